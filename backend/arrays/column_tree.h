@@ -4,7 +4,7 @@
 //
 // What cannot be a feature is named with a sentence: what it is, why, what to write instead. Where
 // two columns would have one name, that of the schema's own fields wins, then the first one.
-// Private to the room. Threads: pure. Failure: Arrow's, without a place.
+// Threads: pure. Failure: Arrow's, without a place.
 #include <map>
 #include <memory>
 #include <set>

@@ -69,9 +69,10 @@ bool isShort(const arrow::Decimal128& value) {
     return value.high_bits() == (static_cast<std::int64_t>(value.low_bits()) < 0 ? -1 : 0);
 }
 
-template <class ArrayType, class Value>
-Result<ArrayPtr> doublesOf(const arrow::Array& array, arrow::MemoryPool* pool) {
-    const auto& decimals = static_cast<const ArrayType&>(array);
+/// `unscaledAt(row)`: of a row that is not null.
+template <class UnscaledAt>
+Result<ArrayPtr> doublesOf(const arrow::Array& array, arrow::MemoryPool* pool,
+                           UnscaledAt unscaledAt) {
     const int scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
     arrow::DoubleBuilder builder(pool);
     RETURN_IF_ERROR(fromArrow(builder.Reserve(array.length()), "decimals"));
@@ -79,28 +80,25 @@ Result<ArrayPtr> doublesOf(const arrow::Array& array, arrow::MemoryPool* pool) {
         if (array.IsNull(row)) {
             builder.UnsafeAppendNull();
         } else {
-            builder.UnsafeAppend(nearestDouble(Value(decimals.GetValue(row)), scale));
+            builder.UnsafeAppend(nearestDouble(unscaledAt(row), scale));
         }
     }
     return fromArrow(builder.Finish(), "decimals");
 }
 
+template <class ArrayType, class Value>
+Result<ArrayPtr> wideDoublesOf(const arrow::Array& array, arrow::MemoryPool* pool) {
+    const auto& decimals = static_cast<const ArrayType&>(array);
+    return doublesOf(array, pool, [&](std::int64_t row) { return Value(decimals.GetValue(row)); });
+}
+
 /// Decimals of 32 and 64 bits: the integers themselves.
 template <class Integer>
 Result<ArrayPtr> narrowDoublesOf(const arrow::Array& array, arrow::MemoryPool* pool) {
-    const int scale = static_cast<const arrow::DecimalType&>(*array.type()).scale();
     const auto* values = array.data()->GetValues<Integer>(1);
-    arrow::DoubleBuilder builder(pool);
-    RETURN_IF_ERROR(fromArrow(builder.Reserve(array.length()), "decimals"));
-    for (std::int64_t row = 0; row < array.length(); ++row) {
-        if (array.IsNull(row)) {
-            builder.UnsafeAppendNull();
-        } else {
-            builder.UnsafeAppend(
-                nearestDouble(arrow::Decimal128(std::int64_t{values[row]}), scale));
-        }
-    }
-    return fromArrow(builder.Finish(), "decimals");
+    return doublesOf(array, pool, [values](std::int64_t row) {
+        return arrow::Decimal128(std::int64_t{values[row]});
+    });
 }
 
 }  // namespace
@@ -126,9 +124,9 @@ Result<ArrayPtr> decimalsAsDoubles(const arrow::Array& decimals, arrow::MemoryPo
         case Type::DECIMAL64:
             return narrowDoublesOf<std::int64_t>(decimals, pool);
         case Type::DECIMAL128:
-            return doublesOf<arrow::Decimal128Array, arrow::Decimal128>(decimals, pool);
+            return wideDoublesOf<arrow::Decimal128Array, arrow::Decimal128>(decimals, pool);
         case Type::DECIMAL256:
-            return doublesOf<arrow::Decimal256Array, arrow::Decimal256>(decimals, pool);
+            return wideDoublesOf<arrow::Decimal256Array, arrow::Decimal256>(decimals, pool);
         default:
             break;
     }

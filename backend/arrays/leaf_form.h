@@ -4,8 +4,8 @@
 //
 // Integers of one and two bytes are read as four and narrowed at the end, bools as 0 and 1; times
 // in other units are brought to microseconds at the end; texts are read as spans of the page's
-// bytes and copied together page by page. Private to the room. Threads: values. Failure: false for
-// bytes that do not hold what they should.
+// bytes and copied together page by page. Threads: values. Failure: false for bytes that do not
+// hold what they should.
 #include <cstdint>
 #include <memory>
 

@@ -12,6 +12,7 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
+#include "backend/arrays/integer_at.h"
 #include "backend/core/utf8.h"
 
 namespace millrace::arrays {
@@ -117,22 +118,6 @@ std::string valueText(const arrow::Array& values, std::int64_t row, std::size_t 
     switch (values.type_id()) {
         case Type::BOOL:
             return at<arrow::BooleanArray>(values, row) ? "true" : "false";
-        case Type::INT8:
-            return numberText(static_cast<int>(at<arrow::Int8Array>(values, row)));
-        case Type::INT16:
-            return numberText(at<arrow::Int16Array>(values, row));
-        case Type::INT32:
-            return numberText(at<arrow::Int32Array>(values, row));
-        case Type::INT64:
-            return numberText(at<arrow::Int64Array>(values, row));
-        case Type::UINT8:
-            return numberText(static_cast<unsigned>(at<arrow::UInt8Array>(values, row)));
-        case Type::UINT16:
-            return numberText(at<arrow::UInt16Array>(values, row));
-        case Type::UINT32:
-            return numberText(at<arrow::UInt32Array>(values, row));
-        case Type::UINT64:
-            return numberText(at<arrow::UInt64Array>(values, row));
         case Type::FLOAT:
             return realText(at<arrow::FloatArray>(values, row));
         case Type::DOUBLE:
@@ -155,11 +140,16 @@ std::string valueText(const arrow::Array& values, std::int64_t row, std::size_t 
             return listText(*list.values(), list.value_offset(row), list.value_offset(row + 1),
                             bytesMax);
         }
-        default: {
-            const auto scalar = values.GetScalar(row);
-            return scalar.ok() ? shownText((*scalar)->ToString(), bytesMax) : "";
-        }
+        default:
+            break;
     }
+    std::string text;
+    // +value: those of one byte are numbers too, not characters.
+    if (takeIntegerAt(values, row, [&text](auto value) { text = numberText(+value); })) {
+        return text;
+    }
+    const auto scalar = values.GetScalar(row);
+    return scalar.ok() ? shownText((*scalar)->ToString(), bytesMax) : "";
 }
 
 }  // namespace millrace::arrays

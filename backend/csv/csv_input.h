@@ -4,7 +4,7 @@
 // Offsets count the text. Compressed text is read forwards; an offset that lies behind what was
 // read begins the file again, so pieces out of order cost a pass each. Threads: one at a time.
 // Failure: as FileSource; kDataLoss for a damaged or truncated compressed file, kInvalidArgument
-// for a ZIP archive. Private to the room.
+// for a ZIP archive.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 // Cuts CSV text into records and fields, the same way in the first pass and when rows are read.
 //
 // A field that begins with the quote may hold delimiters, line ends and doubled quotes. Empty lines
-// and comments are no records. Threads: one. Private to the room.
+// and comments are no records. Threads: one.
 #include <cstddef>
 #include <cstdint>
 #include <string>

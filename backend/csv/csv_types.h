@@ -1,6 +1,6 @@
 #pragma once
 // The types of CSV columns: what follows from what the first pass saw, in one file and in all files
-// of a dataset together. Private to the room.
+// of a dataset together.
 //
 // A few values do not change a column's type: where at least 20 values are of one type of number or
 // time and the others are at most 3, or at most 1 in 100 of these, the others are bad values.

@@ -3,7 +3,7 @@
 //
 // Numbers are as std::from_chars reads them; blanks around them count for nothing. Times are ISO
 // 8601: YYYY-MM-DD, then T or a blank, HH:MM[:SS[.f]], then nothing, Z, or an offset (+HH, +HHMM,
-// +HH:MM); fractions beyond microseconds are cut. Threads: pure. Private to the room.
+// +HH:MM); fractions beyond microseconds are cut. Threads: pure.
 #include <array>
 #include <cstdint>
 #include <string>

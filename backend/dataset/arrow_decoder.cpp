@@ -44,11 +44,8 @@ class ArrowDecoder : public FileDecoder {
                 firstRow_ += input_.facts->chunks[static_cast<std::size_t>(i)].rows;
             }
         }
-        const std::int64_t skip = split.firstRow - firstRow_;
-        if (skip < 0 || skip + split.rows > batch_->num_rows()) {
-            return failedPrecondition(place, ": the plan's rows are not in it");
-        }
-        return pinColumns(input_, {*batch_, place, skip, split.rows}, columns);
+        return pinColumns(input_, {*batch_, place, split.firstRow - firstRow_, split.rows},
+                          columns);
     }
 
     std::int64_t bytesRead() const override { return bytesRead_; }
@@ -64,6 +61,9 @@ class ArrowDecoder : public FileDecoder {
 
 Result<std::vector<ArrayPtr>> pinColumns(const DecoderInput& input, const BatchRows& from,
                                          const std::vector<std::string>& columns) {
+    if (from.firstRow < 0 || from.firstRow + from.rows > from.batch.num_rows()) {
+        return failedPrecondition(from.place, ": the plan's rows are not in it");
+    }
     std::vector<ArrayPtr> arrays;
     for (const std::string& column : columns) {
         ASSIGN_OR_RETURN(const expr::DataType type, typeOfColumn(input, column));

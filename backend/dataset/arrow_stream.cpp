@@ -63,11 +63,8 @@ class ArrowStreamDecoder : public FileDecoder {
         }
         const std::string place = strCat(input_.path, ": record batch ", split.chunk);
         RETURN_IF_ERROR(load(split.chunk, place));
-        const std::int64_t skip = split.firstRow - firstRow_;
-        if (skip < 0 || skip + split.rows > batch_->num_rows()) {
-            return failedPrecondition(place, ": the plan's rows are not in it");
-        }
-        return pinColumns(input_, {*batch_, place, skip, split.rows}, columns);
+        return pinColumns(input_, {*batch_, place, split.firstRow - firstRow_, split.rows},
+                          columns);
     }
     std::int64_t bytesRead() const override { return bytesRead_; }
 

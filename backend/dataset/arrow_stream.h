@@ -32,7 +32,8 @@ struct BatchRows {
     std::int64_t firstRow = 0, rows = 0;
 };
 
-/// These columns of the rows, checked, of the dataset's pinned types.
+/// These columns of the rows, checked, of the dataset's pinned types. kFailedPrecondition for rows
+/// that the batch does not have.
 Result<std::vector<std::shared_ptr<arrow::Array>>> pinColumns(
     const DecoderInput& input, const BatchRows& from, const std::vector<std::string>& columns);
 

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kSettleNs = 3'000'000'000;
 constexpr std::size_t kSmallPack = 256;
-constexpr int kRemoteThreads = 32;  // footers of objects wait for latency, not for a core
 
 std::string keyOf(const files::DataFile& file, const files::ReadOptions& options) {
     return strCat(file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.inode, "\n",

@@ -17,6 +17,9 @@ class RecordBatch;
 
 namespace millrace::dataset {
 
+/// So many threads read the footers of objects: they wait for latency, not for a core.
+inline constexpr int kRemoteThreads = 32;
+
 /// By place in `columns`: what each of them takes in a record batch, whose layout is checked.
 /// `place`: of the batch, for messages.
 Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,

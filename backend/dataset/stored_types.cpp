@@ -17,6 +17,7 @@
 #include "backend/arrays/column_tree.h"
 #include "backend/core/parallel.h"
 #include "backend/dataset/arrow_stream.h"
+#include "backend/dataset/footers.h"
 #include "backend/files/file_source.h"
 #include "backend/objects/object_store.h"
 #include "backend/pages/parquet_footers.h"
@@ -26,8 +27,8 @@ namespace {
 
 using arrow::Type;
 
-/// An object's footer is mostly waiting; a file's is parsing. So many schemas are held at once.
-constexpr int kThreads = 4, kRemoteReads = 32;
+/// So many threads parse the footers of files; so many schemas are held at once.
+constexpr int kThreads = 4;
 constexpr std::size_t kFilesAtOnce = 512;
 
 /// Whether files say more of such a column than its pinned type.
@@ -173,7 +174,7 @@ Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
     std::vector<std::shared_ptr<arrow::Schema>> schemas;
     for (std::size_t first = 0; first < numFiles; first += kFilesAtOnce) {
         schemas.resize(std::min(kFilesAtOnce, numFiles - first));
-        RETURN_IF_ERROR(parallelFor(schemas.size(), isRemote ? kRemoteReads : kThreads, "schemas",
+        RETURN_IF_ERROR(parallelFor(schemas.size(), isRemote ? kRemoteThreads : kThreads, "schemas",
                                     [&](std::size_t i) -> Status {
                                         ASSIGN_OR_RETURN(schemas[i], schemaOf(dataset, first + i));
                                         return okStatus();

@@ -87,11 +87,6 @@ std::string EmbeddedJob::workerDirectory(std::string_view worker) const {
     return strCat(directory_, "/", worker);
 }
 
-bool EmbeddedJob::hasWorker(std::string_view worker) const {
-    return std::any_of(workers_.begin(), workers_.end(),
-                       [&](const Worker& w) { return w.record.name == worker; });
-}
-
 Status EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram) {
     std::size_t at = 0;
     for (const Group& group : gang.groups) {

@@ -28,7 +28,6 @@ class EmbeddedJob {
     const GangRecord& record() const { return record_; }
     const std::string& directory() const { return directory_; }
     std::string workerDirectory(std::string_view worker) const;
-    bool hasWorker(std::string_view worker) const;
 
     /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
     /// Cause::kEngineFailed; an error that passes by itself is returned, and nothing is ended.

@@ -12,6 +12,7 @@
 #include <arrow/type_traits.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/zip_rows.h"
 
 namespace millrace::eval {
 namespace {
@@ -81,40 +82,18 @@ bool holds(ExprOp op, int order) {
     }
 }
 
-/// One output a row from two float columns; null where either is null or `make` says so.
-template <class ArrowType, class Builder, class Make>
-Result<Datum> zipValues(const arrow::Array& a, const arrow::Array& b, Builder& builder, Make make) {
-    using Array = typename arrow::TypeTraits<ArrowType>::ArrayType;
-    const auto& left = static_cast<const Array&>(a);
-    const auto& right = static_cast<const Array&>(b);
-    if (!builder.Reserve(a.length()).ok()) {
-        return resourceExhausted("no memory for ", a.length(), " values");
-    }
-    for (std::int64_t i = 0; i < a.length(); ++i) {
-        if (left.IsNull(i) || right.IsNull(i)) {
-            builder.UnsafeAppendNull();
-        } else {
-            make(left.Value(i), right.Value(i));
-        }
-    }
-    std::shared_ptr<arrow::Array> out;
-    if (!builder.Finish(&out).ok()) {
-        return resourceExhausted("no memory");
-    }
-    return Datum(out);
-}
-
 template <class ArrowType>
 Result<Datum> compareFloats(ExprOp op, const arrow::Array& a, const arrow::Array& b) {
     arrow::BooleanBuilder builder;
-    return zipValues<ArrowType>(
+    return zipRows<typename arrow::TypeTraits<ArrowType>::ArrayType>(
         a, b, builder, [&](auto x, auto y) { builder.UnsafeAppend(holds(op, orderOf(x, y))); });
 }
 
 template <class ArrowType>
 Result<Datum> divideFloats(ExprOp op, const arrow::Array& a, const arrow::Array& b) {
-    typename arrow::TypeTraits<ArrowType>::BuilderType builder;
-    return zipValues<ArrowType>(a, b, builder, [&](auto x, auto y) {
+    using Traits = arrow::TypeTraits<ArrowType>;
+    typename Traits::BuilderType builder;
+    return zipRows<typename Traits::ArrayType>(a, b, builder, [&](auto x, auto y) {
         if (y == 0) {
             builder.UnsafeAppendNull();
         } else {
@@ -435,7 +414,7 @@ Result<ArrayPtr> evaluateAll(const expr::Expr& expr, ExprInput& input) {
     return asArray(value, input.rows());
 }
 
-/// Columns of no rows, for checkExpression.
+/// Columns of no rows, to try expressions on.
 class EmptyInput : public ExprInput {
  public:
     explicit EmptyInput(const expr::Schema& schema) : schema_(schema) {}
@@ -451,6 +430,14 @@ class EmptyInput : public ExprInput {
  private:
     const expr::Schema& schema_;
 };
+
+Result<expr::Expr> checked(Result<expr::Expr> expr, const expr::Schema& schema,
+                           const std::string& place) {
+    RETURN_IF_ERROR(annotate(expr.status(), place));
+    EmptyInput input(schema);
+    RETURN_IF_ERROR(annotate(evaluateAll(*expr, input).status(), place));
+    return expr;
+}
 
 }  // namespace
 
@@ -479,9 +466,14 @@ Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input, std::int64_t
     return result;
 }
 
-Status checkExpression(const expr::Expr& expr, const expr::Schema& schema) {
-    EmptyInput input(schema);
-    return evaluateAll(expr, input).status();
+Result<expr::Expr> compileChecked(const std::string& text, const expr::Schema& schema,
+                                  const std::string& place) {
+    return checked(expr::compileExpression(text, schema), schema, place);
+}
+
+Result<expr::Expr> compileCheckedPredicate(const std::string& text, const expr::Schema& schema,
+                                           const std::string& place) {
+    return checked(expr::compilePredicate(text, schema, place), schema, place);
 }
 
 }  // namespace millrace::eval

@@ -28,9 +28,14 @@ class ExprInput {
 Result<ArrayPtr> evaluate(const expr::Expr& expr, ExprInput& input,
                           std::int64_t* failedRow = nullptr);
 
-/// Refuses what evaluate() would refuse for every row: a bad regular expression, an operation that
-/// is not there for these types. Runs the expression over no rows.
-Status checkExpression(const expr::Expr& expr, const expr::Schema& schema);
+/// The text typed against the columns. Also refuses what evaluate() would refuse for every row, by
+/// running it over none: a bad regular expression, an operation that is not there for these types.
+/// Failure: "PLACE: ...".
+Result<expr::Expr> compileChecked(const std::string& text, const expr::Schema& schema,
+                                  const std::string& place);
+/// The same of a text that must be true or false.
+Result<expr::Expr> compileCheckedPredicate(const std::string& text, const expr::Schema& schema,
+                                           const std::string& place);
 
 /// What dense features and labels are computed in.
 inline const expr::DataType kDoubleType{expr::TypeKind::kDouble};

@@ -21,6 +21,7 @@
 #include "backend/eval/function_calls.h"
 #include "backend/eval/function_kernels.h"
 #include "backend/eval/hash_rows.h"
+#include "backend/eval/zip_rows.h"
 
 namespace millrace::eval {
 
@@ -89,20 +90,9 @@ double squareRoot(double x) {
 Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    const auto& x = static_cast<const arrow::DoubleArray&>(*a);
-    const auto& y = static_cast<const arrow::DoubleArray&>(*b);
     arrow::DoubleBuilder builder;
-    if (!builder.Reserve(rows).ok()) {
-        return resourceExhausted("no memory");
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        if (x.IsNull(i) || y.IsNull(i)) {
-            builder.UnsafeAppendNull();
-        } else {
-            builder.UnsafeAppend(mathPow(x.Value(i), y.Value(i)));
-        }
-    }
-    return finished(builder);
+    return zipRows<arrow::DoubleArray>(
+        *a, *b, builder, [&](double x, double y) { builder.UnsafeAppend(mathPow(x, y)); });
 }
 
 Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
@@ -300,27 +290,17 @@ Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t 
 Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    const auto& texts = static_cast<const arrow::StringArray&>(*a);
-    const auto& parts = static_cast<const arrow::StringArray&>(*b);
     arrow::Int64Builder builder;
-    if (!builder.Reserve(rows).ok()) {
-        return resourceExhausted("no memory");
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        if (texts.IsNull(i) || parts.IsNull(i)) {
-            builder.UnsafeAppendNull();
-            continue;
-        }
-        const std::string_view text = texts.GetView(i);
-        const std::size_t at = text.find(parts.GetView(i));
+    const auto find = [&](std::string_view text, std::string_view part) {
+        const std::size_t at = text.find(part);
         std::int64_t character = at == std::string_view::npos ? 0 : 1;
         for (std::string_view before = text.substr(0, at == std::string_view::npos ? 0 : at);
              !before.empty(); ++character) {
             before.remove_prefix(characterBytes(before));
         }
         builder.UnsafeAppend(character);
-    }
-    return finished(builder);
+    };
+    return zipRows<arrow::StringArray>(*a, *b, builder, find);
 }
 
 Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
@@ -358,24 +338,14 @@ Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::in
 Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    const auto& texts = static_cast<const arrow::StringArray&>(*a);
-    const auto& parts = static_cast<const arrow::StringArray&>(*b);
+    const F id = node.function->id;
     arrow::BooleanBuilder builder;
-    if (!builder.Reserve(rows).ok()) {
-        return resourceExhausted("no memory");
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        if (texts.IsNull(i) || parts.IsNull(i)) {
-            builder.UnsafeAppendNull();
-            continue;
-        }
-        const std::string_view text = texts.GetView(i), part = parts.GetView(i);
-        const F id = node.function->id;
+    const auto match = [&](std::string_view text, std::string_view part) {
         builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
                              : id == F::kEndsWith ? text.ends_with(part)
                                                   : text.find(part) != std::string_view::npos);
-    }
-    return finished(builder);
+    };
+    return zipRows<arrow::StringArray>(*a, *b, builder, match);
 }
 
 /// concat() leaves nulls out, as in DuckDB.

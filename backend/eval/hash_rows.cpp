@@ -7,11 +7,13 @@
 #include <arrow/array/array_primitive.h>
 #include <arrow/buffer.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
 #define XXH_INLINE_ALL  // nine bytes a value: the call would cost more than the hash
 #include <xxhash.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/integer_at.h"
 #include "backend/core/philox.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
@@ -75,14 +77,6 @@ Result<ValueReader> ValueReader::of(const arrow::Array& array) {
     switch (array.type_id()) {
         case arrow::Type::NA:
         case arrow::Type::BOOL:
-        case arrow::Type::INT8:
-        case arrow::Type::INT16:
-        case arrow::Type::INT32:
-        case arrow::Type::INT64:
-        case arrow::Type::UINT8:
-        case arrow::Type::UINT16:
-        case arrow::Type::UINT32:
-        case arrow::Type::UINT64:
         case arrow::Type::FLOAT:
         case arrow::Type::DOUBLE:
         case arrow::Type::STRING:
@@ -91,8 +85,12 @@ Result<ValueReader> ValueReader::of(const arrow::Array& array) {
         case arrow::Type::DECIMAL128:
             return reader;
         default:
-            return invalidArgument("a ", array.type()->ToString(), " has no hash");
+            break;
     }
+    if (arrow::is_integer(array.type_id())) {
+        return reader;
+    }
+    return invalidArgument("a ", array.type()->ToString(), " has no hash");
 }
 
 void ValueReader::append(std::int64_t row, CanonicalBytes& bytes) const {
@@ -125,31 +123,12 @@ void ValueReader::append(std::int64_t row, CanonicalBytes& bytes) const {
 }
 
 std::int64_t ValueReader::integer(std::int64_t row) const {
-    switch (array_->type_id()) {
-        case arrow::Type::BOOL:
-            return static_cast<const arrow::BooleanArray*>(array_)->Value(row) ? 1 : 0;
-        case arrow::Type::INT8:
-            return static_cast<const arrow::Int8Array*>(array_)->Value(row);
-        case arrow::Type::INT16:
-            return static_cast<const arrow::Int16Array*>(array_)->Value(row);
-        case arrow::Type::INT32:
-            return static_cast<const arrow::Int32Array*>(array_)->Value(row);
-        case arrow::Type::UINT8:
-            return static_cast<const arrow::UInt8Array*>(array_)->Value(row);
-        case arrow::Type::UINT16:
-            return static_cast<const arrow::UInt16Array*>(array_)->Value(row);
-        case arrow::Type::UINT32:
-            return static_cast<const arrow::UInt32Array*>(array_)->Value(row);
-        case arrow::Type::UINT64:
-            return static_cast<std::int64_t>(
-                static_cast<const arrow::UInt64Array*>(array_)->Value(row));
-        case arrow::Type::DATE32:
-            return static_cast<const arrow::Date32Array*>(array_)->Value(row);
-        case arrow::Type::TIMESTAMP:
-            return static_cast<const arrow::TimestampArray*>(array_)->Value(row);
-        default:
-            return static_cast<const arrow::Int64Array*>(array_)->Value(row);
+    if (array_->type_id() == arrow::Type::BOOL) {
+        return static_cast<const arrow::BooleanArray*>(array_)->Value(row) ? 1 : 0;
     }
+    std::int64_t value = 0;
+    arrays::takeIntegerAt(*array_, row, [&](auto v) { value = static_cast<std::int64_t>(v); });
+    return value;
 }
 
 Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns, std::int64_t rows,

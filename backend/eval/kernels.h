@@ -1,5 +1,5 @@
 #pragma once
-// Small wall around Arrow's compute functions: values, calls, own loops. Private to the room.
+// Small wall around Arrow's compute functions: values, calls, own loops.
 //
 // No Arrow thread pool is used. Values are arrays of the input's rows, or scalars that stand for
 // them. Failure: Arrow's message, without a place.

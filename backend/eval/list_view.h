@@ -1,6 +1,6 @@
 #pragma once
 // The rows of a list column, whatever its layout: where each list begins among the elements.
-// Private to the room. Threads: a value.
+// Threads: a value.
 #include <cstdint>
 #include <vector>
 

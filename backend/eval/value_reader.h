@@ -1,5 +1,5 @@
 #pragma once
-// Reads single values of an array as canonical bytes or integers. Private to the room.
+// Reads single values of an array as canonical bytes or integers. Threads: a value.
 #include <cstdint>
 
 #include <arrow/array/array_base.h>

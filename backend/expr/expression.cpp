@@ -265,11 +265,4 @@ bool isJoinExpression(const std::string& text, const Schema& schema) {
     return tree != nullptr && ((*tree)->op != ExprOp::kColumn || (*tree)->name != text);
 }
 
-std::vector<std::string> joinColumns(const std::string& text, const Schema& schema) {
-    if (!isJoinExpression(text, schema)) {
-        return {text};
-    }
-    return collectColumns(std::get<Expr>(tryParseExpression(text)));
-}
-
 }  // namespace millrace::expr

@@ -109,8 +109,6 @@ Position positionAt(std::string_view text, std::size_t offset);
 /// Whether a join's left side is an expression over the columns rather than the name of one: it is
 /// no column's name, and reads as an expression that is more than one column.
 bool isJoinExpression(const std::string& text, const Schema& schema);
-/// The columns that it reads, or the name itself.
-std::vector<std::string> joinColumns(const std::string& text, const Schema& schema);
 
 /// The type that values of both types are brought to, as DuckDB's; false when there is none.
 bool commonType(const DataType& a, const DataType& b, DataType& common);

@@ -1,6 +1,6 @@
 #pragma once
 // The facts cache on disk: the facts of the files of one directory are one file, so that a hundred
-// thousand small files are read back in a second. Private to the room.
+// thousand small files are read back in a second. Read and written by dataset::FactsCache.
 //
 // A pack is written aside and renamed; one that is torn, of another version or of other options is
 // as good as none. All packs together stay below kCacheBytesMax: the oldest go first.

@@ -1,7 +1,7 @@
 #pragma once
 // What tells that a data file still is the one whose facts were checked: of a local file device,
 // inode, size, time of change and time of the inode's change; of an object its ETag, which goes
-// with every request (backend/objects). Private to the room.
+// with every request (backend/objects).
 //
 // Threads: pure functions of files. Failure: kFailedPrecondition "PATH: changed since the run was
 // planned: WHAT at WHEN; ...".

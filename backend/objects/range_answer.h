@@ -67,8 +67,6 @@ struct RangeAnswer {
     /// Whether asking again may help. `isOfNetwork`: libcurl's code says that the way broke.
     bool isTransient(bool isOfNetwork) const;
     bool isWhole() const;
-    /// Whether its bytes are all of the object.
-    bool isOfWholeObject() const { return offset == 0 && bytes == objectBytes; }
 
  private:
     bool isTaken() const { return status == kPartialContent || status == kWhole; }

@@ -1,6 +1,6 @@
 #pragma once
 // The page index of one Parquet file: where the data pages of a column chunk lie, which rows they
-// hold and between which bounds their values are. Private to the room.
+// hold and between which bounds their values are.
 //
 // An index is an aid: what is missing, cannot be read, or contradicts the footer is as if there was
 // none. Format: https://parquet.apache.org/docs/file-format/pageindex/

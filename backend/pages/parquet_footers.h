@@ -1,6 +1,6 @@
 #pragma once
 // Parsed Parquet footers, shared by all readers of a dataset: a wide table's footer costs more to
-// parse than a column to decode. The most recent ones are kept. Private to the room.
+// parse than a column to decode. The most recent ones are kept.
 //
 // Threads: any. Failure: as FileSource; kDataLoss "PATH: corrupt Parquet footer: ...".
 #include <cstddef>

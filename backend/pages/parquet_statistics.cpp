@@ -21,6 +21,7 @@
 #include "backend/arrays/value_text.h"
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_columns.h"
+#include "backend/pages/parquet_footers.h"
 
 namespace millrace::pages {
 namespace {
@@ -208,8 +209,7 @@ Result<std::vector<ColumnStatistics>> readParquetStatistics(
         ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
         return ofFooter(*parquet::ReadMetaData(source.input()), columns);
     } catch (const std::exception& e) {
-        const std::string_view what = e.what();
-        return dataLoss(file.path, ": corrupt Parquet footer: ", what.substr(0, what.find('\n')));
+        return footerError(file.path, e);
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Statistics of one Parquet file's columns, from its footer. Private to the room.
+// Statistics of one Parquet file's columns, from its footer.
 //
-// Failure: kDataLoss "PATH: corrupt ..." as of footers.h.
+// Failure: footerError() of parquet_footers.h.
 #include <memory>
 #include <optional>
 #include <set>

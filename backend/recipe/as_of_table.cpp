@@ -13,6 +13,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 constexpr std::uint64_t kAnyAge = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t toleranceOf(const spec::AsOf& asOf, bool isTemporal) {

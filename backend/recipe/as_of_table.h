@@ -13,16 +13,14 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 class AsOfTable {
  public:
     /// `keys` and `times` are the table's columns. A key and time that occur twice are
     /// kInvalidArgument unless the first may be taken.
     static Result<std::shared_ptr<const AsOfTable>> make(const JoinTable::Options& options,
                                                          const std::vector<JoinKeySpec>& specs,
-                                                         const std::vector<ArrayPtr>& keys,
-                                                         const ArrayPtr& times,
+                                                         const std::vector<eval::ArrayPtr>& keys,
+                                                         const eval::ArrayPtr& times,
                                                          const expr::DataType& timeType,
                                                          const spec::AsOf& asOf);
 
@@ -31,7 +29,8 @@ class AsOfTable {
         std::int64_t row = -1;  ///< of the table, or -1
         Miss miss = Miss::kNone;
     };
-    Result<std::vector<Match>> find(const std::vector<ArrayPtr>& left, const ArrayPtr& times,
+    Result<std::vector<Match>> find(const std::vector<eval::ArrayPtr>& left,
+                                    const eval::ArrayPtr& times,
                                     const expr::DataType& timeType) const;
     std::int64_t bytes() const;
 
@@ -50,6 +49,6 @@ class AsOfTable {
 };
 
 /// Times as int64: microseconds of dates and timestamps, or the integers themselves; null stays.
-Result<ArrayPtr> timesAsInt64(const ArrayPtr& values, const expr::DataType& type);
+Result<eval::ArrayPtr> timesAsInt64(const eval::ArrayPtr& values, const expr::DataType& type);
 
 }  // namespace millrace::recipe

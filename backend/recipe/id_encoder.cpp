@@ -16,6 +16,8 @@
 
 namespace millrace::recipe {
 
+using eval::ArrayPtr;
+
 Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::string& column,
                                      const expr::DataType& type) {
     IdEncoder encoder;

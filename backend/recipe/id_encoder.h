@@ -16,22 +16,20 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:
     /// int64 without nulls, or lists of these. Counts in `batch` what its vocabulary was asked for,
     /// by row: `items` are the rows' places in `values` where rows share lists.
-    Result<ArrayPtr> encode(const ArrayPtr& values, FeatureBatch& batch,
-                            std::optional<std::span<const std::int32_t>> items = {}) const;
+    Result<eval::ArrayPtr> encode(const eval::ArrayPtr& values, FeatureBatch& batch,
+                                  std::optional<std::span<const std::int32_t>> items = {}) const;
 
  private:
     friend class EncoderMaker;
     struct Range {
         std::int64_t from = 0, to = 0;
     };
-    Result<ArrayPtr> encodeElements(const ArrayPtr& values) const;
+    Result<eval::ArrayPtr> encodeElements(const eval::ArrayPtr& values) const;
     /// `ids` of the values of a vocabulary: 0 is unknown, or null.
     static void count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
                       IdCount& count);

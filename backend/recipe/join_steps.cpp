@@ -10,14 +10,16 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
+#include "backend/eval/evaluator.h"
 #include "backend/expr/expression.h"
 #include "backend/recipe/as_of_table.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
-#include "backend/spec/step_text.h"
 
 namespace millrace::recipe {
 namespace {
+
+using eval::ArrayPtr;
 
 /// Of a step that looks up; its kind says so.
 const spec::TableLookup& lookupOf(const spec::Step& step) {
@@ -47,10 +49,7 @@ Result<LeftValue> leftValue(const spec::Step& step, const expr::Schema& left,
         return invalidArgument("recipe.", step.name, ": no column '", text, "'",
                                nameHint(text, left.names()));
     }
-    Result<expr::Expr> expr = expr::compileExpression(text, left);
-    RETURN_IF_ERROR(annotate(expr.status(), value.place));
-    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, left), value.place));
-    value.expr = *std::move(expr);
+    ASSIGN_OR_RETURN(value.expr, eval::compileChecked(text, left, value.place));
     value.type = value.expr->type;
     return value;
 }
@@ -280,13 +279,11 @@ Result<std::vector<expr::Expr>> takeExpressions(const spec::Step& step,
     std::vector<expr::Expr> expressions;
     for (const spec::NamedExpr& take : taken) {
         const std::string place = strCat("recipe.", step.name, ".take.", take.name);
-        Result<expr::Expr> expr = expr::compileExpression(take.expr, tableColumns);
-        RETURN_IF_ERROR(annotate(expr.status(), place));
-        RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, tableColumns), place));
-        for (const std::string& column : expr::collectColumns(*expr)) {
+        ASSIGN_OR_RETURN(expr::Expr expr, eval::compileChecked(take.expr, tableColumns, place));
+        for (const std::string& column : expr::collectColumns(expr)) {
             needed.insert(column);
         }
-        expressions.push_back(*std::move(expr));
+        expressions.push_back(std::move(expr));
     }
     return expressions;
 }
@@ -347,7 +344,7 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
 std::string tableText(spec::Step step) {
     // Whether rows without a partner are dropped is the step's own affair.
     std::visit([](auto& kind) { kind.keepAllRows(); }, step.body);
-    return strCat(spec::stepText(step), "\n", lookupOf(step).table.key());
+    return strCat(step.line(), "\n", lookupOf(step).table.key());
 }
 
 Result<StepPtr> compileJoin(const spec::Step& step, const spec::JoinStep& join,

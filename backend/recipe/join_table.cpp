@@ -18,6 +18,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 constexpr std::size_t kBlock = 32;  ///< keys whose buckets are fetched together
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 

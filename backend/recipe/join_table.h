@@ -19,8 +19,6 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 struct JoinKeySpec {
     std::string left, right;
     expr::DataType leftType, rightType;
@@ -38,13 +36,13 @@ class JoinTable {
     /// it needs when they are more than the budget has left.
     static Result<std::shared_ptr<const JoinTable>> make(const Options& options,
                                                          const std::vector<JoinKeySpec>& specs,
-                                                         std::vector<ArrayPtr> keys);
+                                                         std::vector<eval::ArrayPtr> keys);
 
     /// The table's row for each row of the left columns, or -1.
-    Result<std::vector<std::int64_t>> find(const std::vector<ArrayPtr>& left) const;
+    Result<std::vector<std::int64_t>> find(const std::vector<eval::ArrayPtr>& left) const;
 
     /// The same for the table's own columns: the first row with each row's key.
-    Result<std::vector<std::int64_t>> findOwn(std::vector<ArrayPtr> keys) const;
+    Result<std::vector<std::int64_t>> findOwn(std::vector<eval::ArrayPtr> keys) const;
 
     std::int64_t bytes() const;
     /// Bytes of the buckets of a table of so many rows; keys that are no integers need more.
@@ -66,11 +64,11 @@ class JoinTable {
     JoinTable() = default;
     static std::size_t numBuckets(std::int64_t rows);
     Status reserve(const Options& options, std::int64_t rows);
-    Status bringToCommonTypes(const Options& options, std::vector<ArrayPtr>& keys);
-    Status insertIntegers(const Options& options, const ArrayPtr& keys);
-    Status insertBytes(const Options& options, const std::vector<ArrayPtr>& keys);
-    Status duplicate(const Options& options, const std::vector<ArrayPtr>& keys, std::int64_t first,
-                     std::int64_t second) const;
+    Status bringToCommonTypes(const Options& options, std::vector<eval::ArrayPtr>& keys);
+    Status insertIntegers(const Options& options, const eval::ArrayPtr& keys);
+    Status insertBytes(const Options& options, const std::vector<eval::ArrayPtr>& keys);
+    Status duplicate(const Options& options, const std::vector<eval::ArrayPtr>& keys,
+                     std::int64_t first, std::int64_t second) const;
     std::size_t bucketOf(std::uint64_t key) const;
     void prefetch(std::uint64_t key) const { __builtin_prefetch(&buckets_.get()[bucketOf(key)]); }
     /// The row that has the key, or kNoRow.
@@ -80,8 +78,8 @@ class JoinTable {
     template <class IsEqual>
     std::uint32_t insert(std::uint64_t key, std::uint32_t row, IsEqual isEqual);
     std::string_view bytesOf(std::uint32_t row) const;
-    Result<std::vector<std::int64_t>> findIntegers(const ArrayPtr& keys) const;
-    Result<std::vector<std::int64_t>> findBytes(const std::vector<ArrayPtr>& keys) const;
+    Result<std::vector<std::int64_t>> findIntegers(const eval::ArrayPtr& keys) const;
+    Result<std::vector<std::int64_t>> findBytes(const std::vector<eval::ArrayPtr>& keys) const;
 
     std::vector<JoinKeySpec> specs_;
     std::vector<expr::DataType> types_;  ///< what both sides are brought to

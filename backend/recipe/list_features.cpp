@@ -14,6 +14,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 Result<expr::DataType> listType(const expr::Schema& schema, const std::string& place,
                                 const std::string& column) {
     const expr::Field* field = schema.find(column);

@@ -15,12 +15,15 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
+#include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
 #include "backend/recipe/own_time.h"
 #include "backend/recipe/row_keys.h"
 
 namespace millrace::recipe {
 namespace {
+
+using eval::ArrayPtr;
 
 Result<expr::DataType> typeOf(const expr::Schema& schema, const std::string& column,
                               std::string_view kind) {
@@ -38,18 +41,6 @@ Result<std::shared_ptr<arrow::DoubleArray>> doubles(const expr::Expr& expr, RowS
     ASSIGN_OR_RETURN(const ArrayPtr cast,
                      eval::castValues(raw, expr->type, eval::kDoubleType, false));
     return std::static_pointer_cast<arrow::DoubleArray>(cast);
-}
-
-Result<expr::Expr> compiledIfGiven(const std::string& text, const expr::Schema& schema,
-                                   const std::string& place, bool isPredicate) {
-    if (text.empty()) {
-        return expr::Expr();
-    }
-    Result<expr::Expr> expr = isPredicate ? expr::compilePredicate(text, schema, place)
-                                          : expr::compileExpression(text, schema);
-    RETURN_IF_ERROR(annotate(expr.status(), place));
-    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, schema), place));
-    return expr;
 }
 
 template <class T>
@@ -98,12 +89,17 @@ Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>
     for (const auto& [name, label] : labels) {
         const std::string place = strCat("labels.", name);
         Head head{name, nullptr, nullptr, nullptr};
-        ASSIGN_OR_RETURN(head.expr, compiledIfGiven(label.expr, schema, place, false));
-        ASSIGN_OR_RETURN(head.weight,
-                         compiledIfGiven(label.weight, schema, place + ".weight", false));
-        ASSIGN_OR_RETURN(head.where, compiledIfGiven(label.where, schema, place + ".where", true));
-        if (head.expr == nullptr) {
+        if (label.expr.empty()) {
             return invalidArgument(place, ": has no expression");
+        }
+        ASSIGN_OR_RETURN(head.expr, eval::compileChecked(label.expr, schema, place));
+        if (!label.weight.empty()) {
+            ASSIGN_OR_RETURN(head.weight,
+                             eval::compileChecked(label.weight, schema, place + ".weight"));
+        }
+        if (!label.where.empty()) {
+            ASSIGN_OR_RETURN(head.where,
+                             eval::compileCheckedPredicate(label.where, schema, place + ".where"));
         }
         maker.heads_.push_back(std::move(head));
     }

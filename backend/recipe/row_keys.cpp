@@ -7,6 +7,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 constexpr std::uint64_t kNull = 0x9E3779B97F4A7C15;
 
 template <class Array>

@@ -10,8 +10,6 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 /// The finalizer of splitmix64 (Steele, Lea, Flood 2014): a permutation of 64-bit numbers.
 inline std::uint64_t mixed(std::uint64_t x) {
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -21,6 +19,6 @@ inline std::uint64_t mixed(std::uint64_t x) {
 
 /// Equal values have one key, different ones different keys (up to 64-bit chance). A null is a
 /// value of its own in every row; `firstRow` sets those of one split apart from those of another.
-Result<std::vector<std::uint64_t>> rowKeys(const ArrayPtr& values, std::uint64_t firstRow);
+Result<std::vector<std::uint64_t>> rowKeys(const eval::ArrayPtr& values, std::uint64_t firstRow);
 
 }  // namespace millrace::recipe

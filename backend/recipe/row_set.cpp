@@ -10,6 +10,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 constexpr std::size_t kFewNames = 8;
 
 }  // namespace

@@ -16,15 +16,14 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 /// Values of which several rows may have one.
 struct StoredValues {
-    ArrayPtr values;
-    ArrayPtr indices;  ///< int32, of each row its value, null where it has none; null: row by row
+    eval::ArrayPtr values;
+    eval::ArrayPtr
+        indices;  ///< int32, of each row its value, null where it has none; null: row by row
 
     /// What was made of each value, as a column of rows: lists as dictionary<int32, list>.
-    Result<ArrayPtr> asRows(ArrayPtr made) const;
+    Result<eval::ArrayPtr> asRows(eval::ArrayPtr made) const;
 };
 
 class RowSet : public eval::ExprInput {
@@ -33,9 +32,9 @@ class RowSet : public eval::ExprInput {
     RowSet(const SplitInput& split, const expr::Schema& schema);
 
     std::int64_t rows() const override { return rows_; }
-    Result<ArrayPtr> column(const std::string& name) override;
+    Result<eval::ArrayPtr> column(const std::string& name) override;
     /// The same, but lists may come as dictionary<int32, list>, repeats stored once.
-    Result<ArrayPtr> storedColumn(const std::string& name);
+    Result<eval::ArrayPtr> storedColumn(const std::string& name);
 
     /// Reads it when it is due.
     Result<StoredValues> storedValues(const std::string& name);
@@ -53,7 +52,7 @@ class RowSet : public eval::ExprInput {
     /// Keeps these rows (ascending positions among the present ones).
     Status keep(const std::vector<std::int64_t>& positions);
     /// Adds or replaces a column of `rows()` values.
-    void set(const std::string& name, ArrayPtr values);
+    void set(const std::string& name, eval::ArrayPtr values);
 
     /// Row number in the file of a present row.
     std::uint64_t rowNumber(std::int64_t position) const;
@@ -66,32 +65,33 @@ class RowSet : public eval::ExprInput {
 
  private:
     struct MadeColumn {
-        ArrayPtr values;
+        eval::ArrayPtr values;
         std::size_t generation = 0;  ///< number of keep() calls it has seen
     };
     /// File columns as they were read.
     struct Source {
         std::unordered_map<std::string, MadeColumn> columns;
     };
-    Result<ArrayPtr> presentRows(const MadeColumn& read) const;
+    Result<eval::ArrayPtr> presentRows(const MadeColumn& read) const;
 
     const SplitInput& split_;
     const expr::Schema& schema_;
     std::shared_ptr<Source> source_;
-    std::unordered_map<std::string, ArrayPtr> selected_;  ///< file columns, present rows only
+    std::unordered_map<std::string, eval::ArrayPtr> selected_;  ///< file columns, present rows only
     std::unordered_map<std::string, MadeColumn> made_;
-    std::vector<ArrayPtr> cuts_;                          ///< positions kept by each keep()
+    std::vector<eval::ArrayPtr> cuts_;                    ///< positions kept by each keep()
     std::optional<std::vector<std::int64_t>> selection_;  ///< offsets in the split; none: all rows
-    ArrayPtr selectionArray_;
+    eval::ArrayPtr selectionArray_;
     std::int64_t rows_;
     std::vector<double> weights_;
 };
 
 /// The same, but where the expression is of one column whose lists repeat, it is evaluated once for
 /// each stored list; a result of lists is then dictionary<int32, list>.
-Result<ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows, const std::string& place);
+Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
+                                      const std::string& place);
 
 /// Evaluates for all present rows; an error gets "FILE: row N: PLACE: ...".
-Result<ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place);
+Result<eval::ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::string& place);
 
 }  // namespace millrace::recipe

@@ -15,6 +15,8 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
+
 constexpr RunContext contextOf(std::uint64_t seed) {
     return {seed, 0};
 }

@@ -12,6 +12,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/philox.h"
+#include "backend/eval/evaluator.h"
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
@@ -21,14 +22,7 @@
 namespace millrace::recipe {
 namespace {
 
-Result<expr::Expr> compiled(const std::string& text, const expr::Schema& schema,
-                            const std::string& place, bool isPredicate) {
-    Result<expr::Expr> expr = isPredicate ? expr::compilePredicate(text, schema, place)
-                                          : expr::compileExpression(text, schema);
-    RETURN_IF_ERROR(annotate(expr.status(), place));
-    RETURN_IF_ERROR(annotate(eval::checkExpression(*expr, schema), place));
-    return expr;
-}
+using eval::ArrayPtr;
 
 class FilterStep : public CompiledStep {
  public:
@@ -324,8 +318,8 @@ Result<StepPtr> compileKind(const spec::Step& step, const spec::SampleStep& kind
                             const StepPremises& premises) {
     expr::Expr where;
     if (!kind.where.empty()) {
-        ASSIGN_OR_RETURN(where,
-                         compiled(kind.where, premises.schema, premises.place + ".where", true));
+        ASSIGN_OR_RETURN(where, eval::compileCheckedPredicate(kind.where, premises.schema,
+                                                              premises.place + ".where"));
     }
     return StepPtr(std::make_unique<SampleStep>(step, kind, std::move(where)));
 }
@@ -335,7 +329,8 @@ Result<StepPtr> compileKind(const spec::Step&, const spec::DeriveStep& kind,
     std::vector<DeriveStep::Column> columns;
     for (const spec::NamedExpr& column : kind.columns) {
         const std::string place = strCat(premises.place, ".", column.name);
-        ASSIGN_OR_RETURN(expr::Expr expr, compiled(column.expr, premises.schema, place, false));
+        ASSIGN_OR_RETURN(expr::Expr expr,
+                         eval::compileChecked(column.expr, premises.schema, place));
         columns.push_back({column.name, place, std::move(expr)});
     }
     return StepPtr(std::make_unique<DeriveStep>(std::move(columns)));
@@ -343,7 +338,8 @@ Result<StepPtr> compileKind(const spec::Step&, const spec::DeriveStep& kind,
 
 Result<StepPtr> compileKind(const spec::Step&, const spec::WeightStep& kind,
                             const StepPremises& premises) {
-    ASSIGN_OR_RETURN(expr::Expr expr, compiled(kind.expr, premises.schema, premises.place, false));
+    ASSIGN_OR_RETURN(expr::Expr expr,
+                     eval::compileChecked(kind.expr, premises.schema, premises.place));
     return StepPtr(std::make_unique<WeightStep>(std::move(expr), premises.place));
 }
 
@@ -390,7 +386,7 @@ Result<ArrayPtr> TableInput::column(const std::string& name) {
 
 Result<StepPtr> compileFilter(const std::string& text, const expr::Schema& schema,
                               const std::string& place) {
-    ASSIGN_OR_RETURN(expr::Expr expr, compiled(text, schema, place, true));
+    ASSIGN_OR_RETURN(expr::Expr expr, eval::compileCheckedPredicate(text, schema, place));
     return StepPtr(std::make_unique<FilterStep>(std::move(expr), strCat(place, " (", text, ")")));
 }
 

@@ -11,8 +11,6 @@
 
 namespace millrace::recipe {
 
-using eval::ArrayPtr;
-
 /// What steps may need beside the rows.
 struct RunContext {
     std::uint64_t seed = 0;
@@ -53,7 +51,7 @@ class TableInput : public eval::ExprInput {
  public:
     explicit TableInput(std::shared_ptr<arrow::Table> table) : table_(std::move(table)) {}
     std::int64_t rows() const override;
-    Result<ArrayPtr> column(const std::string& name) override;
+    Result<eval::ArrayPtr> column(const std::string& name) override;
 
  private:
     const std::shared_ptr<arrow::Table> table_;

@@ -3,11 +3,14 @@
 #include <arrow/compute/initialize.h>
 #include <arrow/config.h>
 
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/function_kernels.h"
+
 namespace millrace::segment {
 
-Status initializeArrow() {
-    const arrow::Status ready = arrow::compute::Initialize();
-    return ready.ok() ? okStatus() : internalError("arrow: ", ready.ToString());
+Status initializeKernels() {
+    RETURN_IF_ERROR(arrays::fromArrow(arrow::compute::Initialize(), "arrow's kernels"));
+    return eval::checkFunctionKernels();
 }
 
 std::string arrowVersion() {

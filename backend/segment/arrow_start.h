@@ -1,12 +1,14 @@
 #pragma once
 // Arrow's process-wide set-up, once at the start of a program that runs segments.
+#include <string>
+
 #include "backend/core/status.h"
 
 namespace millrace::segment {
 
-/// Registers the compute kernels. Without it expressions find none.
-Status initializeArrow();
-/// "26.0.1": for receipts and --version.
+/// Arrow's kernels and ours, once a process, before anything else of this room.
+Status initializeKernels();
+/// "26.0.1": for receipts.
 std::string arrowVersion();
 
 }  // namespace millrace::segment

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include <arrow/compute/initialize.h>
-
-#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/paths.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
-#include "backend/eval/function_kernels.h"
 #include "backend/segment/layout.h"
 #include "backend/segment/requests.h"
 #include "backend/spec/bind.h"
@@ -66,11 +62,6 @@ Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
 }
 
 }  // namespace
-
-Status initializeKernels() {
-    RETURN_IF_ERROR(arrays::fromArrow(arrow::compute::Initialize(), "arrow's kernels"));
-    return eval::checkFunctionKernels();
-}
 
 Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,

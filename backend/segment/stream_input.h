@@ -24,9 +24,6 @@
 
 namespace millrace::segment {
 
-/// Arrow's kernels, once a process, before anything else of this room.
-Status initializeKernels();
-
 enum class Shuffle { kRows, kRequests, kNone };
 
 class StreamInput {

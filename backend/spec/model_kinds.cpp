@@ -70,8 +70,19 @@ void TargetMeanModel::check(const RunSpec& spec, Problems& problems) const {
     }
 }
 
-std::string_view ModelSpec::type() const {
+std::string_view modelType(const ModelBody& body) {
     return std::visit([](const auto& model) { return model.kType; }, body);
+}
+
+std::vector<std::string_view> modelKeys(const ModelBody& body) {
+    std::vector<std::string_view> keys;
+    const auto add = [&keys](const char* key, const auto& /*value*/) { keys.emplace_back(key); };
+    std::visit([&add](const auto& model) { model.members(add, model); }, body);
+    return keys;
+}
+
+std::string_view ModelSpec::type() const {
+    return modelType(body);
 }
 
 bool ModelSpec::hasTables() const {
@@ -86,10 +97,8 @@ const std::vector<ModelBody>& allModels() {
 }
 
 std::optional<ModelBody> modelBodyOf(std::string_view type) {
-    const auto found =
-        std::find_if(allModels().begin(), allModels().end(), [&](const ModelBody& body) {
-            return std::visit([](const auto& model) { return model.kType; }, body) == type;
-        });
+    const auto found = std::find_if(allModels().begin(), allModels().end(),
+                                    [&](const ModelBody& body) { return modelType(body) == type; });
     return found == allModels().end() ? std::nullopt : std::optional<ModelBody>(*found);
 }
 

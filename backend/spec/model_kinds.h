@@ -92,5 +92,8 @@ struct ModelSpec {
 std::optional<ModelBody> modelBodyOf(std::string_view type);
 /// One of each, with its defaults.
 const std::vector<ModelBody>& allModels();
+/// Its kType, and the keys of `model` that are its own.
+std::string_view modelType(const ModelBody& body);
+std::vector<std::string_view> modelKeys(const ModelBody& body);
 
 }  // namespace millrace::spec

@@ -47,8 +47,9 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
         }
         if (step.draws() && !isNamed && !salts.emplace(step.name, i).second) {
             problems.add(path, "check",
-                         "two sample steps without names would draw the same numbers; give each a "
-                         "name");
+                         strCat("two ", step.kind(),
+                                " steps without names would draw the same "
+                                "numbers; give each a name"));
         }
     }
 }
@@ -151,17 +152,15 @@ void checkModel(const RunSpec& spec, Problems& problems) {
 /// Keys of models that are given beside another one.
 void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::string>& warnings) {
     const Json usual = jsonMember(RunSpec().toJson(), "model");
-    constexpr std::pair<const char*, std::string_view> kOwners[] = {
-        {"bottom", DlrmModel::kType},
-        {"top", DlrmModel::kType},
-        {"hidden", MlpModel::kType},
-        {"keys", TargetMeanModel::kType},
-        {"smoothing", TargetMeanModel::kType}};
-    for (const auto& [key, owner] : kOwners) {
-        const Json value = jsonMember(given, key);
-        if (owner != model.type() && !value.is_null() && value != jsonMember(usual, key)) {
-            warnings.push_back(
-                strCat("model.", key, " is for ", owner, "; ", model.type(), " does not use it"));
+    const std::vector<std::string_view> used = modelKeys(model.body);
+    for (const ModelBody& other : allModels()) {
+        for (const std::string_view key : modelKeys(other)) {
+            const Json& value = jsonMember(given, key);
+            if (std::ranges::find(used, key) == used.end() && !value.is_null() &&
+                value != jsonMember(usual, key)) {
+                warnings.push_back(strCat("model.", key, " is for ", modelType(other), "; ",
+                                          model.type(), " does not use it"));
+            }
         }
     }
 }

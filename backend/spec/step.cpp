@@ -1,9 +1,15 @@
 #include "backend/spec/step.h"
 
+#include "backend/core/status.h"
+
 namespace millrace::spec {
 
 std::string_view Step::kind() const {
     return std::visit([](const auto& kind) { return kind.kKind; }, body);
+}
+
+std::string Step::line() const {
+    return strCat(kind(), ": ", std::visit([](const auto& kind) { return kind.text(); }, body));
 }
 
 bool Step::dropsOrWeighs() const {

@@ -23,6 +23,10 @@ struct Step {
     const T* as() const {
         return std::get_if<T>(&body);
     }
+    /// The step as one line of YAML, as a person would write it: "filter: rating >= 4",
+    /// "sample: {where: clicked = 0, keep: 0.1, weight: inverse}". Defaults are left out, and so
+    /// are its name and whether it is enabled.
+    std::string line() const;
     // What its kind says of it: StepDefaults.
     bool dropsOrWeighs() const;
     bool keepsColumns() const;

@@ -1,8 +1,9 @@
 #pragma once
 // The kinds of steps of a recipe, a struct each: what it holds, and what it says of itself.
 //
-// A new kind is a struct here with its place in StepBody, its definitions in step_kinds.cpp, and
-// what runs it in backend/recipe/steps.cpp. Expressions are text. Threads: values.
+// A new kind is a struct here with its place in StepBody, its definitions in step_kinds.cpp (of one
+// that looks into a table: table_steps.cpp), and what runs it in backend/recipe/steps.cpp.
+// Expressions are text. Threads: values.
 #include <cstdint>
 #include <optional>
 #include <string>

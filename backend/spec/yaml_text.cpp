@@ -1,6 +1,7 @@
 #include "backend/spec/yaml_text.h"
 
 #include "backend/core/json.h"
+#include "backend/spec/step_defaults.h"
 
 namespace millrace::spec {
 
@@ -20,6 +21,14 @@ std::string yamlList(const std::vector<std::string>& items) {
         strAppend(&out, out.size() > 1 ? ", " : "", yamlScalar(item, true));
     }
     return out + "]";
+}
+
+std::string yamlNamed(const std::vector<NamedExpr>& columns) {
+    YamlMembers members;
+    for (const NamedExpr& column : columns) {
+        members.text(yamlScalar(column.name, true), column.expr);
+    }
+    return members.done();
 }
 
 }  // namespace millrace::spec

@@ -8,12 +8,17 @@
 
 namespace millrace::spec {
 
+struct NamedExpr;
+
 /// A plain scalar where YAML takes one (inside braces, when it stands in some), else in double
 /// quotes.
 std::string yamlScalar(const std::string& text, bool isInBraces);
 
 /// "[a, b]".
 std::string yamlList(const std::vector<std::string>& items);
+
+/// `{name: expression, ...}`.
+std::string yamlNamed(const std::vector<NamedExpr>& columns);
 
 /// `{key: value, ...}`, in the order of the calls.
 class YamlMembers {

@@ -7,6 +7,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/stream/state/segment_record.h"
 
 namespace millrace::stream {
 
@@ -18,14 +19,10 @@ class JsonRead {
         }
     }
 
-    static bool isCount(const Json& value) {
-        constexpr std::int64_t kMax = std::int64_t{1} << 62;
-        return value.is_number_integer() && value >= 0 && value <= kMax;
-    }
-    /// An integer from 0 to 2^62.
+    /// An integer from 0 to kMaxCount.
     std::int64_t count(const char* key) {
         const Json& value = jsonMember(object_, key);
-        if (!isCount(value)) {
+        if (!value.is_number_integer() || value < 0 || value > kMaxCount) {
             fail(strCat("'", key, "' must be a count"));
             return 0;
         }

@@ -134,7 +134,6 @@ Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
     for (std::size_t file = 0; file < rows->files_.size(); ++file) {
         for (const stream::PlanSplit& split : rows->files_[file].splits) {
             rows->splits_.push_back({static_cast<std::uint32_t>(file), split});
-            rows->rowsTotal_ += split.rows;
         }
     }
     rows->options_ = std::move(options);

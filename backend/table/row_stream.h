@@ -49,7 +49,6 @@ class RowStream {
     /// only: the files are looked at once more at the end.
     Status run(const BatchTaker& take, std::stop_token stop);
 
-    std::int64_t rowsTotal() const { return rowsTotal_; }
     std::int64_t rowsRead() const { return rowsRead_.load(); }
     std::int64_t rowsKept() const { return rowsKept_.load(); }
     /// A step weighs rows: the table has no column for that.
@@ -74,7 +73,6 @@ class RowStream {
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::shared_ptr<arrow::Schema> schema_;
-    std::int64_t rowsTotal_ = 0;
     bool hasWeights_ = false;
     std::atomic<std::int64_t> rowsRead_{0}, rowsKept_{0};
     std::atomic<std::size_t> next_{0};

@@ -2,11 +2,14 @@
 
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
+#include "backend/arrays/integer_at.h"
 #include "backend/core/text.h"
 
 namespace millrace::table {
@@ -55,35 +58,23 @@ void appendDecimal(std::string_view littleEndian, std::string& out) {
     }
 }
 
+void appendInteger(auto value, std::string& out) {
+    if constexpr (std::is_signed_v<decltype(value)>) {
+        appendSigned(value, out);
+    } else {
+        appendBigEndian(value, 8, out);
+    }
+}
+
 void appendValue(const arrow::Array& array, std::int64_t row, std::string& out) {
+    if (arrays::takeIntegerAt(array, row, [&out](auto value) { appendInteger(value, out); })) {
+        return;
+    }
     using arrow::Type;
     switch (array.type_id()) {
         case Type::BOOL:
             out += static_cast<char>(static_cast<const arrow::BooleanArray&>(array).Value(row));
             return;
-        case Type::INT8:
-            return appendSigned(static_cast<const arrow::Int8Array&>(array).Value(row), out);
-        case Type::INT16:
-            return appendSigned(static_cast<const arrow::Int16Array&>(array).Value(row), out);
-        case Type::INT32:
-            return appendSigned(static_cast<const arrow::Int32Array&>(array).Value(row), out);
-        case Type::INT64:
-            return appendSigned(static_cast<const arrow::Int64Array&>(array).Value(row), out);
-        case Type::DATE32:
-            return appendSigned(static_cast<const arrow::Date32Array&>(array).Value(row), out);
-        case Type::TIMESTAMP:
-            return appendSigned(static_cast<const arrow::TimestampArray&>(array).Value(row), out);
-        case Type::UINT8:
-            return appendBigEndian(static_cast<const arrow::UInt8Array&>(array).Value(row), 8, out);
-        case Type::UINT16:
-            return appendBigEndian(static_cast<const arrow::UInt16Array&>(array).Value(row), 8,
-                                   out);
-        case Type::UINT32:
-            return appendBigEndian(static_cast<const arrow::UInt32Array&>(array).Value(row), 8,
-                                   out);
-        case Type::UINT64:
-            return appendBigEndian(static_cast<const arrow::UInt64Array&>(array).Value(row), 8,
-                                   out);
         case Type::FLOAT:
             return appendDouble(static_cast<const arrow::FloatArray&>(array).Value(row), out);
         case Type::DOUBLE:
@@ -101,27 +92,20 @@ void appendValue(const arrow::Array& array, std::int64_t row, std::string& out) 
 }
 
 bool isSortable(const arrow::DataType& type) {
+    using arrow::Type;
     switch (type.id()) {
-        case arrow::Type::BOOL:
-        case arrow::Type::INT8:
-        case arrow::Type::INT16:
-        case arrow::Type::INT32:
-        case arrow::Type::INT64:
-        case arrow::Type::UINT8:
-        case arrow::Type::UINT16:
-        case arrow::Type::UINT32:
-        case arrow::Type::UINT64:
-        case arrow::Type::FLOAT:
-        case arrow::Type::DOUBLE:
-        case arrow::Type::DATE32:
-        case arrow::Type::TIMESTAMP:
-        case arrow::Type::STRING:
-        case arrow::Type::BINARY:
-        case arrow::Type::DECIMAL128:
-        case arrow::Type::DECIMAL256:
+        case Type::BOOL:
+        case Type::FLOAT:
+        case Type::DOUBLE:
+        case Type::DATE32:
+        case Type::TIMESTAMP:
+        case Type::STRING:
+        case Type::BINARY:
+        case Type::DECIMAL128:
+        case Type::DECIMAL256:
             return true;
         default:
-            return false;
+            return arrow::is_integer(type.id());
     }
 }
 

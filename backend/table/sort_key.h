@@ -32,9 +32,6 @@ class SortKeys {
         const auto r = static_cast<std::size_t>(row);
         return std::string_view(bytes_).substr(ends_[r], ends_[r + 1] - ends_[r]);
     }
-    std::int64_t sizeBytes() const {
-        return static_cast<std::int64_t>(bytes_.capacity() + 8 * ends_.capacity());
-    }
 
  private:
     std::string bytes_;

@@ -10,7 +10,6 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/segment/arrow_start.h"
-#include "backend/segment/stream_input.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
 #include "daemon/worker/loader/questions/inspect.h"

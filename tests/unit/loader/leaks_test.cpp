@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 class LeaksTest : public ::testing::Test {
  protected:
     LeaksTest() {
-        EXPECT_TRUE(segment::initializeArrow().ok());
+        EXPECT_TRUE(segment::initializeKernels().ok());
         for (int file = 0; file < kFiles; ++file) {
             std::ofstream rows(dir_ / strCat("rows-", file, ".csv"));
             rows << "click,told,other\n";

@@ -7,7 +7,7 @@
 
 #include "backend/core/files.h"
 #include "backend/dataset/plan_builder.h"
-#include "backend/segment/stream_input.h"
+#include "backend/segment/arrow_start.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "tests/support/temp_dir.h"

@@ -16,6 +16,7 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
 using test::Bench;
 using test::ints;
 using test::kNull;

@@ -4,7 +4,6 @@
 
 #include <arrow/array/builder_nested.h>
 
-#include "backend/spec/step_text.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/recipe/property_oracle.h"
 

@@ -69,7 +69,7 @@ void checkSeed(std::uint64_t seed) {
     std::string described = strCat("seed ", seed);
     for (const OracleStep& step : steps) {
         bench.spec.recipe.push_back(step.step);
-        strAppend(&described, "\n  - ", spec::stepText(step.step));
+        strAppend(&described, "\n  - ", step.step.line());
     }
     SCOPED_TRACE(described);
     addFeatures(bench.spec, draw.columns(), draw);

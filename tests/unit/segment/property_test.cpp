@@ -282,7 +282,7 @@ void StreamProperty::check(std::uint64_t seed, bool isThorough) {
                ", ", spec_.batch.order, ", ", spec_.batch.shuffle, ", request '",
                spec_.features.request, "' ", spec_.features.dedup);
     for (const OracleStep& step : steps_) {
-        strAppend(&described, "\n  - ", spec::stepText(step.step));
+        strAppend(&described, "\n  - ", step.step.line());
     }
     SCOPED_TRACE(described);
     ASSERT_NO_FATAL_FAILURE(openStream());

@@ -524,6 +524,16 @@ TEST(SpecReader, WarnsAboutDrawsByRowAndEvaluationOnEverything) {
     EXPECT_EQ(read.warnings.size(), 2U);
 }
 
+TEST(SpecReader, WarnsAboutKeysOfAnotherModel) {
+    const ResolvedSpec read =
+        readSpec(withLine("model: {type: mlp, hidden: [8], top: [4, 1], keys: [u], smoothing: 2}"));
+    ASSERT_TRUE(read.ok());
+    EXPECT_THAT(read.warnings,
+                testing::ElementsAre("model.top is for dlrm; mlp does not use it",
+                                     "model.keys is for target_mean; mlp does not use it",
+                                     "model.smoothing is for target_mean; mlp does not use it"));
+}
+
 TEST(SpecReader, ErrorsPrintAsCompilersDo) {
     const ResolvedSpec read = readSpec(withLine("bach: 1"), {.fileName = "a.yaml"});
     EXPECT_EQ(read.errors[0].text("a.yaml"),

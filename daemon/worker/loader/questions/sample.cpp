@@ -7,7 +7,6 @@
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/staged_recipe.h"
-#include "backend/spec/step_text.h"
 
 namespace millrace::loader {
 namespace {
@@ -265,8 +264,8 @@ class Sampler {
         }
         return {{"step", step == nullptr ? "dataset" : step->name},
                 {"kind", step == nullptr ? "dataset" : std::string(step->kind())},
-                {"text", step == nullptr ? (where.empty() ? "" : strCat("where: ", where))
-                                         : spec::stepText(*step)},
+                {"text",
+                 step == nullptr ? (where.empty() ? "" : strCat("where: ", where)) : step->line()},
                 {"is_enabled", step == nullptr || step->enabled},
                 {"columns", std::move(columns)},
                 {"row_ids", std::move(stage.rows)},

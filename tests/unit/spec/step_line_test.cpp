@@ -1,8 +1,7 @@
-#include "backend/spec/step_text.h"
-
 #include <gtest/gtest.h>
 
 #include "backend/spec/spec_reader.h"
+#include "backend/spec/step.h"
 #include "tests/unit/spec/movielens_spec.h"
 
 namespace millrace::spec {
@@ -18,15 +17,15 @@ RunSpec specOf(const std::string& steps) {
     return read.spec.value_or(RunSpec());
 }
 
-TEST(StepText, ReadsAsAPersonWroteIt) {
+TEST(StepLine, ReadsAsAPersonWroteIt) {
     const RunSpec spec = *readSpec(kMovieLens).spec;
-    EXPECT_EQ(stepText(spec.recipe[0]), "filter: rating is not null and userId <> 0");
-    EXPECT_EQ(stepText(spec.recipe[1]), "anti_join: {table: spam_users.csv, on: userId}");
-    EXPECT_EQ(stepText(spec.recipe[4]),
+    EXPECT_EQ(spec.recipe[0].line(), "filter: rating is not null and userId <> 0");
+    EXPECT_EQ(spec.recipe[1].line(), "anti_join: {table: spam_users.csv, on: userId}");
+    EXPECT_EQ(spec.recipe[4].line(),
               "sample: {where: rating < 4.0, keep: 1.0, weight: inverse, by: [userId, movieId]}");
 }
 
-TEST(StepText, GivesTheSameStepWhenItIsReadAgain) {
+TEST(StepLine, GivesTheSameStepWhenItIsReadAgain) {
     const RunSpec first = specOf(
         "  - filter: \"x > 0 and s = ': # {'\"\n"
         "  - weight: case when x > 1 then 2 else 0.5 end\n"
@@ -42,8 +41,8 @@ TEST(StepText, GivesTheSameStepWhenItIsReadAgain) {
     for (const Step& step : first.recipe) {
         RunSpec one;
         one.recipe = {step};
-        const RunSpec again = specOf("  - {name: " + step.name + ", " + stepText(step) + "}\n");
-        EXPECT_EQ(again.toJson()["recipe"], one.toJson()["recipe"]) << stepText(step);
+        const RunSpec again = specOf("  - {name: " + step.name + ", " + step.line() + "}\n");
+        EXPECT_EQ(again.toJson()["recipe"], one.toJson()["recipe"]) << step.line();
     }
 }
 
