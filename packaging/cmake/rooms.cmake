@@ -50,7 +50,7 @@ function(add_program name)
 endfunction()
 
 # add_room_tests(ROOM SOURCES ... [DEPS ...] [LABEL unit] [NAME x]): one GoogleTest binary
-# tests/bin/<LABEL>_<NAME>; every TEST becomes a ctest test "<ROOM>.<Suite>.<Name>".
+# tests/<LABEL>_<NAME> of the build; every TEST becomes a ctest test "<NAME>.<Suite>.<Name>".
 function(add_room_tests room)
     cmake_parse_arguments(T "" "LABEL;NAME;TIMEOUT" "SOURCES;DEPS;ENVIRONMENT" ${ARGN})
     if(NOT T_LABEL)

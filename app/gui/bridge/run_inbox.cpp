@@ -49,6 +49,7 @@ void RunInbox::setComplete() {
 void RunInbox::put(values::RunSummary run, bool isRemoved) {
     isPending_ = true;
     if (isRemoved) {
+        known_[run.id].isListed = false;  // its parameters go with it
         changed_.erase(run.id);
         removed_.insert(std::move(run.id));
         return;

@@ -5,7 +5,6 @@
 // the higher revision stays (of equal ones the later, for progress changes no revision). A plain
 // value without locks. Bounded by the number of runs.
 #include <cstdint>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>

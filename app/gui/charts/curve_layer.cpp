@@ -275,15 +275,21 @@ void CurveLayer::drawLine(const Line& line, int from, int to) {
     }
 }
 
-// From the least to the greatest of each column that has points; between two points of a sparse
-// band both edges go straight. A logged gap ends the band, as it ends the line.
+// What lies between the least and the greatest of each place. A logged gap ends the band, as it
+// ends the line.
 void CurveLayer::drawBand(const Line& line, int from, int to) {
     raster_.begin(from, to);
+    const CurveAxis axis = storeAxis(geometry_.axis);
+    if (line.curve.band->low().has(axis) && line.curve.band->high().has(axis)) {
+        drawBandColumns(line, from, to);
+        drawBandEdges(line, from, to);
+    }
+}
+
+// Columns that have points: from the least to the greatest.
+void CurveLayer::drawBandColumns(const Line& line, int from, int to) {
     const CurveStore &low = line.curve.band->low(), &high = line.curve.band->high();
     const CurveAxis axis = storeAxis(geometry_.axis);
-    if (!low.has(axis) || !high.has(axis)) {
-        return;
-    }
     // Two columns more on the left: the edge comes from there.
     const int first = std::max(0, from - 2);
     std::vector<CurveBin> lows(static_cast<std::size_t>(to - first)), highs(lows.size());
@@ -295,15 +301,18 @@ void CurveLayer::drawBand(const Line& line, int from, int to) {
                             geometry_.yToRow(lows[k].min), 0);
         }
     }
+}
+
+// Columns between two points of a sparse band: both edges go straight.
+void CurveLayer::drawBandEdges(const Line& line, int from, int to) {
+    const CurveStore& low = line.curve.band->low();
+    const CurveAxis axis = storeAxis(geometry_.axis);
     const double left = geometry_.columnToX(from) + line.offset;
     const double right = geometry_.columnToX(to) + line.offset;
     std::size_t i = low.lowerBound(axis, left);
-    for (i = i > 0 ? i - 1 : 0; i + 1 < low.size(); ++i) {
+    for (i = i > 0 ? i - 1 : 0; i + 1 < low.size() && low.place(i, axis) <= right; ++i) {
         const double place = geometry_.xToColumn(low.place(i, axis) - line.offset);
         const double next = geometry_.xToColumn(low.place(i + 1, axis) - line.offset);
-        if (low.place(i, axis) > right) {
-            return;
-        }
         const int begin = std::max(from, floorToInt(place) + 1);
         const int end = std::min(to, floorToInt(next));
         if (begin >= end) {

@@ -100,6 +100,8 @@ class CurveLayer {
     void draw(int from, int to);
     void drawLine(const Line& line, int from, int to);
     void drawBand(const Line& line, int from, int to);
+    void drawBandColumns(const Line& line, int from, int to);
+    void drawBandEdges(const Line& line, int from, int to);
     void drawTrace(const Trace& trace, const Source& source, const Pen& pen);
     void drawPoints(const Trace& trace, const Source& source, const Pen& pen);
     void drawBins(const Trace& trace, const Source& source, const Pen& pen);

@@ -1,5 +1,7 @@
 #include "app/gui/models/flat_table.h"
 
+#include <QCoreApplication>
+
 namespace millrace::gui {
 
 FlatTable::FlatTable(std::span<const ColumnSpec> columns, QObject* parent)
@@ -28,8 +30,11 @@ QVariant FlatTable::headerData(int section, Qt::Orientation orientation, int rol
     if (role == Qt::TextAlignmentRole) {
         return sideOf(section);
     }
-    return role == Qt::DisplayRole ? tr(columns_[static_cast<std::size_t>(section)].title)
-                                   : QVariant();
+    if (role != Qt::DisplayRole) {
+        return {};
+    }
+    return QCoreApplication::translate("FlatTable",
+                                       columns_[static_cast<std::size_t>(section)].title);
 }
 
 QVariant FlatTable::sideOf(int column) const {

@@ -13,7 +13,7 @@ class FlatTable : public QAbstractTableModel {
 
  public:
     struct ColumnSpec {
-        const char* title;
+        const char* title;                       ///< QT_TRANSLATE_NOOP("FlatTable", ...)
         Qt::AlignmentFlag side = Qt::AlignLeft;  ///< of the title and the cells
     };
     int rowCount(const QModelIndex& parent = {}) const final;

@@ -148,7 +148,7 @@ class Bench {
         table_.apply(false, summaries_, {});
         page_->rows().setFolded({});
         page_->details().showTab(DetailsPanel::Tab::kMetrics);
-        ChartBoard& board = page_->details().metrics().board();
+        ChartBoard& board = page_->details().tabs().metrics().board();
         return timed(9, [&](int i) {
             page_->view().select({i % 2 == 0 ? "r-00005" : "r-00010"});
             const auto isDrawn = [&] {

@@ -57,7 +57,8 @@ TEST_F(BridgeRunsTest, ADeletedRunLeavesAndARestoredOneComesBack) {
     daemon.removeRun("r-00001");
     ASSERT_TRUE(until([&] { return runs.size() == 2; }));
     daemon.restoreRun("r-00001");
-    EXPECT_TRUE(until([&] { return runs.size() == 3; }));
+    EXPECT_TRUE(until([&] { return runs.size() == 3 && !runs["r-00001"].params.empty(); }))
+        << "with its parameters";
 }
 
 TEST_F(BridgeRunsTest, AfterALostConnectionOnlyWhatChangedIsRead) {

@@ -63,6 +63,16 @@ TEST(RunInboxTest, AListThatIsOlderThanTheStreamGivesItsParameters) {
     EXPECT_FALSE(inbox.takeUnlisted());
 }
 
+TEST(RunInboxTest, ARunThatWasRestoredIsListedAgainForItsParameters) {
+    RunInbox inbox;
+    inbox.addListed(run("a", 1));
+    inbox.addUpdate({run("a", 2), true});
+    EXPECT_FALSE(inbox.takeUnlisted()) << "a run that is gone needs none";
+    EXPECT_THAT(inbox.take().removed, ElementsAre("a"));
+    inbox.addUpdate({run("a", 3), false});
+    EXPECT_TRUE(inbox.takeUnlisted());
+}
+
 TEST(RunInboxTest, AResetForgetsRevisions) {
     RunInbox inbox;
     inbox.addUpdate({run("a", 50)});

@@ -8,6 +8,7 @@
 #include "app/gui/models/details/checkpoint_table.h"
 #include "app/gui/models/details/fact_table.h"
 #include "app/gui/models/details/run_metrics.h"
+#include "app/gui/models/run_text.h"
 #include "tests/support/runs_scene.h"
 
 namespace millrace::gui {
@@ -26,6 +27,18 @@ QString valueOf(const std::vector<RunFact>& facts, const QString& name) {
         }
     }
     return {};
+}
+
+TEST(RunFacts, TellTheRunWithItsTagsAndItsHistoryTheNewestFirst) {
+    values::RunDetail run = sample();
+    run.summary.endedMs = 0;
+    const auto facts = runFacts(run);
+    EXPECT_EQ(valueOf(facts, "Id"), qtext(run.summary.id));
+    EXPECT_TRUE(valueOf(facts, "Submitted").endsWith(" by ada"));
+    EXPECT_EQ(valueOf(facts, "Ended"), "") << "it goes on";
+    EXPECT_EQ(valueOf(facts, "team"), "ranking");
+    ASSERT_EQ(facts.back().section, "History");
+    EXPECT_EQ(facts.back().value, "queued");
 }
 
 TEST(RunFacts, TellTheEnvironment) {

@@ -68,13 +68,12 @@ TEST_F(RunTableTest, MakesColumnsOfMetricsTagsAndParameters) {
     EXPECT_EQ(text(0, "param:batch.rows"), "512");
     EXPECT_EQ(text(1, "param:batch.rows"), "");
     EXPECT_EQ(text(0, "metric:nothing"), "");
-    EXPECT_TRUE(table.hasParams(0));
-    EXPECT_FALSE(table.hasParams(1));
     EXPECT_TRUE(table.run(0).params.empty()) << "they are held once, in the column store";
     RunSummary later = sampleRun("r-b");
     later.params["batch.rows"] = "1024";
-    table.setParams({later, sampleRun("r-gone")});
+    table.apply(false, {later, sampleRun("r-a", 0.2)}, {});
     EXPECT_EQ(text(1, "param:batch.rows"), "1024");
+    EXPECT_EQ(text(0, "param:batch.rows"), "512") << "told again without them, as streams do";
     EXPECT_THAT(table.paramNames(), testing::ElementsAre("batch.rows"));
     EXPECT_THAT(table.tagNames(), testing::ElementsAre("team"));
     EXPECT_THAT(table.metricNames(), testing::ElementsAre("eval.auc", "loss"));

@@ -5,6 +5,7 @@
 #include "app/gui/models/details/checkpoint_table.h"
 #include "app/gui/pages/runs/details/checkpoint_section.h"
 #include "app/gui/pages/runs/details/detail_reader.h"
+#include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/details/receipt_section.h"
 #include "app/gui/pages/runs/details/run_head.h"
 #include "app/gui/pages/runs/details/run_tabs.h"
@@ -20,14 +21,6 @@ using testing::ElementsAre;
 
 class DetailsPartsTest : public RunsTest {
  protected:
-    void load(int numRuns) {
-        stored = client::sceneRuns(numRuns, 1'800'000'000'000);
-        for (const values::RunDetail& run : stored) {
-            daemon.putDetail(run);
-        }
-        bridge.connectTo("unix:/fake.sock");
-        ASSERT_TRUE(until([&] { return bridge.isSettled() && table.numRuns() == numRuns; }));
-    }
     QWidget parent;
 };
 
@@ -95,6 +88,22 @@ TEST_F(DetailsPartsTest, TheHeadOffersWhatTheStateOfTheRunAllows) {
     EXPECT_EQ(offered(run), "Launch again, Copy as CLI, Restore");
     run.purgedMs = run.deletedMs;
     EXPECT_EQ(offered(run), "Launch again, Copy as CLI") << "nothing is left to restore";
+}
+
+TEST_F(DetailsPartsTest, ARunThatComesToTheTableLaterIsShownThen) {
+    load(5);
+    RunActions actions(bridge, table, &parent);
+    DetailsPanel panel(bridge, table, colors, actions, &parent);
+    panel.setRun("r-late");
+    EXPECT_FALSE(panel.tabs().isVisibleTo(&panel)) << "the list does not know it";
+    values::RunSummary late = stored[0].summary;
+    late.id = "r-late";
+    table.apply(false, {late}, {});
+    panel.refresh();
+    EXPECT_TRUE(panel.tabs().isVisibleTo(&panel));
+    table.apply(false, {}, {"r-late"});
+    panel.refresh();
+    EXPECT_FALSE(panel.tabs().isVisibleTo(&panel));
 }
 
 TEST_F(DetailsPartsTest, TheTabsTakeAReplyAndForgetItWithTheRun) {

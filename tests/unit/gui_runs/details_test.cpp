@@ -28,6 +28,7 @@ using Tab = DetailsPanel::Tab;
 class DetailsTest : public RunsTest {
  protected:
     DetailsPanel& details() { return page->details(); }
+    RunTabs& tabs() { return page->details().tabs(); }
     std::string storedNote(const std::string& id) {
         for (const values::RunSummary& run : daemon.runs()) {
             if (run.id == id) {
@@ -41,15 +42,15 @@ class DetailsTest : public RunsTest {
 TEST_F(DetailsTest, ShowsStateReasonAndKeyFigures) {
     open(5);
     ASSERT_TRUE(choose("r-00003"));
-    EXPECT_EQ(details().overview().reason(),
+    EXPECT_EQ(tabs().overview().reason(),
               "rank0 ended by SIGKILL: the machine ran out of memory (limit 1024 MB)");
-    EXPECT_EQ(details().overview().figure("rows trained"), "242 k");
-    EXPECT_EQ(details().overview().figure("loss"), "0.5098");
+    EXPECT_EQ(tabs().overview().figure("rows trained"), "242 k");
+    EXPECT_EQ(tabs().overview().figure("loss"), "0.5098");
     ASSERT_TRUE(settle());
-    EXPECT_FALSE(details().overview().board().plots().empty());
-    EXPECT_FALSE(details().overview().board().plots()[0]->isEmpty());
+    EXPECT_FALSE(tabs().overview().board().plots().empty());
+    EXPECT_FALSE(tabs().overview().board().plots()[0]->isEmpty());
     ASSERT_TRUE(choose("r-00000"));
-    EXPECT_EQ(details().overview().reason(), "");
+    EXPECT_EQ(tabs().overview().reason(), "");
 }
 
 TEST_F(DetailsTest, APurgedRunSaysSoAndOffersNoWayBack) {
@@ -72,14 +73,14 @@ TEST_F(DetailsTest, APurgedRunSaysSoAndOffersNoWayBack) {
     EXPECT_TRUE(hasRestore());
     ASSERT_TRUE(choose("r-00002"));
     EXPECT_FALSE(hasRestore());
-    EXPECT_TRUE(details().overview().reason().startsWith("Purged "));
+    EXPECT_TRUE(tabs().overview().reason().startsWith("Purged "));
     EXPECT_EQ(badgeOf(stored[2].summary).text, "purged");
 }
 
 TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
-    OverviewSection& overview = details().overview();
+    OverviewSection& overview = tabs().overview();
     values::RunSummary run = stored[0].summary;
     run.meanRate = 229'088;
     run.latestMetrics = {{"samples_per_second", 14'258, 630, 1'000, 2}};
@@ -101,7 +102,7 @@ TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
 TEST_F(DetailsTest, TheLossOfOtherTrainingRowsIsNotMeasuredAgainstTheBase) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
-    OverviewSection& overview = details().overview();
+    OverviewSection& overview = tabs().overview();
     values::RunSummary base = stored[0].summary, run = stored[1].summary;
     base.streamHash = run.streamHash = "aa";
     overview.showRun(run, &base, 50'000);
@@ -116,7 +117,7 @@ TEST_F(DetailsTest, TheLossOfOtherTrainingRowsIsNotMeasuredAgainstTheBase) {
 TEST_F(DetailsTest, AFigureOfARunWithOneHeadStandsOnce) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
-    OverviewSection& overview = details().overview();
+    OverviewSection& overview = tabs().overview();
     values::RunSummary run = stored[0].summary;
     run.latestMetrics = {
         {"eval.auc", 0.8, 630, 1, 2}, {"eval.liked.auc", 0.8, 630, 1, 2}, {"loss", 0.5, 630, 1, 2}};
@@ -134,16 +135,16 @@ TEST_F(DetailsTest, MarksWhatTheVariationChangedInTheSpec) {
     open(5);
     ASSERT_TRUE(choose("r-00004"));
     details().showTab(Tab::kSpec);
-    EXPECT_EQ(details().spec().changes().size(), 2U);
+    EXPECT_EQ(tabs().spec().changes().size(), 2U);
     QStringList marked;
-    for (const QTextEdit::ExtraSelection& mark : details().spec().text().extraSelections()) {
+    for (const QTextEdit::ExtraSelection& mark : tabs().spec().text().extraSelections()) {
         marked.append(mark.cursor.selectedText());
     }
     EXPECT_TRUE(marked.contains("16"));
     EXPECT_TRUE(marked.contains("model.embedding_dim: 32"));
     EXPECT_FALSE(marked.contains("recipe.negatives.keep: 0.3"));
-    details().spec().showResolved(true);
-    const FactTable& resolved = details().spec().resolved().facts();
+    tabs().spec().showResolved(true);
+    const FactTable& resolved = tabs().spec().resolved().facts();
     bool isMarked = false;
     for (int row = 0; row < resolved.rowCount(); ++row) {
         isMarked = isMarked || (resolved.index(row, 0).data() == "model.embedding_dim" &&
@@ -155,8 +156,8 @@ TEST_F(DetailsTest, MarksWhatTheVariationChangedInTheSpec) {
 TEST_F(DetailsTest, ShowsTheRecipeAsAFunnel) {
     open(5);
     ASSERT_TRUE(choose("r-00001"));
-    ASSERT_TRUE(details().receipt().hasReceipt());
-    const auto& funnel = std::get<Funnel>(details().receipt().funnel().content());
+    ASSERT_TRUE(tabs().receipt().hasReceipt());
+    const auto& funnel = std::get<Funnel>(tabs().receipt().funnel().content());
     ASSERT_EQ(funnel.steps.size(), 4U);
     EXPECT_EQ(funnel.steps[1].name, "filter");
     EXPECT_EQ(funnel.steps[1].rowsIn, 80'600);
@@ -170,23 +171,23 @@ TEST_F(DetailsTest, SaysThatThereIsNoReceiptYet) {
     stored[0].summary.rowsRead = 0;
     daemon.putDetail(stored[0]);
     ASSERT_TRUE(choose("r-00000"));
-    EXPECT_TRUE(until([&] { return !details().receipt().hasReceipt(); }));
-    EXPECT_EQ(details().checkpoints().model().rowCount(), 0);
+    EXPECT_TRUE(until([&] { return !tabs().receipt().hasReceipt(); }));
+    EXPECT_EQ(tabs().checkpoints().model().rowCount(), 0);
 }
 
 TEST_F(DetailsTest, ShowsMetricsWithExtremesAndChartsOfTheChosenOnes) {
     open(5);
     details().showTab(Tab::kMetrics);
     ASSERT_TRUE(choose("r-00000"));
-    RunMetrics& metrics = details().metrics().model();
+    RunMetrics& metrics = tabs().metrics().model();
     ASSERT_TRUE(until(
         [&] { return metrics.rowCount() > 0 && !metrics.trendAt(metrics.rowOf("loss")).empty(); }));
     EXPECT_NE(metrics.index(metrics.rowOf("loss"), RunMetrics::kHighest).data(),
               metrics.index(metrics.rowOf("loss"), RunMetrics::kLowest).data());
-    details().metrics().table().selectRow(metrics.rowOf("input_stall_percent"));
-    EXPECT_THAT(details().metrics().board().chosen(), testing::ElementsAre("input_stall_percent"));
-    details().metrics().table().clearSelection();
-    EXPECT_GT(details().metrics().board().chosen().size(), 1U) << "the usual ones again";
+    tabs().metrics().table().selectRow(metrics.rowOf("input_stall_percent"));
+    EXPECT_THAT(tabs().metrics().board().chosen(), testing::ElementsAre("input_stall_percent"));
+    tabs().metrics().table().clearSelection();
+    EXPECT_GT(tabs().metrics().board().chosen().size(), 1U) << "the usual ones again";
 }
 
 TEST_F(DetailsTest, FollowsTheLogWhileItIsSeen) {
@@ -195,11 +196,11 @@ TEST_F(DetailsTest, FollowsTheLogWhileItIsSeen) {
     ASSERT_TRUE(choose("r-00001"));
     EXPECT_EQ(daemon.numStreams("logs"), 0);
     details().showTab(Tab::kLog);
-    ASSERT_TRUE(until([&] { return details().log().model().numLines() == 1; }));
+    ASSERT_TRUE(until([&] { return tabs().log().model().numLines() == 1; }));
     daemon.addLines("r-00001", {{2, "rank0", "second", false, 1, values::LogLevel::kInfo}});
-    ASSERT_TRUE(until([&] { return details().log().model().numLines() == 2; }));
+    ASSERT_TRUE(until([&] { return tabs().log().model().numLines() == 2; }));
     details().showTab(Tab::kOverview);
-    EXPECT_FALSE(details().log().isFollowing());
+    EXPECT_FALSE(tabs().log().isFollowing());
     EXPECT_TRUE(until([&] { return daemon.numStreams("logs") == 0; }));
 }
 
@@ -207,7 +208,7 @@ TEST_F(DetailsTest, ResumesFromAChosenCheckpoint) {
     open(5);
     details().showTab(Tab::kCheckpoints);
     ASSERT_TRUE(choose("r-00003"));
-    CheckpointSection& section = details().checkpoints();
+    CheckpointSection& section = tabs().checkpoints();
     section.table().selectRow(1);
     ASSERT_TRUE(section.resumeButton().isEnabled());
     section.resumeButton().click();
@@ -221,7 +222,7 @@ TEST_F(DetailsTest, SavesANoteAndShowsItAtOnce) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
     QTest::keyClick(&page->view().rowsView(), Qt::Key_F2);
-    NoteSection& note = details().note();
+    NoteSection& note = tabs().note();
     ASSERT_TRUE(note.isEditing());
     note.editor().setPlainText("**works**");
     daemon.hang("setNote");
@@ -235,7 +236,7 @@ TEST_F(DetailsTest, SavesANoteAndShowsItAtOnce) {
 TEST_F(DetailsTest, BringsTheOldNoteBackWhenTheDaemonRefuses) {
     open(5);
     ASSERT_TRUE(choose("r-00002"));
-    NoteSection& note = details().note();
+    NoteSection& note = tabs().note();
     const QString before = note.note();
     ASSERT_FALSE(before.isEmpty());
     daemon.fail("setNote", unavailable("the disk is full"));
@@ -255,13 +256,13 @@ TEST_F(DetailsTest, KeepsATextThatIsBeingEditedWhenTheNoteChanges) {
     open(5);
     ASSERT_TRUE(choose("r-00000"));
     details().editNote();
-    details().note().editor().setPlainText("mine");
+    tabs().note().editor().setPlainText("mine");
     values::RunSummary run = stored[0].summary;
     run.note = "theirs";
     daemon.putRun(run);
-    ASSERT_TRUE(until([&] { return details().note().note() == "theirs"; }));
-    EXPECT_EQ(details().note().editor().toPlainText(), "mine");
-    EXPECT_TRUE(details().note().isEditing());
+    ASSERT_TRUE(until([&] { return tabs().note().note() == "theirs"; }));
+    EXPECT_EQ(tabs().note().editor().toPlainText(), "mine");
+    EXPECT_TRUE(tabs().note().isEditing());
 }
 
 TEST_F(DetailsTest, KeepsWhatTheListKnowsWhenARunCannotBeRead) {
@@ -270,7 +271,7 @@ TEST_F(DetailsTest, KeepsWhatTheListKnowsWhenARunCannotBeRead) {
     page->view().select({"r-00004"});
     ASSERT_TRUE(until([&] { return details().runId() == "r-00004" && details().isSettled(); }));
     EXPECT_EQ(details().detail(), nullptr);
-    EXPECT_EQ(details().overview().figure("rows trained"), "242 k");
+    EXPECT_EQ(tabs().overview().figure("rows trained"), "242 k");
     daemon.fail("get", okStatus());
     values::RunSummary run = stored[4].summary;
     run.note = "again";

@@ -4,7 +4,6 @@
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/column_chooser.h"
 #include "app/gui/pages/runs/deleted_runs.h"
-#include "app/gui/pages/runs/param_reader.h"
 #include "app/gui/pages/runs/run_pages.h"
 #include "app/gui/pages/runs/run_panels.h"
 #include "app/gui/pages/runs/runs_body.h"
@@ -21,14 +20,6 @@ using testing::ElementsAre;
 
 class PagePartsTest : public RunsTest {
  protected:
-    void load(int numRuns) {
-        stored = client::sceneRuns(numRuns, 1'800'000'000'000);
-        for (const values::RunDetail& run : stored) {
-            daemon.putDetail(run);
-        }
-        bridge.connectTo("unix:/fake.sock");
-        ASSERT_TRUE(until([&] { return bridge.isSettled() && table.numRuns() == numRuns; }));
-    }
     int numLists() { return daemon.numCalls("list"); }
 
     QWidget parent;
@@ -125,6 +116,7 @@ TEST_F(PagePartsTest, DeletedRunsHaveATableOfTheirOwn) {
     daemon.removeRun("r-00004");
     deleted.read();
     ASSERT_TRUE(until([&] { return deleted.table().numRuns() == 1; }));
+    EXPECT_EQ(deleted.table().param(0, "model.embedding_dim"), "32") << "columns show parameters";
     daemon.restoreRun("r-00004");
     deleted.read();
     ASSERT_TRUE(until([&] { return deleted.isSettled(); }));
@@ -176,8 +168,7 @@ class TablePartsTest : public PagePartsTest {
         return false;
     }
     RunsView view{rows, trends, colors, &parent};
-    ParamReader params{bridge, table, rows, nullptr};
-    ShownColumns columns{view, rows, table, params, &parent};
+    ShownColumns columns{view, rows, table, &parent};
     RunActions actions{bridge, table, &parent};
     RunsMenus menus{rows, view, actions, columns, &parent};
 };
@@ -210,7 +201,22 @@ TEST_F(TablePartsTest, TheChooserChangesColumnsAtOnceAndPutsThemBack) {
     Q_EMIT chooser->resetAsked();
     EXPECT_THAT(columnKeys(), testing::Not(testing::Contains("param:batch.rows")));
     EXPECT_THAT(columnKeys(), testing::Contains("metric:eval.auc"));
-    EXPECT_TRUE(until([&] { return params.isSettled(); }));
+    chooser->close();
+}
+
+TEST_F(TablePartsTest, AColumnOfAParameterAsksTheDaemonNothing) {
+    load(5);
+    const int before = numLists();
+    QWidget anchor(&parent);
+    ColumnChooser* chooser = columns.openChooser(anchor);
+    chooser->setSearch("negatives.keep");
+    EXPECT_THAT(chooser->offered(), ElementsAre("param:recipe.negatives.keep"));
+    RunColumns wanted = view.columns();
+    wanted.add("param:recipe.negatives.keep");
+    columns.set(wanted);
+    const int column = rows.columnOfKey("param:recipe.negatives.keep");
+    EXPECT_EQ(rows.index(rows.rowOf("r-00002"), column).data(), "0.1");
+    EXPECT_EQ(numLists(), before) << "every run came with its parameters";
     chooser->close();
 }
 

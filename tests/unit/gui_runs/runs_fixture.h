@@ -43,12 +43,22 @@ class RunsTest : public testing::Test {
             table.apply(d.isReset, d.changed, d.removed);
         });
     }
-    /// Ids are r-00000, r-00001, ...; the first of five is the base of the others.
-    void open(int numRuns) {
-        stored = client::sceneRuns(numRuns, QDateTime::currentMSecsSinceEpoch());
+    /// The daemon has these runs. Ids are r-00000, r-00001, ...; the first of five is the base of
+    /// the others.
+    void store(int numRuns, std::int64_t nowMs) {
+        stored = client::sceneRuns(numRuns, nowMs);
         for (const values::RunDetail& run : stored) {
             daemon.putDetail(run);
         }
+    }
+    /// The table has them; there is no page.
+    void load(int numRuns) {
+        store(numRuns, 1'800'000'000'000);
+        bridge.connectTo("unix:/fake.sock");
+        ASSERT_TRUE(until([&] { return bridge.isSettled() && table.numRuns() == numRuns; }));
+    }
+    void open(int numRuns) {
+        store(numRuns, QDateTime::currentMSecsSinceEpoch());
         makePage();
         bridge.connectTo("unix:/fake.sock");
         ASSERT_TRUE(until([this] { return bridge.isSettled() && page->isSettled(); }));

@@ -65,23 +65,25 @@ QString sharedDirectory(const std::vector<values::DatasetFile>& files) {
     return shared;
 }
 
-constexpr FlatTable::ColumnSpec kColumnColumns[] = {{"Column"},
-                                                    {"Type"},
-                                                    {"Nullable"},
-                                                    {"Nulls", Qt::AlignRight},
-                                                    {"Min"},
-                                                    {"Max"},
-                                                    {"On disk", Qt::AlignRight},
-                                                    {"Decoded", Qt::AlignRight},
-                                                    {"Encoding"},
-                                                    {"Codec"}};
+constexpr FlatTable::ColumnSpec kColumnColumns[] = {
+    {QT_TRANSLATE_NOOP("FlatTable", "Column")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Type")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Nullable")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Nulls"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Min")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Max")},
+    {QT_TRANSLATE_NOOP("FlatTable", "On disk"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Decoded"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Encoding")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Codec")}};
 static_assert(std::size(kColumnColumns) == DatasetColumnsModel::kNumColumns);
 
-constexpr FlatTable::ColumnSpec kFileColumns[] = {{"File"},
-                                                  {"Rows", Qt::AlignRight},
-                                                  {"Groups", Qt::AlignRight},
-                                                  {"On disk", Qt::AlignRight},
-                                                  {"Sizes"}};
+constexpr FlatTable::ColumnSpec kFileColumns[] = {
+    {QT_TRANSLATE_NOOP("FlatTable", "File")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Rows"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Groups"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "On disk"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Sizes")}};
 static_assert(std::size(kFileColumns) == DatasetFilesModel::kNumColumns);
 
 std::vector<double> sizesOf(const std::vector<values::DatasetFile>& files, bool isDecoded) {

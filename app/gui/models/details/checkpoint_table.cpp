@@ -10,7 +10,11 @@ namespace millrace::gui {
 namespace {
 
 constexpr FlatTable::ColumnSpec kColumns[] = {
-    {"Step", Qt::AlignRight}, {"Written"}, {"Size", Qt::AlignRight}, {"Attempt"}, {"File"}};
+    {QT_TRANSLATE_NOOP("FlatTable", "Step"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Written")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Size"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Attempt")},
+    {QT_TRANSLATE_NOOP("FlatTable", "File")}};
 static_assert(std::size(kColumns) == CheckpointTable::kNumColumns);
 
 }  // namespace
@@ -34,7 +38,7 @@ void CheckpointTable::setCheckpoints(std::vector<values::Checkpoint> checkpoints
 QVariant CheckpointTable::cell(int row, int column, int role) const {
     const values::Checkpoint& one = at(row);
     if (role == Qt::ToolTipRole && column == kPath) {
-        return qtext(one.path + "\nhash " + one.hash);
+        return tr("%1\nhash %2").arg(qtext(one.path), qtext(one.hash));
     }
     if (role != Qt::DisplayRole) {
         return {};

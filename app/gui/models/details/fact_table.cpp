@@ -3,7 +3,8 @@
 namespace millrace::gui {
 namespace {
 
-constexpr FlatTable::ColumnSpec kFactColumns[] = {{"Name"}, {"Value"}};
+constexpr FlatTable::ColumnSpec kFactColumns[] = {{QT_TRANSLATE_NOOP("FlatTable", "Name")},
+                                                  {QT_TRANSLATE_NOOP("FlatTable", "Value")}};
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "app/gui/models/run_text.h"
@@ -9,6 +10,20 @@
 #include "app/gui/models/runs/run_column.h"
 
 namespace millrace::gui {
+namespace {
+
+constexpr FlatTable::ColumnSpec kMetricColumns[] = {
+    {QT_TRANSLATE_NOOP("FlatTable", "Metric")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Over steps")},
+    {QT_TRANSLATE_NOOP("FlatTable", "Newest"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Best"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Lowest"), Qt::AlignRight},
+    {QT_TRANSLATE_NOOP("FlatTable", "Highest"), Qt::AlignRight}};
+static_assert(std::size(kMetricColumns) == RunMetrics::kNumColumns);
+
+}  // namespace
+
+RunMetrics::RunMetrics(QObject* parent) : FlatTable(kMetricColumns, parent) {}
 
 void RunMetrics::setRun(const values::RunSummary& run, const std::vector<std::string>& names) {
     std::set<std::string> all(names.begin(), names.end());
@@ -90,14 +105,6 @@ std::vector<std::string> RunMetrics::names() const {
     return names;
 }
 
-int RunMetrics::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int RunMetrics::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(kNumColumns);
-}
-
 double RunMetrics::value(const Row& row, int column) const {
     switch (column) {
         case kNewest:
@@ -117,16 +124,8 @@ double RunMetrics::value(const Row& row, int column) const {
     }
 }
 
-QVariant RunMetrics::data(const QModelIndex& index, int role) const {
-    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
-        return {};
-    }
-    const Row& row = rows_[static_cast<std::size_t>(index.row())];
-    const int column = index.column();
-    if (role == Qt::TextAlignmentRole) {
-        return QVariant::fromValue((column >= kNewest ? Qt::AlignRight : Qt::AlignLeft) |
-                                   Qt::AlignVCenter);
-    }
+QVariant RunMetrics::cell(int place, int column, int role) const {
+    const Row& row = rows_[static_cast<std::size_t>(place)];
     if (column == kName) {
         return role == Qt::DisplayRole   ? QVariant(metricTitle(row.name))
                : role == Qt::ToolTipRole ? QVariant(qtext(row.name))
@@ -138,23 +137,11 @@ QVariant RunMetrics::data(const QModelIndex& index, int role) const {
     }
     if (role == Qt::ToolTipRole && column >= kNewest) {
         const QString exact = QString::number(number, 'g', 17);
-        return column == kNewest ? exact + " at step " + countText(static_cast<double>(row.step))
-                                 : exact;
+        return column == kNewest
+                   ? tr("%1 at step %2").arg(exact, countText(static_cast<double>(row.step)))
+                   : exact;
     }
     return {};
-}
-
-QVariant RunMetrics::headerData(int section, Qt::Orientation orientation, int role) const {
-    static const char* const kTitles[] = {"Metric", "Over steps", "Newest",
-                                          "Best",   "Lowest",     "Highest"};
-    if (orientation != Qt::Horizontal || section < 0 || section >= kNumColumns) {
-        return {};
-    }
-    return role == Qt::DisplayRole ? QVariant(kTitles[section])
-           : role == Qt::TextAlignmentRole
-               ? QVariant::fromValue((section >= kNewest ? Qt::AlignRight : Qt::AlignLeft) |
-                                     Qt::AlignVCenter)
-               : QVariant();
 }
 
 }  // namespace millrace::gui

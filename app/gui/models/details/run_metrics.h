@@ -2,21 +2,21 @@
 // The metrics of one run: newest, best, lowest and highest value, and a small curve.
 //
 // Threads: the GUI thread. Owns: the values.
-#include <QAbstractTableModel>
 #include <string>
 #include <vector>
 
+#include "app/gui/models/flat_table.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/run_summary.h"
 
 namespace millrace::gui {
 
-class RunMetrics : public QAbstractTableModel {
+class RunMetrics : public FlatTable {
     Q_OBJECT
 
  public:
     enum Column { kName, kTrend, kNewest, kBest, kLowest, kHighest, kNumColumns };
-    using QAbstractTableModel::QAbstractTableModel;
+    explicit RunMetrics(QObject* parent = nullptr);
 
     /// The newest values; curves that are known stay where it is the same run.
     void setRun(const values::RunSummary& run, const std::vector<std::string>& names);
@@ -29,11 +29,9 @@ class RunMetrics : public QAbstractTableModel {
     int rowOf(const std::string& metric) const;  ///< -1: none
     std::vector<std::string> names() const;
 
-    int rowCount(const QModelIndex& parent = {}) const override;
-    int columnCount(const QModelIndex& parent = {}) const override;
-    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    QVariant headerData(int section, Qt::Orientation orientation,
-                        int role = Qt::DisplayRole) const override;
+ protected:
+    int numRows() const override { return static_cast<int>(rows_.size()); }
+    QVariant cell(int row, int column, int role) const override;
 
  private:
     struct Row {

@@ -67,6 +67,27 @@ void addHash(Facts& facts, const QString& name, const std::string& hash) {
 
 }  // namespace
 
+Facts runFacts(const values::RunDetail& run) {
+    Facts facts;
+    const values::RunSummary& summary = run.summary;
+    const QString section = QObject::tr("Run");
+    add(facts, section, QObject::tr("Id"), qtext(summary.id), qtext(summary.uid));
+    add(facts, section, QObject::tr("Submitted"),
+        QObject::tr("%1 by %2").arg(fullTimeText(summary.createdMs), qtext(summary.owner)));
+    add(facts, section, QObject::tr("Started"), fullTimeText(summary.startedMs));
+    add(facts, section, QObject::tr("Ended"), fullTimeText(summary.endedMs));
+    add(facts, section, QObject::tr("Project"), qtext(summary.project));
+    add(facts, section, QObject::tr("Model"), qtext(summary.model));
+    add(facts, section, QObject::tr("Dataset"), qtext(summary.dataset));
+    for (const auto& [key, value] : summary.tags) {
+        add(facts, QObject::tr("Tags"), qtext(key), qtext(value));
+    }
+    for (auto event = run.events.rbegin(); event != run.events.rend(); ++event) {
+        add(facts, QObject::tr("History"), fullTimeText(event->timeMs), qtext(event->text));
+    }
+    return facts;
+}
+
 Facts environmentFacts(const values::RunDetail& run) {
     Facts facts;
     addGit(facts, run.git);

@@ -18,6 +18,8 @@ struct RunFact {
     bool operator==(const RunFact&) const = default;
 };
 
+/// Who submitted it, when it went, what it is of; tags; its history, the newest first.
+std::vector<RunFact> runFacts(const values::RunDetail& run);
 /// Git, packages, hardware, host, directory.
 std::vector<RunFact> environmentFacts(const values::RunDetail& run);
 /// Rows scanned, pruned, kept, trained; every step with its reasons; unknown ids; files; hashes.

@@ -135,23 +135,6 @@ const RunColumn& RunTable::column(int index) const {
     return *columns_[static_cast<std::size_t>(index)];
 }
 
-void RunTable::setParams(const std::vector<RunSummary>& runs) {
-    std::vector<int> rows;
-    for (const RunSummary& run : runs) {
-        const int row = rowOf(run.id);
-        if (row >= 0) {
-            takeParams(row, run);
-            fillRow(row);
-            rows.push_back(row);
-        }
-    }
-    announce(std::move(rows));
-}
-
-bool RunTable::hasParams(int row) const {
-    return !params_[static_cast<std::size_t>(row)].empty();
-}
-
 QString RunTable::param(int row, const std::string& name) const {
     const auto known = paramNames_.codes.constFind(qtext(name));
     if (known == paramNames_.codes.constEnd()) {

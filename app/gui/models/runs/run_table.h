@@ -3,9 +3,10 @@
 //
 // A QAbstractTableModel over a column store: one typed column a field, metric, parameter or tag,
 // made when somebody asks for it, so that sorting and filtering 10,000 runs touch one column only.
-// Rows keep their place as runs change; new runs are appended; removed ones leave. Parameters and
-// least and greatest metric values come separately (setParams, setExtremes): lists of runs do not
-// hold them. Threads: the GUI thread. Failure: none; an unknown column is empty.
+// Rows keep their place as runs change; new runs are appended; removed ones leave. Parameters stay
+// as they were where a run is told again without them (streams have none). Least and greatest
+// metric values come separately (setExtremes): no list of runs holds them. Threads: the GUI thread.
+// Failure: none; an unknown column is empty.
 #include <QAbstractTableModel>
 #include <QHash>
 #include <QString>
@@ -43,9 +44,6 @@ class RunTable : public QAbstractTableModel {
     int columnOf(const QString& key);
     const RunColumn& column(int index) const;
 
-    /// Takes the parameters of runs that were listed with them; of runs not in the table: nothing.
-    void setParams(const std::vector<values::RunSummary>& runs);
-    bool hasParams(int row) const;
     /// "" where the run has no such parameter.
     QString param(int row, const std::string& name) const;
     /// The least and greatest value of a metric over the whole run.

@@ -186,7 +186,7 @@ bool SheetModel::pasteWithHeader(const std::vector<QStringList>& rows) {
     QString text = syntax_.text();
     for (std::size_t r = 1; r < rows.size(); ++r) {
         const QString name = rows[r].value(0).trimmed();
-        if (name == tr("base") || (name.isEmpty() && rows[r].size() < 2)) {
+        if (name == QLatin1String("base") || (name.isEmpty() && rows[r].size() < 2)) {
             continue;
         }
         for (qsizetype c = 1; c < std::min(head.size(), rows[r].size()); ++c) {

@@ -298,7 +298,7 @@ QString SheetModel::checkText(int row) const {
     if (run == runs_.constEnd()) {
         return {};
     }
-    return shortCountText(static_cast<double>(run->rows)) + tr(" rows");
+    return tr("%1 rows").arg(shortCountText(static_cast<double>(run->rows)));
 }
 
 QVariant SheetModel::checkData(int row, int role) const {

@@ -94,7 +94,7 @@ void EditorPanel::showHelp() {
     if (!help.path.isEmpty()) {
         parts << help.path << help.kind;
         if (!help.fallback.isEmpty()) {
-            parts << tr("default ") + help.fallback;
+            parts << tr("default %1").arg(help.fallback);
         }
         parts << help.doc;
     }

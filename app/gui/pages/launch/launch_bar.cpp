@@ -113,9 +113,9 @@ QString launchSummary(const QStringList& variations, bool hasBase) {
     if (names.isEmpty()) {
         return LaunchBar::tr("Tick what to launch");
     }
-    const QString count =
-        names.size() == 1 ? LaunchBar::tr("1 run: ") : LaunchBar::tr("%1 runs: ").arg(names.size());
-    return count + names.join(QStringLiteral(", "));
+    const QString all = names.join(QStringLiteral(", "));
+    return names.size() == 1 ? LaunchBar::tr("1 run: %1").arg(all)
+                             : LaunchBar::tr("%1 runs: %2").arg(QString::number(names.size()), all);
 }
 
 QString launchCommand(const QString& path, const QStringList& variations, bool hasBase, bool areAll,

@@ -110,17 +110,6 @@ void ColumnChooser::addGroup(const QString& title, const std::vector<QString>& k
     }
 }
 
-void ColumnChooser::offerParams(const std::vector<std::string>& names) {
-    std::vector<QString> keys = named("param:", names);
-    for (int i = 0; i < list_->count(); ++i) {
-        std::erase(keys, list_->item(i)->data(kKeyRole).toString());
-    }
-    const bool wasFilling = std::exchange(isFilling_, true);
-    addGroup(tr("Spec keys"), keys);
-    isFilling_ = wasFilling;
-    search(search_->text());
-}
-
 void ColumnChooser::showItem(QListWidgetItem& item) {
     const QString key = item.data(kKeyRole).toString();
     const RunColumnFacts facts = factsOf(key);

@@ -30,8 +30,6 @@ class ColumnChooser final : public QFrame {
     ColumnChooser(const RunColumns& columns, const ColumnOffer& offer, QWidget* parent);
     const RunColumns& columns() const { return columns_; }
     void setSearch(const QString& text);
-    /// Parameters that were read since.
-    void offerParams(const std::vector<std::string>& names);
     /// The keys that the search lets through, in their order.
     std::vector<QString> offered() const;
 

@@ -13,7 +13,6 @@
 #include "app/gui/pages/runs/deleted_runs.h"
 #include "app/gui/pages/runs/details/details_panel.h"
 #include "app/gui/pages/runs/filter_bar.h"
-#include "app/gui/pages/runs/param_reader.h"
 #include "app/gui/pages/runs/parts/compare_panel.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/pages/runs/run_panels.h"
@@ -41,7 +40,6 @@ RunsPage::RunsPage(const PageContext& context, QWidget* parent)
       rows_(new RunRows(context.runs, this)),
       fetcher_(new TrendFetcher(context.daemon, *rows_, trends_, this)),
       deleted_(new DeletedRuns(context.daemon, this)),
-      params_(new ParamReader(context.daemon, context.runs, *rows_, this)),
       actions_(new RunActions(context.daemon, context.runs, this)) {
     build();
     connectTable();
@@ -68,7 +66,7 @@ void RunsPage::build() {
     splitter_->setStretchFactor(1, 0);
     splitter_->setCollapsible(0, false);
     splitter_->setSizes({840, 600});
-    columns_ = new ShownColumns(*view_, *rows_, context().runs, *params_, this);
+    columns_ = new ShownColumns(*view_, *rows_, context().runs, this);
     menus_ = new RunsMenus(*rows_, *view_, *actions_, *columns_, this);
     filter_ = new RunsFilter(context().daemon, *bar_, *rows_, this);
 }
@@ -131,8 +129,6 @@ void RunsPage::connectFilter() {
     connect(bar_, &FilterBar::deletedChanged, this,
             [this](bool isShown) { setDeletedShown(isShown); });
     connect(bar_, &FilterBar::leftToRows, this, [this] { view_->focusRows(); });
-    // What is completed are parameters too.
-    connect(bar_, &FilterBar::namesNeeded, params_, &ParamReader::read);
     connect(deleted_, &DeletedRuns::changed, this, [this] { showRows(); });
     connect(deleted_, &DeletedRuns::failed, this,
             [this](const QString& sentence) { say(Notice::Kind::kError, sentence); });
@@ -167,7 +163,6 @@ void RunsPage::connectDaemon() {
 void RunsPage::leaveDaemon() {
     isComplete_ = false;
     filter_->drop();
-    params_->drop();
     trends_.clear();
     fetcher_->clear();
     panels_->drop();
@@ -181,7 +176,6 @@ void RunsPage::takeRuns(const RunsDelta& delta) {
     showRows();
     panels_->refresh();
     filter_->runsChanged();
-    params_->runsChanged();
     if (!arriving_.empty()) {
         arrive({PageName::kRuns, std::exchange(arriving_, {}), {}, {}});
     }
@@ -291,8 +285,8 @@ void RunsPage::arrive(const Destination& destination) {
 }
 
 bool RunsPage::isSettled() const {
-    return filter_->isSettled() && params_->isSettled() && deleted_->isSettled() &&
-           fetcher_->isSettled() && panels_->isSettled();
+    return filter_->isSettled() && deleted_->isSettled() && fetcher_->isSettled() &&
+           panels_->isSettled();
 }
 
 void RunsPage::saveState(QSettings& settings) const {
@@ -323,7 +317,6 @@ void RunsPage::restoreState(QSettings& settings) {
     panelButton_->setChecked(settings.value("panel", true).toBool());
     panels_->restore(settings);
     settings.endGroup();
-    params_->readIfNeeded();
 }
 
 void RunsPage::showEvent(QShowEvent* event) {

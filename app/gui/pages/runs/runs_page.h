@@ -3,8 +3,8 @@
 //
 // Keys: / to the filter, C columns, Space ticks for the comparison, Enter opens the details, F2 the
 // note, Delete deletes, Ctrl+C copies the rows, Ctrl+Shift+C the ids, Escape back to the table.
-// The page puts its parts together and says what a key or a command does; RunsFilter, ParamReader
-// and DeletedRuns ask the daemon, ShownColumns and RunsMenus serve the table, RunPanels stands
+// The page puts its parts together and says what a key or a command does; RunsFilter and
+// DeletedRuns ask the daemon, ShownColumns and RunsMenus serve the table, RunPanels stands
 // beside it. Threads: the GUI thread. Owns: its models and widgets. Failure: the daemon's
 // sentences as notices.
 #include <QTimer>
@@ -26,7 +26,6 @@ class ComparePanel;
 class DeletedRuns;
 class DetailsPanel;
 class FilterBar;
-class ParamReader;
 class RunActions;
 class RunPanels;
 class RunRows;
@@ -90,7 +89,6 @@ class RunsPage final : public Page {
     RunTrends trends_;
     TrendFetcher* fetcher_;
     DeletedRuns* deleted_;
-    ParamReader* params_;
     RunActions* actions_;
     QSplitter* splitter_ = nullptr;
     FilterBar* bar_ = nullptr;

@@ -8,7 +8,6 @@
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/runs/column_chooser.h"
-#include "app/gui/pages/runs/param_reader.h"
 #include "app/gui/pages/runs/runs_view.h"
 
 namespace millrace::gui {
@@ -20,15 +19,14 @@ constexpr int kUsualMs = 3'000;
 }  // namespace
 
 ShownColumns::ShownColumns(RunsView& view, const RunRows& rows, const RunTable& runs,
-                           ParamReader& params, QWidget* parent)
-    : QObject(parent), view_(view), rows_(rows), runs_(runs), params_(params), parent_(parent) {
+                           QWidget* parent)
+    : QObject(parent), view_(view), rows_(rows), runs_(runs), parent_(parent) {
     connect(&view_, &RunsView::columnsChanged, this, [this] { isChosen_ = true; });
 }
 
 void ShownColumns::set(const RunColumns& columns) {
     isChosen_ = true;
     view_.setColumns(columns);
-    params_.readIfNeeded();
 }
 
 void ShownColumns::chooseUsual() {
@@ -63,7 +61,6 @@ void ShownColumns::reset() {
 }
 
 ColumnChooser* ShownColumns::openChooser(QWidget& anchor) {
-    params_.read();
     const RunTable& runs = rows_.table();
     auto* chooser = new ColumnChooser(
         view_.columns(), {runs.metricNames(), runs.paramNames(), runs.tagNames()}, parent_);
@@ -71,8 +68,6 @@ ColumnChooser* ShownColumns::openChooser(QWidget& anchor) {
     connect(chooser, &ColumnChooser::changed, this,
             [this](const RunColumns& columns) { set(columns); });
     connect(chooser, &ColumnChooser::resetAsked, this, [this] { reset(); });
-    connect(&params_, &ParamReader::wereRead, chooser,
-            [this, chooser] { chooser->offerParams(rows_.table().paramNames()); });
     const QPoint below = anchor.mapToGlobal(QPoint(anchor.width(), 0));
     chooser->move(below.x() - chooser->width(), below.y() + anchor.height() + 2);
     chooser->show();

@@ -16,7 +16,6 @@ class QWidget;
 namespace millrace::gui {
 
 class ColumnChooser;
-class ParamReader;
 class RunRows;
 class RunTable;
 class RunsView;
@@ -26,8 +25,7 @@ class ShownColumns final : public QObject {
 
  public:
     /// `runs`: whose metrics there are to show; `rows`: what is seen of them, or of deleted ones.
-    ShownColumns(RunsView& view, const RunRows& rows, const RunTable& runs, ParamReader& params,
-                 QWidget* parent);
+    ShownColumns(RunsView& view, const RunRows& rows, const RunTable& runs, QWidget* parent);
 
     /// By somebody's choice.
     void set(const RunColumns& columns);
@@ -43,7 +41,6 @@ class ShownColumns final : public QObject {
     RunsView& view_;
     const RunRows& rows_;
     const RunTable& runs_;
-    ParamReader& params_;
     QWidget* parent_;  // of the chooser
     QElapsedTimer sinceUsual_;
     bool isChosen_ = false;

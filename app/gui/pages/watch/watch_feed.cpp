@@ -191,7 +191,6 @@ void WatchFeed::follow(const std::string& run) {
             for (const values::MetricLine& line : delta.lines) {
                 target.lastStep = std::max(target.lastStep, line.step);
             }
-            static const values::MetricNames kNone;
             const values::MetricNames none;
             const bool isNew = target.series.apply(delta.dropAfterStep, delta.lines,
                                                    delta.names ? *delta.names : none);

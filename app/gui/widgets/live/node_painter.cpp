@@ -59,15 +59,15 @@ QString ofText(const std::optional<std::uint64_t>& used,
 }  // namespace
 
 QString unknownText() {
-    return QStringLiteral("n/a");
+    return QObject::tr("n/a");
 }
 
 QString percentText(const std::optional<double>& value) {
-    return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : unknownText();
+    return value ? QObject::tr("%1 %").arg(std::lround(*value)) : unknownText();
 }
 
 QString rateText(const std::optional<double>& bytesPerSecond) {
-    return bytesPerSecond ? bytesText(*bytesPerSecond) + QStringLiteral("/s") : unknownText();
+    return bytesPerSecond ? QObject::tr("%1/s").arg(bytesText(*bytesPerSecond)) : unknownText();
 }
 
 QString amountText(const std::optional<std::uint64_t>& bytes) {
@@ -77,8 +77,8 @@ QString amountText(const std::optional<std::uint64_t>& bytes) {
 QString factsText(const values::NodeInfo& info) {
     QStringList parts;
     if (info.cores > 0) {
-        parts << (info.cores == 1 ? QStringLiteral("1 core")
-                                  : QStringLiteral("%1 cores").arg(info.cores));
+        parts << (info.cores == 1 ? QObject::tr("1 core")
+                                  : QObject::tr("%1 cores").arg(info.cores));
     }
     if (info.memoryBytes > 0) {
         parts << bytesText(static_cast<double>(info.memoryBytes));
@@ -242,7 +242,7 @@ void NodePainter::paintCores(std::span<const double> cores) {
 void NodePainter::paintCpu(const NodeState& node, std::int64_t nowMs) {
     QString value = percentText(node.sample ? node.sample->cpuPercent : std::nullopt);
     if (node.sample && node.sample->load1) {
-        value += QStringLiteral("   load %1").arg(*node.sample->load1, 0, 'f', 1);
+        value += QObject::tr("   load %1").arg(*node.sample->load1, 0, 'f', 1);
     }
     paintValueRow(QObject::tr("CPU"), value, node.cpu.at(nowMs), {0, 100});
     if (node.sample) {
@@ -256,10 +256,10 @@ void NodePainter::paintTraffic(const NodeState& node, std::int64_t nowMs) {
         paintValueRow(label, value, a.at(nowMs), {}, b.at(nowMs));
     };
     const values::NodeSample sample = node.sample.value_or(values::NodeSample{});
-    row(QStringLiteral("Net in"), rateText(sample.networkReceiveBytesPerSecond), node.receive, {});
-    row(QStringLiteral("Net out"), rateText(sample.networkSendBytesPerSecond), node.send, {});
-    row(QStringLiteral("Disk read"), rateText(sample.diskReadBytesPerSecond), node.read, {});
-    row(QStringLiteral("Disk write"), rateText(sample.diskWriteBytesPerSecond), node.write, {});
+    row(QObject::tr("Net in"), rateText(sample.networkReceiveBytesPerSecond), node.receive, {});
+    row(QObject::tr("Net out"), rateText(sample.networkSendBytesPerSecond), node.send, {});
+    row(QObject::tr("Disk read"), rateText(sample.diskReadBytesPerSecond), node.read, {});
+    row(QObject::tr("Disk write"), rateText(sample.diskWriteBytesPerSecond), node.write, {});
 }
 
 void NodePainter::paintDiskSpace(const NodeState& node) {
@@ -296,7 +296,7 @@ void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
 
 // Two lines: utilisation with its minute; memory, power and temperature.
 void NodePainter::paintGpu(const NodeState::Gpu& gpu, std::int64_t nowMs) {
-    const QString label = QStringLiteral("GPU %1").arg(gpu.info.index);
+    const QString label = QObject::tr("GPU %1").arg(gpu.info.index);
     const int left = area_.left() + labelRoom();
     paintValueRow(label, percentText(gpu.sample.utilizationPercent), gpu.utilization.at(nowMs),
                   {0, 100});
@@ -312,9 +312,8 @@ void NodePainter::paintGpu(const NodeState::Gpu& gpu, std::int64_t nowMs) {
             100 * static_cast<double>(*gpu.sample.memoryUsedBytes) / static_cast<double>(*total);
     }
     const QString text = ofText(gpu.sample.memoryUsedBytes, total) + QStringLiteral("  ·  ") +
-                         number(gpu.sample.powerWatts, QStringLiteral("W")) +
-                         QStringLiteral("  ·  ") +
-                         number(gpu.sample.temperatureCelsius, QStringLiteral("°C"));
+                         number(gpu.sample.powerWatts, QObject::tr("W")) + QStringLiteral("  ·  ") +
+                         number(gpu.sample.temperatureCelsius, QObject::tr("°C"));
     painter_.setFont(small_);
     const bool isHot = gpu.sample.temperatureCelsius.value_or(0) >= kHot;
     painter_.setPen(isHot ? colors_.warn : colors_.dim);
@@ -343,7 +342,7 @@ void NodePainter::paintCollapsed(const NodeState& node, std::optional<int> stale
     paintHead(node, staleSeconds, false);
     y_ = top + QFontMetrics(bold_).height() + 2;
     painter_.fillRect(QRect(area_.left(), y_, area_.width(), rowHeight(small_)), colors_.surface);
-    paintCell(0, QStringLiteral("CPU"), node.sample ? node.sample->cpuPercent : std::nullopt);
+    paintCell(0, QObject::tr("CPU"), node.sample ? node.sample->cpuPercent : std::nullopt);
     paintCell(1, QObject::tr("Mem"), node.memoryPercent());
     if (node.gpus.empty()) {
         painter_.setPen(colors_.faint);

@@ -99,6 +99,7 @@ void DetailsPanel::refresh() {
         stack_->setCurrentWidget(empty_);
         return;
     }
+    stack_->setCurrentWidget(content_);
     const bool isOld = !sinceShown_.isValid() || sinceShown_.elapsed() >= kClockMs;
     if (shown->revision != shownRevision_ || (isOld && !values::isEnded(shown->state))) {
         showSummary(*shown);
@@ -110,7 +111,7 @@ void DetailsPanel::showSummary(const values::RunSummary& run) {
     shownRevision_ = run.revision;
     sinceShown_.start();
     head_->showRun(run);
-    note().showNote(run.id, qtext(run.note));
+    tabs_->note().showNote(run.id, qtext(run.note));
     showTabData();
 }
 
@@ -135,7 +136,7 @@ bool DetailsPanel::isSettled() const {
 
 void DetailsPanel::editNote() {
     showTab(Tab::kNote);
-    note().edit();
+    tabs_->note().edit();
 }
 
 void DetailsPanel::focusTabs() {

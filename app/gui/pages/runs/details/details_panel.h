@@ -46,13 +46,8 @@ class DetailsPanel final : public QWidget {
     /// What all tabs need side by side.
     int tabsWidth() const { return tabs_->tabsWidth(); }
 
-    OverviewSection& overview() const { return tabs_->overview(); }
-    MetricsSection& metrics() const { return tabs_->metrics(); }
-    SpecSection& spec() const { return tabs_->spec(); }
-    ReceiptSection& receipt() const { return tabs_->receipt(); }
-    LogSection& log() const { return tabs_->log(); }
-    CheckpointSection& checkpoints() const { return tabs_->checkpoints(); }
-    NoteSection& note() const { return tabs_->note(); }
+    /// The sections.
+    RunTabs& tabs() const { return *tabs_; }
     /// Null before it came.
     const values::RunDetail* detail() const;
 

@@ -11,6 +11,7 @@
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_diff.h"
+#include "app/gui/models/runs/run_facts.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
 #include "app/gui/pages/runs/parts/compare_panel.h"
 #include "app/gui/pages/runs/parts/fact_view.h"
@@ -219,29 +220,7 @@ void OverviewSection::resizeEvent(QResizeEvent* event) {
 }
 
 void OverviewSection::showDetail(const values::RunDetail& run) {
-    std::vector<RunFact> facts;
-    const auto add = [&](const QString& section, const QString& name, const QString& value,
-                         const QString& tip = {}) {
-        if (!value.isEmpty()) {
-            facts.push_back({section, name, value, tip});
-        }
-    };
-    const values::RunSummary& summary = run.summary;
-    add(tr("Run"), tr("Id"), qtext(summary.id), qtext(summary.uid));
-    add(tr("Run"), tr("Submitted"),
-        tr("%1 by %2").arg(fullTimeText(summary.createdMs), qtext(summary.owner)));
-    add(tr("Run"), tr("Started"), fullTimeText(summary.startedMs));
-    add(tr("Run"), tr("Ended"), fullTimeText(summary.endedMs));
-    add(tr("Run"), tr("Project"), qtext(summary.project));
-    add(tr("Run"), tr("Model"), qtext(summary.model));
-    add(tr("Run"), tr("Dataset"), qtext(summary.dataset));
-    for (const auto& [key, value] : summary.tags) {
-        add(tr("Tags"), qtext(key), qtext(value));
-    }
-    for (auto event = run.events.rbegin(); event != run.events.rend(); ++event) {
-        add(tr("History"), fullTimeText(event->timeMs), qtext(event->text));
-    }
-    facts_->facts().setFacts(std::move(facts));
+    facts_->facts().setFacts(runFacts(run));
 }
 
 void OverviewSection::clear() {
