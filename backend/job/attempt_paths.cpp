@@ -12,13 +12,21 @@ std::string rankName(int rank) {
     return strCat("rank", rank);
 }
 
+namespace {
+
+// Digits alone, and no more than an int holds.
+std::optional<int> countOf(std::string_view digits) {
+    int count = 0;
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), count);
+    const bool isCount = error == std::errc() && end == digits.end() && digits[0] != '-';
+    return isCount ? std::optional(count) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<int> rankOf(std::string_view worker) {
     constexpr std::string_view kPrefix = "rank";
-    int rank = 0;
-    const char* const end = worker.data() + worker.size();
-    const bool isRank = worker.starts_with(kPrefix) && worker.size() > kPrefix.size() &&
-                        std::from_chars(worker.data() + kPrefix.size(), end, rank).ptr == end;
-    return isRank && rank >= 0 ? std::optional(rank) : std::nullopt;
+    return worker.starts_with(kPrefix) ? countOf(worker.substr(kPrefix.size())) : std::nullopt;
 }
 
 AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {
@@ -54,12 +62,10 @@ std::vector<int> RunPaths::attempts() const {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
         const std::string name = entry.path().filename().string();
-        int number = 0;
-        const char* end = name.data() + name.size();
-        const bool isAttempt = name.size() > 1 && name[0] == 'a' &&
-                               std::from_chars(name.data() + 1, end, number).ptr == end;
-        if (isAttempt) {
-            found.push_back(number);
+        const auto number =
+            name.starts_with('a') ? countOf(std::string_view(name).substr(1)) : std::nullopt;
+        if (number) {
+            found.push_back(*number);
         }
     }
     std::sort(found.begin(), found.end());

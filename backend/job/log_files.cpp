@@ -110,6 +110,11 @@ std::uint64_t FileLogs::end(const LogKey& key) const {
     return newer.fd.isOpen() ? newer.end() : openLog(folder + "/out.log.1").end();
 }
 
+std::unique_ptr<LogSubscription> FileLogs::subscribe(const std::string& run,
+                                                     std::function<void()> onNews) const {
+    return watcher_->subscribe(RunPaths(root_, run), std::move(onNews));
+}
+
 Result<LogBlock> FileLogs::readBack(const LogKey& key, std::uint64_t before,
                                     std::size_t maxBytes) const {
     const std::string folder = folderOf(key);

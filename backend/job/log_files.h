@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/job/log_watcher.h"
 #include "backend/job/worker_logs.h"
 
 namespace millrace::job {
@@ -23,11 +24,14 @@ class FileLogs final : public WorkerLogs {
     Result<LogBlock> readBack(const LogKey& key, std::uint64_t before,
                               std::size_t maxBytes) const override;
     std::uint64_t end(const LogKey& key) const override;
+    std::unique_ptr<LogSubscription> subscribe(const std::string& run,
+                                               std::function<void()> onNews) const override;
 
  private:
     std::string folderOf(const LogKey& key) const;
 
     const std::string root_;
+    const std::unique_ptr<LogWatcher> watcher_ = std::make_unique<LogWatcher>();
 };
 
 }  // namespace millrace::job

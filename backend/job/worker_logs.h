@@ -7,6 +7,8 @@
 // Threads: any. Failure: an error names the log; no log yet is none.
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,12 @@ struct LogBlock {
 
 inline constexpr std::uint64_t kLogEnd = ~std::uint64_t{0};
 
+/// Somebody who is told of news; its death unsubscribes (and waits for a call in progress).
+class LogSubscription {
+ public:
+    virtual ~LogSubscription() = default;
+};
+
 class WorkerLogs {
  public:
     virtual ~WorkerLogs() = default;
@@ -47,6 +55,10 @@ class WorkerLogs {
                                       std::size_t maxBytes) const = 0;
     /// Behind the last byte that is there; 0 without a log.
     virtual std::uint64_t end(const LogKey& key) const = 0;
+    /// `onNews` is called when a log of the run may have grown or begun, from any thread; it must
+    /// be quick. Never null; the subscription ends before this does.
+    virtual std::unique_ptr<LogSubscription> subscribe(const std::string& run,
+                                                       std::function<void()> onNews) const = 0;
 };
 
 /// The last thing that the worker itself said, without its time and level; "" when it said nothing.

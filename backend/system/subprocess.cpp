@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/system/pipe.h"
+
 extern char** environ;
 
 namespace millrace {
@@ -89,16 +91,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
     const int error = errno;
     [[maybe_unused]] const ssize_t n = ::write(report, &error, sizeof error);
     ::_exit(127);
-}
-
-Status makePipe(UniqueFd& readEnd, UniqueFd& writeEnd) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return errnoStatus(errno, "pipe");
-    }
-    readEnd.reset(ends[0]);
-    writeEnd.reset(ends[1]);
-    return okStatus();
 }
 
 // Reads what is there; closes the descriptor at its end.

@@ -456,7 +456,8 @@ Result<MetricFollower> RunService::followMetrics(values::MetricsRequest request)
     return MetricFollower(store_, id, std::move(request));
 }
 
-Result<RunService::RunLog> RunService::readLogs(const values::LogsRequest& request) const {
+Result<LogFollower> RunService::followLogs(const values::LogsRequest& request,
+                                           std::function<void()> onNews) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(request.run));
     LogQuery query;
     query.workers = request.workers;
@@ -465,13 +466,7 @@ Result<RunService::RunLog> RunService::readLogs(const values::LogsRequest& reque
     query.tailLines = static_cast<std::size_t>(std::max<std::int64_t>(request.tailLines, 0));
     query.cursor = request.cursor;
     query.isFollowing = request.follow;
-    ASSIGN_OR_RETURN(LogReader reader, LogReader::open(controller_.logs(), id, query));
-    return RunLog{id, std::move(reader)};
-}
-
-bool RunService::hasEnded(const std::string& runId) const {
-    const Result<values::RunSummary> run = readSummary(store_, runId);
-    return !run.ok() || values::isEnded(run->state);
+    return LogFollower::open({store_, live_}, controller_.logs(), id, query, std::move(onNews));
 }
 
 }  // namespace millrace::agent

@@ -17,7 +17,7 @@
 #include "backend/values/submit.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
-#include "daemon/agent/log_reader.h"
+#include "daemon/agent/log_follower.h"
 #include "daemon/agent/run/live_table.h"
 #include "daemon/agent/run/receipts.h"
 #include "daemon/agent/run/run_directory.h"
@@ -79,13 +79,9 @@ class RunService {
 
     Result<RunWatch> watch(const std::vector<std::string>& runs) const;
     Result<MetricFollower> followMetrics(values::MetricsRequest request) const;
-    struct RunLog {
-        std::string runId;
-        LogReader reader;
-    };
-    Result<RunLog> readLogs(const values::LogsRequest& request) const;
-    /// True when no line can follow any more.
-    bool hasEnded(const std::string& runId) const;
+    /// `onNews` as of LogFollower::open().
+    Result<LogFollower> followLogs(const values::LogsRequest& request,
+                                   std::function<void()> onNews) const;
     LiveTable& live() { return live_; }
 
  private:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/system/pipe.h"
 
 namespace millrace::config {
 namespace {
@@ -47,11 +48,8 @@ bool ReadyNotice::send(std::string_view text) {
 }
 
 Result<ReadyNotice> goToBackground() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return errnoStatus(errno, "pipe");
-    }
-    UniqueFd readEnd(ends[0]), writeEnd(ends[1]);
+    UniqueFd readEnd, writeEnd;
+    RETURN_IF_ERROR(makePipe(readEnd, writeEnd));
     const pid_t child = ::fork();
     if (child < 0) {
         return errnoStatus(errno, "fork");

@@ -64,11 +64,8 @@ grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     position->seen = telemetry_.latest().number;
     const std::string node = telemetry_.info().name;
     if (!request->node().empty() && request->node() != node) {
-        const ::millrace::Status status =
-            notFound("no node '", request->node(), "'; this daemon is on ", node);
-        return openStream<v1::NodeSample>(
-            parts_.pump, [status]() -> Result<Produced<v1::NodeSample>> { return status; },
-            {std::chrono::milliseconds(100)});
+        return refuse<v1::NodeSample>(
+            parts_.pump, notFound("no node '", request->node(), "'; this daemon is on ", node));
     }
     // Looked at more often than samples come, so that a new one is sent soon; latest wins.
     constexpr Pace kLook{std::chrono::milliseconds(200)};

@@ -87,13 +87,6 @@ class ChunkSource {
     bool hasCaughtUp_ = false;
 };
 
-/// A stream that ends at once with what was wrong with the request.
-template <class Message>
-grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status) {
-    return openStream<Message>(pump, [status]() -> Result<Produced<Message>> { return status; },
-                               {kFollowInterval});
-}
-
 class RunsService final : public v1::Runs::CallbackService {
  public:
     RunsService(agent::RunService& runs, ServiceParts parts)
@@ -225,27 +218,25 @@ grpc::ServerWriteReactor<v1::MetricChunk>* RunsService::WatchMetrics(
 
 grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
                                                           const v1::LogsRequest* request) {
-    Result<agent::RunService::RunLog> log = runs_.readLogs(convert::fromProto(*request));
-    if (!log.ok()) {
-        return refuse<v1::LogChunk>(parts_.pump, log.status());
+    Result<agent::LogFollower> follower =
+        runs_.followLogs(convert::fromProto(*request), [&pump = parts_.pump] { pump.tellNews(); });
+    if (!follower.ok()) {
+        return refuse<v1::LogChunk>(parts_.pump, follower.status());
     }
-    auto shared = std::make_shared<agent::RunService::RunLog>(std::move(*log));
+    auto source = std::make_shared<agent::LogFollower>(std::move(*follower));
     return openStream<v1::LogChunk>(
         parts_.pump,
-        [this, shared, isFollowing = request->follow()]() -> Result<Produced<v1::LogChunk>> {
-            // Asked before reading: what an ended run wrote is all there then.
-            const bool isOver = !isFollowing || runs_.hasEnded(shared->runId);
-            agent::LogPage page = shared->reader.next(kChunkItems);
+        [source]() -> Result<Produced<v1::LogChunk>> {
+            const agent::LogFollower::Turn turn = source->next(kChunkItems);
             Produced<v1::LogChunk> produced;
-            produced.isEnd = isOver && page.isAtEnd;
-            if (!page.lines.empty() || page.droppedLines > 0 || produced.isEnd) {
-                produced.message = convert::toProto(values::LogChunk{
-                    std::move(page.lines), page.cursor, produced.isEnd, page.droppedLines});
+            produced.isEnd = turn.chunk.isEnd;
+            produced.isMoreReady = turn.isMore;
+            if (!turn.chunk.lines.empty() || turn.chunk.droppedLines > 0 || turn.chunk.isEnd) {
+                produced.message = convert::toProto(turn.chunk);
             }
-            produced.isMoreReady = !page.isAtEnd;
             return produced;
         },
-        {kFollowInterval});
+        {kFollowInterval, true});
 }
 
 RunsService::Unary* RunsService::Stop(Context* context, const v1::StopRunRequest* request,

@@ -137,4 +137,11 @@ grpc::ServerWriteReactor<Message>* openStream(StreamPump& pump, Source<Message> 
     return writer;
 }
 
+/// A stream that ends at once with what was wrong with the request.
+template <class Message>
+grpc::ServerWriteReactor<Message>* refuse(StreamPump& pump, const Status& status) {
+    return openStream<Message>(
+        pump, [status]() -> Result<Produced<Message>> { return status; }, Pace{});
+}
+
 }  // namespace millrace::rpc

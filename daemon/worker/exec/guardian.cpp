@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/system/pipe.h"
+
 namespace millrace::exec {
 namespace {
 
@@ -80,16 +82,6 @@ void redirectToNull(std::initializer_list<int> fds) {
     for (const int fd : fds) {
         ::dup2(null.get(), fd);
     }
-}
-
-Status makePipe(UniqueFd& readEnd, UniqueFd& writeEnd) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) {
-        return errnoStatus(errno, "pipe");
-    }
-    readEnd.reset(ends[0]);
-    writeEnd.reset(ends[1]);
-    return okStatus();
 }
 
 }  // namespace

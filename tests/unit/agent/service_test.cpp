@@ -111,10 +111,10 @@ TEST_F(AgentTest, ARunThatCannotBeReadKeepsItsStateAndOthersAreTakenOver) {
 
 TEST_F(AgentTest, AReaderOfLogsKnowsItsRun) {
     const std::string id = submit();
-    const auto log = service->readLogs({id.substr(0, 5)});
+    const auto log = service->followLogs({id.substr(0, 5)}, [] {});
     ASSERT_TRUE(log.ok()) << log.status();
-    EXPECT_EQ(log->runId, id);
-    EXPECT_TRUE(absl::IsNotFound(service->readLogs({"nobody"}).status()));
+    EXPECT_EQ(log->runId(), id);
+    EXPECT_TRUE(absl::IsNotFound(service->followLogs({"nobody"}, [] {}).status()));
 }
 
 TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {

@@ -16,6 +16,7 @@ TEST(AttemptPaths, ARankIsToldByItsName) {
     EXPECT_EQ(rankOf("rank"), std::nullopt);
     EXPECT_EQ(rankOf("rank-1"), std::nullopt);
     EXPECT_EQ(rankOf("rank1x"), std::nullopt);
+    EXPECT_EQ(rankOf("rank99999999999"), std::nullopt) << "no rank 0 either";
 }
 
 TEST(AttemptPaths, DaemonAndWorkersNameTheSameFiles) {
@@ -33,7 +34,7 @@ TEST(AttemptPaths, AttemptsAreFoldersWithANumber) {
     const tests::TempDir root;
     const RunPaths run(root / "", "r-abc23");
     EXPECT_TRUE(run.attempts().empty());
-    for (const char* name : {"a10", "a2", "a", "b1", "a1x", "checkpoints"}) {
+    for (const char* name : {"a10", "a2", "a", "b1", "a1x", "a-1", "a99999999999", "checkpoints"}) {
         std::filesystem::create_directories(run.directory() + "/" + name);
     }
     EXPECT_EQ(run.attempts(), (std::vector<int>{2, 10}));

@@ -86,6 +86,31 @@ TEST_F(FollowTest, ALineArrivesWithItsCommit) {
     }
 }
 
+TEST_F(FollowTest, ALineOfALogArrivesWhenItIsWritten) {
+    const std::string id = submit();
+    const std::string folder = job::RunPaths(root + "/runs", id).attempt(1).worker("rank0");
+    std::filesystem::create_directories(folder);
+    session::FollowOptions options;
+    options.runIds = {id};
+    options.withRuns = false;
+    options.withLogs = true;
+    follower_ = std::make_unique<session::Follower>(*client_, wall_, options);
+    for (const std::string text : {"one", "two", "three"}) {
+        std::ofstream(folder + "/out.log", std::ios::app)
+            << "2026-03-01T12:00:01.000Z o " << text << std::endl;
+        std::string told;
+        while (told.empty()) {
+            const auto event = follower_->next(std::chrono::seconds(10));
+            ASSERT_TRUE(event) << "nothing came of '" << text << "'";
+            if (const auto* added = std::get_if<session::LogsAdded>(&*event)) {
+                ASSERT_EQ(added->lines.size(), 1U);
+                told = added->lines[0].text;
+            }
+        }
+        EXPECT_EQ(told, text);
+    }
+}
+
 TEST_F(FollowTest, AFollowerWhoseConnectionBreaksGetsEveryLineOnce) {
     const std::string id = submit();
     hello(id);

@@ -1,0 +1,83 @@
+#pragma once
+// LogWatcher: tells who follows a run that its workers' logs have grown, so that nobody need look.
+//
+// The system says so (inotify): of a run that is followed the folders of the run, of its attempts
+// and of their workers are watched, those that come later too. Threads: any; onNews is called on a
+// thread of the watcher's ("log-news"), that begins with the first subscription and sleeps while
+// nothing is written, at most 20 times a second. Owns: the thread and the watches. Bounded:
+// `foldersMax` of all runs. Failure: none; a run that cannot be watched whole has news ten times a
+// second.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "backend/core/mutex.h"
+#include "backend/core/unique_fd.h"
+#include "backend/job/attempt_paths.h"
+#include "backend/job/worker_logs.h"
+
+namespace millrace::job {
+
+class LogWatcher {
+ public:
+    static constexpr std::size_t kFoldersMax = 4'096;
+    explicit LogWatcher(std::size_t foldersMax = kFoldersMax) : foldersMax_(foldersMax) {}
+    /// After its subscriptions.
+    ~LogWatcher();
+    LogWatcher(const LogWatcher&) = delete;
+    LogWatcher& operator=(const LogWatcher&) = delete;
+
+    std::unique_ptr<LogSubscription> subscribe(const RunPaths& run, std::function<void()> onNews);
+    /// That are watched now.
+    std::size_t numFolders() const;
+
+ private:
+    class Subscription;
+    enum class Level { kRun, kAttempt, kWorker };
+    struct Folder {
+        std::string run;  ///< its directory
+        std::string path;
+        Level level = Level::kRun;
+    };
+    struct Followed {
+        int subscriptions = 0;
+        bool isBlind = false;  ///< something of it cannot be watched
+    };
+    struct Listener {
+        std::string run;
+        std::function<void()> onNews;
+    };
+    /// What the system has told.
+    struct News {
+        std::set<std::string> runs;
+        std::map<int, Folder> changed;  ///< folders that have got another in them
+    };
+
+    void startLocked() MR_REQUIRES(mutex_);
+    void unsubscribe(std::uint64_t id, const std::string& run);
+    void watch(const Folder& folder);
+    void watchBelow(const Folder& folder);
+    bool watchLocked(const Folder& folder) MR_REQUIRES(mutex_);
+    void wake();
+    void loop(const std::stop_token& stop);
+    bool hasBlind() const;
+    News takeNews();
+    void take(int descriptor, std::uint32_t what, const char* name, News& news) MR_REQUIRES(mutex_);
+    void tell(const std::set<std::string>& runs);
+
+    const std::size_t foldersMax_;
+    UniqueFd inotify_, wake_;  // there before the thread is
+    mutable Mutex mutex_;
+    std::map<int, Folder> folders_ MR_GUARDED_BY(mutex_);  // by watch descriptor
+    std::map<std::string, Followed> followed_ MR_GUARDED_BY(mutex_);
+    Mutex listenersMutex_;
+    std::map<std::uint64_t, Listener> listeners_ MR_GUARDED_BY(listenersMutex_);
+    std::uint64_t nextListener_ MR_GUARDED_BY(listenersMutex_) = 1;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::job
