@@ -8,14 +8,14 @@
 namespace millrace::cli {
 namespace {
 
+// What --color says; "" and "auto" leave what was found.
 void chooseColors(CliContext& context, const std::string& when) {
-    if (when == "never") {
-        context.terminal.colors = context.errorTerminal.colors = 0;
-    } else if (when == "always") {
-        const std::string term = context.environment("TERM");
-        const bool isRich =
-            term.find("256color") != std::string::npos || !context.environment("COLORTERM").empty();
-        context.terminal.colors = context.errorTerminal.colors = isRich ? 256 : 8;
+    if (when != "always" && when != "never") {
+        return;
+    }
+    const ColorChoice choice = when == "always" ? ColorChoice::kAlways : ColorChoice::kNever;
+    for (Terminal* terminal : {&context.terminal, &context.errorTerminal}) {
+        terminal->colors = colorsOf(choice, terminal->isTty, context.environment);
     }
 }
 

@@ -19,15 +19,15 @@ using options::flag;
 using options::integer;
 using options::text;
 
-std::vector<OptionSpec> specOptions() {
+std::vector<options::OptionSpec> specOptions() {
     return {text("--set", "KEY=VALUE", "sets a key of the spec: train.learning_rate=0.01", true),
             text("--variation", "NAME", "this variation, without the base", true),
             flag("--all-variations", "the base and every variation of the spec")};
 }
 
-std::vector<OptionSpec> submitOptions() {
-    std::vector<OptionSpec> options = specOptions();
-    const std::vector<OptionSpec> more = {
+std::vector<options::OptionSpec> submitOptions() {
+    std::vector<options::OptionSpec> options = specOptions();
+    const std::vector<options::OptionSpec> more = {
         flag("--watch", "follows the runs to their end (default on a terminal)"),
         flag("--detach", "returns as soon as the runs are queued"),
         flag("--plain", "with --watch: prints lines, no full-screen view"),
@@ -373,8 +373,8 @@ const CommandSpec* findCommand(std::string_view name) {
     return nullptr;
 }
 
-std::vector<OptionSpec> optionsOf(const CommandSpec& command) {
-    std::vector<OptionSpec> options = command.options;
+std::vector<options::OptionSpec> optionsOf(const CommandSpec& command) {
+    std::vector<options::OptionSpec> options = command.options;
     if (command.printsData) {
         options.push_back(flag("--json", "prints JSON (docs/reference/json.md)"));
     }
@@ -385,7 +385,7 @@ std::vector<OptionSpec> optionsOf(const CommandSpec& command) {
     options.push_back({"--color",
                        "WHEN",
                        "auto, always or never; NO_COLOR is obeyed",
-                       ValueKind::kChoice,
+                       options::ValueKind::kChoice,
                        false,
                        {"auto", "always", "never"}});
     return options;

@@ -12,6 +12,6 @@ namespace millrace::cli {
 const std::vector<CommandSpec>& commandTable();
 const CommandSpec* findCommand(std::string_view name);
 /// The options that every command takes, as far as they apply to it.
-std::vector<OptionSpec> optionsOf(const CommandSpec& command);
+std::vector<options::OptionSpec> optionsOf(const CommandSpec& command);
 
 }  // namespace millrace::cli

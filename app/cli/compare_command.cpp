@@ -25,7 +25,7 @@ using values::RunSummary;
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
-constexpr std::string_view kRate = session::metric::kSamplesPerSecond;
+constexpr std::string_view kRate = values::metric::kSamplesPerSecond;
 
 /// What there is to compare.
 struct Comparison {
@@ -50,8 +50,8 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
         for (const values::RunFigure& point : run.summary.latestMetrics) {
             const bool isEval = values::isEvalMetric(point.name) &&
                                 !session::isInternalMetric(point.name, point.value);
-            if (isEval || point.name == session::metric::kLoss || point.name == kRate ||
-                point.name == session::metric::kInputStallPercent) {
+            if (isEval || point.name == values::metric::kLoss || point.name == kRate ||
+                point.name == values::metric::kInputStallPercent) {
                 names.insert(point.name);
             }
         }

@@ -51,12 +51,12 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
         strAppend(&text, "  epoch ", std::min(progress.epoch + 1, progress.epochs), "/",
                   progress.epochs);
     }
-    if (const auto loss = run.metric(session::metric::kLoss)) {
+    if (const auto loss = run.metric(values::metric::kLoss)) {
         text += "  loss " + session::numberText(loss);
     }
-    if (const auto rate = run.metric(session::metric::kSamplesPerSecond)) {
+    if (const auto rate = run.metric(values::metric::kSamplesPerSecond)) {
         text += "  " + session::numberText(rate) + " " +
-                session::withAge(session::metricLabel(session::metric::kSamplesPerSecond),
+                session::withAge(session::metricLabel(values::metric::kSamplesPerSecond),
                                  run.oldRatesSeconds(nowMs));
     }
     if (const auto stall = run.stallPercent()) {
@@ -205,7 +205,7 @@ void JsonPrinter::takeRun(const values::RunSummary& run) {
     }
     if (run.progress.step > 0 &&
         std::exchange(lastStep_[run.id], run.progress.step) != run.progress.step) {
-        Json progress = jsonOf(run)["progress"];
+        Json progress = jsonOf(run.progress);
         progress["type"] = "progress";
         progress["run"] = run.id;
         printLine(context_, std::move(progress));

@@ -20,23 +20,6 @@ constexpr std::pair<int, const char*> kExitTexts[] = {
     {kExitUnreachable, "no daemon answers"},
 };
 
-// Words of `text` in lines of at most `width` columns.
-std::vector<std::string> wrapped(const std::string& text, int width) {
-    std::vector<std::string> lines;
-    std::string line;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        const std::string word = text.substr(at, end - at);
-        if (!line.empty() && static_cast<int>(line.size() + 1 + word.size()) > width) {
-            lines.push_back(std::exchange(line, ""));
-        }
-        line += line.empty() ? word : " " + word;
-        at = end + 1;
-    }
-    lines.push_back(line);
-    return lines;
-}
-
 int widthOf(const Terminal& terminal) {
     return terminal.width > 0 ? std::clamp(terminal.width, 40, 100) : 100;
 }
@@ -70,7 +53,7 @@ std::string usageOf(const CommandSpec& command) {
     return usage + (!optionsOf(command).empty() ? " [options]" : "");
 }
 
-std::string optionText(const OptionSpec& option) {
+std::string optionText(const options::OptionSpec& option) {
     std::string names = option.names;
     for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2)) {
         names.replace(at, 1, ", ");
@@ -78,7 +61,7 @@ std::string optionText(const OptionSpec& option) {
     return names + (option.valueName.empty() ? "" : " " + option.valueName);
 }
 
-std::string optionHelp(const OptionSpec& option) {
+std::string optionHelp(const options::OptionSpec& option) {
     return option.help + (option.isRepeatable ? "; may be repeated" : "");
 }
 
@@ -102,7 +85,7 @@ std::string commandNames() {
 
 std::string longNames(const CommandSpec& command) {
     std::string names = "--help";
-    for (const OptionSpec& option : optionsOf(command)) {
+    for (const options::OptionSpec& option : optionsOf(command)) {
         names += " " + option.name();
     }
     return names;
@@ -132,7 +115,7 @@ std::string wordsOf(const CommandSpec& command) {
 std::string valueCases() {
     std::map<std::string, std::string> cases;
     for (const CommandSpec& command : commandTable()) {
-        for (const OptionSpec& option : optionsOf(command)) {
+        for (const options::OptionSpec& option : optionsOf(command)) {
             if (option.valueName.empty()) {
                 continue;
             }
@@ -238,7 +221,7 @@ std::string fishScript() {
         std::replace(summary.begin(), summary.end(), '\'', ' ');
         strAppend(&text, "complete -c millrace -n __fish_use_subcommand -f -a ", command.name,
                   " -d '", summary, "'\n");
-        for (const OptionSpec& option : optionsOf(command)) {
+        for (const options::OptionSpec& option : optionsOf(command)) {
             strAppend(&text, "complete -c millrace -n '__fish_seen_subcommand_from ", command.name,
                       "' -l ", option.name().substr(2), option.valueName.empty() ? "" : " -r",
                       "\n");
@@ -262,7 +245,7 @@ std::string markdownOf(const CommandSpec& command) {
     for (const ArgumentSpec& argument : command.arguments) {
         strAppend(&text, "| `", argumentText(argument), "` | ", argument.help, " |\n");
     }
-    for (const OptionSpec& option : optionsOf(command)) {
+    for (const options::OptionSpec& option : optionsOf(command)) {
         strAppend(&text, "| `", optionText(option), "` | ", optionHelp(option), " |\n");
     }
     text += "\n```\n";
@@ -311,7 +294,7 @@ std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
     for (const ArgumentSpec& argument : command.arguments) {
         text += twoColumns(terminal, argument.name, 22, argument.help);
     }
-    for (const OptionSpec& option : optionsOf(command)) {
+    for (const options::OptionSpec& option : optionsOf(command)) {
         text += twoColumns(terminal, optionText(option), 22, optionHelp(option));
     }
     text += "\n" + paint(terminal, Tone::kStrong, "Examples") + "\n";

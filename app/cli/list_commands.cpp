@@ -59,7 +59,7 @@ using Cell = TableCell;
 const std::map<std::string, ListColumn>& knownColumns() {
     using Run = const RunSummary&;
     using Context = const CliContext&;
-    namespace metric = session::metric;
+    namespace metric = values::metric;
     static const std::map<std::string, ListColumn> kColumns = {
         {"id",
          {{"RUN", Align::kLeft, 7}, [](Run r, Context) { return Cell(r.id, Tone::kAccent); }}},

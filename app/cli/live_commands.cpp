@@ -30,8 +30,7 @@ void printLogLine(CliContext& context, const values::LogLine& line, bool isJson)
 
 // Prints lines as they come, until all has been told or Ctrl-C.
 int streamLogs(CliContext& context, client::DaemonClient& daemon,
-               const values::LogsRequest& request, const session::FollowOptions& options,
-               bool isJson) {
+               const session::FollowOptions& options, bool isJson) {
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
     bool hasLines = false;
@@ -42,7 +41,7 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
         }
         if (const auto* logs = std::get_if<session::LogsAdded>(&*event)) {
             if (logs->droppedLines > 0) {
-                context.err << logs->droppedLines << " lines had left the bounded log\n";
+                context.err << "lines are missing here: they had left the bounded log\n";
             }
             hasLines = hasLines || !logs->lines.empty();
             for (const values::LogLine& line : logs->lines) {
@@ -55,15 +54,16 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
             break;
         } else if (const auto* link = std::get_if<session::LinkChanged>(&*event)) {
             const bool isLost = link->link.state == session::LinkState::kReconnecting;
-            if (isLost && (!request.follow || link->link.tries > 20)) {
+            if (isLost && (!options.followLogs || link->link.tries > 20)) {
                 return fail(context, unavailable(link->link.sentence));
             }
         }
     }
     if (!hasLines) {
-        context.err << (request.workers.empty() ? "no log lines yet\n"
-                                                : "no log lines of such a worker; there are feed "
-                                                  "and rank0, rank1, ...\n");
+        context.err << (options.logWorkers.empty()
+                            ? "no log lines yet\n"
+                            : "no log lines of such a worker; there are feed "
+                              "and rank0, rank1, ...\n");
     }
     return kExitOk;
 }
@@ -140,10 +140,7 @@ int runLogs(CliContext& context, const ParsedArgs& args) {
     options.logWorkers = args.list("--worker");
     options.logTail = args.number("--tail", 0);
     options.followLogs = args.has("--follow");
-    values::LogsRequest request;
-    request.follow = options.followLogs;
-    request.workers = options.logWorkers;
-    return streamLogs(context, **daemon, request, options, args.isJson());
+    return streamLogs(context, **daemon, options, args.isJson());
 }
 
 int runTop(CliContext& context, const ParsedArgs& args) {

@@ -39,9 +39,9 @@ Status unknownCommand(const std::string& word) {
 
 namespace {
 
-std::vector<std::string> optionNames(const std::vector<OptionSpec>& options) {
+std::vector<std::string> optionNames(const std::vector<options::OptionSpec>& options) {
     std::vector<std::string> names = {"--help"};
-    for (const OptionSpec& option : options) {
+    for (const options::OptionSpec& option : options) {
         names.push_back(option.name());
     }
     return names;
@@ -71,14 +71,14 @@ Status checkWords(const CommandSpec& command, const std::vector<std::string>& wo
 // Declares the options to CLI11, parses, and moves the findings to `args`.
 Status parseOptions(const CommandSpec& command, std::vector<std::string> words, ParsedArgs& args,
                     bool& wantsHelp) {
-    const std::vector<OptionSpec> options = optionsOf(command);
+    const std::vector<options::OptionSpec> options = optionsOf(command);
     CLI::App app;
     app.set_help_flag("-h,--help");
     app.allow_extras();
     std::map<std::string, std::vector<std::string>> values;
     std::map<std::string, bool> flags;
-    for (const OptionSpec& option : options) {
-        if (option.kind == ValueKind::kFlag) {
+    for (const options::OptionSpec& option : options) {
+        if (option.kind == options::ValueKind::kFlag) {
             app.add_flag(option.names, flags[option.name()]);
         } else {
             app.add_option(option.names, values[option.name()])->allow_extra_args(false);
@@ -92,8 +92,6 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
     } catch (const CLI::CallForHelp&) {
         wantsHelp = true;
         return okStatus();
-    } catch (const CLI::ArgumentMismatch& error) {
-        return invalidArgument(error.what());
     } catch (const CLI::ParseError& error) {
         return invalidArgument(error.what());
     }
@@ -102,9 +100,9 @@ Status parseOptions(const CommandSpec& command, std::vector<std::string> words, 
                                nameHint(extra, optionNames(options)));
     }
     args.words = std::move(positional);
-    for (const OptionSpec& option : options) {
+    for (const options::OptionSpec& option : options) {
         const std::string name = option.name();
-        if (option.kind == ValueKind::kFlag) {
+        if (option.kind == options::ValueKind::kFlag) {
             if (flags[name]) {
                 args.options[name] = {};
             }

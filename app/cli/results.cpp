@@ -14,7 +14,7 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
-namespace metric = session::metric;
+namespace metric = values::metric;
 
 // auc and normalised entropy, of every head where there are several; loss where neither is known.
 std::vector<std::string> metricsToShow(const std::vector<values::RunSummary>& runs) {

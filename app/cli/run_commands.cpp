@@ -208,7 +208,11 @@ int waitFor(CliContext& context, client::DaemonClient& daemon,
                       context.openScreen,
                       context.interrupts};
     const int code = followRuns(silent, daemon, job);
-    runs = findRuns(daemon, words);
+    std::vector<std::string> ids;
+    for (const RunSummary& run : job.runs) {
+        ids.push_back(run.id);  // another run may bear a name by now
+    }
+    runs = findRuns(daemon, ids);
     if (runs.ok()) {
         printDocument(context, {{"runs", jsonList(*runs)}});
     }

@@ -58,12 +58,15 @@ std::string timeText(std::int64_t utcMs) {
     return utcMs == 0 ? "" : session::localTime(utcMs);
 }
 
-// `path` as seen from the spec's directory, where it is inside of it.
-std::string fromSpec(const RunDetail& detail, const std::string& path) {
+std::string specDirectory(const RunDetail& detail) {
     const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
-    const std::string base = spec.ok() ? jsonString(*spec, "base_dir") : "";
-    const bool isInside = !base.empty() && path.rfind(base + "/", 0) == 0;
-    return isInside ? path.substr(base.size() + 1) : path;
+    return spec.ok() ? jsonString(*spec, "base_dir") : "";
+}
+
+// `path` as seen from the spec's directory, where it is inside of it.
+std::string fromSpec(const std::string& directory, const std::string& path) {
+    const bool isInside = !directory.empty() && path.starts_with(directory + "/");
+    return isInside ? path.substr(directory.size() + 1) : path;
 }
 
 // When, and whether there is a way back.
@@ -222,18 +225,19 @@ void showReceipt(Page& page, const RunDetail& detail) {
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
     page.field("weights hash", detail.weightsHash, Tone::kDim);
+    const std::string directory = specDirectory(detail);
     for (std::size_t i = 0; i < receipt.files.size() && i < kFilesShown; ++i) {
         const values::FileReceipt& file = receipt.files[i];
-        page.field(i == 0 ? "files" : "",
-                   strCat(fromSpec(detail, file.path), "  ", session::countText(file.rows, "row"),
-                          "  ", formatBytes(static_cast<double>(file.bytes))));
+        page.field(i == 0 ? "files" : "", strCat(fromSpec(directory, file.path), "  ",
+                                                 session::countText(file.rows, "row"), "  ",
+                                                 formatBytes(static_cast<double>(file.bytes))));
     }
     const auto listed = static_cast<std::int64_t>(std::min(receipt.files.size(), kFilesShown));
     if (receipt.numFiles() > listed) {
         page.field("", strCat("and ", receipt.numFiles() - listed, " more"), Tone::kDim);
     }
     for (const values::FileReceipt& table : receipt.sideTables) {
-        page.field("side table", strCat(fromSpec(detail, table.path), "  ",
+        page.field("side table", strCat(fromSpec(directory, table.path), "  ",
                                         formatBytes(static_cast<double>(table.bytes))));
     }
 }
@@ -338,14 +342,14 @@ int runShow(CliContext& context, const ParsedArgs& args) {
             return printLarge(context, **daemon, detail->summary.id, which);
         }
     }
+    if (args.isJson()) {
+        printDocument(context, {{"run", jsonOf(*detail)}});
+        return kExitOk;
+    }
     Result<RunDetail> base = notFound("no base");
     const std::string& baseId = detail->summary.variationOf;
     if (!baseId.empty() && baseId != detail->summary.id) {
         base = (*daemon)->get(baseId);
-    }
-    if (args.isJson()) {
-        printDocument(context, {{"run", jsonOf(*detail)}});
-        return kExitOk;
     }
     Page page(context);
     showState(page, *detail);

@@ -50,12 +50,12 @@ int main(int argc, char** argv) {
     installSignals();
     std::ios::sync_with_stdio(false);
     const SystemClock clock;
-    const Terminal terminal = detectTerminal(STDOUT_FILENO, ColorChoice::kAuto, processEnvironment);
+    const Terminal terminal = detectTerminal(STDOUT_FILENO, processEnvironment);
     CliContext context{
         std::cout,
         std::cerr,
         terminal,
-        detectTerminal(STDERR_FILENO, ColorChoice::kAuto, processEnvironment),
+        detectTerminal(STDERR_FILENO, processEnvironment),
         processEnvironment,
         clock,
         programDirectory(),

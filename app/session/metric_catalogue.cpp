@@ -9,6 +9,8 @@
 namespace millrace::session {
 namespace {
 
+namespace metric = values::metric;
+
 using Unit = MetricUnit;
 using Origin = MetricOrigin;
 using Show = MetricShow;

@@ -18,8 +18,6 @@
 
 namespace millrace::session {
 
-namespace metric = values::metric;
-
 enum class MetricUnit {
     kNone,
     kCount,

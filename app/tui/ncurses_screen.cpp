@@ -1,6 +1,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #define NCURSES_WIDECHAR 1
 #include <unistd.h>
@@ -25,6 +26,7 @@ constexpr Ink kInks[] = {
     {Tone::kInfo, 74, COLOR_CYAN, A_NORMAL}, {Tone::kAccent, 175, COLOR_MAGENTA, A_NORMAL},
     {Tone::kBar, -1, -1, A_REVERSE},
 };
+static_assert(std::size(kInks) == static_cast<std::size_t>(Tone::kBar) + 1, "found by their tone");
 
 class NcursesScreen final : public Screen {
  public:

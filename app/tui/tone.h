@@ -15,6 +15,5 @@ enum class Tone {
     kAccent,  ///< reddish purple
     kBar,     ///< a title bar: inverse
 };
-inline constexpr int kNumTones = 9;
 
 }  // namespace millrace::tui

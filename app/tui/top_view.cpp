@@ -96,8 +96,8 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     grid.putRight(
         c.rate, y,
         live(oldSeconds ? session::clockText(oldSeconds) + " old"
-                        : session::numberText(run.metric(session::metric::kSamplesPerSecond))));
-    grid.putRight(c.loss, y, session::numberText(run.metric(session::metric::kLoss)));
+                        : session::numberText(run.metric(values::metric::kSamplesPerSecond))));
+    grid.putRight(c.loss, y, session::numberText(run.metric(values::metric::kLoss)));
     grid.putRight(c.stall, y, live(oldSeconds ? "-" : session::percentText(run.stallPercent())));
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, usage.isKnown ? session::percentText(usage.cpuPercent) : "-");

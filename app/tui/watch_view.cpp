@@ -12,7 +12,7 @@ namespace millrace::tui {
 namespace {
 
 using session::LiveRun;
-namespace metric = session::metric;
+namespace metric = values::metric;
 
 constexpr int kListMax = 9;
 constexpr int kWide = 130;  // from here on the log stands beside the chart

@@ -50,8 +50,8 @@ Status checkText(const CliContext& context, const std::string& text, const fs::p
 std::string trialText(const Json& trial) {
     std::string text = strCat("trained for ", jsonInt(trial, "steps"), " steps");
     const Json evaluation = jsonMember(trial, "evaluation");
-    if (evaluation.is_object() && evaluation.contains(session::metric::kEvalRows)) {
-        const double rows = jsonMember(evaluation, session::metric::kEvalRows).get<double>();
+    if (evaluation.is_object() && evaluation.contains(values::metric::kEvalRows)) {
+        const double rows = jsonMember(evaluation, values::metric::kEvalRows).get<double>();
         strAppend(&text, ", evaluated on ", formatCount(static_cast<std::int64_t>(rows)), " rows");
     }
     return text;

@@ -4,13 +4,13 @@
 #include <csignal>
 #include <filesystem>
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "app/session/submission.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
+#include "backend/system/pipe.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::cli {
@@ -69,14 +69,8 @@ int exitCodeOfLoader(int code) {
 
 Result<RoleAnswer> runLoaderRole(const CliContext& context,
                                  const std::vector<std::string>& arguments) {
-    int fds[2];
-    if (::pipe(fds) != 0) {
-        return errnoStatus(errno, "pipe");
-    }
-    const UniqueFd ours(fds[0]);
-    UniqueFd theirs(fds[1]);
-    ::fcntl(ours.get(), F_SETFD, FD_CLOEXEC);
-    ::fcntl(theirs.get(), F_SETFD, FD_CLOEXEC);
+    UniqueFd ours, theirs;
+    RETURN_IF_ERROR(makePipe(ours, theirs));
     SubprocessOptions options;
     options.argv = {context.programDirectory + "/millrace-loader"};
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());

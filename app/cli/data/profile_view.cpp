@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_join.h>
 
 #include "app/cli/frame/table.h"
 #include "app/tui/figures.h"
@@ -15,6 +15,8 @@ namespace millrace::cli {
 namespace {
 
 using tui::Tone;
+
+constexpr int kLeastFinding = 20;  // columns, however narrow the terminal
 
 std::string number(double value) {
     if (!std::isfinite(value)) {
@@ -112,12 +114,13 @@ void printAdvice(CliContext& context, const Json& advice) {
     }
     for (const Json& one : advice) {
         const std::string command = jsonString(one, "command");
-        const std::string finding = wrapped(jsonString(one, "finding"), terminal.width, 4);
+        const int width = terminal.width > 0 ? std::max(terminal.width - 4, kLeastFinding) : 0;
+        const auto lines = wrapped(shown(terminal, jsonString(one, "finding")), width);
         context.out << "  "
                     << paint(terminal, command.empty() ? Tone::kGood : Tone::kWarn,
                              shown(terminal, terminal.isUtf8 ? (command.empty() ? "✓" : "!")
                                                              : (command.empty() ? "+" : "!")))
-                    << finding.substr(3) << '\n';
+                    << ' ' << absl::StrJoin(lines, "\n    ") << '\n';
         if (!command.empty()) {
             // A command is copied: it is never broken into lines.
             context.out << "    " << paint(terminal, Tone::kInfo, shown(terminal, command)) << '\n';
@@ -129,26 +132,6 @@ void printAdvice(CliContext& context, const Json& advice) {
 
 std::string bytesText(const Json& object, const char* key) {
     return object.contains(key) ? formatBytes(static_cast<double>(jsonInt(object, key))) : "-";
-}
-
-std::string wrapped(const std::string& text, int width, int indent) {
-    const std::string margin(static_cast<std::size_t>(indent), ' ');
-    std::istringstream words(text);
-    std::string out = margin, word;
-    int used = indent;
-    for (bool isFirst = true; words >> word; isFirst = false) {
-        const int size = displayWidth(word);
-        if (!isFirst && width > 0 && used + 1 + size > std::max(width, indent + 20)) {
-            out += "\n" + margin;
-            used = indent;
-        } else if (!isFirst) {
-            out += ' ';
-            ++used;
-        }
-        out += word;
-        used += size;
-    }
-    return out;
 }
 
 void printProfile(CliContext& context, const Json& profile) {

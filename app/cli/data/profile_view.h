@@ -12,7 +12,4 @@ void printProfile(CliContext& context, const Json& profile);
 /// The member as a size; "-" where it is absent.
 std::string bytesText(const Json& object, const char* key);
 
-/// Words in lines of at most `width` characters (0: one line), each behind `indent` blanks.
-std::string wrapped(const std::string& text, int width, int indent);
-
 }  // namespace millrace::cli

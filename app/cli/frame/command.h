@@ -10,10 +10,6 @@
 
 namespace millrace::cli {
 
-using options::OptionSpec;
-using options::OptionValues;
-using options::ValueKind;
-
 /// What the shell offers after a word.
 enum class Completes { kNothing, kRun, kFile, kCommand };
 
@@ -33,7 +29,7 @@ class ParsedArgs {
     std::vector<std::string> list(std::string_view option) const;
     bool isJson() const { return has("--json"); }
 
-    OptionValues options;
+    options::OptionValues options;
     std::vector<std::string> words;  ///< positional arguments
 };
 
@@ -43,7 +39,7 @@ struct CommandSpec {
     std::string summary;  ///< one line, no full stop
     std::string details;  ///< sentences; may be empty
     std::vector<ArgumentSpec> arguments;
-    std::vector<OptionSpec> options;
+    std::vector<options::OptionSpec> options;
     std::vector<std::string> examples;
     int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
     bool printsData = true;   ///< takes --json

@@ -37,17 +37,6 @@ Json gitJson(const values::GitFacts& git) {
             {"remote", orNull(git.remote)}};
 }
 
-Json progressOf(const values::Progress& progress) {
-    return {{"step", progress.step},
-            {"steps_total", orNull(progress.stepsTotal)},
-            {"epoch", progress.epoch},
-            {"epochs", orNull(progress.epochs)},
-            {"rows", progress.rows},
-            {"phase", orNull(std::string(nameOf(progress.phase)))},
-            {"busy_ms", jsonNumber(progress.busyMs)},
-            {"stall_ms", jsonNumber(progress.stallMs)}};
-}
-
 template <class List>
 Json files(const List& list) {
     Json all = Json::array();
@@ -61,6 +50,17 @@ Json files(const List& list) {
 
 Json jsonTime(std::int64_t utcMs) {
     return utcMs == 0 ? Json() : Json(formatTime(utcMs));
+}
+
+Json jsonOf(const values::Progress& progress) {
+    return {{"step", progress.step},
+            {"steps_total", orNull(progress.stepsTotal)},
+            {"epoch", progress.epoch},
+            {"epochs", orNull(progress.epochs)},
+            {"rows", progress.rows},
+            {"phase", orNull(std::string(nameOf(progress.phase)))},
+            {"busy_ms", jsonNumber(progress.busyMs)},
+            {"stall_ms", jsonNumber(progress.stallMs)}};
 }
 
 Json jsonOf(const values::RunSummary& run) {
@@ -93,7 +93,7 @@ Json jsonOf(const values::RunSummary& run) {
             {"ended", jsonTime(run.endedMs)},
             {"deleted", jsonTime(run.deletedMs)},
             {"purged", jsonTime(run.purgedMs)},
-            {"progress", progressOf(run.progress)},
+            {"progress", jsonOf(run.progress)},
             {"metrics", metrics},
             {"best", best},
             {"mean_samples_per_second", run.meanRate ? jsonNumber(*run.meanRate) : Json()},

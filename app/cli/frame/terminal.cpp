@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <sstream>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "app/tui/glyphs.h"
 #include "backend/core/status.h"
+#include "backend/core/text.h"
 
 namespace millrace::cli {
 namespace {
@@ -74,20 +76,23 @@ std::string processEnvironment(const char* name) {
     return value != nullptr ? value : "";
 }
 
-Terminal detectTerminal(int fd, ColorChoice color, const Environment& environment) {
+int colorsOf(ColorChoice color, bool isTty, const Environment& environment) {
+    const std::string term = environment("TERM");
+    const bool isFine = isTty && term != "dumb" && environment("NO_COLOR").empty();
+    if (color == ColorChoice::kNever || (color == ColorChoice::kAuto && !isFine)) {
+        return 0;
+    }
+    const bool isRich =
+        term.find("256color") != std::string::npos || !environment("COLORTERM").empty();
+    return isRich ? 256 : 8;
+}
+
+Terminal detectTerminal(int fd, const Environment& environment) {
     Terminal terminal;
     terminal.isTty = ::isatty(fd) != 0;
     terminal.width = widthOf(fd, terminal.isTty, environment);
     terminal.isUtf8 = isUtf8Locale(environment);
-    const std::string term = environment("TERM");
-    const bool isWanted =
-        color == ColorChoice::kAlways || (color == ColorChoice::kAuto && terminal.isTty &&
-                                          term != "dumb" && environment("NO_COLOR").empty());
-    if (isWanted) {
-        const bool isRich =
-            term.find("256color") != std::string::npos || !environment("COLORTERM").empty();
-        terminal.colors = isRich ? 256 : 8;
-    }
+    terminal.colors = colorsOf(ColorChoice::kAuto, terminal.isTty, environment);
     return terminal;
 }
 
@@ -102,6 +107,19 @@ std::string paint(const Terminal& terminal, tui::Tone tone, std::string_view tex
 
 std::string shown(const Terminal& terminal, std::string_view text) {
     return tui::printable(text, terminal.isUtf8);
+}
+
+std::vector<std::string> wrapped(const std::string& text, int width) {
+    std::vector<std::string> lines(1);
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const int used = displayWidth(lines.back());
+        if (width > 0 && used > 0 && used + 1 + displayWidth(word) > width) {
+            lines.emplace_back();
+        }
+        strAppend(&lines.back(), lines.back().empty() ? "" : " ", word);
+    }
+    return lines;
 }
 
 }  // namespace millrace::cli

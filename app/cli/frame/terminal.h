@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/tui/tone.h"
 
@@ -24,11 +25,16 @@ using Environment = std::function<std::string(const char* name)>;
 /// This process's variables; "" where unset.
 std::string processEnvironment(const char* name);
 
-Terminal detectTerminal(int fd, ColorChoice color, const Environment& environment);
+/// The environment decides; `isTty`: whether colours may be shown at all without being asked for.
+int colorsOf(ColorChoice color, bool isTty, const Environment& environment);
+/// With the colours of ColorChoice::kAuto.
+Terminal detectTerminal(int fd, const Environment& environment);
 
 /// `text` in the tone's colour, or as it is where there are none.
 std::string paint(const Terminal& terminal, tui::Tone tone, std::string_view text);
 /// `text` in characters that the terminal shows.
 std::string shown(const Terminal& terminal, std::string_view text);
+/// Words in lines of at most `width` columns; 0: one line.
+std::vector<std::string> wrapped(const std::string& text, int width);
 
 }  // namespace millrace::cli

@@ -7,6 +7,7 @@
 #include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
+#include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
 namespace {
@@ -48,14 +49,9 @@ spec::RunSpec labelsOnly(spec::RunSpec spec, recipe::Part part) {
         spec.labels = spec.eval->labels;
         spec.eval->recipe.clear();
     }
-    spec.features = {};
     spec.embeddings.clear();
-    spec.batch.shuffle = "none";
     spec.batch.order = "as_is";
-    spec.model = {};
-    spec.model.body = spec::MlpModel();
-    spec.source = nullptr;
-    return spec;
+    return bareSpec(std::move(spec), {});
 }
 
 void look(const segment::SegmentOutput& output, const frame::FrameLayout& layout,

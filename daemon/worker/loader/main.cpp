@@ -133,7 +133,7 @@ int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("init")) {
         return loader::runInit(arguments.profile);
     }
-    Result<loader::StreamOptions> stream = options::readStreamOptions(arguments.stream);
+    Result<options::StreamOptions> stream = options::readStreamOptions(arguments.stream);
     if (!stream.ok()) {
         return loader::fail(stream.status());
     }

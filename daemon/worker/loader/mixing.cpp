@@ -8,6 +8,7 @@
 #include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
+#include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
 namespace {
@@ -22,14 +23,9 @@ spec::RunSpec keysOnly(spec::RunSpec spec) {
     keys.user = spec.features.user;
     keys.request = spec.features.request;
     keys.dedup = "off";
-    spec.features = std::move(keys);
     spec.embeddings.clear();
-    spec.batch.shuffle = "none";
-    spec.model = {};
-    spec.model.body = spec::MlpModel();
     spec.eval.reset();
-    spec.source = nullptr;
-    return spec;
+    return bareSpec(std::move(spec), std::move(keys));
 }
 
 // No more than `most`: what has enough of them is not asked again.

@@ -88,16 +88,16 @@ TEST(Table, ANameCannotMoveTheCursor) {
 TEST(Terminal, ObeysNoColorColumnsAndTheLocale) {
     std::map<std::string, std::string> variables = {{"COLUMNS", "40"}, {"LANG", "de_DE.UTF-8"}};
     const Environment environment = [&](const char* name) { return variables[name]; };
-    EXPECT_EQ(detectTerminal(-1, ColorChoice::kAuto, environment).width, 40);
-    EXPECT_TRUE(detectTerminal(-1, ColorChoice::kAuto, environment).isUtf8);
-    EXPECT_EQ(detectTerminal(-1, ColorChoice::kAuto, environment).colors, 0);
-    EXPECT_EQ(detectTerminal(-1, ColorChoice::kAlways, environment).colors, 8);
+    EXPECT_EQ(detectTerminal(-1, environment).width, 40);
+    EXPECT_TRUE(detectTerminal(-1, environment).isUtf8);
+    EXPECT_EQ(detectTerminal(-1, environment).colors, 0);
+    EXPECT_EQ(colorsOf(ColorChoice::kAlways, false, environment), 8);
     variables["TERM"] = "xterm-256color";
-    EXPECT_EQ(detectTerminal(-1, ColorChoice::kAlways, environment).colors, 256);
+    EXPECT_EQ(colorsOf(ColorChoice::kAlways, false, environment), 256);
     variables["LC_ALL"] = "C";
-    EXPECT_FALSE(detectTerminal(-1, ColorChoice::kAuto, environment).isUtf8);
+    EXPECT_FALSE(detectTerminal(-1, environment).isUtf8);
     variables.erase("COLUMNS");
-    EXPECT_EQ(detectTerminal(-1, ColorChoice::kAuto, environment).width, 0);
+    EXPECT_EQ(detectTerminal(-1, environment).width, 0);
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST(Stall, StartsAnewWithAnAttempt) {
 TEST(Stall, IsWhatTheTrainerLoggedBeforeTwoReports) {
     LiveModel model;
     RunChanged changed = report(10'000, 5'000, 5'000);
-    changed.run.latestMetrics = {{metric::kInputStallPercent, 4.5, 100, 10'000, 0}};
+    changed.run.latestMetrics = {{values::metric::kInputStallPercent, 4.5, 100, 10'000, 0}};
     model.apply(changed, 0);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 4.5);
 }

@@ -10,7 +10,7 @@
 
 namespace millrace::gui {
 
-namespace metric = session::metric;
+namespace metric = values::metric;
 
 /// "test AUC", "loss", "samples/s", "input stall %"; others as they are.
 inline QString metricTitle(const std::string& name) {

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "backend/core/exit_codes.h"
 #include "backend/core/json.h"
 #include "backend/core/json_text.h"
 #include "backend/core/text.h"
@@ -327,12 +328,12 @@ int runInspect() {
                                           formatBytes(static_cast<double>(kMostRequestBytes))),
                         "limit"));
             std::puts(text.c_str());
-            return 0;
+            return kExitDone;
         }
     }
     const std::string reply = answer(request);
     std::fwrite(reply.data(), 1, reply.size(), stdout);
-    return std::fflush(stdout) == 0 ? 0 : 5;
+    return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
 }
 
 }  // namespace millrace::loader

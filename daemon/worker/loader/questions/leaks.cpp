@@ -12,6 +12,7 @@
 #include "backend/core/text.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
+#include "daemon/worker/loader/bare_spec.h"
 
 namespace millrace::loader {
 namespace {
@@ -36,14 +37,9 @@ spec::RunSpec plainOnly(spec::RunSpec spec) {
     spec::FeaturesSpec plain;
     plain.dense = spec.features.dense;
     plain.ids = spec.features.ids;
-    spec.features = std::move(plain);
-    spec.batch.shuffle = "none";
     spec.batch.order = "as_is";
-    spec.model = {};
-    spec.model.body = spec::MlpModel();
     spec.eval.reset();
-    spec.source = nullptr;
-    return spec;
+    return bareSpec(std::move(spec), std::move(plain));
 }
 
 /// Where the columns stand in a chunk.

@@ -211,7 +211,7 @@ Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, Tria
     }
     ASSIGN_OR_RETURN(const std::string job, writeJob(run, options.steps, scratch.path()));
     Workers workers(progress);
-    RETURN_IF_ERROR(workers.listen(scratch.path() + "/rank.sock"));
+    RETURN_IF_ERROR(workers.listen(job::AttemptPaths(scratch.path()).rankSocket()));
     Child feed{"millrace-loader", "", {}}, trainer{"millrace-trainer", "", {}};
     RETURN_IF_ERROR(feed.start({"feed", "--job", job}, scratch.path()));
     RETURN_IF_ERROR(trainer.start({"--job", job, "--rank", "0"}, scratch.path()));

@@ -2,8 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include <unistd.h>
 
@@ -15,10 +13,12 @@
 #include "backend/ring/feed_server.h"
 #include "backend/stream/receipt.h"
 #include "backend/stream/state/order_hash.h"
+#include "backend/system/pipe.h"
 #include "backend/system/subprocess.h"
 #include "daemon/worker/loader/checksum.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/scratch.h"
 #include "daemon/worker/loader/sinks.h"
 #include "daemon/worker/loader/stream/stream.h"
 
@@ -27,15 +27,6 @@ namespace millrace::loader {
 namespace {
 
 constexpr std::chrono::seconds kReaderTime{10};
-
-Result<std::string> privateDirectory() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "millrace-stream-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-        return errnoStatus(errno, pattern);
-    }
-    return pattern;
-}
 
 double wallSeconds() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -58,15 +49,15 @@ class RingStream::Impl {
     ~Impl() {
         server_.reset();
         reader_.reset();
-        std::error_code ignored;
-        std::filesystem::remove_all(directory_, ignored);
     }
 
     Status open(const segment::StreamInput& input, const std::string& part, bool reads,
                 MemoryBudget* budget) {
-        ASSIGN_OR_RETURN(directory_, privateDirectory());
+        if (directory_.path().empty()) {
+            return errnoStatus(errno, "a directory for the ring");
+        }
         ring::FeedServerOptions options;
-        options.socketPath = directory_ + "/feed.sock";
+        options.socketPath = directory_.path() + "/feed.sock";
         options.streamHash = input.streamHash();
         options.planHash = input.planHash();
         options.microRows = input.microRows();
@@ -113,12 +104,8 @@ class RingStream::Impl {
 
  private:
     Status startReader(const std::string& socketPath, const std::string& part, bool reads) {
-        int fds[2];
-        if (::pipe(fds) != 0) {
-            return errnoStatus(errno, "pipe");
-        }
-        output_ = UniqueFd(fds[0]);
-        const UniqueFd theirs(fds[1]);
+        UniqueFd theirs;
+        RETURN_IF_ERROR(makePipe(output_, theirs));
         SubprocessOptions options;
         options.argv = {programDirectory() + "/millrace-loader",
                         "ring-reader",
@@ -136,7 +123,7 @@ class RingStream::Impl {
         return okStatus();
     }
 
-    std::string directory_;
+    const ScratchDirectory directory_{"millrace-stream"};
     BoundedQueue<std::shared_ptr<ring::RingWriter>> opened_{4};
     std::unique_ptr<ring::FeedServer> server_;
     std::unique_ptr<Subprocess> reader_;

@@ -56,7 +56,7 @@ std::int64_t rowsOf(const std::vector<stream::PlanFile>& files) {
 }
 
 struct Stream {
-    StreamOptions options;
+    options::StreamOptions options;
     ResolvedRun run;
     std::shared_ptr<const segment::StreamInput> input;
     segment::SequencerOptions sequencer;
@@ -71,7 +71,8 @@ Status checkEvaluation(const ResolvedRun& run) {
                             : invalidArgument("eval.dataset: ", findings.front().message);
 }
 
-Result<Stream> openStream(const StreamOptions& options, std::unique_ptr<LoaderMemory>& memory) {
+Result<Stream> openStream(const options::StreamOptions& options,
+                          std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
     stream.options = options;
     ASSIGN_OR_RETURN(stream.run, resolveFile(options.specPath, options.variation, options.sets));
@@ -311,7 +312,7 @@ std::vector<std::string> namesOf(const std::string& text) {
     return names;
 }
 
-Result<std::unique_ptr<table::TableOutput>> openTable(const StreamOptions& options,
+Result<std::unique_ptr<table::TableOutput>> openTable(const options::StreamOptions& options,
                                                       std::int64_t memoryBytes) {
     table::TableOptions table;
     table.directory = options.output;
@@ -326,7 +327,7 @@ Result<std::unique_ptr<table::TableOutput>> openTable(const StreamOptions& optio
 
 // What made a table, for whoever finds it.
 Json tableFacts(const Stream& stream, const StreamReport& report) {
-    const StreamOptions& options = stream.options;
+    const options::StreamOptions& options = stream.options;
     return {{"schema_version", 1},
             {"name", stream.run.spec.name},
             {"variation", stream.run.variation},
@@ -422,7 +423,7 @@ Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
 }
 
 Status runSink(const Watch& watch, Stream& stream, LoaderMemory& memory, StreamReport& report) {
-    const StreamOptions& options = stream.options;
+    const options::StreamOptions& options = stream.options;
     const std::int64_t limit = memory.budget().limitBytes();
     memory.makePools(options.isThroughRing ? limit / 5 : options.isTable() ? limit / 3 : 0);
     stream.sequencer.framePool = &memory.frames();
@@ -442,7 +443,7 @@ Status runSink(const Watch& watch, Stream& stream, LoaderMemory& memory, StreamR
 
 }  // namespace
 
-Status checkOptions(const StreamOptions& options) {
+Status checkOptions(const options::StreamOptions& options) {
     const bool isTable = options.isTable();
     if (isTable && options.output.empty()) {
         return invalidArgument("--sink ", options.sink, " needs --output DIR");
@@ -493,7 +494,7 @@ Status checkOptions(const StreamOptions& options) {
     return okStatus();
 }
 
-int runStream(const StreamOptions& options) {
+int runStream(const options::StreamOptions& options) {
     const Status possible = checkOptions(options);
     if (!possible.ok()) {
         fail(possible);

@@ -8,13 +8,11 @@
 
 namespace millrace::loader {
 
-using options::StreamOptions;
-
 /// What cannot be asked for together, as a sentence; OK otherwise.
-Status checkOptions(const StreamOptions& options);
+Status checkOptions(const options::StreamOptions& options);
 
 /// The role. The process's exit code: 0, 3 stopped by a signal, 4 input or data, 5 other.
-int runStream(const StreamOptions& options);
+int runStream(const options::StreamOptions& options);
 
 /// The reader process of --through-ring: reads the ring at `socketPath` to its end and writes one
 /// JSON object with its sums to stdout.
