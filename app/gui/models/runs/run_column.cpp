@@ -373,7 +373,7 @@ void RunColumn::rank() const {
         QCollatorSortKey key;
         std::size_t code;
     };
-    QCollator collator(QLocale(QLocale::English));
+    QCollator collator{QLocale(QLocale::English)};
     collator.setNumericMode(true);
     collator.setCaseSensitivity(Qt::CaseInsensitive);
     std::vector<Entry> entries;
