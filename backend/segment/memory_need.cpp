@@ -19,8 +19,10 @@ constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's 
 constexpr std::int64_t kListSliceBytes = 8;   ///< where a row's list stands, in its record
 constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and picks while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
-/// Of a thread whose expressions make columns: what the allocators keep of what it freed.
+/// Of a thread whose expressions make columns: what the allocators keep of what it freed, at most
+/// so many times what it reads of a split.
 constexpr std::int64_t kMakingBytes = 10 << 20;
+constexpr std::int64_t kMakingPlanned = 16;
 constexpr std::int64_t kConnectionsBytes =
     8 << 20;  ///< what the read-ahead's connections receive into
 
@@ -94,7 +96,9 @@ struct Split {
 // Beside the pool: what expressions make of a split, and between them.
 std::int64_t computing(const RowCost& cost, const Split& split) {
     return (cost.made + std::min(cost.made, kBetweenBytes)) * split.rows +
-           (cost.hasText ? 2 * split.planned + kMakingBytes : 0);
+           (cost.hasText
+                ? 2 * split.planned + std::min(kMakingBytes, kMakingPlanned * split.planned)
+                : 0);
 }
 
 // Of the pool: what is read of a split and its columns before they are records.
