@@ -17,6 +17,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/philox.h"
+#include "backend/eval/elementary.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/function_kernels.h"
@@ -87,12 +88,38 @@ double squareRoot(double x) {
     return std::sqrt(x);
 }
 
-Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
-    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
+/// The values with the nulls of `validity`, "is_valid" of each row.
+Result<Datum> withNulls(std::vector<double> values, const Datum& validity) {
     arrow::DoubleBuilder builder;
-    return zipRows<arrow::DoubleArray>(
-        *a, *b, builder, [&](double x, double y) { builder.UnsafeAppend(mathPow(x, y)); });
+    if (!builder.AppendValues(values).ok()) {
+        return resourceExhausted("no memory for ", values.size(), " values");
+    }
+    ASSIGN_OR_RETURN(const Datum column, finished(builder));
+    ASSIGN_OR_RETURN(const Datum none, nullOf({expr::TypeKind::kDouble}));
+    return choose(validity, column, none);
+}
+
+/// Whole columns at once; what stands under nulls is computed too, and hidden.
+template <Elementary kFunction>
+Result<Datum> elementary(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr x, asArray(c[0], rows));
+    std::vector<double> values(static_cast<std::size_t>(rows));
+    evalElementary(kFunction, static_cast<const arrow::DoubleArray&>(*x).raw_values(),
+                   values.data(), rows);
+    ASSIGN_OR_RETURN(const Datum isKnown, callKernel("is_valid", {x}));
+    return withNulls(std::move(values), isKnown);
+}
+
+Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
+    ASSIGN_OR_RETURN(const ArrayPtr x, asArray(c[0], rows));
+    ASSIGN_OR_RETURN(const ArrayPtr y, asArray(c[1], rows));
+    std::vector<double> values(static_cast<std::size_t>(rows));
+    evalPow(static_cast<const arrow::DoubleArray&>(*x).raw_values(),
+            static_cast<const arrow::DoubleArray&>(*y).raw_values(), values.data(), rows);
+    ASSIGN_OR_RETURN(const Datum left, callKernel("is_valid", {x}));
+    ASSIGN_OR_RETURN(const Datum right, callKernel("is_valid", {y}));
+    ASSIGN_OR_RETURN(const Datum areKnown, callKernel("and", {left, right}));
+    return withNulls(std::move(values), areKnown);
 }
 
 Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
@@ -439,11 +466,11 @@ constexpr FunctionKernel kKernels[] = {
     {F::kCeil, whole<KernelName{"ceil"}>},
     {F::kRound, roundNumber},
     {F::kSqrt, math<squareRoot>},
-    {F::kLn, math<mathLn>},
-    {F::kLog1p, math<mathLog1p>},
-    {F::kLog2, math<mathLog2>},
-    {F::kLog10, math<mathLog10>},
-    {F::kExp, math<mathExp>},
+    {F::kLn, elementary<Elementary::kLn>},
+    {F::kLog1p, elementary<Elementary::kLog1p>},
+    {F::kLog2, elementary<Elementary::kLog2>},
+    {F::kLog10, elementary<Elementary::kLog10>},
+    {F::kExp, elementary<Elementary::kExp>},
     {F::kPow, ofAll<power>},
     {F::kIsNan, plain<KernelName{"is_nan"}>},
     {F::kIsFinite, plain<KernelName{"is_finite"}>},
