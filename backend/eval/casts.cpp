@@ -21,6 +21,7 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/decimals.h"
 #include "backend/eval/evaluator.h"
+#include "backend/eval/number_casts.h"
 
 namespace millrace::eval {
 namespace {
@@ -60,34 +61,6 @@ Result<ArrayPtr> withNumeric(Type::type id, F f) {
         default:
             return invalidArgument("no such cast");
     }
-}
-
-template <class From, class To>
-bool convert(From value, To& out) {
-    if constexpr (std::is_same_v<To, bool>) {
-        out = value != From{};
-    } else if constexpr (std::is_same_v<From, bool> || std::is_same_v<From, To>) {
-        out = static_cast<To>(value);
-    } else if constexpr (std::is_integral_v<From> && std::is_integral_v<To>) {
-        if (!std::in_range<To>(value)) {
-            return false;
-        }
-        out = static_cast<To>(value);
-    } else if constexpr (std::is_integral_v<To>) {
-        const double whole = std::nearbyint(static_cast<double>(value));
-        // 2^63 and 2^64 are exact doubles; max itself is not.
-        const double above = std::ldexp(1.0, std::numeric_limits<To>::digits);
-        if (!(whole >= static_cast<double>(std::numeric_limits<To>::min()) && whole < above)) {
-            return false;
-        }
-        out = static_cast<To>(whole);
-    } else {
-        out = static_cast<To>(value);
-        if constexpr (std::is_floating_point_v<From>) {
-            return std::isfinite(out) || !std::isfinite(value);
-        }
-    }
-    return true;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -142,7 +115,7 @@ bool parseText(std::string_view text, To& out) {
         }
         double value = 0;
         return parseReal(text, value) &&
-               convert(std::is_integral_v<To> ? std::round(value) : value, out);
+               convertNumber(std::is_integral_v<To> ? std::round(value) : value, out);
     }
 }
 
@@ -184,7 +157,7 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& t
         const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
         typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
-            return convert(in.Value(i), out);
+            return convertNumber(in.Value(i), out);
         });
     });
 }

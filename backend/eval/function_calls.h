@@ -29,8 +29,7 @@ struct FunctionKernel {
     FunctionCall call;
 };
 
-/// Functions over lists, and of dates and times.
+/// Functions over lists.
 std::span<const FunctionKernel> listKernels();
-std::span<const FunctionKernel> timeKernels();
 
 }  // namespace millrace::eval

@@ -1,6 +1,5 @@
 // Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
 // loops elsewhere.
-#include <cmath>
 #include <map>
 #include <span>
 
@@ -58,43 +57,6 @@ namespace {
 using F = expr::FunctionId;
 using expr::ExprNode;
 
-/// One output a row from doubles.
-template <class Builder, class Make>
-Result<Datum> mapDoubles(const Datum& argument, std::int64_t rows, Builder& builder, Make make) {
-    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
-    const auto& in = static_cast<const arrow::DoubleArray&>(*array);
-    if (!builder.Reserve(rows).ok()) {
-        return resourceExhausted("no memory for ", rows, " values");
-    }
-    for (std::int64_t i = 0; i < rows; ++i) {
-        if (in.IsNull(i)) {
-            builder.UnsafeAppendNull();
-        } else {
-            builder.UnsafeAppend(make(in.Value(i)));
-        }
-    }
-    return finished(builder);
-}
-
-/// One output a row from a function of one double.
-template <double (*kMath)(double)>
-Result<Datum> math(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
-    arrow::DoubleBuilder builder;
-    return mapDoubles(c[0], rows, builder, kMath);
-}
-
-double squareRoot(double x) {
-    return std::sqrt(x);
-}
-
-Result<Datum> power(const std::vector<Datum>& c, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
-    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    arrow::DoubleBuilder builder;
-    return zipRows<arrow::DoubleArray>(
-        *a, *b, builder, [&](double x, double y) { builder.UnsafeAppend(mathPow(x, y)); });
-}
-
 Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
                          std::int64_t rows) {
     RETURN_IF_ERROR(value.status());
@@ -105,21 +67,11 @@ Result<Datum> castResult(const Result<Datum>& value, const expr::DataType& type,
     return Datum(std::move(out));
 }
 
-Result<Datum> extreme(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    const bool isLeast = node.function->id == F::kLeast;
+/// Of what has no lane of numbers: dates, times, small integers.
+Result<Datum> extreme(const ExprNode& node, const std::vector<Datum>& c, std::int64_t) {
     const arrow::compute::ElementWiseAggregateOptions options(/*skip_nulls=*/true);
-    ASSIGN_OR_RETURN(Datum best,
-                     callKernel(isLeast ? "min_element_wise" : "max_element_wise", c, &options));
-    if (isLeast || !node.type.isFloat()) {
-        return best;
-    }
-    // NaN is the largest number, which Arrow leaves out.
-    for (const Datum& argument : c) {
-        ASSIGN_OR_RETURN(const Datum isNan, callKernel("is_nan", {argument}));
-        ASSIGN_OR_RETURN(best, choose(isNan, argument, best));
-    }
-    ASSIGN_OR_RETURN(ArrayPtr array, asArray(best, rows));
-    return Datum(std::move(array));
+    return callKernel(node.function->id == F::kLeast ? "min_element_wise" : "max_element_wise", c,
+                      &options);
 }
 
 /// One output a row from a string.
@@ -391,6 +343,11 @@ Result<Datum> nullIf(const ExprNode&, const std::vector<Datum>&, std::int64_t) {
     return internalError("nullif is a case after typing");
 }
 
+/// Its arguments have a lane whatever they are (lane_functions.cpp, lane_times.cpp, branches.cpp).
+Result<Datum> inLane(const ExprNode& node, const std::vector<Datum>&, std::int64_t) {
+    return internalError(node.function->name, " is evaluated in its lane alone");
+}
+
 // Arrow's kernels by name, where they mean what DuckDB means.
 struct KernelName {
     char text[24];
@@ -438,18 +395,18 @@ constexpr FunctionKernel kKernels[] = {
     {F::kFloor, whole<KernelName{"floor"}>},
     {F::kCeil, whole<KernelName{"ceil"}>},
     {F::kRound, roundNumber},
-    {F::kSqrt, math<squareRoot>},
-    {F::kLn, math<mathLn>},
-    {F::kLog1p, math<mathLog1p>},
-    {F::kLog2, math<mathLog2>},
-    {F::kLog10, math<mathLog10>},
-    {F::kExp, math<mathExp>},
-    {F::kPow, ofAll<power>},
+    {F::kSqrt, inLane},
+    {F::kLn, inLane},
+    {F::kLog1p, inLane},
+    {F::kLog2, inLane},
+    {F::kLog10, inLane},
+    {F::kExp, inLane},
+    {F::kPow, inLane},
     {F::kIsNan, plain<KernelName{"is_nan"}>},
     {F::kIsFinite, plain<KernelName{"is_finite"}>},
     {F::kLeast, extreme},
     {F::kGreatest, extreme},
-    {F::kCoalesce, plain<KernelName{"coalesce"}>},
+    {F::kCoalesce, inLane},
     {F::kNullif, nullIf},
     {F::kHash01, ofAll<hashCall>},
     {F::kLength, plainCast<KernelName{"utf8_length"}>},
@@ -473,12 +430,31 @@ constexpr FunctionKernel kKernels[] = {
     {F::kPosition, ofAll<textPosition>},
     {F::kSplitPart, ofFirst<splitPart>},
     {F::kReverse, plain<KernelName{"utf8_reverse"}>},
+    {F::kYear, inLane},
+    {F::kMonth, inLane},
+    {F::kDay, inLane},
+    {F::kHour, inLane},
+    {F::kMinute, inLane},
+    {F::kSecond, inLane},
+    {F::kQuarter, inLane},
+    {F::kWeek, inLane},
+    {F::kDayOfYear, inLane},
+    {F::kDayOfWeek, inLane},
+    {F::kIsoDayOfWeek, inLane},
+    {F::kDatePart, inLane},
+    {F::kDateTrunc, inLane},
+    {F::kDateDiff, inLane},
+    {F::kEpoch, inLane},
+    {F::kEpochMs, inLane},
+    {F::kEpochUs, inLane},
+    {F::kMakeTimestamp, inLane},
+    {F::kTimeZone, inLane},
 };
 
 std::map<F, std::vector<FunctionCall>> allKernels() {
     std::map<F, std::vector<FunctionCall>> all;
     for (const std::span<const FunctionKernel> family :
-         {std::span<const FunctionKernel>(kKernels), listKernels(), timeKernels()}) {
+         {std::span<const FunctionKernel>(kKernels), listKernels()}) {
         for (const FunctionKernel& kernel : family) {
             all[kernel.id].push_back(kernel.call);
         }

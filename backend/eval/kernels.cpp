@@ -1,7 +1,5 @@
 #include "backend/eval/kernels.h"
 
-#include <cmath>
-
 #include <arrow/array/builder_primitive.h>
 #include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
@@ -92,25 +90,6 @@ Result<Datum> choose(const Datum& condition, const Datum& yes, const Datum& no) 
     ASSIGN_OR_RETURN(const Datum sure,
                      callKernel("coalesce", {condition, Datum(arrow::BooleanScalar(false))}));
     return callKernel("if_else", {sure, yes, no});
-}
-
-double mathLn(double x) {
-    return static_cast<double>(::logl(static_cast<long double>(x)));
-}
-double mathLog1p(double x) {
-    return static_cast<double>(::log1pl(static_cast<long double>(x)));
-}
-double mathLog2(double x) {
-    return static_cast<double>(::log2l(static_cast<long double>(x)));
-}
-double mathLog10(double x) {
-    return static_cast<double>(::log10l(static_cast<long double>(x)));
-}
-double mathExp(double x) {
-    return static_cast<double>(::expl(static_cast<long double>(x)));
-}
-double mathPow(double x, double y) {
-    return static_cast<double>(::powl(static_cast<long double>(x), static_cast<long double>(y)));
 }
 
 }  // namespace millrace::eval

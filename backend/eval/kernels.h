@@ -40,14 +40,4 @@ Result<Datum> nullOf(const expr::DataType& type);
 /// `condition ? yes : no`, with a null condition taken as false.
 Result<Datum> choose(const Datum& condition, const Datum& yes, const Datum& no);
 
-/// Natural logarithm and friends, exp and pow: the product's only implementation (SEMANTICS 2).
-/// x87 long double (glibc's logl, expl, powl are assembly for the x87 unit and have no variants
-/// chosen by CPU) rounded once to double: the same bits on every x86-64.
-double mathLn(double x);
-double mathLog1p(double x);
-double mathLog2(double x);
-double mathLog10(double x);
-double mathExp(double x);
-double mathPow(double x, double y);
-
 }  // namespace millrace::eval

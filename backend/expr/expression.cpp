@@ -212,6 +212,26 @@ std::vector<std::string> collectZones(const Expr& expr) {
     return {zones.begin(), zones.end()};
 }
 
+std::map<std::string, int> collectRevisions(const Expr& expr) {
+    std::map<std::string, int> revisions;
+    std::vector<const ExprNode*> open = {expr.get()};
+    while (!open.empty()) {
+        const ExprNode* node = open.back();
+        open.pop_back();
+        if (node->op == ExprOp::kCall) {
+            for (const Function* called : findFunctions(node->name)) {
+                if (revisionOf(called->id) > 1) {
+                    revisions[std::string(called->name)] = revisionOf(called->id);
+                }
+            }
+        }
+        for (const Expr& child : node->children) {
+            open.push_back(child.get());
+        }
+    }
+    return revisions;
+}
+
 std::string expressionText(const Expr& expr) {
     const auto child = [&](std::size_t i) { return expressionText(expr->children[i]); };
     switch (expr->op) {

@@ -8,6 +8,7 @@
 // right", counted from 1 inside the text; no input crashes (text up to 64 KiB, 200 brackets, 20,000
 // nodes).
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -101,6 +102,8 @@ std::variant<Expr, ExprError> tryTypeExpression(const Expr& expr, const Schema& 
 std::vector<std::string> collectColumns(const Expr& expr);
 /// The zones that a tree names, as in timezone('Europe/Berlin', t), before or after typing.
 std::vector<std::string> collectZones(const Expr& expr);
+/// The functions of a revision above 1 that a tree calls, by name, before or after typing.
+std::map<std::string, int> collectRevisions(const Expr& expr);
 /// A text that parses to the same tree, fully bracketed; implicit casts left out.
 std::string expressionText(const Expr& expr);
 /// Line and column of a byte of `text`.

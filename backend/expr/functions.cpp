@@ -506,6 +506,20 @@ std::vector<const Function*> findFunctions(std::string_view name) {
     return found;
 }
 
+int revisionOf(FunctionId id) {
+    switch (id) {
+        case FunctionId::kLn:
+        case FunctionId::kLog1p:
+        case FunctionId::kLog2:
+        case FunctionId::kLog10:
+        case FunctionId::kExp:
+        case FunctionId::kPow:
+            return 2;  // 1: rounded from the x87 unit's long doubles
+        default:
+            return 1;
+    }
+}
+
 std::vector<std::string> functionNames() {
     std::set<std::string> names = {"if", "cast", "try_cast"};
     for (const Function& function : allFunctions()) {

@@ -137,6 +137,9 @@ std::vector<std::string> timeParts(bool mayTruncate);
 std::span<const Function> allFunctions();
 /// The overloads of a name or alias, without regard to case; empty when unknown.
 std::vector<const Function*> findFunctions(std::string_view name);
+/// How often the values of a function have changed, counted from 1: the stream hash of a spec that
+/// calls one of a later revision has it, so that streams of different values differ by name.
+int revisionOf(FunctionId id);
 /// Every name and alias, sorted.
 std::vector<std::string> functionNames();
 

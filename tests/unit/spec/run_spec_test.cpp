@@ -141,6 +141,19 @@ TEST(StreamHash, CountsWhatDecidesTheStreamAndNothingElse) {
     EXPECT_EQ(streamHash(wider), hash);
 }
 
+// Their values changed: the x87 unit's long doubles before, SLEEF now (decision 0025).
+TEST(StreamHash, HasTheRevisionOfFunctionsWhoseValuesChanged) {
+    const auto of = [](const std::string& label) {
+        return streamHash(movieLens({"labels.liked=" + label}));
+    };
+    EXPECT_EQ(of("rating > 3"), "51fe75f3c85cbfc8a1505f0f936c87a8");
+    EXPECT_EQ(of("sqrt(rating) > 3"), "dc729b31a1b3af59f7b5bea9153cce5a");
+    EXPECT_EQ(of("ln(rating) > 3"), "5368df5d6e4a3386e714decbb5f49e33");
+    EXPECT_EQ(of("rating ^ 2 > 3"), "2f97c3398101f7b96fe46be6c8b111ed");
+    EXPECT_EQ(streamHash(movieLens({"dataset.where=Exp(rating) > 3"})),
+              "ed48b2a3a539446bdcc6d67e930f7a3d");
+}
+
 TEST(FlattenParams, GivesEveryKeyAText) {
     const auto params = flattenParams(movieLens().toJson());
     EXPECT_EQ(params.at("batch.rows"), "1024");

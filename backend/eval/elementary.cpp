@@ -1,0 +1,139 @@
+#include "backend/eval/elementary.h"
+
+#include <cmath>
+#include <vector>
+
+#include <immintrin.h>
+#include <sleef.h>
+
+#include "backend/eval/elementary_codes.h"
+
+namespace millrace::eval {
+namespace {
+
+struct PlainDoubles {
+    using Type = double;
+    static constexpr std::int64_t kLanes = 1;
+    static Type load(const double* at) { return *at; }
+    static void store(double* at, Type value) { *at = value; }
+};
+
+struct Sse2Doubles {
+    using Type = __m128d;
+    static constexpr std::int64_t kLanes = 2;
+    static Type load(const double* at) { return _mm_loadu_pd(at); }
+    static void store(double* at, Type values) { _mm_storeu_pd(at, values); }
+};
+
+constexpr ElementaryCode kPlainElementary = {"plain",
+                                             {mapVectors<PlainDoubles, Sleef_cinz_logd1_u10purec>,
+                                              mapVectors<PlainDoubles, Sleef_cinz_log1pd1_u10purec>,
+                                              mapVectors<PlainDoubles, Sleef_cinz_log2d1_u10purec>,
+                                              mapVectors<PlainDoubles, Sleef_cinz_log10d1_u10purec>,
+                                              mapVectors<PlainDoubles, Sleef_cinz_expd1_u10purec>},
+                                             zipVectors<PlainDoubles, Sleef_cinz_powd1_u10purec>};
+
+constexpr ElementaryCode kSse2Elementary = {"sse2",
+                                            {mapVectors<Sse2Doubles, Sleef_cinz_logd2_u10sse2>,
+                                             mapVectors<Sse2Doubles, Sleef_cinz_log1pd2_u10sse2>,
+                                             mapVectors<Sse2Doubles, Sleef_cinz_log2d2_u10sse2>,
+                                             mapVectors<Sse2Doubles, Sleef_cinz_log10d2_u10sse2>,
+                                             mapVectors<Sse2Doubles, Sleef_cinz_expd2_u10sse2>},
+                                            zipVectors<Sse2Doubles, Sleef_cinz_powd2_u10sse2>};
+
+std::vector<const ElementaryCode*> codesHere() {
+    std::vector<const ElementaryCode*> codes = {&kPlainElementary, &kSse2Elementary};
+    if (__builtin_cpu_supports("avx") != 0) {
+        codes.push_back(&kAvxElementary);
+    }
+    if (__builtin_cpu_supports("avx512f") != 0) {
+        codes.push_back(&kAvx512Elementary);
+    }
+    return codes;
+}
+
+constexpr std::int64_t kBlock = 512;
+
+/// SLEEF's log1p is 0 for the smallest numbers and infinite from 1e307 on.
+constexpr double kLog1pIsItself = 0x1p-54, kLog1pIsLn = 1e300;
+
+double log1pAtTheEnds(double x) {
+    return x >= kLog1pIsLn ? Sleef_cinz_logd1_u10purec(x) : x;
+}
+
+bool isLog1pEnd(double x) {
+    const double size = std::fabs(x);
+    return static_cast<int>(size < kLog1pIsItself) | static_cast<int>(size >= kLog1pIsLn);
+}
+
+/// Whether C's product, quotient or the number itself is this power.
+bool isExactPower(double y) {
+    return static_cast<int>(y == 2) | static_cast<int>(y == 1) | static_cast<int>(y == -1);
+}
+
+double exactPower(double x, double y) {
+    return y == 2 ? x * x : y == 1 ? x : 1 / x;
+}
+
+}  // namespace
+
+std::span<const ElementaryCode* const> elementaryCodes() {
+    static const std::vector<const ElementaryCode*> kCodes = codesHere();
+    return kCodes;
+}
+
+void evalElementary(const ElementaryCode& code, Elementary function, const double* x, double* out,
+                    std::int64_t n) {
+    const auto map = code.functions[static_cast<int>(function)];
+    if (function != Elementary::kLog1p) {
+        map(x, out, n);
+        return;
+    }
+    double kept[kBlock];
+    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+        const std::int64_t count = std::min(kBlock, n - begin);
+        int numEnds = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            kept[i] = x[begin + i];
+            numEnds += isLog1pEnd(kept[i]) ? 1 : 0;
+        }
+        map(kept, out + begin, count);
+        for (std::int64_t i = 0; numEnds > 0 && i < count; ++i) {
+            if (isLog1pEnd(kept[i]) && kept[i] > -1) {
+                out[begin + i] = log1pAtTheEnds(kept[i]);
+            }
+        }
+    }
+}
+
+void evalPow(const ElementaryCode& code, const double* x, const double* y, double* out,
+             std::int64_t n) {
+    double kept[kBlock], powers[kBlock];
+    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
+        const std::int64_t count = std::min(kBlock, n - begin);
+        std::int64_t numExact = 0;
+        for (std::int64_t i = 0; i < count; ++i) {
+            kept[i] = x[begin + i];
+            powers[i] = y[begin + i];
+            numExact += isExactPower(powers[i]) ? 1 : 0;
+        }
+        if (numExact < count) {
+            code.pow(kept, powers, out + begin, count);
+        }
+        for (std::int64_t i = 0; numExact > 0 && i < count; ++i) {
+            if (isExactPower(powers[i])) {
+                out[begin + i] = exactPower(kept[i], powers[i]);
+            }
+        }
+    }
+}
+
+void evalElementary(Elementary function, const double* x, double* out, std::int64_t n) {
+    evalElementary(*elementaryCodes().back(), function, x, out, n);
+}
+
+void evalPow(const double* x, const double* y, double* out, std::int64_t n) {
+    evalPow(*elementaryCodes().back(), x, y, out, n);
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,28 @@
+// Elementary functions eight values a turn. Compiled with -mavx512f; run where the machine has it.
+#include <immintrin.h>
+#include <sleef.h>
+
+#include "backend/eval/elementary_codes.h"
+
+namespace millrace::eval {
+namespace {
+
+struct Avx512Doubles {
+    using Type = __m512d;
+    static constexpr std::int64_t kLanes = 8;
+    static Type load(const double* at) { return _mm512_loadu_pd(at); }
+    static void store(double* at, Type values) { _mm512_storeu_pd(at, values); }
+};
+
+}  // namespace
+
+const ElementaryCode kAvx512Elementary = {
+    "avx512",
+    {mapVectors<Avx512Doubles, Sleef_cinz_logd8_u10avx512fnofma>,
+     mapVectors<Avx512Doubles, Sleef_cinz_log1pd8_u10avx512fnofma>,
+     mapVectors<Avx512Doubles, Sleef_cinz_log2d8_u10avx512fnofma>,
+     mapVectors<Avx512Doubles, Sleef_cinz_log10d8_u10avx512fnofma>,
+     mapVectors<Avx512Doubles, Sleef_cinz_expd8_u10avx512fnofma>},
+    zipVectors<Avx512Doubles, Sleef_cinz_powd8_u10avx512fnofma>};
+
+}  // namespace millrace::eval

@@ -1,0 +1,52 @@
+#pragma once
+// Loops over SLEEF's functions, for files that are compiled for one kind of vectors each.
+//
+// Private to the room; includes nothing that has inline functions, which would be made for those
+// vectors too. Threads: pure.
+#include <cstdint>
+
+#include "backend/eval/elementary.h"
+
+namespace millrace::eval {
+
+extern const ElementaryCode kAvxElementary, kAvx512Elementary;
+
+/// `V`: a vector of kLanes doubles with load(p) and store(p).
+template <class V, const typename V::Type (*kFunction)(typename V::Type)>
+void mapVectors(const double* x, double* out, std::int64_t n) {
+    std::int64_t i = 0;
+    for (; i + V::kLanes <= n; i += V::kLanes) {
+        V::store(out + i, kFunction(V::load(x + i)));
+    }
+    if (i < n) {
+        double rest[V::kLanes];
+        for (std::int64_t k = 0; k < V::kLanes; ++k) {
+            rest[k] = i + k < n ? x[i + k] : 1;
+        }
+        V::store(rest, kFunction(V::load(rest)));
+        for (std::int64_t k = 0; i + k < n; ++k) {
+            out[i + k] = rest[k];
+        }
+    }
+}
+
+template <class V, const typename V::Type (*kFunction)(typename V::Type, typename V::Type)>
+void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
+    std::int64_t i = 0;
+    for (; i + V::kLanes <= n; i += V::kLanes) {
+        V::store(out + i, kFunction(V::load(x + i), V::load(y + i)));
+    }
+    if (i < n) {
+        double left[V::kLanes], right[V::kLanes];
+        for (std::int64_t k = 0; k < V::kLanes; ++k) {
+            left[k] = i + k < n ? x[i + k] : 1;
+            right[k] = i + k < n ? y[i + k] : 1;
+        }
+        V::store(left, kFunction(V::load(left), V::load(right)));
+        for (std::int64_t k = 0; i + k < n; ++k) {
+            out[i + k] = left[k];
+        }
+    }
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,149 @@
+// Kernels of casts between numbers, bools, dates and times. Texts and decimals are casts.cpp's.
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "backend/eval/lane_kernels.h"
+#include "backend/eval/number_casts.h"
+
+namespace millrace::eval {
+namespace {
+
+using expr::ExprNode;
+
+template <class From, class To>
+constexpr bool kAlwaysFits =
+    std::is_same_v<From, bool> || std::is_same_v<To, bool> ||
+    (std::is_integral_v<From> && std::is_floating_point_v<To>) ||
+    (std::is_same_v<From, float> && std::is_same_v<To, double>) ||
+    (std::is_integral_v<From> && std::is_integral_v<To> &&
+     std::numeric_limits<From>::digits <= std::numeric_limits<To>::digits &&
+     (std::is_unsigned_v<From> || std::is_signed_v<To>));
+
+/// bools are bytes of 0 and 1.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
+template <class From, class To>
+bool castLane(LaneCall& call) {
+    const auto* const in = call.args[0].as<Stored<From>>();
+    auto* const out = call.to<Stored<To>>();
+    if constexpr (kAlwaysFits<From, To>) {
+        eachRow(call.isa, call.n, [=](std::int64_t i) MILLRACE_ROW {
+            if constexpr (std::is_same_v<To, bool>) {
+                out[i] = static_cast<std::uint8_t>(in[i] != 0);
+            } else {
+                out[i] = static_cast<Stored<To>>(in[i]);
+            }
+        });
+        return true;
+    } else {
+        const bool isTry = call.node.op == expr::ExprOp::kTryCast;
+        for (std::int64_t i = 0; i < call.n; ++i) {
+            if (convertNumber(in[i], out[i])) {
+                continue;
+            }
+            out[i] = 0;
+            if (isTry) {
+                call.writableNulls()[i] = 0;
+            } else if (call.isKnown(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+}
+
+template <class From>
+LaneKernel castFrom(Lane to) {
+    switch (to) {
+        case Lane::kBool:
+            return {castLane<From, bool>};
+        case Lane::kInt8:
+            return {castLane<From, std::int8_t>, true, 2};
+        case Lane::kInt16:
+            return {castLane<From, std::int16_t>, true, 2};
+        case Lane::kInt32:
+            return {castLane<From, std::int32_t>, true, 2};
+        case Lane::kInt64:
+            return {castLane<From, std::int64_t>, true, 2};
+        case Lane::kUint8:
+            return {castLane<From, std::uint8_t>, true, 2};
+        case Lane::kUint16:
+            return {castLane<From, std::uint16_t>, true, 2};
+        case Lane::kUint32:
+            return {castLane<From, std::uint32_t>, true, 2};
+        case Lane::kUint64:
+            return {castLane<From, std::uint64_t>, true, 2};
+        case Lane::kFloat:
+            return {castLane<From, float>, true, 2};
+        case Lane::kDouble:
+            return {castLane<From, double>};
+        default:
+            return {};
+    }
+}
+
+/// Midnight of days that have one in microseconds; Arrow says what is wrong with the others.
+bool timesOfDates(LaneCall& call) {
+    constexpr std::int64_t kDay = 86'400'000'000;
+    constexpr auto kLast =
+        static_cast<std::int32_t>(std::numeric_limits<std::int64_t>::max() / kDay);
+    const auto* const in = call.args[0].as<std::int32_t>();
+    auto* const out = call.to<std::int64_t>();
+    const bool isBeyond = anyRow<bool>(call.isa, call.n, [=](std::int64_t i) MILLRACE_ROW {
+        const std::int32_t day = in[i];
+        out[i] = std::int64_t{day} * kDay;
+        return static_cast<bool>(static_cast<int>(day > kLast) | static_cast<int>(day < -kLast));
+    });
+    for (std::int64_t i = 0; isBeyond && i < call.n; ++i) {
+        if (call.isKnown(i) && (in[i] > kLast || in[i] < -kLast)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool isNumeric(const expr::DataType& type) {
+    return type.isInteger() || type.isFloat() || type.isBool();
+}
+
+}  // namespace
+
+LaneKernel findLaneCast(const ExprNode& node) {
+    const expr::DataType& from = node.children[0]->type;
+    if (!from.isList && !node.type.isList && from.kind == expr::TypeKind::kDate &&
+        node.type.kind == expr::TypeKind::kTimestamp) {
+        return {timesOfDates};
+    }
+    if (!isNumeric(from) || !isNumeric(node.type)) {
+        return {};
+    }
+    const Lane to = laneOf(node.type);
+    switch (laneOf(from)) {
+        case Lane::kBool:
+            return castFrom<bool>(to);
+        case Lane::kInt8:
+            return castFrom<std::int8_t>(to);
+        case Lane::kInt16:
+            return castFrom<std::int16_t>(to);
+        case Lane::kInt32:
+            return castFrom<std::int32_t>(to);
+        case Lane::kInt64:
+            return castFrom<std::int64_t>(to);
+        case Lane::kUint8:
+            return castFrom<std::uint8_t>(to);
+        case Lane::kUint16:
+            return castFrom<std::uint16_t>(to);
+        case Lane::kUint32:
+            return castFrom<std::uint32_t>(to);
+        case Lane::kUint64:
+            return castFrom<std::uint64_t>(to);
+        case Lane::kFloat:
+            return castFrom<float>(to);
+        default:
+            return castFrom<double>(to);
+    }
+}
+
+}  // namespace millrace::eval

@@ -1,0 +1,90 @@
+#pragma once
+// One evaluation of a program over the rows of an input, some thousand rows a turn, so that what
+// nodes hand on stays in cache; the memory of values that nobody needs any more is used again.
+//
+// Private to the room. Threads: one. Failure: kInvalidArgument without a place, kResourceExhausted.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/eval/program.h"
+
+namespace millrace::eval {
+
+/// A scalar as values of a lane.
+Result<Values> constantOf(Lane lane, const Datum& scalar);
+
+class ProgramRun {
+ public:
+    ProgramRun(const Program& program, ExprInput& input, Isa isa);
+
+    /// Every row's value.
+    Result<ArrayPtr> all(std::int64_t* failedRow);
+    /// A node that reads no column; not constant where it has no value.
+    Result<Values> evaluateConstant(int id);
+
+ private:
+    /// Rows that are evaluated together: neighbours of the input, or some of another frame's.
+    struct Frame {
+        Frame* parent = nullptr;
+        const std::int64_t* rows = nullptr;  ///< of the parent; null: all from `first` on
+        ArrayPtr rowsArray;                  ///< the same, for Arrow
+        std::int64_t first = 0, n = 0;
+        struct Known {
+            Values values;
+            int usesLeft = 0;
+        };
+        std::unordered_map<int, Known> known;  ///< values that more than one node uses
+    };
+    struct Block {
+        std::shared_ptr<arrow::Buffer> memory;
+        bool isMask = false;
+    };
+
+    Result<Values> eval(Frame& frame, int id);
+    Result<std::optional<Values>> knownIn(Frame& frame, int id);
+    Result<Values> compute(Frame& frame, int id);
+    Result<Values> column(const Frame& frame, int id);
+    Result<Values> kernel(Frame& frame, int id);
+    Result<Values> byArrow(Frame& frame, const ProgramNode& node, const std::vector<Values>& args);
+    Result<Values> isNull(Frame& frame, int id);
+    // branches.cpp
+    Result<Values> logic(Frame& frame, int id);
+    Result<Values> caseWhen(Frame& frame, int id);
+    Result<Values> caseByArrow(Frame& frame, int id);
+    Result<Values> coalesce(Frame& frame, int id);
+    Result<Values> filledByArrow(Frame& frame, int id, std::size_t child, const Values& some);
+    Result<Values> evalWhere(Frame& frame, int id, const std::uint8_t* wanted);
+    Result<Values> evalSome(Frame& frame, int id, const std::uint8_t* wanted, std::int64_t count);
+    Result<Values> scatter(const Values& some, const std::vector<std::int64_t>& rows,
+                           std::int64_t n);
+    Result<Values> gather(const Values& values, const Frame& frame);
+    Status take(Values& result, const Values& from, const std::uint8_t* rows, std::int64_t n);
+    Status truths(const Values& values, std::int64_t n, std::uint8_t* out);
+
+    Result<Values> fromDatum(const expr::DataType& type, const Datum& datum, std::int64_t n);
+    Result<Values> fromArray(const expr::DataType& type, ArrayPtr array);
+    Result<Datum> toDatum(const Values& values, const expr::DataType& type, std::int64_t n);
+    Result<std::shared_ptr<arrow::Buffer>> block(bool isMask);
+    Result<Values> newValues(const Frame& frame, int id);
+
+    Result<ArrayPtr> lanes(std::int64_t* failedRow);
+    Status evalMorsel(std::int64_t first, std::int64_t n);
+    Status store(const Values& values, std::int64_t first, std::int64_t n);
+    Status firstFailure(const Status& whole, std::int64_t first, std::int64_t n,
+                        std::int64_t* failedRow);
+
+    const Program& program_;
+    ExprInput& input_;
+    const Isa isa_;
+    std::int64_t morselRows_ = 0;  ///< at most so many are evaluated together
+    /// Of nodes whose values for all rows were there before: columns, once they were asked for.
+    std::unordered_map<int, ArrayPtr> leaves_;
+    std::vector<Block> blocks_;
+    std::shared_ptr<arrow::Buffer> out_, outValid_;  ///< the result's values and validity
+    std::uint8_t* outAt_ = nullptr;  ///< where the root may write this morsel's values
+};
+
+}  // namespace millrace::eval
