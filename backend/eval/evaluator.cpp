@@ -12,6 +12,7 @@
 #include <arrow/type_traits.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/dictionary_values.h"
 #include "backend/eval/zip_rows.h"
 
 namespace millrace::eval {
@@ -29,6 +30,10 @@ class SubsetInput : public ExprInput {
         ASSIGN_OR_RETURN(const ArrayPtr all, whole_.column(name));
         return takeRows(all, indices_);
     }
+    Result<ArrayPtr> storedColumn(const std::string& name) override {
+        ASSIGN_OR_RETURN(const ArrayPtr all, whole_.storedColumn(name));
+        return takeRows(all, indices_);
+    }
 
  private:
     ExprInput& whole_;
@@ -42,6 +47,10 @@ class PrefixInput : public ExprInput {
     std::int64_t rows() const override { return rows_; }
     Result<ArrayPtr> column(const std::string& name) override {
         ASSIGN_OR_RETURN(const ArrayPtr all, whole_.column(name));
+        return all->Slice(0, rows_);
+    }
+    Result<ArrayPtr> storedColumn(const std::string& name) override {
+        ASSIGN_OR_RETURN(const ArrayPtr all, whole_.storedColumn(name));
         return all->Slice(0, rows_);
     }
 
@@ -126,6 +135,9 @@ class Evaluator {
     explicit Evaluator(ExprInput& input) : input_(input) {}
 
     Result<Datum> eval(const ExprNode& node) {
+        if (auto looked = evaluateEntries(node, input_, evaluateAllOf)) {
+            return Datum(*std::move(looked));
+        }
         switch (node.op) {
             case ExprOp::kLiteral:
                 return literal(node);
@@ -143,6 +155,11 @@ class Evaluator {
             default:
                 return operation(node);
         }
+    }
+
+    static Result<ArrayPtr> evaluateAllOf(const ExprNode& node, ExprInput& input) {
+        ASSIGN_OR_RETURN(const Datum value, Evaluator(input).eval(node));
+        return asArray(value, input.rows());
     }
 
  private:
@@ -409,9 +426,7 @@ class Evaluator {
 };
 
 Result<ArrayPtr> evaluateAll(const expr::Expr& expr, ExprInput& input) {
-    Evaluator evaluator(input);
-    ASSIGN_OR_RETURN(const Datum value, evaluator.eval(*expr));
-    return asArray(value, input.rows());
+    return Evaluator::evaluateAllOf(*expr, input);
 }
 
 /// Columns of no rows, to try expressions on.
