@@ -168,7 +168,7 @@ bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
 Result<TextTarget> TextTarget::make(std::int64_t rows, arrow::MemoryPool* pool) {
     TextTarget target;
     ASSIGN_OR_RETURN(target.offsets_,
-                     fromArrow(arrow::AllocateBuffer((rows + 1) * 4, pool), "decode"));
+                     fromArrow(arrow::AllocateResizableBuffer((rows + 1) * 4, pool), "decode"));
     ASSIGN_OR_RETURN(target.bytes_, fromArrow(arrow::AllocateResizableBuffer(0, pool), "decode"));
     std::memset(target.offsets_->mutable_data(), 0, 4);
     return target;
@@ -188,6 +188,10 @@ Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t cou
         RETURN_IF_ERROR(fromArrow(
             bytes_->Resize(std::max(most, 2 * bytes_->size()), /*shrink_to_fit=*/false), "decode"));
     }
+    if ((rows_ + count + 1) * 4 > offsets_->size()) {
+        const std::int64_t bytes = std::max((rows_ + count + 1) * 4, 2 * offsets_->size());
+        RETURN_IF_ERROR(fromArrow(offsets_->Resize(bytes, /*shrink_to_fit=*/false), "decode"));
+    }
     std::uint8_t* const to = bytes_->mutable_data();
     auto* const ends = reinterpret_cast<std::int32_t*>(offsets_->mutable_data()) + rows_ + 1;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -203,6 +207,10 @@ Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t cou
     }
     rows_ += count;
     return okStatus();
+}
+
+std::shared_ptr<arrow::Buffer> TextTarget::offsets() const {
+    return arrow::SliceBuffer(offsets_, 0, (rows_ + 1) * 4);
 }
 
 std::shared_ptr<arrow::Buffer> TextTarget::bytes() const {

@@ -60,16 +60,17 @@ bool unpackPlain(const LeafForm& form, ByteSpan page, std::int64_t count,
 /// Texts as they come out of the pages.
 class TextTarget {
  public:
+    /// `rows`: as many as are expected; there may be more.
     static Result<TextTarget> make(std::int64_t rows, arrow::MemoryPool* pool);
     /// The next texts, all of them in `page`; of length 0 where they are null.
     Status append(ByteSpan page, const TextSpan* spans, std::int64_t count);
 
-    std::shared_ptr<arrow::Buffer> offsets() const { return offsets_; }
+    std::int64_t rows() const { return rows_; }
+    std::shared_ptr<arrow::Buffer> offsets() const;
     std::shared_ptr<arrow::Buffer> bytes() const;
 
  private:
-    std::shared_ptr<arrow::Buffer> offsets_;
-    std::shared_ptr<arrow::ResizableBuffer> bytes_;
+    std::shared_ptr<arrow::ResizableBuffer> offsets_, bytes_;
     std::int64_t rows_ = 0, used_ = 0;
 };
 

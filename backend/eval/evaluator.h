@@ -21,6 +21,8 @@ class ExprInput {
     virtual std::int64_t rows() const = 0;
     /// `rows()` values of the column.
     virtual Result<ArrayPtr> column(const std::string& name) = 0;
+    /// The same, but values that repeat may be stored once (backend/arrays/text_codes.h).
+    virtual Result<ArrayPtr> storedColumn(const std::string& name) { return column(name); }
 };
 
 /// One value a row. `failedRow`, when not null, is set on an error to the first row that fails, or

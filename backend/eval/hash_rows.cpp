@@ -1,11 +1,15 @@
 #include "backend/eval/hash_rows.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_decimal.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/buffer.h>
+#include <arrow/memory_pool.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 
@@ -14,7 +18,9 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/integer_at.h"
+#include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
+#include "backend/eval/dictionary_values.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
@@ -22,54 +28,107 @@
 namespace millrace::eval {
 namespace {
 
+struct IdHash {
+    std::uint64_t modulus, seed;
+    std::int64_t of(const unsigned char* bytes, std::size_t size) const {
+        return 1 + static_cast<std::int64_t>(XXH3_64bits_withSeed(bytes, size, seed) % modulus);
+    }
+};
+
+Result<ArrayPtr> idArray(std::int64_t rows, arrow::MemoryPool* pool, std::int64_t*& ids) {
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
+                     arrays::fromArrow(arrow::AllocateBuffer(rows * 8, pool), "hash"));
+    ids = reinterpret_cast<std::int64_t*>(buffer->mutable_data());
+    return ArrayPtr(std::make_shared<arrow::Int64Array>(rows, std::move(buffer)));
+}
+
 /// hashIds of integers without CanonicalBytes: tag 1 and eight little-endian bytes on the stack.
 template <class Array>
-Result<ArrayPtr> hashIntegers(const arrow::Array& values, std::uint64_t modulus,
-                              std::uint64_t seed) {
+void hashIntegers(const arrow::Array& values, const IdHash& hash, std::int64_t* out) {
     const auto& in = static_cast<const Array&>(values);
-    auto buffer = arrow::AllocateBuffer(in.length() * 8);
-    RETURN_IF_ERROR(arrays::fromArrow(buffer.status(), "hash"));
-    auto* out = reinterpret_cast<std::int64_t*>((*buffer)->mutable_data());
     const bool hasNulls = in.null_count() > 0;
     const auto* from = in.raw_values();
     for (std::int64_t i = 0; i < in.length(); ++i) {
         unsigned char bytes[9] = {1};
         const auto value = static_cast<std::int64_t>(from[i]);
         std::memcpy(bytes + 1, &value, 8);
-        const std::uint64_t hash = XXH3_64bits_withSeed(bytes, sizeof bytes, seed);
-        out[i] = hasNulls && in.IsNull(i) ? 0 : 1 + static_cast<std::int64_t>(hash % modulus);
+        const std::int64_t id = hash.of(bytes, sizeof bytes);
+        out[i] = hasNulls && in.IsNull(i) ? 0 : id;
     }
-    return ArrayPtr(
-        std::make_shared<arrow::Int64Array>(in.length(), std::shared_ptr(*std::move(buffer))));
 }
 
-Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
-    const auto modulus = static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1);
-    if (buckets > 1 && values->type_id() == arrow::Type::INT64) {
-        return hashIntegers<arrow::Int64Array>(*values, modulus, seed);
+/// The same of texts: tag 3, the length and the text, in memory that is used again.
+void hashTexts(const arrow::StringArray& in, const IdHash& hash, std::int64_t* out) {
+    constexpr std::size_t kBefore = 9;
+    const bool hasNulls = in.null_count() > 0;
+    std::vector<unsigned char> bytes(256);
+    bytes[0] = 3;
+    for (std::int64_t i = 0; i < in.length(); ++i) {
+        const std::string_view text = in.GetView(i);
+        const std::uint64_t length = text.size();
+        if (kBefore + length > bytes.size()) {
+            bytes.resize(2 * (kBefore + length));
+        }
+        std::memcpy(bytes.data() + 1, &length, 8);
+        if (length > 0) {
+            std::memcpy(bytes.data() + kBefore, text.data(), length);
+        }
+        out[i] = hasNulls && in.IsNull(i) ? 0 : hash.of(bytes.data(), kBefore + length);
     }
-    if (buckets > 1 && values->type_id() == arrow::Type::INT32) {
-        return hashIntegers<arrow::Int32Array>(*values, modulus, seed);
+}
+
+Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
+                               arrow::MemoryPool* pool) {
+    const IdHash hash{static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1), seed};
+    std::int64_t* ids = nullptr;
+    RETURN_IF_ERROR(ValueReader::of(*values).status());
+    ASSIGN_OR_RETURN(ArrayPtr made, idArray(values->length(), pool, ids));
+    if (buckets <= 1) {
+        std::fill_n(ids, values->length(), 0);
+        return made;
+    }
+    switch (values->type_id()) {
+        case arrow::Type::INT64:
+            hashIntegers<arrow::Int64Array>(*values, hash, ids);
+            return made;
+        case arrow::Type::INT32:
+            hashIntegers<arrow::Int32Array>(*values, hash, ids);
+            return made;
+        case arrow::Type::STRING:
+            hashTexts(static_cast<const arrow::StringArray&>(*values), hash, ids);
+            return made;
+        default:
+            break;
     }
     ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
                      hashRows({values}, values->length(), &seed));
-    std::vector<std::int64_t> ids(hashes.size(), 0);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        if (buckets > 1 && values->IsValid(static_cast<std::int64_t>(i))) {
-            ids[i] = 1 + static_cast<std::int64_t>(hashes[i] % modulus);
-        }
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+        ids[i] = values->IsValid(static_cast<std::int64_t>(i))
+                     ? 1 + static_cast<std::int64_t>(hashes[i] % hash.modulus)
+                     : 0;
     }
-    return indexArray(ids, false);
+    return made;
 }
 
 }  // namespace
 
-Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed) {
+Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
+                         arrow::MemoryPool* pool) {
+    pool = pool != nullptr ? pool : arrow::default_memory_pool();
     if (isListArray(*values)) {
-        ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed));
+        ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed, pool));
         return withElements(values, elements);
     }
-    return hashScalarIds(values, buckets, seed);
+    const std::optional<arrays::TextCodes> coded = arrays::TextCodes::of(*values);
+    if (!coded) {
+        return hashScalarIds(values, buckets, seed, pool);
+    }
+    if (!coded->isWorth()) {
+        ASSIGN_OR_RETURN(const ArrayPtr texts, arrays::plainTexts(values, pool));
+        return hashScalarIds(texts, buckets, seed, pool);
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr ids, hashScalarIds(coded->entries, buckets, seed, pool));
+    return gatherEntries(*coded, ids, pool);
 }
 
 Result<ValueReader> ValueReader::of(const arrow::Array& array) {

@@ -16,7 +16,9 @@ Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns
                                             const std::uint64_t* seed);
 
 /// 0 for null, else 1 + XXH3-64(canonical bytes, seed) mod (buckets - 1), as int64 without nulls.
-/// A list is hashed element by element; its null lists stay null.
-Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed);
+/// A list is hashed element by element; its null lists stay null. Of a dictionary of texts each is
+/// hashed once. `pool`: null for Arrow's default pool.
+Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
+                         arrow::MemoryPool* pool = nullptr);
 
 }  // namespace millrace::eval

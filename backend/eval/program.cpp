@@ -87,6 +87,7 @@ Result<int> Program::add(const ExprNode& expr) {
     made.lane = laneOf(expr.type);
     made.children = std::move(children);
     classify(made);
+    made.text = textOf(made);
     nodes_.push_back(std::move(made));
     const int id = static_cast<int>(nodes_.size()) - 1;
     byHash_.emplace(hash, id);
@@ -138,6 +139,24 @@ void Program::classify(ProgramNode& made) const {
     }
 }
 
+const std::string* Program::textOf(const ProgramNode& made) const {
+    const std::string* text = nullptr;
+    for (const int child : made.children) {
+        const ProgramNode& below = node(child);
+        if (below.kind == Kind::kConstant) {
+            continue;
+        }
+        const expr::DataType& type = below.expr->type;
+        const bool isText = below.kind == Kind::kColumn && type.isString() && !type.isList;
+        const std::string* const name = isText ? &below.expr->name : below.text;
+        if (name == nullptr || (text != nullptr && *text != *name)) {
+            return nullptr;
+        }
+        text = name;
+    }
+    return text;
+}
+
 /// What depends on no row is computed now; what fails stays, as it may be in a branch of no row.
 Status Program::fold(int id) {
     ProgramNode& made = nodes_[static_cast<std::size_t>(id)];
@@ -154,7 +173,7 @@ Status Program::fold(int id) {
         return okStatus();
     }
     NoColumns none;
-    ProgramRun run(*this, none, Isa::kPlain);
+    ProgramRun run(*this, none, Isa::kPlain, id);
     Result<Values> value = run.evaluateConstant(id);
     if (value.ok() && value->isConstant) {
         made.constant = *std::move(value);
@@ -184,8 +203,13 @@ void Program::count() {
 }
 
 Result<ArrayPtr> Program::run(ExprInput& input, std::int64_t* failedRow, Isa isa) const {
-    ProgramRun run(*this, input, isa);
+    ProgramRun run(*this, input, isa, root());
     return run.all(failedRow);
+}
+
+Result<ArrayPtr> Program::runNode(int id, ExprInput& input, Isa isa) const {
+    ProgramRun run(*this, input, isa, id);
+    return run.all(nullptr);
 }
 
 }  // namespace millrace::eval

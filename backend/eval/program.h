@@ -32,6 +32,9 @@ struct ProgramNode {
     LaneKernel kernel;
     std::shared_ptr<const void> prepared;  ///< LaneKernel::prepare's
     Values constant;
+    /// Of an operation that reads one column alone, and that one of texts: its name. Null: of
+    /// others, and of what reads no column.
+    const std::string* text = nullptr;
     int uses = 0;  ///< by other nodes; the root's by the result
     int cost = 0;  ///< about ns a row, of all below it too
 };
@@ -43,6 +46,8 @@ class Program {
     /// One value a row. `failedRow` as evaluate()'s; the sentence is that of the first row that
     /// fails, however many rows there are.
     Result<ArrayPtr> run(ExprInput& input, std::int64_t* failedRow, Isa isa) const;
+    /// The same of a part of it: node `id`.
+    Result<ArrayPtr> runNode(int id, ExprInput& input, Isa isa) const;
 
     const ProgramNode& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
     int root() const { return static_cast<int>(nodes_.size()) - 1; }
@@ -53,6 +58,7 @@ class Program {
     int findEqual(const expr::ExprNode& expr, const std::vector<int>& children,
                   std::size_t hash) const;
     void classify(ProgramNode& node) const;
+    const std::string* textOf(const ProgramNode& node) const;
     Status fold(int id);
     void count();
 

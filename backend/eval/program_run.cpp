@@ -12,6 +12,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/arrow_operations.h"
+#include "backend/eval/dictionary_values.h"
 
 namespace millrace::eval {
 namespace {
@@ -68,8 +69,30 @@ Result<Values> constantOf(Lane lane, const Datum& scalar) {
     return values;
 }
 
-ProgramRun::ProgramRun(const Program& program, ExprInput& input, Isa isa)
-    : program_(program), input_(input), isa_(isa) {}
+ProgramRun::ProgramRun(const Program& program, ExprInput& input, Isa isa, int root)
+    : program_(program), input_(input), isa_(isa), root_(root) {}
+
+bool ProgramRun::isLeaf(int id) const {
+    return program_.node(id).kind == Kind::kColumn || leaves_.contains(id);
+}
+
+// The largest parts of the expression that can be.
+void ProgramRun::lookUpTexts(int id) {
+    const ProgramNode& node = program_.node(id);
+    if (node.kind == Kind::kConstant || leaves_.contains(id)) {
+        return;
+    }
+    if (node.text == nullptr) {
+        for (const int child : node.children) {
+            lookUpTexts(child);
+        }
+        return;
+    }
+    const auto evaluate = [&](ExprInput& entries) { return program_.runNode(id, entries, isa_); };
+    if (std::optional<ArrayPtr> values = evaluateEntries(*node.text, input_, evaluate)) {
+        leaves_.emplace(id, *std::move(values));
+    }
+}
 
 Result<Values> ProgramRun::evaluateConstant(int id) {
     morselRows_ = 1;
@@ -98,8 +121,7 @@ Result<std::shared_ptr<arrow::Buffer>> ProgramRun::block(bool isMask) {
 Result<Values> ProgramRun::newValues(const Frame& frame, int id) {
     Values values;
     values.lane = program_.node(id).lane;
-    if (id == program_.root() && frame.parent == nullptr && outAt_ != nullptr &&
-        values.lane != Lane::kBool) {
+    if (id == root_ && frame.parent == nullptr && outAt_ != nullptr && values.lane != Lane::kBool) {
         values.data = outAt_;
         return values;
     }
@@ -152,7 +174,7 @@ Result<std::optional<Values>> ProgramRun::knownIn(Frame& frame, int id) {
         if (found.has_value()) {
             ASSIGN_OR_RETURN(found, gather(*found, frame));
         }
-    } else if (node.kind == Kind::kColumn) {
+    } else if (isLeaf(id)) {
         ASSIGN_OR_RETURN(found, column(frame, id));
     }
     if (found.has_value()) {
@@ -163,11 +185,14 @@ Result<std::optional<Values>> ProgramRun::knownIn(Frame& frame, int id) {
 
 Result<Values> ProgramRun::compute(Frame& frame, int id) {
     const ProgramNode& node = program_.node(id);
+    if (isLeaf(id)) {
+        return column(frame, id);
+    }
     switch (node.kind) {
         case Kind::kConstant:
             return node.constant;
         case Kind::kColumn:
-            return column(frame, id);
+            break;
         case Kind::kLane:
             return kernel(frame, id);
         case Kind::kIsNull:
@@ -441,9 +466,13 @@ Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
     if (failedRow != nullptr) {
         *failedRow = -1;
     }
-    const ProgramNode& root = program_.node(program_.root());
+    const ProgramNode& root = program_.node(root_);
     if (root.kind == Kind::kColumn) {
         return input_.column(root.expr->name);
+    }
+    lookUpTexts(root_);
+    if (const auto leaf = leaves_.find(root_); leaf != leaves_.end()) {
+        return leaf->second;
     }
     if (root.lane != Lane::kOther) {
         return lanes(failedRow);
@@ -452,7 +481,7 @@ Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
     morselRows_ = input_.rows();
     Frame frame;
     frame.n = input_.rows();
-    Result<Values> values = eval(frame, program_.root());
+    Result<Values> values = eval(frame, root_);
     if (!values.ok()) {
         return firstFailure(values.status(), 0, frame.n, failedRow);
     }
@@ -461,7 +490,7 @@ Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
 }
 
 Result<ArrayPtr> ProgramRun::lanes(std::int64_t* failedRow) {
-    const ProgramNode& root = program_.node(program_.root());
+    const ProgramNode& root = program_.node(root_);
     const std::int64_t rows = input_.rows();
     const bool isBool = root.lane == Lane::kBool;
     const std::int64_t bytes =
@@ -489,7 +518,7 @@ Status ProgramRun::evalMorsel(std::int64_t first, std::int64_t n) {
     Frame frame;
     frame.first = first;
     frame.n = n;
-    ASSIGN_OR_RETURN(const Values values, eval(frame, program_.root()));
+    ASSIGN_OR_RETURN(const Values values, eval(frame, root_));
     return store(values, first, n);
 }
 
@@ -545,7 +574,7 @@ Status ProgramRun::firstFailure(const Status& whole, std::int64_t first, std::in
         Frame frame;
         frame.first = from;
         frame.n = count;
-        return eval(frame, program_.root()).status();
+        return eval(frame, root_).status();
     };
     std::int64_t good = 0, bad = n;
     while (bad - good > 1) {

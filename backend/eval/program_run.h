@@ -18,9 +18,11 @@ Result<Values> constantOf(Lane lane, const Datum& scalar);
 
 class ProgramRun {
  public:
-    ProgramRun(const Program& program, ExprInput& input, Isa isa);
+    /// `root`: the node whose values are wanted.
+    ProgramRun(const Program& program, ExprInput& input, Isa isa, int root);
 
-    /// Every row's value.
+    /// Every row's value. What reads one column of texts that are stored once is evaluated once a
+    /// text (dictionary_values.h).
     Result<ArrayPtr> all(std::int64_t* failedRow);
     /// A node that reads no column; not constant where it has no value.
     Result<Values> evaluateConstant(int id);
@@ -43,6 +45,8 @@ class ProgramRun {
         bool isMask = false;
     };
 
+    void lookUpTexts(int id);
+    bool isLeaf(int id) const;
     Result<Values> eval(Frame& frame, int id);
     Result<std::optional<Values>> knownIn(Frame& frame, int id);
     Result<Values> compute(Frame& frame, int id);
@@ -79,8 +83,10 @@ class ProgramRun {
     const Program& program_;
     ExprInput& input_;
     const Isa isa_;
+    const int root_;
     std::int64_t morselRows_ = 0;  ///< at most so many are evaluated together
-    /// Of nodes whose values for all rows were there before: columns, once they were asked for.
+    /// Of nodes whose values for all rows were there before: columns, once they were asked for, and
+    /// what was evaluated once a text.
     std::unordered_map<int, ArrayPtr> leaves_;
     std::vector<Block> blocks_;
     std::shared_ptr<arrow::Buffer> out_, outValid_;  ///< the result's values and validity

@@ -1,6 +1,7 @@
 #include "backend/pages/list_target.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <arrow/array/data.h>
@@ -10,6 +11,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/pages/page_levels.h"
 
 namespace millrace::pages {
 namespace {
@@ -21,6 +23,36 @@ Status damagedValues() {
 }
 
 }  // namespace
+
+// A row begins at each repetition level 0.
+bool PageRows::addStarts(arrays::ByteSpan repetition, std::int64_t count) {
+    std::int64_t at = 0;
+    const bool isFine = arrays::forEachRun(
+        repetition, 1, count,
+        [&](std::uint32_t level, std::int64_t n) {
+            for (std::int64_t i = 0; level == 0 && i < n; ++i) {
+                starts.push_back(static_cast<std::int32_t>(at + i));
+            }
+            at += n;
+            return level <= 1;
+        },
+        [&](arrays::ByteSpan packed, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; i += 64) {
+                std::uint64_t word = ~loadWord(packed, i / 8);
+                if (n - i < 64) {
+                    word &= (std::uint64_t{1} << (n - i)) - 1;
+                }
+                for (; word != 0; word &= word - 1) {
+                    starts.push_back(static_cast<std::int32_t>(at + i + std::countr_zero(word)));
+                }
+            }
+            at += n;
+            return true;
+        });
+    lead = starts.empty() ? count : starts.front();
+    starts.push_back(static_cast<std::int32_t>(count));
+    return isFine;
+}
 
 Result<ListTarget> ListTarget::make(int width, std::int64_t mostRows, std::int64_t mostValues,
                                     bool mayRepeat, arrow::MemoryPool* pool) {

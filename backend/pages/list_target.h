@@ -32,6 +32,8 @@ struct PageRows {
         starts;  ///< of each list among the page's values; then their end
     arrays::PoolVector<std::uint8_t> isNull;  ///< one a list; empty: none is
 
+    /// Of a page of which every level has a value; false: damaged.
+    bool addStarts(arrays::ByteSpan repetition, std::int64_t count);
     std::int64_t count() const { return static_cast<std::int64_t>(starts.size()) - 1; }
     void release() {
         arrays::release(starts);

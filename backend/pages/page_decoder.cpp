@@ -1,7 +1,5 @@
 #include "backend/pages/page_decoder.h"
 
-#include <algorithm>
-#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -15,6 +13,8 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/leaf_form.h"
+#include "backend/pages/coded_texts.h"
+#include "backend/pages/page_bits.h"
 #include "backend/pages/page_levels.h"
 
 namespace millrace::pages {
@@ -25,22 +25,37 @@ struct PageDecoder::Shape {
     int emptyDefinition = 0;  ///< of an empty list; what is below is null
     arrays::LeafForm form;
     int width = 0;  ///< bytes a word
+
+    bool isText() const { return form.turn == arrays::LeafForm::Turn::kTexts; }
 };
 
 struct PageDecoder::Target {
     Target(const RowWish& wish, const RowStretch& stretch)
-        : walk(wish, stretch.begin, stretch.rows), rowsMost(stretch.groupRows) {}
+        : walk(wish, stretch.begin, stretch.rows),
+          wanted(wish.count(stretch.rows)),
+          rowsMost(stretch.groupRows),
+          mayCode(wish.mayCode) {}
 
     WishWalk walk;
-    std::int64_t rowsMost;  ///< of the row group
+    const std::int64_t wanted;
+    const std::int64_t rowsMost;  ///< of the row group
+    const bool mayCode;
     std::int64_t seen = 0;  ///< rows that have begun
     std::int64_t levels = 0, levelsMost = 0;
     // Flat columns.
     std::shared_ptr<arrow::Buffer> values, validity;
     std::optional<arrays::TextTarget> texts;
+    std::optional<CodedTexts> coded;   ///< the texts come as codes
     std::int64_t rows = 0, nulls = 0;  ///< written
     // Lists.
     std::optional<ListTarget> lists;
+
+    /// What stands where there is no value: 0, or a null's code.
+    template <class T>
+    T none() const {
+        return coded && sizeof(T) == sizeof(std::uint32_t) ? static_cast<T>(coded->nullCode())
+                                                           : T{0};
+    }
 };
 
 namespace {
@@ -49,51 +64,13 @@ Status damaged(std::string_view what) {
     return dataLoss("corrupt: ", what);
 }
 
-// Values without gaps to their places; nulls become zeros.
+Status misread() {
+    return damaged("a page without the values that its levels count");
+}
+
 template <class T>
-void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense,
-            T* out) {
-    for (std::int64_t i = 0; i < count; i += 64) {
-        const std::uint64_t word = valid[static_cast<std::size_t>(i >> 6)];
-        const std::int64_t n = std::min<std::int64_t>(64, count - i);
-        for (std::int64_t k = 0; k < n; ++k) {
-            const std::uint64_t isValid = (word >> k) & 1;
-            // Never past the end: `dense` has one value more than there are ones.
-            out[i + k] = isValid != 0 ? *dense : T{0};
-            dense += isValid;
-        }
-    }
-}
-
-void copyBits(const arrays::PoolVector<std::uint64_t>& from, std::int64_t count, std::int64_t first,
-              std::uint8_t* to) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t row = first + i;
-        const auto bit = static_cast<std::uint8_t>(
-            ((from[static_cast<std::size_t>(i >> 6)] >> (i & 63)) & 1) << (row & 7));
-        to[row >> 3] = static_cast<std::uint8_t>((to[row >> 3] & ~(1U << (row & 7))) | bit);
-    }
-}
-
-// Ones of `bits` before bit `at`, asked for ascending places.
-class Rank {
- public:
-    explicit Rank(const arrays::PoolVector<std::uint64_t>& bits) : bits_(bits) {}
-    std::int64_t before(std::int64_t at) {
-        for (; word_ < at / 64; ++word_) {
-            ones_ += std::popcount(bits_[static_cast<std::size_t>(word_)]);
-        }
-        const std::uint64_t mask = (std::uint64_t{1} << (at & 63)) - 1;
-        return ones_ + std::popcount(bits_[static_cast<std::size_t>(word_)] & mask);
-    }
-
- private:
-    const arrays::PoolVector<std::uint64_t>& bits_;
-    std::int64_t word_ = 0, ones_ = 0;
-};
-
-bool isSet(const arrays::PoolVector<std::uint64_t>& bits, std::int64_t at) {
-    return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
+T* wordsOf(const std::shared_ptr<arrow::Buffer>& values) {
+    return reinterpret_cast<T*>(values->mutable_data());
 }
 
 }  // namespace
@@ -103,6 +80,7 @@ PageDecoder::PageDecoder(arrow::MemoryPool* pool)
       pages_(pool),
       dictionaryWords_(pool),
       pageWords_(pool),
+      plainTexts_(pool),
       pageRows_(pool),
       repetition_(pool),
       definition_(pool),
@@ -113,7 +91,7 @@ PageDecoder::PageDecoder(arrow::MemoryPool* pool)
 void PageDecoder::release() {
     pages_.close();
     pageRows_.release();
-    for (auto* words : {&dictionaryWords_, &pageWords_, &valid_, &dense_}) {
+    for (auto* words : {&dictionaryWords_, &pageWords_, &plainTexts_, &valid_, &dense_}) {
         arrays::release(*words);
     }
     arrays::release(repetition_);
@@ -149,7 +127,7 @@ bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::
 
 Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowStretch& stretch,
                              std::int64_t levels, Target& target) {
-    const std::int64_t wanted = wish.count(stretch.rows);
+    const std::int64_t wanted = target.wanted;
     target.levelsMost = levels;
     if (levels < 0 || (!shape.isList && levels != stretch.groupRows) ||
         levels > std::int64_t{0x7fffffff} || stretch.groupRows > std::int64_t{0x7ffffffe}) {
@@ -160,11 +138,11 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
                          ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
         return okStatus();
     }
-    ASSIGN_OR_RETURN(
-        target.values,
-        arrays::fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
-    if (shape.form.turn == arrays::LeafForm::Turn::kTexts) {
-        ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(wanted, pool_));
+    // What texts come as is known with the first page.
+    if (!shape.isText()) {
+        ASSIGN_OR_RETURN(
+            target.values,
+            arrays::fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
     }
     if (shape.maxDefinition > 0) {
         const std::int64_t bytes = (wanted + 7) / 8;
@@ -172,6 +150,24 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
                          arrays::fromArrow(arrow::AllocateBuffer(bytes, pool_), "decode"));
         std::memset(target.validity->mutable_data(), 0xff, static_cast<std::size_t>(bytes));
     }
+    return okStatus();
+}
+
+// As codes where the chunk begins with its dictionary, and that has no more entries than there are
+// rows to look up.
+Status PageDecoder::allocateTexts(const Shape& shape, bool isDictionary, Target& target) {
+    const bool mayBeNull = shape.maxDefinition > 0;
+    if (target.mayCode && isDictionary &&
+        CodedTexts::isWorth(dictionary_.size, mayBeNull, target.wanted)) {
+        const auto* entries = reinterpret_cast<const arrays::TextSpan*>(dictionary_.values);
+        ASSIGN_OR_RETURN(target.coded, CodedTexts::make(dictionaryBytes_, entries, dictionary_.size,
+                                                        mayBeNull, target.wanted, pool_));
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(
+        target.values,
+        arrays::fromArrow(arrow::AllocateBuffer(target.wanted * shape.width, pool_), "decode"));
+    ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(target.wanted, pool_));
     return okStatus();
 }
 
@@ -222,6 +218,12 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
 
 Result<std::shared_ptr<arrow::Array>> PageDecoder::finishFlat(
     const Shape& shape, const std::shared_ptr<arrow::DataType>& pinned, Target& target) {
+    if (target.coded) {
+        return target.coded->finish(target.rows, pool_);
+    }
+    if (shape.isText() && !target.texts) {
+        RETURN_IF_ERROR(allocateTexts(shape, false, target));
+    }
     std::vector<std::shared_ptr<arrow::Buffer>> buffers = {target.nulls > 0 ? target.validity
                                                                             : nullptr};
     if (target.texts) {
@@ -325,10 +327,13 @@ Result<bool> PageDecoder::readPlaces(std::span<const PagePlace> places, const Sh
 }
 
 Status PageDecoder::readDictionary(const PageHeader& page, const Shape& shape) {
+    if (dictionary_.size >= 0) {
+        return damaged("a second dictionary page");
+    }
     ASSIGN_OR_RETURN(const arrays::ByteSpan values, pages_.dictionary());
     if (shape.form.isUnpacked()) {
         arrays::ByteSpan words;
-        if (shape.form.turn != arrays::LeafForm::Turn::kTexts ||
+        if (!shape.isText() ||
             !arrays::unpackPlain(shape.form, values, page.numValues, dictionaryWords_, words) ||
             words.size() < std::int64_t{page.numValues} * shape.width) {
             return damaged("a dictionary page without its values");
@@ -380,18 +385,45 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
     if (shape.isList) {
         return readList(page, shape, {repetition, definition}, values, target);
     }
+    if (shape.isText()) {
+        return readTexts(shape, definition, values, count, texts, target);
+    }
+    const bool isFine =
+        shape.width == 4
+            ? readFlat<std::uint32_t>(shape, definition, values, count, target,
+                                      wordsOf<std::uint32_t>(target.values) + target.rows)
+            : readFlat<std::uint64_t>(shape, definition, values, count, target,
+                                      wordsOf<std::uint64_t>(target.values) + target.rows);
+    return isFine ? Result<bool>(true) : misread();
+}
+
+// Codes straight to their places; texts as spans of the page, which are then copied together.
+Result<bool> PageDecoder::readTexts(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
+                                    std::int64_t count, arrays::ByteSpan page, Target& target) {
+    if (!target.texts && !target.coded) {
+        RETURN_IF_ERROR(allocateTexts(shape, values.isDictionary(), target));
+    }
+    if (target.coded && values.isDictionary()) {
+        values.giveIndices();
+        return readFlat(shape, levels, values, count, target, target.coded->codes() + target.rows)
+                   ? Result<bool>(true)
+                   : misread();
+    }
     const std::int64_t written = target.rows;
-    const bool isFine = shape.width == 4
-                            ? readFlat<std::uint32_t>(shape, definition, values, count, target)
-                            : readFlat<std::uint64_t>(shape, definition, values, count, target);
-    if (!isFine) {
-        return damaged("a page without the values that its levels count");
+    std::uint64_t* words = nullptr;
+    if (target.coded) {
+        plainTexts_.resize(static_cast<std::size_t>(count));
+        words = plainTexts_.data();
+    } else {
+        words = wordsOf<std::uint64_t>(target.values) + written;
     }
-    if (target.texts) {
-        const auto* spans =
-            reinterpret_cast<const arrays::TextSpan*>(target.values->data()) + written;
-        RETURN_IF_ERROR(target.texts->append(texts, spans, target.rows - written));
+    if (!readFlat(shape, levels, values, count, target, words)) {
+        return misread();
     }
+    auto* const spans = reinterpret_cast<arrays::TextSpan*>(words);
+    const std::int64_t rows = target.rows - written;
+    RETURN_IF_ERROR(target.coded ? target.coded->addPlain(page, spans, rows, written)
+                                 : target.texts->append(page, spans, rows));
     return true;
 }
 
@@ -403,11 +435,10 @@ bool PageDecoder::toWords(const Shape& shape, std::int64_t count, arrays::ByteSp
 
 template <class T>
 bool PageDecoder::readFlat(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
-                           std::int64_t count, Target& target) {
+                           std::int64_t count, Target& target, T* out) {
     if (count > target.rowsMost - target.seen) {
         return false;
     }
-    T* const out = reinterpret_cast<T*>(target.values->mutable_data()) + target.rows;
     const std::int64_t first = target.seen, wanted = target.walk.peek(first, count);
     target.seen += count;
     if (wanted == 0) {
@@ -458,13 +489,15 @@ bool PageDecoder::readNullable(PageValues& values, std::int64_t count, std::int6
     if (!values.read(present, dense)) {
         return false;
     }
-    spread(valid_, count, dense, out);
-    copyBits(valid_, count, target.rows - count, target.validity->mutable_data());
+    spread(valid_, count, dense, target.none<T>(), out);
+    if (!target.coded) {
+        copyBits(valid_, count, target.rows - count, target.validity->mutable_data());
+    }
     target.nulls += count - present;
     return true;
 }
 
-// The wanted ones of a page with nulls; nulls become zeros.
+// The wanted ones of a page with nulls.
 template <class T>
 bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t> places,
                                std::int64_t present, std::int64_t written, Target& target, T* out) {
@@ -484,11 +517,11 @@ bool PageDecoder::pickNullable(PageValues& values, std::span<const std::int64_t>
     std::uint8_t* const validity = target.validity->mutable_data();
     for (const std::int64_t place : places) {
         const bool isValid = isSet(valid_, place);
-        *out++ = isValid ? *dense++ : T{0};
-        if (!isValid) {
+        *out++ = isValid ? *dense++ : target.none<T>();
+        if (!isValid && !target.coded) {
             validity[written >> 3] &= static_cast<std::uint8_t>(~(1U << (written & 7)));
-            ++target.nulls;
         }
+        target.nulls += isValid ? 0 : 1;
         ++written;
     }
     return true;
@@ -506,7 +539,9 @@ Result<bool> PageDecoder::readList(const PageHeader& page, const Shape& shape, P
     pageRows_.isNull.clear();
     pageRows_.lead = 0;
     if (isAll) {
-        RETURN_IF_ERROR(startRows(repetition, count));
+        if (!pageRows_.addStarts(repetition, count)) {
+            return damaged("repetition levels");
+        }
     } else {
         ASSIGN_OR_RETURN(const bool isRead, walkLevels(shape, repetition, definition, count));
         if (!isRead) {
@@ -522,40 +557,6 @@ Result<bool> PageDecoder::readList(const PageHeader& page, const Shape& shape, P
     RETURN_IF_ERROR(target.lists->addPage(values, pageRows_, target.seen, target.walk));
     target.seen += pageRows_.count();
     return true;
-}
-
-// A row begins at each repetition level 0.
-Status PageDecoder::startRows(arrays::ByteSpan repetition, std::int64_t count) {
-    arrays::PoolVector<std::int32_t>& starts = pageRows_.starts;
-    std::int64_t at = 0;
-    const bool isFine = arrays::forEachRun(
-        repetition, 1, count,
-        [&](std::uint32_t level, std::int64_t n) {
-            for (std::int64_t i = 0; level == 0 && i < n; ++i) {
-                starts.push_back(static_cast<std::int32_t>(at + i));
-            }
-            at += n;
-            return level <= 1;
-        },
-        [&](arrays::ByteSpan packed, std::int64_t n) {
-            for (std::int64_t i = 0; i < n; i += 64) {
-                std::uint64_t word = ~loadWord(packed, i / 8);
-                if (n - i < 64) {
-                    word &= (std::uint64_t{1} << (n - i)) - 1;
-                }
-                for (; word != 0; word &= word - 1) {
-                    starts.push_back(static_cast<std::int32_t>(at + i + std::countr_zero(word)));
-                }
-            }
-            at += n;
-            return true;
-        });
-    if (!isFine) {
-        return damaged("repetition levels");
-    }
-    pageRows_.lead = starts.empty() ? count : starts.front();
-    starts.push_back(static_cast<std::int32_t>(count));
-    return okStatus();
 }
 
 // Lists that are null or empty take a level but no value. False: not for this decoder.

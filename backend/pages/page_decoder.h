@@ -43,11 +43,13 @@ class PageDecoder {
     explicit PageDecoder(arrow::MemoryPool* pool);
 
     /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
-    /// dictionary<int32, list> when repeats may be stored once and there are some); null when the
-    /// column is not of a kind that this reads. Pages without a wished row are not decompressed
-    /// where their header says their rows (flat columns, and V2), and not even read where `places`
-    /// (of all its pages; may be empty) says where they lie. Places that do not fit the pages are
-    /// as if there were none. The decoder's own buffers are kept for the next chunk.
+    /// dictionary<int32, list> when repeats may be stored once and there are some, texts as
+    /// dictionary<int32, utf8> when they may be coded and the chunk begins with a dictionary of no
+    /// more texts than rows are wished); null when the column is not of a kind that this reads.
+    /// Pages without a wished row are not decompressed where their header says their rows (flat
+    /// columns, and V2), and not even read where `places` (of all its pages; may be empty) says
+    /// where they lie. Places that do not fit the pages are as if there were none. The decoder's
+    /// own buffers are kept for the next chunk.
     Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
                                                     const parquet::ColumnDescriptor& column,
                                                     const parquet::ColumnChunkMetaData& chunk,
@@ -86,7 +88,10 @@ class PageDecoder {
                                                      Target& target);
     template <class T>
     bool readFlat(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
-                  std::int64_t count, Target& target);
+                  std::int64_t count, Target& target, T* out);
+    Status allocateTexts(const Shape& shape, bool isDictionary, Target& target);
+    Result<bool> readTexts(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
+                           std::int64_t count, arrays::ByteSpan page, Target& target);
     bool bitmapOfDeep(const Shape& shape, arrays::ByteSpan levels, std::int64_t count,
                       std::int64_t& present);
     template <class T>
@@ -97,7 +102,6 @@ class PageDecoder {
                       std::int64_t present, std::int64_t written, Target& target, T* out);
     Result<bool> readList(const PageHeader& page, const Shape& shape, PageLevels levels,
                           PageValues& values, Target& target);
-    Status startRows(arrays::ByteSpan repetition, std::int64_t count);
     Result<bool> walkLevels(const Shape& shape, arrays::ByteSpan repetition,
                             arrays::ByteSpan definition, std::int64_t count);
 
@@ -105,7 +109,8 @@ class PageDecoder {
     PageStream pages_;
     PageDictionary dictionary_;
     arrays::PoolVector<std::uint64_t> dictionaryWords_,
-        pageWords_;  ///< of texts; of texts and bools
+        pageWords_;                                 ///< of texts; of texts and bools
+    arrays::PoolVector<std::uint64_t> plainTexts_;  ///< of a page among coded ones
     arrays::ByteSpan dictionaryBytes_;
     PageRows pageRows_;
     arrays::PoolVector<std::uint32_t> repetition_, definition_;

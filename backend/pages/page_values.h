@@ -41,6 +41,8 @@ class PageValues {
         indices_ = HybridStream(bytes, 1);
     }
     bool isDictionary() const { return isDictionary_; }
+    /// read() and pick() give a dictionary page's indices themselves, as words of four bytes.
+    void giveIndices() { givesIndices_ = true; }
 
     /// The next `count` values.
     template <class T>
@@ -62,7 +64,7 @@ class PageValues {
  private:
     static constexpr std::int64_t kBlock = 4096;  ///< indices that stay in the first level cache
 
-    bool isDictionary_ = false;
+    bool isDictionary_ = false, givesIndices_ = false;
     arrays::ByteSpan plain_;
     HybridStream indices_;
     const std::uint64_t* dictionary_ = nullptr;
@@ -106,6 +108,14 @@ bool PageValues::read(std::int64_t count, T* out) {
     std::uint32_t index[kBlock];
     for (std::int64_t a = 0; a < count; a += kBlock) {
         const std::int64_t n = std::min(kBlock, count - a);
+        if constexpr (sizeof(T) == sizeof(std::uint32_t)) {
+            if (givesIndices_) {
+                if (!readIndices(n, reinterpret_cast<std::uint32_t*>(out) + a)) {
+                    return false;
+                }
+                continue;
+            }
+        }
         if (!readIndices(n, index)) {
             return false;
         }
@@ -144,7 +154,8 @@ bool PageValues::pick(std::span<const std::int64_t> places, std::int64_t count, 
             return false;
         }
         for (; place != last; ++place) {
-            *out++ = values[index[*place - a]];
+            const std::uint32_t at = index[*place - a];
+            *out++ = givesIndices_ ? static_cast<T>(at) : values[at];
         }
     }
     return true;

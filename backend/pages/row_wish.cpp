@@ -11,6 +11,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/text_codes.h"
 
 namespace millrace::pages {
 namespace {
@@ -62,8 +63,9 @@ Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Arra
                                                    values->null_count()));
 }
 
-Result<std::shared_ptr<arrow::Array>> expandLists(std::shared_ptr<arrow::Array> values,
-                                                  arrow::MemoryPool* pool) {
+Result<std::shared_ptr<arrow::Array>> expandStored(std::shared_ptr<arrow::Array> values,
+                                                   arrow::MemoryPool* pool) {
+    ASSIGN_OR_RETURN(values, arrays::plainTexts(std::move(values), pool));
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }

@@ -17,12 +17,14 @@ class MemoryPool;
 
 namespace millrace::pages {
 
-/// Rows of a split, and the form of lists.
+/// Rows of a split, and the form of lists and texts.
 struct RowWish {
     /// Ascending offsets from the split's first row; null: all its rows.
     const std::vector<std::int64_t>* rows = nullptr;
     /// A list column may come as dictionary<int32, list>, with equal neighbours stored once.
     bool mayRepeat = false;
+    /// A text column may come as dictionary<int32, utf8> (backend/arrays/text_codes.h).
+    bool mayCode = false;
 
     std::int64_t count(std::int64_t splitRows) const {
         return rows == nullptr ? splitRows : static_cast<std::int64_t>(rows->size());
@@ -90,8 +92,9 @@ Result<std::shared_ptr<arrow::Array>> selectRows(std::shared_ptr<arrow::Array> a
 /// An array of floats with 0 where it is null, others as they are.
 Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Array> values,
                                                      arrow::MemoryPool* pool);
-/// A list column that came as dictionary<int32, list> as plain lists; others as they are.
-Result<std::shared_ptr<arrow::Array>> expandLists(std::shared_ptr<arrow::Array> values,
-                                                  arrow::MemoryPool* pool);
+/// A column that came as dictionary<int32, list> or <int32, utf8> as a value a row; others as they
+/// are.
+Result<std::shared_ptr<arrow::Array>> expandStored(std::shared_ptr<arrow::Array> values,
+                                                   arrow::MemoryPool* pool);
 
 }  // namespace millrace::pages

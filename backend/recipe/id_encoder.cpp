@@ -4,9 +4,11 @@
 
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/memory_pool.h>
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/dictionary_values.h"
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
@@ -79,7 +81,7 @@ TableSizes EncoderMaker::tables() const {
     return sizes;
 }
 
-Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
+Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, arrow::MemoryPool* pool) const {
     if (vocabulary_ != nullptr) {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> rows, vocabulary_->find({values}));
         for (std::int64_t& row : rows) {
@@ -88,7 +90,7 @@ Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values) const {
         return eval::indexArray(rows, false);
     }
     if (rows_ > 0) {
-        return eval::hashIds(values, rows_, 0);
+        return eval::hashIds(values, rows_, 0, pool);
     }
     if (values->type_id() == arrow::Type::INT64 && values->null_count() == 0) {
         return values;
@@ -111,16 +113,42 @@ void IdEncoder::count(const arrow::Array& values, const arrow::Array& ids, const
     }
 }
 
+// Each text is encoded once, however many rows it stands for.
+Result<ArrayPtr> IdEncoder::encodeTexts(const arrays::TextCodes& texts, FeatureBatch& batch,
+                                        arrow::MemoryPool* pool) const {
+    ASSIGN_OR_RETURN(const ArrayPtr ids, encodeElements(texts.entries, pool));
+    if (vocabulary_ != nullptr) {
+        std::vector<IdCount> ofEntries(static_cast<std::size_t>(ids->length()));
+        for (std::int64_t e = 0; e < ids->length(); ++e) {
+            count(*texts.entries, *ids, {e, e + 1}, ofEntries[static_cast<std::size_t>(e)]);
+        }
+        const std::int32_t* const codes = texts.raw();
+        for (std::int64_t row = 0; row < texts.rows(); ++row) {
+            batch.vocabularies[place_].add(ofEntries[static_cast<std::size_t>(codes[row])]);
+        }
+    }
+    return eval::gatherEntries(texts, ids, pool);
+}
+
 Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch,
+                                   arrow::MemoryPool* pool,
                                    std::optional<std::span<const std::int32_t>> items) const {
+    pool = pool != nullptr ? pool : arrow::default_memory_pool();
+    if (const auto texts = arrays::TextCodes::of(*values)) {
+        if (texts->isWorth()) {
+            return encodeTexts(*texts, batch, pool);
+        }
+        ASSIGN_OR_RETURN(const ArrayPtr plain, arrays::plainTexts(values, pool));
+        return encode(plain, batch, pool);
+    }
     if (!eval::isListArray(*values)) {
-        ASSIGN_OR_RETURN(ArrayPtr ids, encodeElements(values));
+        ASSIGN_OR_RETURN(ArrayPtr ids, encodeElements(values, pool));
         if (vocabulary_ != nullptr) {
             count(*values, *ids, {0, values->length()}, batch.vocabularies[place_]);
         }
         return ids;
     }
-    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(eval::elementsOf(values)));
+    ASSIGN_OR_RETURN(const ArrayPtr elements, encodeElements(eval::elementsOf(values), pool));
     if (vocabulary_ != nullptr) {
         countLists(*values, *elements, items, batch.vocabularies[place_]);
     }

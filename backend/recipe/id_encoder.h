@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/arrays/text_codes.h"
 #include "backend/core/status.h"
 #include "backend/eval/kernels.h"
 #include "backend/recipe/compiled_recipe.h"
@@ -19,9 +20,11 @@ namespace millrace::recipe {
 /// What one id or list feature does with its column's values.
 class IdEncoder {
  public:
-    /// int64 without nulls, or lists of these. Counts in `batch` what its vocabulary was asked for,
-    /// by row: `items` are the rows' places in `values` where rows share lists.
+    /// int64 without nulls, or lists of these; texts may come as a dictionary (each is then encoded
+    /// once). Counts in `batch` what its vocabulary was asked for, by row: `items` are the rows'
+    /// places in `values` where rows share lists. `pool`: null for Arrow's default pool.
     Result<eval::ArrayPtr> encode(const eval::ArrayPtr& values, FeatureBatch& batch,
+                                  arrow::MemoryPool* pool = nullptr,
                                   std::optional<std::span<const std::int32_t>> items = {}) const;
 
  private:
@@ -29,7 +32,10 @@ class IdEncoder {
     struct Range {
         std::int64_t from = 0, to = 0;
     };
-    Result<eval::ArrayPtr> encodeElements(const eval::ArrayPtr& values) const;
+    Result<eval::ArrayPtr> encodeElements(const eval::ArrayPtr& values,
+                                          arrow::MemoryPool* pool) const;
+    Result<eval::ArrayPtr> encodeTexts(const arrays::TextCodes& texts, FeatureBatch& batch,
+                                       arrow::MemoryPool* pool) const;
     /// `ids` of the values of a vocabulary: 0 is unknown, or null.
     static void count(const arrow::Array& values, const arrow::Array& ids, const Range& range,
                       IdCount& count);

@@ -312,8 +312,9 @@ Status FeatureMaker::ids(RowSet& rows, FeatureBatch& batch) const {
     FeatureTimes times(batch, rows.split());
     for (const Encoded& feature : ids_) {
         const FeatureTimer timer(times, feature.name);
-        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
-        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch));
+        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.storedColumn(feature.name));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded,
+                         feature.encoder.encode(raw, batch, rows.split().pool));
         batch.ids.push_back(
             {feature.name, static_cast<const arrow::Int64Array&>(*encoded).raw_values()});
         batch.decodedBytes += encoded->length() * 8;
@@ -338,7 +339,8 @@ Status FeatureMaker::lists(RowSet& rows, FeatureBatch& batch) const {
             batch.owners.push_back(stored.indices());
             raw = stored.dictionary();
         }
-        ASSIGN_OR_RETURN(const ArrayPtr encoded, feature.encoder.encode(raw, batch, items));
+        ASSIGN_OR_RETURN(const ArrayPtr encoded,
+                         feature.encoder.encode(raw, batch, rows.split().pool, items));
         if (encoded->type_id() == arrow::Type::LIST && encoded->null_count() == 0) {
             const auto& list = static_cast<const arrow::ListArray&>(*encoded);
             column.values = static_cast<const arrow::Int64Array&>(*list.values()).raw_values();

@@ -6,6 +6,7 @@
 #include <arrow/array/array_dict.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/dictionary_values.h"
 
 namespace millrace::recipe {
 namespace {
@@ -51,7 +52,8 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
     if (wanted.empty() || rows_ == 0) {
         return okStatus();
     }
-    const pages::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat};
+    const pages::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat,
+                              /*mayCode=*/true};
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wish));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (arrays[i]->length() != rows_) {
@@ -80,7 +82,7 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }
-    ASSIGN_OR_RETURN(values, pages::expandLists(std::move(values), arrow::default_memory_pool()));
+    ASSIGN_OR_RETURN(values, pages::expandStored(std::move(values), arrow::default_memory_pool()));
     const auto made = made_.find(name);
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
@@ -187,8 +189,10 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
     if (indices == nullptr) {
         return made;
     }
-    if (made->type_id() != arrow::Type::LIST) {
-        return eval::takeRows(made, indices);
+    if (made->type_id() != arrow::Type::LIST && made->type_id() != arrow::Type::STRING) {
+        return indices->null_count() > 0
+                   ? eval::takeRows(made, indices)
+                   : eval::gatherEntries({values, indices}, made, arrow::default_memory_pool());
     }
     const auto type = arrow::dictionary(indices->type(), made->type());
     return std::make_shared<arrow::DictionaryArray>(type, indices, std::move(made));
@@ -217,11 +221,10 @@ Result<ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows, const std:
     const std::vector<std::string> names = expr::collectColumns(expr);
     if (names.size() == 1) {
         ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(names[0]));
-        // What is made of a null is not always null, and a null is not among the stored values.
-        if (stored.indices != nullptr && stored.indices->null_count() == 0) {
+        if (stored.isWorth()) {
             StoredInput input(names[0], stored.values);
             Result<ArrayPtr> made = eval::evaluate(expr, input);
-            // A stored list that fails may belong to no row; if it does, its row is wanted.
+            // A stored value that fails may belong to no row; if it does, its row is wanted.
             if (made.ok()) {
                 return stored.asRows(*std::move(made));
             }

@@ -22,7 +22,12 @@ struct StoredValues {
     eval::ArrayPtr
         indices;  ///< int32, of each row its value, null where it has none; null: row by row
 
-    /// What was made of each value, as a column of rows: lists as dictionary<int32, list>.
+    /// Something done once a value is done no oftener than once a row.
+    bool isWorth() const {
+        return indices != nullptr && indices->null_count() == 0 &&
+               values->length() <= indices->length();
+    }
+    /// What was made of each value, as a column of rows: lists and texts stay stored once.
     Result<eval::ArrayPtr> asRows(eval::ArrayPtr made) const;
 };
 
@@ -33,8 +38,9 @@ class RowSet : public eval::ExprInput {
 
     std::int64_t rows() const override { return rows_; }
     Result<eval::ArrayPtr> column(const std::string& name) override;
-    /// The same, but lists may come as dictionary<int32, list>, repeats stored once.
-    Result<eval::ArrayPtr> storedColumn(const std::string& name);
+    /// The same, but lists may come as dictionary<int32, list>, repeats stored once, and texts as
+    /// dictionary<int32, utf8>.
+    Result<eval::ArrayPtr> storedColumn(const std::string& name) override;
 
     /// Reads it when it is due.
     Result<StoredValues> storedValues(const std::string& name);
@@ -86,8 +92,8 @@ class RowSet : public eval::ExprInput {
     std::vector<double> weights_;
 };
 
-/// The same, but where the expression is of one column whose lists repeat, it is evaluated once for
-/// each stored list; a result of lists is then dictionary<int32, list>.
+/// The same, but where the expression is of one column whose lists or texts are stored once, it is
+/// evaluated once for each of them; a result of lists or texts is then a dictionary too.
 Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
                                       const std::string& place);
 

@@ -11,6 +11,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/hash_rows.h"
@@ -196,9 +197,14 @@ class HashStep : public CompiledStep {
  public:
     explicit HashStep(const spec::HashStep& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
-        ASSIGN_OR_RETURN(const ArrayPtr values, rows.column(step_.column));
-        ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed));
-        count.reasons[0] += values->null_count();
+        ASSIGN_OR_RETURN(ArrayPtr values, rows.storedColumn(step_.column));
+        const std::optional<arrays::TextCodes> texts = arrays::TextCodes::of(*values);
+        if (!texts) {
+            ASSIGN_OR_RETURN(values, rows.column(step_.column));
+        }
+        ASSIGN_OR_RETURN(ArrayPtr ids,
+                         eval::hashIds(values, step_.buckets, step_.seed, rows.split().pool));
+        count.reasons[0] += texts ? texts->nullRows() : values->null_count();
         rows.set(step_.as, std::move(ids));
         return okStatus();
     }

@@ -1,8 +1,10 @@
 #include "backend/pages/page_decoder.h"
 
+#include <numeric>
 #include <random>
 
 #include <arrow/array/array_dict.h>
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
@@ -15,6 +17,7 @@
 #include <parquet/file_reader.h>
 
 #include "backend/arrays/bit_unpack.h"
+#include "backend/arrays/text_codes.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/pages/page_files.h"
 
@@ -60,20 +63,20 @@ void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>&
                   const ArrayPtr& all, const std::string& what) {
     const std::int64_t rows = all->length();
     for (const double share : {0.0, 0.02, 0.5, 0.97, 1.0}) {
-        for (const bool mayRepeat : {false, true}) {
+        for (const bool mayStore : {false, true}) {
             const std::int64_t begin = static_cast<std::int64_t>(random() % 3) * rows / 7;
             const RowStretch stretch{begin, rows - begin - rows / 9, rows};
             const std::vector<std::int64_t> picks = someOf(random, stretch.rows, share);
             for (const auto* chosen : {&picks, static_cast<decltype(&picks)>(nullptr)}) {
-                const RowWish wish{chosen, mayRepeat};
+                const RowWish wish{chosen, mayStore, mayStore};
                 auto got = decoded(file, all->type(), stretch, wish);
                 ASSERT_TRUE(got.ok()) << what << ": " << got.status();
                 ASSERT_NE(*got, nullptr) << what;
                 ASSERT_TRUE((*got)->ValidateFull().ok()) << what;
-                got = expandLists(*got, arrow::default_memory_pool());
+                got = expandStored(*got, arrow::default_memory_pool());
                 ASSERT_TRUE(got.ok()) << got.status();
                 EXPECT_TRUE((*got)->Equals(wished(all, stretch, wish)))
-                    << what << ", a share of " << share << (mayRepeat ? ", repeats once" : "");
+                    << what << ", a share of " << share << (mayStore ? ", stored once" : "");
             }
         }
     }
@@ -139,6 +142,72 @@ TEST(PageDecoder, EqualNeighboursAreStoredOnce) {
     }
 }
 
+// Texts of other lengths; `distinct` of them.
+ArrayPtr drawnTexts(std::mt19937_64& random, const Kind& kind, int rows) {
+    arrow::StringBuilder builder;
+    for (int r = 0; r < rows; ++r) {
+        const auto number = static_cast<std::uint64_t>(drawn(random, kind));
+        const std::string text(number % 40, static_cast<char>('a' + number % 26));
+        const bool isNull = chance(random, kind.nullShare);
+        EXPECT_TRUE((isNull ? builder.AppendNull()
+                            : builder.Append(strCat(text, static_cast<std::int64_t>(number))))
+                        .ok());
+    }
+    return *builder.Finish();
+}
+
+TEST(PageDecoder, TextsEqualArrowsCodedOrNot) {
+    std::mt19937_64 random(12);
+    for (const Kind& kind :
+         {Kind{}, Kind{.isRequired = true}, Kind{.nullShare = 0.3}, Kind{.nullShare = 1},
+          Kind{.distinct = 1}, Kind{.distinct = 70'000}, Kind{.nullShare = 0.5, .distinct = 2}}) {
+        for (const int rows : {1, 64, 65, 4'000}) {
+            expectEqual(drawnTexts(random, kind, rows), kind.isRequired,
+                        strCat(kind.nullShare, " ", kind.distinct, " ", rows));
+        }
+    }
+    expectEqual(test::texts({"", "", ""}), true, "empty texts");
+}
+
+TEST(PageDecoder, EveryTextOfADictionaryIsStoredOnce) {
+    std::mt19937_64 random(13);
+    const auto array = drawnTexts(random, {.nullShare = 0.1, .distinct = 50}, 3'000);
+    const auto file = write(array, {}, false);
+    const auto codesOf = [&](const RowStretch& stretch, const RowWish& wish) {
+        const auto got = decoded(file, arrow::utf8(), stretch, wish);
+        EXPECT_TRUE(got.ok()) << got.status();
+        return arrays::TextCodes::of(**got);
+    };
+    EXPECT_FALSE(codesOf({0, 3'000, 3'000}, {}).has_value()) << "nobody asked";
+    const auto coded = codesOf({0, 3'000, 3'000}, {.mayCode = true});
+    ASSERT_TRUE(coded.has_value());
+    EXPECT_EQ(coded->entries->length(), 51) << "with the null's";
+    EXPECT_EQ(coded->codes->null_count(), 0);
+    EXPECT_EQ(coded->nullRows(), array->null_count());
+    // A dictionary of more texts than rows are wanted costs more than it saves.
+    std::vector<std::int64_t> few(50);
+    std::iota(few.begin(), few.end(), 100);
+    EXPECT_FALSE(codesOf({0, 3'000, 3'000}, {&few, false, true}).has_value());
+    few.push_back(2'000);
+    EXPECT_TRUE(codesOf({0, 3'000, 3'000}, {&few, false, true}).has_value());
+    EXPECT_FALSE(codesOf({9, 20, 3'000}, {.mayCode = true}).has_value());
+}
+
+TEST(PageDecoder, PlainPagesBehindADictionaryBecomeEntries) {
+    std::mt19937_64 random(14);
+    const auto array = drawnTexts(random, {.nullShare = 0.1, .distinct = 70'000}, 4'000);
+    const auto file = write(array, {true, 300, 2'000}, false);
+    const auto got = decoded(file, arrow::utf8(), {0, 4'000, 4'000}, {.mayCode = true});
+    ASSERT_TRUE(got.ok()) << got.status();
+    const auto coded = arrays::TextCodes::of(**got);
+    ASSERT_TRUE(coded.has_value());
+    EXPECT_GT(coded->entries->length(), 3'000);
+    const auto plain = arrays::plainTexts(*got, arrow::default_memory_pool());
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    EXPECT_TRUE((*plain)->ValidateFull().ok());
+    EXPECT_TRUE((*plain)->Equals(array));
+}
+
 TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
     std::mt19937_64 random(5);
     const auto isLeft = [](const ArrayPtr& array, const Writing& writing = {}) {
@@ -155,6 +224,23 @@ TEST(PageDecoder, WhatItDoesNotReadIsLeftToArrow) {
     EXPECT_FALSE(isLeft(flat<arrow::BooleanBuilder>(random, {}, 500)));
     EXPECT_FALSE(isLeft(flat<arrow::Date32Builder>(random, {}, 500)));
     EXPECT_FALSE(isLeft(test::texts({"a", "b"})));
+}
+
+// Whether texts are UTF-8 is not what is asked.
+bool isValid(const arrow::Array& array) {
+    const auto binaryOf = [](const arrow::Array& texts) {
+        const auto data = texts.data()->Copy();
+        data->type = data->type->id() == arrow::Type::STRING ? arrow::binary() : data->type;
+        return arrow::MakeArray(data);
+    };
+    const auto coded = arrays::TextCodes::of(array);
+    if (!coded) {
+        return binaryOf(array)->ValidateFull().ok();
+    }
+    const std::int64_t entries = coded->entries->length();
+    return binaryOf(*coded->entries)->ValidateFull().ok() &&
+           std::all_of(coded->raw(), coded->raw() + coded->rows(),
+                       [entries](std::int32_t code) { return code >= 0 && code < entries; });
 }
 
 TEST(PageDecoder, ADamagedChunkIsAnErrorOrOtherValuesButNeverACrash) {
@@ -178,15 +264,13 @@ TEST(PageDecoder, ADamagedChunkIsAnErrorOrOtherValuesButNeverACrash) {
                 const std::uint64_t most = static_cast<std::uint64_t>(file->size()) * 3 / 4;
                 bytes->mutable_data()[4 + random() % most] ^=
                     static_cast<std::uint8_t>(1U << (random() % 8));
+                // Texts as codes in every other round.
                 const auto got = decoded(std::shared_ptr<arrow::Buffer>(std::move(bytes)),
-                                         array->type(), array->length());
+                                         array->type(), {0, array->length(), array->length()},
+                                         {nullptr, false, round % 2 == 1});
                 numErrors += got.ok() ? 0 : 1;
                 if (got.ok() && *got != nullptr) {
-                    // Whether texts are UTF-8 is not what is asked.
-                    const auto data = (*got)->data()->Copy();
-                    data->type =
-                        data->type->id() == arrow::Type::STRING ? arrow::binary() : data->type;
-                    EXPECT_TRUE(arrow::MakeArray(data)->ValidateFull().ok());
+                    EXPECT_TRUE(isValid(**got));
                 }
             }
         }

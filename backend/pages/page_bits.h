@@ -1,0 +1,63 @@
+#pragma once
+// Which values of a page are there, a bit each in words of 64, and values brought to their places
+// by them. Private to the room. Threads: pure.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include <arrow/util/bitmap_ops.h>
+
+#include "backend/arrays/pool_vector.h"
+
+namespace millrace::pages {
+
+/// Values without gaps to their places; `none` where there is none. Reads one value more than there
+/// are ones.
+template <class T>
+void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense,
+            T none, T* out) {
+    for (std::int64_t i = 0; i < count; i += 64) {
+        const std::uint64_t word = valid[static_cast<std::size_t>(i >> 6)];
+        const std::int64_t n = std::min<std::int64_t>(64, count - i);
+        if (word == ~std::uint64_t{0} && n == 64) {
+            std::copy_n(dense, 64, out + i);
+            dense += 64;
+            continue;
+        }
+        for (std::int64_t k = 0; k < n; ++k) {
+            const std::uint64_t isValid = (word >> k) & 1;
+            out[i + k] = isValid != 0 ? *dense : none;
+            dense += isValid;
+        }
+    }
+}
+
+/// The first `count` bits to those from `first` on.
+inline void copyBits(const arrays::PoolVector<std::uint64_t>& from, std::int64_t count,
+                     std::int64_t first, std::uint8_t* to) {
+    arrow::internal::CopyBitmap(reinterpret_cast<const std::uint8_t*>(from.data()), 0, count, to,
+                                first);
+}
+
+/// Ones of `bits` before bit `at`, asked for ascending places.
+class Rank {
+ public:
+    explicit Rank(const arrays::PoolVector<std::uint64_t>& bits) : bits_(bits) {}
+    std::int64_t before(std::int64_t at) {
+        for (; word_ < at / 64; ++word_) {
+            ones_ += std::popcount(bits_[static_cast<std::size_t>(word_)]);
+        }
+        const std::uint64_t mask = (std::uint64_t{1} << (at & 63)) - 1;
+        return ones_ + std::popcount(bits_[static_cast<std::size_t>(word_)] & mask);
+    }
+
+ private:
+    const arrays::PoolVector<std::uint64_t>& bits_;
+    std::int64_t word_ = 0, ones_ = 0;
+};
+
+inline bool isSet(const arrays::PoolVector<std::uint64_t>& bits, std::int64_t at) {
+    return ((bits[static_cast<std::size_t>(at >> 6)] >> (at & 63)) & 1) != 0;
+}
+
+}  // namespace millrace::pages
