@@ -85,15 +85,24 @@ inline bool takeDigits(const char*& at, const char* end, int& count, std::uint64
     return true;
 }
 
-/// At most 18 digits, with or without a minus.
+/// At most 16 digits, with or without a minus.
 inline bool whole(const char* text, std::size_t size, std::int64_t& value) {
-    const char* const end = text + size;
     const bool isNegative = *text == '-';
     text += isNegative ? 1 : 0;
+    const int count = static_cast<int>(size < 32 ? size : 32) - (isNegative ? 1 : 0);
+    const std::uint64_t word = load(text);
     std::uint64_t digits = 0;
-    int count = 0;
-    if (!takeDigits(text, end, count, digits) || text != end || count == 0 || count > 18) {
-        return false;
+    if (count <= 8) {
+        if (count < 1 || leadingDigits(word) < count) {
+            return false;
+        }
+        digits = digitsOf(word, count);
+    } else {
+        const std::uint64_t rest = load(text + 8);
+        if (count > 16 || leadingDigits(word) < 8 || leadingDigits(rest) < count - 8) {
+            return false;
+        }
+        digits = digitsOf(word, 8) * kPowers[count - 8] + digitsOf(rest, count - 8);
     }
     value = isNegative ? -static_cast<std::int64_t>(digits) : static_cast<std::int64_t>(digits);
     return true;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "backend/arrays/value_text.h"
@@ -30,34 +29,39 @@ constexpr std::array<bool, 256> kBeginsText = [] {
     return begins;
 }();
 
-/// As lookOf(), where the form is told at once; 16 bytes behind the value can be read.
-bool lookFast(std::string_view value, bool hasDecimalComma, CsvLook& look) {
-    const char* const text = value.data();
-    const std::size_t size = value.size();
-    if (kBeginsText[static_cast<unsigned char>(*text)]) {
+bool looksLikeFraction(std::string_view value, CsvLook& look) {
+    look.form = Form::kDouble;
+    return fast::isFraction(value.data(), value.size());
+}
+
+bool looksLikeTime(std::string_view value, CsvLook& look) {
+    std::int64_t micros = 0;
+    look.form = value.size() == 10 ? Form::kDate : Form::kTime;
+    return fast::time(value.data(), value.size(), micros);
+}
+
+/// As lookOf(), where the form is told at once; 16 bytes behind the value can be read. `expected`:
+/// what is tried first; a text has one form.
+bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLook& look) {
+    if (kBeginsText[static_cast<unsigned char>(value[0])]) {
         look.form = Form::kText;
         return true;
     }
+    if ((expected == Form::kDouble && !hasDecimalComma && looksLikeFraction(value, look)) ||
+        (expected == Form::kTime && looksLikeTime(value, look))) {
+        return true;
+    }
     std::int64_t whole = 0;
-    if (fast::whole(text, size, whole)) {
+    if (fast::whole(value.data(), value.size(), whole)) {
         look = {Form::kInt, false, whole < 0};
         // Beyond 2^53 doubles are further apart.
         return whole >= -kDoubleWhole && whole <= kDoubleWhole;
     }
-    if (!hasDecimalComma && fast::isFraction(text, size)) {
-        look.form = Form::kDouble;
+    if ((!hasDecimalComma && looksLikeFraction(value, look)) || looksLikeTime(value, look)) {
         return true;
     }
-    if (fast::time(text, size, whole)) {
-        look.form = size == 10 ? Form::kDate : Form::kTime;
-        return true;
-    }
-    if ((size == 4 && std::memcmp(text, "true", 4) == 0) ||
-        (size == 5 && std::memcmp(text, "false", 5) == 0)) {
-        look.form = Form::kBool;
-        return true;
-    }
-    return false;
+    look.form = Form::kBool;
+    return value == "true" || value == "false";
 }
 
 }  // namespace
@@ -157,6 +161,7 @@ void CsvLooker::lookAtColumn(CsvBlock& block, std::size_t column, std::string& m
         }
     };
     auto bad = block.bad.begin();
+    Form expected = Form::kInt;
     for (; row < records.size(); ++row) {
         if (bad != block.bad.end() && bad->record == row) {
             ++bad;
@@ -174,10 +179,12 @@ void CsvLooker::lookAtColumn(CsvBlock& block, std::size_t column, std::string& m
             continue;
         }
         CsvLook look;
-        if (value.data() == memory.data() || !lookFast(value, options_.csvHasDecimalComma, look)) {
+        if (value.data() == memory.data() ||
+            !lookFast(value, options_.csvHasDecimalComma, expected, look)) {
             look = lookOf(value, options_.csvHasDecimalComma);
         }
         mark(look.form);
+        expected = look.form;
         if (look.isNegative) {
             mark(Form::kNegative);
         }

@@ -11,15 +11,22 @@ constexpr std::size_t kStepBytes = 4096;  // of bitmaps that are made at once
 
 }  // namespace
 
+/// The delimiters and line ends of 64 bytes of text that were not yet passed.
+struct CsvRecords::Marks {
+    std::uint64_t word = 0;
+    std::size_t at = 0;  ///< of the first of the 64
+};
+
 /// Goes over the marks of a text from its begin on; bitmaps are made as far as they are needed.
 class CsvRecords::Walk {
  public:
     Walk(CsvRecords& records, std::string_view text, bool isEnd)
-        : text_(text), isEnd_(isEnd), records_(records) {
-        more();
-        word_ = known_ > 0 ? records_.ends_[0] : 0;
-    }
+        : text_(text), isEnd_(isEnd), records_(records) {}
 
+    Marks begin() {
+        more();
+        return {records_.ends_[0], 0};
+    }
     std::size_t size() const { return text_.size(); }
     char operator[](std::size_t i) const { return text_[i]; }
     int code(std::size_t i) const { return static_cast<unsigned char>(text_[i]); }
@@ -27,20 +34,15 @@ class CsvRecords::Walk {
     bool isOpen(std::size_t i) const { return i == text_.size() && !isEnd_; }
 
     /// The next delimiter or line end, each once; size() when there is none.
-    std::size_t next() {
-        while (word_ == 0) {
-            at_ += kWordBits;
-            if (at_ >= text_.size()) {
-                at_ = text_.size();
-                return at_;
+    std::size_t next(Marks& marks) {
+        if (marks.word == 0) [[unlikely]] {
+            marks = further(marks);
+            if (marks.word == 0) {
+                return text_.size();
             }
-            if (at_ >= known_) {
-                more();
-            }
-            word_ = records_.ends_[at_ / kWordBits];
         }
-        const std::size_t place = at_ + static_cast<std::size_t>(std::countr_zero(word_));
-        word_ &= word_ - 1;
+        const std::size_t place = marks.at + static_cast<std::size_t>(std::countr_zero(marks.word));
+        marks.word &= marks.word - 1;
         return place;
     }
 
@@ -58,7 +60,7 @@ class CsvRecords::Walk {
     }
 
     /// Moves `end` from a line end, or the end of the text, behind it; false when that may go on.
-    bool passLineEnd(std::size_t& end) {
+    bool passLineEnd(Marks& marks, std::size_t& end) {
         if (isOpen(end)) {
             return false;
         }
@@ -68,13 +70,25 @@ class CsvRecords::Walk {
             }
             if (end < size() && text_[end] == '\n') {
                 ++end;
-                next();
+                next(marks);
             }
         }
         return true;
     }
 
  private:
+    /// The next 64 bytes with a mark; none at the end of the text.
+    [[gnu::noinline]] Marks further(Marks marks) {
+        while (marks.word == 0 && marks.at + kWordBits < text_.size()) {
+            marks.at += kWordBits;
+            if (marks.at >= known_) {
+                more();
+            }
+            marks.word = records_.ends_[marks.at / kWordBits];
+        }
+        return marks;
+    }
+
     void more() {
         const std::size_t bytes = std::min(kStepBytes, text_.size() - known_);
         const std::size_t word = known_ / kWordBits, words = (bytes + kWordBits - 1) / kWordBits;
@@ -105,29 +119,28 @@ class CsvRecords::Walk {
     const std::string_view text_;
     const bool isEnd_;
     CsvRecords& records_;
-    std::size_t known_ = 0;   ///< bytes of which there are bits
-    std::size_t at_ = 0;      ///< of the first byte of word_
-    std::uint64_t word_ = 0;  ///< of the marks that were not yet given
+    std::size_t known_ = 0;  ///< bytes of which there are bits
 };
 
 /// Cuts what begins at `record.begin`; false where it is not whole.
-bool CsvRecords::cutOne(Walk& walk, CsvRecord& record) {
+bool CsvRecords::cutOne(Walk& walk, Marks& left, CsvRecord& record) {
     const int delimiter = marks_.delimiter, quote = marks_.quote;
+    Marks marks = left;
     std::size_t i = record.begin;
     if (walk.code(i) == comment_) {
         do {
-            i = walk.next();
+            i = walk.next(marks);
         } while (i < walk.size() && walk[i] != '\n' && walk[i] != '\r');
     } else {
         for (;;) {
             const std::size_t begin = i;
-            i = walk.next();
+            i = walk.next(marks);
             if (begin < walk.size() && walk.code(begin) == quote) {
                 const std::size_t close = walk.closing(begin);
                 if (close == 0) {
                     return false;
                 }
-                for (; i < close; i = walk.next()) {
+                for (; i < close; i = walk.next(marks)) {
                     record.lines += walk[i] == '\n' ? 1 : 0;
                 }
             }
@@ -138,11 +151,12 @@ bool CsvRecords::cutOne(Walk& walk, CsvRecord& record) {
             ++i;
         }
     }
-    if (!walk.passLineEnd(i)) {
+    if (!walk.passLineEnd(marks, i)) {
         return false;
     }
     ++record.lines;
     record.end = static_cast<std::uint32_t>(i);
+    left = marks;
     return true;
 }
 
@@ -152,13 +166,17 @@ void CsvRecords::cut(std::string_view text, bool isEnd, std::size_t bytes) {
     bytes_ = 0;
     lines_ = 0;
     hasHighBytes_ = false;
+    if (text.empty()) {
+        return;
+    }
     Walk walk(*this, text, isEnd);
+    Marks marks = walk.begin();
     while (bytes_ < std::min(bytes, text.size())) {
         CsvRecord record;
         record.begin = static_cast<std::uint32_t>(bytes_);
         record.firstField = static_cast<std::uint32_t>(numFields_);
         record.line = lines_;
-        if (!cutOne(walk, record)) {
+        if (!cutOne(walk, marks, record)) {
             numFields_ = record.firstField;
             return;
         }

@@ -73,13 +73,15 @@ class CsvRecords {
     int quote() const { return marks_.quote; }
 
  private:
+    struct Marks;
     class Walk;
 
     static int codeOf(char c) { return c == 0 ? -1 : static_cast<unsigned char>(c); }
-    bool cutOne(Walk& walk, CsvRecord& record);
+    bool cutOne(Walk& walk, Marks& left, CsvRecord& record);
     void addField(std::size_t begin, std::size_t end) {
-        if (numFields_ == fields_.size()) {
-            fields_.resize(2 * numFields_ + kFieldsLeast);
+        if (numFields_ == roomForFields_) [[unlikely]] {
+            roomForFields_ = 2 * numFields_ + kFieldsLeast;
+            fields_.resize(roomForFields_);
         }
         fields_[numFields_++] = {static_cast<std::uint32_t>(begin),
                                  static_cast<std::uint32_t>(end)};
@@ -89,7 +91,7 @@ class CsvRecords {
     const CsvMarks marks_;
     const int comment_;
     std::vector<CsvField> fields_;  ///< the first numFields_
-    std::size_t numFields_ = 0;
+    std::size_t numFields_ = 0, roomForFields_ = 0;
     std::vector<CsvRecord> records_;
     std::vector<std::uint64_t> ends_, quotes_;  ///< bitmaps of the text
     std::size_t bytes_ = 0;
