@@ -1,111 +1,199 @@
 #include "backend/csv/csv_records.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace millrace::csv {
 namespace {
 
-int codeAt(std::string_view text, std::size_t i) {
-    return static_cast<unsigned char>(text[i]);
-}
-
-/// Moves `i` behind the line end that it stands at; false when it may go on behind the text.
-bool passLineEnd(std::string_view text, std::size_t& i, bool isEnd) {
-    if (i < text.size() && text[i] == '\r') {
-        if (i + 1 == text.size() && !isEnd) {
-            return false;
-        }
-        ++i;
-        i += i < text.size() && text[i] == '\n' ? 1 : 0;
-    } else if (i < text.size()) {
-        ++i;
-    }
-    return true;
-}
+constexpr std::size_t kWordBits = 64;
+constexpr std::size_t kStepBytes = 4096;  // of bitmaps that are made at once
 
 }  // namespace
 
-CsvRecords::Found CsvRecords::cut(std::string_view text, std::size_t& at, bool isEnd) {
-    const int delimiter = delimiter_, quote = quote_;
-    fields_.clear();
-    lines_ = 0;
-    std::size_t i = at;
-    if (i == text.size()) {
-        return Found::kMore;
+/// The delimiters and line ends of 64 bytes of text that were not yet passed.
+struct CsvRecords::Marks {
+    std::uint64_t word = 0;
+    std::size_t at = 0;  ///< of the first of the 64
+};
+
+/// Goes over the marks of a text from its begin on; bitmaps are made as far as they are needed.
+class CsvRecords::Walk {
+ public:
+    Walk(CsvRecords& records, std::string_view text, bool isEnd)
+        : text_(text), isEnd_(isEnd), records_(records) {}
+
+    Marks begin() {
+        more();
+        return {records_.ends_[0], 0};
     }
-    if (codeAt(text, i) == comment_) {
-        return skipComment(text, at, isEnd);
-    }
-    for (;;) {
-        CsvField field{i, i, false};
-        if (i < text.size() && codeAt(text, i) == quote) {
-            field.isQuoted = true;
-            if (!skipQuoted(text, i, isEnd)) {
-                return Found::kMore;
+    std::size_t size() const { return text_.size(); }
+    char operator[](std::size_t i) const { return text_[i]; }
+    int code(std::size_t i) const { return static_cast<unsigned char>(text_[i]); }
+    /// Behind the text there is nothing.
+    bool isOpen(std::size_t i) const { return i == text_.size() && !isEnd_; }
+
+    /// The next delimiter or line end, each once; size() when there is none.
+    std::size_t next(Marks& marks) {
+        if (marks.word == 0) [[unlikely]] {
+            marks = further(marks);
+            if (marks.word == 0) {
+                return text_.size();
             }
         }
-        while (i < text.size() && codeAt(text, i) != delimiter && text[i] != '\n' &&
-               text[i] != '\r') {
-            ++i;
-        }
-        if (i == text.size() && !isEnd) {
-            return Found::kMore;
-        }
-        field.end = i;
-        fields_.push_back(field);
-        if (i < text.size() && codeAt(text, i) == delimiter) {
-            ++i;
-            continue;
-        }
-        if (!passLineEnd(text, i, isEnd)) {
-            return Found::kMore;
-        }
-        break;
+        const std::size_t place = marks.at + static_cast<std::size_t>(std::countr_zero(marks.word));
+        marks.word &= marks.word - 1;
+        return place;
     }
-    ++lines_;
-    at = i;
-    const bool isEmpty =
-        fields_.size() == 1 && fields_[0].begin == fields_[0].end && !fields_[0].isQuoted;
-    return isEmpty ? Found::kNothing : Found::kRecord;
-}
 
-CsvRecords::Found CsvRecords::skipComment(std::string_view text, std::size_t& at, bool isEnd) {
-    std::size_t i = std::min(text.find_first_of("\r\n", at), text.size());
-    if ((i == text.size() && !isEnd) || !passLineEnd(text, i, isEnd)) {
-        return Found::kMore;
-    }
-    ++lines_;
-    at = i;
-    return Found::kNothing;
-}
-
-/// Moves `i` from the opening quote behind the closing one; false when there is none yet.
-bool CsvRecords::skipQuoted(std::string_view text, std::size_t& i, bool isEnd) {
-    const int quote = quote_;
-    for (++i; i < text.size(); ++i) {
-        lines_ += text[i] == '\n' ? 1 : 0;
-        if (codeAt(text, i) != quote) {
-            continue;
+    /// Behind the quote that closes what the one at `i` opens; 0 when there is none yet.
+    std::size_t closing(std::size_t i) {
+        for (++i;; i += 2) {
+            i = nextQuote(i);
+            if (i == text_.size() || isOpen(i + 1)) {
+                return 0;
+            }
+            if (i + 1 == text_.size() || code(i + 1) != records_.marks_.quote) {
+                return i + 1;
+            }
         }
-        if (i + 1 == text.size() && !isEnd) {
+    }
+
+    /// Moves `end` from a line end, or the end of the text, behind it; false when that may go on.
+    bool passLineEnd(Marks& marks, std::size_t& end) {
+        if (isOpen(end)) {
             return false;
         }
-        if (i + 1 < text.size() && codeAt(text, i + 1) == quote) {
-            ++i;
-            continue;
+        if (end < size() && text_[end++] == '\r') {
+            if (isOpen(end)) {
+                return false;
+            }
+            if (end < size() && text_[end] == '\n') {
+                ++end;
+                next(marks);
+            }
         }
-        ++i;
         return true;
     }
-    return false;
+
+ private:
+    /// The next 64 bytes with a mark; none at the end of the text.
+    [[gnu::noinline]] Marks further(Marks marks) {
+        while (marks.word == 0 && marks.at + kWordBits < text_.size()) {
+            marks.at += kWordBits;
+            if (marks.at >= known_) {
+                more();
+            }
+            marks.word = records_.ends_[marks.at / kWordBits];
+        }
+        return marks;
+    }
+
+    void more() {
+        const std::size_t bytes = std::min(kStepBytes, text_.size() - known_);
+        const std::size_t word = known_ / kWordBits, words = (bytes + kWordBits - 1) / kWordBits;
+        if (records_.ends_.size() < word + words) {
+            records_.ends_.resize(2 * word + kStepBytes / kWordBits);
+            records_.quotes_.resize(records_.ends_.size());
+        }
+        records_.hasHighBytes_ |=
+            findMarks(text_.data() + known_, bytes, records_.marks_,
+                      {records_.ends_.data() + word, records_.quotes_.data() + word});
+        known_ += bytes;
+    }
+
+    std::size_t nextQuote(std::size_t i) {
+        while (i < text_.size()) {
+            if (i >= known_) {
+                more();
+            }
+            const std::uint64_t word = records_.quotes_[i / kWordBits] >> (i % kWordBits);
+            if (word != 0) {
+                return i + static_cast<std::size_t>(std::countr_zero(word));
+            }
+            i = (i / kWordBits + 1) * kWordBits;
+        }
+        return text_.size();
+    }
+
+    const std::string_view text_;
+    const bool isEnd_;
+    CsvRecords& records_;
+    std::size_t known_ = 0;  ///< bytes of which there are bits
+};
+
+/// Cuts what begins at `record.begin`; false where it is not whole.
+bool CsvRecords::cutOne(Walk& walk, Marks& left, CsvRecord& record) {
+    const int delimiter = marks_.delimiter, quote = marks_.quote;
+    Marks marks = left;
+    std::size_t i = record.begin;
+    if (walk.code(i) == comment_) {
+        do {
+            i = walk.next(marks);
+        } while (i < walk.size() && walk[i] != '\n' && walk[i] != '\r');
+    } else {
+        for (;;) {
+            const std::size_t begin = i;
+            i = walk.next(marks);
+            if (begin < walk.size() && walk.code(begin) == quote) {
+                const std::size_t close = walk.closing(begin);
+                if (close == 0) {
+                    return false;
+                }
+                for (; i < close; i = walk.next(marks)) {
+                    record.lines += walk[i] == '\n' ? 1 : 0;
+                }
+            }
+            addField(begin, i);
+            if (i == walk.size() || walk.code(i) != delimiter) {
+                break;
+            }
+            ++i;
+        }
+    }
+    if (!walk.passLineEnd(marks, i)) {
+        return false;
+    }
+    ++record.lines;
+    record.end = static_cast<std::uint32_t>(i);
+    left = marks;
+    return true;
 }
 
-std::string_view CsvRecords::value(std::string_view text, const CsvField& field,
-                                   std::string& memory) const {
-    const std::string_view whole = text.substr(field.begin, field.end - field.begin);
-    if (!field.isQuoted) {
-        return whole;
+void CsvRecords::cut(std::string_view text, bool isEnd, std::size_t bytes) {
+    records_.clear();
+    numFields_ = 0;
+    bytes_ = 0;
+    lines_ = 0;
+    hasHighBytes_ = false;
+    if (text.empty()) {
+        return;
     }
+    Walk walk(*this, text, isEnd);
+    Marks marks = walk.begin();
+    while (bytes_ < std::min(bytes, text.size())) {
+        CsvRecord record;
+        record.begin = static_cast<std::uint32_t>(bytes_);
+        record.firstField = static_cast<std::uint32_t>(numFields_);
+        record.line = lines_;
+        if (!cutOne(walk, marks, record)) {
+            numFields_ = record.firstField;
+            return;
+        }
+        record.fields = static_cast<std::uint32_t>(numFields_) - record.firstField;
+        bytes_ = record.end;
+        lines_ += record.lines;
+        const bool isEmpty = record.fields == 1 &&
+                             fields_[record.firstField].begin == fields_[record.firstField].end;
+        if (record.fields > 0 && !isEmpty) {
+            records_.push_back(record);
+        } else {
+            numFields_ = record.firstField;
+        }
+    }
+}
+
+std::string_view CsvText::unquoted(std::string_view whole, std::string& memory) const {
     const auto quote = static_cast<char>(quote_);
     const std::size_t close = whole.find(quote, 1);
     if (close == whole.size() - 1) {

@@ -2,54 +2,101 @@
 // Cuts CSV text into records and fields, the same way in the first pass and when rows are read.
 //
 // A field that begins with the quote may hold delimiters, line ends and doubled quotes. Empty lines
-// and comments are no records. Threads: one.
+// and comments are no records. The marks are found 64 bytes at a time (csv_bits.h); memory is kept
+// from one call to the next. Threads: one.
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "backend/csv/csv_bits.h"
 #include "backend/files/file_facts.h"
 
 namespace millrace::csv {
 
 /// Places in the text that was cut; a quoted field with its quotes.
 struct CsvField {
-    std::size_t begin = 0, end = 0;
-    bool isQuoted = false;
+    std::uint32_t begin = 0, end = 0;
+};
+
+/// A record: its bytes with the line end, its fields among CsvRecords::fields(), and lines.
+struct CsvRecord {
+    std::uint32_t begin = 0, end = 0;
+    std::uint32_t firstField = 0, fields = 0;
+    std::uint32_t line = 0;   ///< line ends before it in the text that was cut
+    std::uint32_t lines = 0;  ///< line ends in it
+};
+
+/// What stands in fields of a text.
+class CsvText {
+ public:
+    CsvText(const char* text, int quote) : text_(text), quote_(quote) {}
+
+    const char* at(const CsvField& field) const { return text_ + field.begin; }
+    bool isQuoted(const CsvField& field) const {
+        return field.begin != field.end && static_cast<unsigned char>(*at(field)) == quote_;
+    }
+    /// Without quotes, doubled ones single. `memory` holds it where it is not a part of the text.
+    std::string_view value(const CsvField& field, std::string& memory) const {
+        return isQuoted(field) ? unquoted({at(field), field.end - field.begin}, memory)
+                               : std::string_view(at(field), field.end - field.begin);
+    }
+
+ private:
+    std::string_view unquoted(std::string_view whole, std::string& memory) const;
+
+    const char* text_;
+    int quote_;  ///< -1: none
 };
 
 class CsvRecords {
  public:
-    enum class Found { kRecord, kNothing, kMore };
-
     explicit CsvRecords(const files::ReadOptions& options)
-        : delimiter_(codeOf(options.csvDelimiter)),
-          quote_(codeOf(options.csvQuote)),
+        : marks_{codeOf(options.csvDelimiter), codeOf(options.csvQuote)},
           comment_(codeOf(options.csvComment)) {}
 
-    /// Cuts what begins at `at` of `text`: a record, or a line that is none; `at` is then behind
-    /// it. kMore: the text ends within it, and `isEnd` does not say that this is the end of the
-    /// file.
-    Found cut(std::string_view text, std::size_t& at, bool isEnd);
+    /// Cuts whole records from the begin of `text` (less than 4 GiB) on, and lines that are none,
+    /// until `bytes` bytes are passed or the text ends. `isEnd`: so does the file; else what may go
+    /// on behind the text is left. Nothing is passed where a record is not whole or a quote is not
+    /// closed.
+    void cut(std::string_view text, bool isEnd, std::size_t bytes);
 
-    const std::vector<CsvField>& fields() const { return fields_; }
-    /// Line ends in what was cut last.
+    std::span<const CsvRecord> records() const { return records_; }
+    std::span<const CsvField> fields() const { return {fields_.data(), numFields_}; }
+    /// Bytes and line ends of what was cut last.
+    std::size_t bytes() const { return bytes_; }
     std::int64_t lines() const { return lines_; }
-
-    /// The value of a field of `text`: without quotes, doubled ones single. `memory` holds it where
-    /// it is not a part of the text.
-    std::string_view value(std::string_view text, const CsvField& field, std::string& memory) const;
+    /// A byte of what was cut may be no ASCII.
+    bool hasHighBytes() const { return hasHighBytes_; }
+    int quote() const { return marks_.quote; }
 
  private:
-    static int codeOf(char c) { return c == 0 ? kNone : static_cast<unsigned char>(c); }
-    bool skipQuoted(std::string_view text, std::size_t& i, bool isEnd);
-    Found skipComment(std::string_view text, std::size_t& at, bool isEnd);
+    struct Marks;
+    class Walk;
 
-    static constexpr int kNone = -1;  ///< what no byte is
-    const int delimiter_, quote_, comment_;
-    std::vector<CsvField> fields_;
-    std::int64_t lines_ = 0;
+    static int codeOf(char c) { return c == 0 ? -1 : static_cast<unsigned char>(c); }
+    bool cutOne(Walk& walk, Marks& left, CsvRecord& record);
+    void addField(std::size_t begin, std::size_t end) {
+        if (numFields_ == roomForFields_) [[unlikely]] {
+            roomForFields_ = 2 * numFields_ + kFieldsLeast;
+            fields_.resize(roomForFields_);
+        }
+        fields_[numFields_++] = {static_cast<std::uint32_t>(begin),
+                                 static_cast<std::uint32_t>(end)};
+    }
+
+    static constexpr std::size_t kFieldsLeast = 256;
+    const CsvMarks marks_;
+    const int comment_;
+    std::vector<CsvField> fields_;  ///< the first numFields_
+    std::size_t numFields_ = 0, roomForFields_ = 0;
+    std::vector<CsvRecord> records_;
+    std::vector<std::uint64_t> ends_, quotes_;  ///< bitmaps of the text
+    std::size_t bytes_ = 0;
+    std::uint32_t lines_ = 0;
+    bool hasHighBytes_ = false;
 };
 
 }  // namespace millrace::csv

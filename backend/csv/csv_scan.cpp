@@ -1,39 +1,36 @@
-#include "backend/csv/csv_scan.h"
-
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include <xxhash.h>
 
-#include "backend/arrays/value_text.h"
 #include "backend/core/hash.h"
 #include "backend/core/text.h"
-#include "backend/core/utf8.h"
+#include "backend/csv/csv_blocks.h"
+#include "backend/csv/csv_forms.h"
 #include "backend/csv/csv_input.h"
 #include "backend/csv/csv_records.h"
+#include "backend/csv/csv_target.h"
 #include "backend/csv/csv_types.h"
-#include "backend/csv/csv_values.h"
 
 namespace millrace::csv {
 namespace {
 
-constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kRecordBytesMax = 256 << 20;
-constexpr std::size_t kShownBytes = 60;  // of a value in facts
 
 class Scanner {
  public:
-    Scanner(const files::DataFile& file, const files::ReadOptions& options, CsvInput& input)
+    Scanner(const files::DataFile& file, const files::ReadOptions& options, CsvInput& input,
+            int threads)
         : file_(file),
           options_(options),
           input_(input),
-          records_(options),
-          nulls_(options),
+          threads_(threads),
           hash_(XXH3_createState(), &XXH3_freeState) {
         XXH3_128bits_reset(hash_.get());
     }
@@ -41,24 +38,21 @@ class Scanner {
     Result<files::FileFacts> scan() {
         RETURN_IF_ERROR(fill());
         RETURN_IF_ERROR(begin());
-        bool isFirst = true;
-        for (;;) {
-            ASSIGN_OR_RETURN(const bool hasRecord, nextRecord());
-            if (!hasRecord) {
+        const Status cutting = cutAll();
+        // What is wrong with rows that were cut comes before what stopped the cutting.
+        while (blocks_ && rowsStatus_.ok()) {
+            CsvBlocks::BlockPtr block = blocks_->take();
+            if (block == nullptr) {
                 break;
             }
-            RETURN_IF_ERROR(checkEncoding());
-            if (isFirst) {
-                RETURN_IF_ERROR(header());
-            }
-            if (!isFirst || !options_.csvHasHeader) {
-                RETURN_IF_ERROR(row());
-            }
-            isFirst = false;
+            addBlock(std::move(block));
         }
-        if (isFirst) {
+        RETURN_IF_ERROR(rowsStatus_);
+        RETURN_IF_ERROR(cutting);
+        if (!blocks_) {
             return dataLoss(file_.path, ": the file is empty; a CSV file needs a header line");
         }
+        blocks_.reset();
         const XXH128_hash_t h = XXH3_128bits_digest(hash_.get());
         facts_.contentHash = hashAsRead(Sum128{h.low64, h.high64}.hex());
         facts_.isCompressed = input_.isCompressed();
@@ -88,7 +82,8 @@ class Scanner {
     /// Passes over a byte order mark and the lines that are not read.
     Status begin() {
         if (text().starts_with("\xff\xfe") || text().starts_with("\xfe\xff")) {
-            return notUtf8(1, "it begins as UTF-16", "UTF-16");
+            return CsvLooker(file_.path, options_, facts_.schema)
+                .notUtf8(1, "it begins as UTF-16", "UTF-16");
         }
         if (text().starts_with("\xef\xbb\xbf")) {
             at_ = 3;
@@ -115,207 +110,208 @@ class Scanner {
 
     /// Drops what lies before `at_` and reads on; sets isEnd_ at the end of the file.
     Status fill() {
-        std::memmove(buffer_.data(), buffer_.data() + at_, size_ - at_);
-        base_ += static_cast<std::int64_t>(at_);
         size_ -= at_;
+        if (size_ > 0) {
+            std::memmove(buffer_.data(), buffer_.data() + at_, size_);
+        }
+        base_ += static_cast<std::int64_t>(at_);
         at_ = 0;
         if (size_ > kRecordBytesMax) {
             return invalidArgument(file_.path, ":", line_, ": this record is longer than ",
                                    formatBytes(kRecordBytesMax), "; is a quote unterminated?");
         }
-        buffer_.resize(std::max(buffer_.size(), size_ + std::max(kBlockBytes, size_)));
-        ASSIGN_OR_RETURN(const std::int64_t n,
-                         input_.readSome(base_ + static_cast<std::int64_t>(size_),
-                                         static_cast<std::int64_t>(buffer_.size() - size_),
-                                         buffer_.data() + size_));
+        const std::size_t room = size_ + std::max(kReadBytes, size_);
+        buffer_.resize(std::max(buffer_.size(), room + kPaddingBytes));
+        ASSIGN_OR_RETURN(
+            const std::int64_t n,
+            input_.readSome(base_ + static_cast<std::int64_t>(size_),
+                            static_cast<std::int64_t>(room - size_), buffer_.data() + size_));
         XXH3_128bits_update(hash_.get(), buffer_.data() + size_, static_cast<std::size_t>(n));
         size_ += static_cast<std::size_t>(n);
         isEnd_ = n == 0;
         return okStatus();
     }
 
-    /// Cuts the next record; false at the end of the file.
-    Result<bool> nextRecord() {
-        for (;;) {
-            recordAt_ = at_;
-            recordLine_ = line_;
-            const CsvRecords::Found found = records_.cut(text(), at_, isEnd_);
-            if (found != CsvRecords::Found::kMore) {
-                line_ += records_.lines();
+    /// Cuts the file to its end and submits what was cut.
+    Status cutAll() {
+        CsvBlocks::BlockPtr block;
+        while (rowsStatus_.ok()) {
+            if (block == nullptr) {
+                block = newBlock();
             }
-            if (found == CsvRecords::Found::kRecord) {
-                return true;
-            }
-            if (found == CsvRecords::Found::kNothing) {
+            block->records.cut(text().substr(at_), isEnd_, size_);
+            if (block->records.bytes() > 0) {
+                RETURN_IF_ERROR(submit(std::move(block)));
+                RETURN_IF_ERROR(isEnd_ ? okStatus() : fill());
                 continue;
             }
+            if (isEnd_ && at_ < size_) {
+                return invalidArgument(file_.path, ":", line_,
+                                       ": a quote is opened here and never closed");
+            }
             if (isEnd_) {
-                if (at_ < size_) {
-                    return invalidArgument(file_.path, ":", recordLine_,
-                                           ": a quote is opened here and never closed");
-                }
-                return false;
+                break;
             }
             RETURN_IF_ERROR(fill());
         }
-    }
-
-    Status checkEncoding() const {
-        const std::string_view record = text().substr(recordAt_, at_ - recordAt_);
-        const std::size_t valid = utf8Prefix(record);
-        if (valid == record.size()) {
-            return okStatus();
-        }
-        char byte[8];
-        std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(record[valid]));
-        return notUtf8(recordLine_, strCat("byte ", byte), "WINDOWS-1252");
-    }
-
-    Status notUtf8(std::int64_t line, std::string_view what, std::string_view encoding) const {
-        return invalidArgument(file_.path, ":", line, ": not UTF-8 (", what,
-                               "); convert it, from the encoding that it has: iconv -f ", encoding,
-                               " -t UTF-8 '", file_.path, "' > utf8.csv");
-    }
-
-    std::string_view valueOf(std::size_t column) {
-        return records_.value(text(), records_.fields()[column], memory_);
-    }
-
-    Status header() {
-        std::set<std::string> names;
-        for (std::size_t i = 0; i < records_.fields().size(); ++i) {
-            std::string name = strCat("f", i);
-            if (options_.csvHasHeader) {
-                name = valueOf(i);
-            }
-            if (name.empty()) {
-                return invalidArgument(file_.path, ":", recordLine_, ": column ", i + 1,
-                                       " has no name in the header");
-            }
-            if (!names.insert(name).second) {
-                return invalidArgument(file_.path, ":", recordLine_, ": two columns are called '",
-                                       name, "'");
-            }
-            facts_.schema.fields.push_back({name, {}});
-        }
-        for (const expr::Field& field : facts_.schema.fields) {
-            kinds_.push_back(csvKindGiven(options_, field.name));
-        }
-        facts_.csv.resize(records_.fields().size());
         return okStatus();
     }
 
-    Status row() {
-        if (records_.fields().size() != facts_.csv.size() || options_.csvDropsBadRows) {
-            const std::string wrong = whatIsWrong();
-            if (!wrong.empty() && !options_.csvDropsBadRows) {
-                return invalidArgument(file_.path, ":", recordLine_, ": ", wrong);
+    CsvBlocks::BlockPtr newBlock() {
+        return spare_ != nullptr ? std::move(spare_) : std::make_unique<CsvBlock>(options_);
+    }
+
+    /// The block gets the buffer; what lies behind its text goes into another one.
+    Status submit(CsvBlocks::BlockPtr block) {
+        const std::size_t end = at_ + block->records.bytes();
+        block->buffer.resize(std::max(block->buffer.size(), size_ - end + kPaddingBytes));
+        std::copy(buffer_.begin() + static_cast<std::ptrdiff_t>(end),
+                  buffer_.begin() + static_cast<std::ptrdiff_t>(size_), block->buffer.begin());
+        std::swap(buffer_, block->buffer);
+        block->text = std::string_view(block->buffer.data() + at_, end - at_);
+        block->offset = base_ + static_cast<std::int64_t>(at_);
+        block->line = line_;
+        block->firstRow = 0;
+        base_ += static_cast<std::int64_t>(end);
+        size_ -= end;
+        at_ = 0;
+        line_ += block->records.lines();
+        if (!blocks_ && !block->records.records().empty()) {
+            RETURN_IF_ERROR(header(*block));
+        }
+        if (!blocks_) {
+            return okStatus();
+        }
+        blocks_->submit(std::move(block));
+        while (rowsStatus_.ok() && blocks_->isFull()) {
+            addBlock(blocks_->take());
+        }
+        return okStatus();
+    }
+
+    /// Of the first record.
+    Status header(CsvBlock& block) {
+        const CsvRecord& record = block.records.records()[0];
+        RETURN_IF_ERROR(
+            CsvLooker(file_.path, options_, facts_.schema).checkEncoding(block, record));
+        const CsvText values(block.text.data(), block.records.quote());
+        const std::int64_t line = block.line + record.line;
+        std::string memory;
+        std::set<std::string> names;
+        for (std::size_t i = 0; i < record.fields; ++i) {
+            std::string name = strCat("f", i);
+            if (options_.csvHasHeader) {
+                name = values.value(block.records.fields()[record.firstField + i], memory);
             }
-            if (!wrong.empty()) {
-                leaveOut(wrong);
-                return okStatus();
+            if (name.empty()) {
+                return invalidArgument(file_.path, ":", line, ": column ", i + 1,
+                                       " has no name in the header");
+            }
+            if (!names.insert(name).second) {
+                return invalidArgument(file_.path, ":", line, ": two columns are called '", name,
+                                       "'");
+            }
+            facts_.schema.fields.push_back({name, {}});
+        }
+        facts_.csv.resize(record.fields);
+        block.firstRow = options_.csvHasHeader ? 1 : 0;
+        looker_.emplace(file_.path, options_, facts_.schema);
+        blocks_.emplace(*looker_, threads_);
+        return okStatus();
+    }
+
+    /// Adds what was seen in the next block of the file.
+    void addBlock(CsvBlocks::BlockPtr block) {
+        if (!block->error.ok()) {
+            rowsStatus_ = block->error;
+            return;
+        }
+        const auto records = block->records.records();
+        auto bad = block->bad.begin();
+        for (std::size_t r = block->firstRow; r < records.size(); ++r) {
+            if (bad != block->bad.end() && bad->record == r) {
+                leaveOut(*block, *bad++);
+            } else {
+                addRow(*block, records[r]);
             }
         }
+        for (std::size_t c = 0; c < facts_.csv.size(); ++c) {
+            addColumn(block->columns[c], facts_.csv[c]);
+        }
+        spare_ = std::move(block);
+    }
+
+    void addRow(const CsvBlock& block, const CsvRecord& record) {
         if (facts_.chunks.empty() || facts_.chunks.back().rows == options_.csvSplitRows) {
             files::ChunkFacts chunk;
-            chunk.offset = base_ + static_cast<std::int64_t>(recordAt_);
-            chunk.firstLine = recordLine_;
+            chunk.offset = block.offset + record.begin;
+            chunk.firstLine = block.line + record.line;
             chunk.decodedBytes.assign(facts_.csv.size(), 0);
             facts_.chunks.push_back(std::move(chunk));
         }
         files::ChunkFacts& chunk = facts_.chunks.back();
+        const CsvField* const fields = block.records.fields().data() + record.firstField;
         for (std::size_t i = 0; i < facts_.csv.size(); ++i) {
-            const CsvField& field = records_.fields()[i];
-            chunk.decodedBytes[i] += static_cast<std::int64_t>(field.end - field.begin) + 1;
-            if (field.begin != field.end) {
-                count(valueOf(i), facts_.csv[i]);
-            }
+            chunk.decodedBytes[i] += std::int64_t{fields[i].end} - fields[i].begin + 1;
         }
         ++chunk.rows;
-        chunk.bytes = base_ + static_cast<std::int64_t>(at_) - chunk.offset;
+        chunk.bytes = block.offset + record.end - chunk.offset;
         ++facts_.rows;
-        return okStatus();
+    }
+
+    static void addColumn(const files::CsvColumn& seen, files::CsvColumn& column) {
+        for (const files::CsvPlace& place : seen.firsts) {
+            if (column.count(place.form) == 0) {
+                column.firsts.push_back(place);
+            }
+        }
+        for (std::size_t i = 0; i < files::kCsvForms; ++i) {
+            column.counts[i] += seen.counts[i];
+        }
     }
 
     /// A bad record of several lines comes before others of one line: with a stray quote it may
     /// have taken good rows with it.
-    void leaveOut(const std::string& wrong) {
-        const std::int64_t lines = records_.lines();
+    void leaveOut(const CsvBlock& block, const CsvBadRecord& bad) {
+        const CsvRecord& record = block.records.records()[bad.record];
+        const std::int64_t line = block.line + record.line;
         const bool isFirst = facts_.badRows++ == 0;
-        if (lines > 1 && !hasLongBad_) {
+        if (record.lines > 1 && !hasLongBad_) {
             hasLongBad_ = true;
-            facts_.firstBad = {files::CsvForm::kText, recordLine_,
-                               strCat(wrong, "; ", lines,
+            facts_.firstBad = {files::CsvForm::kText, line,
+                               strCat(bad.wrong, "; ", record.lines,
                                       " lines are this one record, as a quote in it goes on over "
                                       "line ends")};
         } else if (isFirst) {
-            facts_.firstBad = {files::CsvForm::kText, recordLine_, wrong};
-        }
-    }
-
-    /// Empty when the record is a row. Values are looked at only where bad ones are left out.
-    std::string whatIsWrong() {
-        const std::size_t fields = records_.fields().size();
-        if (fields != facts_.csv.size()) {
-            return strCat(fields, fields == 1 ? " field, but the " : " fields, but the ",
-                          options_.csvHasHeader ? "header" : "first line", " has ",
-                          facts_.csv.size());
-        }
-        for (std::size_t i = 0; i < fields; ++i) {
-            const std::string_view value =
-                kinds_[i] != expr::TypeKind::kString ? valueOf(i) : std::string_view();
-            if (!nulls_.isNull(value) && !csvFits(kinds_[i], value, options_.csvHasDecimalComma)) {
-                return csvMisfit(facts_.schema.fields[i].name, value, {kinds_[i]});
-            }
-        }
-        return "";
-    }
-
-    void count(std::string_view value, files::CsvColumn& column) const {
-        if (nulls_.isNull(value)) {
-            if (!value.empty()) {
-                mark(files::CsvForm::kWord, value, column);
-            }
-            return;
-        }
-        const CsvLook look = lookOf(value, options_.csvHasDecimalComma);
-        mark(look.form, value, column);
-        if (look.isNegative) {
-            mark(files::CsvForm::kNegative, value, column);
-        }
-        if (look.isInexact) {
-            mark(files::CsvForm::kInexact, value, column);
-        }
-    }
-
-    void mark(files::CsvForm form, std::string_view value, files::CsvColumn& column) const {
-        if (column.counts[static_cast<std::size_t>(form)]++ == 0) {
-            column.firsts.push_back({form, recordLine_, arrays::shownText(value, kShownBytes)});
+            facts_.firstBad = {files::CsvForm::kText, line, bad.wrong};
         }
     }
 
     const files::DataFile& file_;
     const files::ReadOptions& options_;
     CsvInput& input_;
-    CsvRecords records_;
-    const CsvNulls nulls_;
+    const int threads_;
     std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
-    std::string buffer_, memory_;
-    std::size_t at_ = 0, size_ = 0, recordAt_ = 0;
+    std::vector<char> buffer_;
+    std::size_t at_ = 0, size_ = 0;
     std::int64_t base_ = 0;  ///< offset of buffer_[0] in the text
     bool isEnd_ = false;
-    std::int64_t line_ = 1, recordLine_ = 1;
+    std::int64_t line_ = 1;
     bool hasLongBad_ = false;
-    std::vector<expr::TypeKind> kinds_;  ///< by column: the type that is given, or kString
     files::FileFacts facts_;
+    Status rowsStatus_;
+    CsvBlocks::BlockPtr spare_;
+    std::optional<CsvLooker> looker_;  ///< once the header was read
+    std::optional<CsvBlocks> blocks_;
 };
 
 }  // namespace
 
-Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options) {
+Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
+                                 int threads) {
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
     ASSIGN_OR_RETURN(CsvInput input, CsvInput::open(file.path, source, nullptr));
-    ASSIGN_OR_RETURN(files::FileFacts facts, Scanner(file, options, input).scan());
+    ASSIGN_OR_RETURN(files::FileFacts facts, Scanner(file, options, input, threads).scan());
     facts.etag = source.etag();
     return facts;
 }

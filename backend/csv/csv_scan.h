@@ -6,6 +6,9 @@
 // string; all null: null) and hashes the text. Quoted fields may hold delimiters, line ends and
 // doubled quotes. An empty field is null, and so are NA, NULL and the like in columns of another
 // type than string.
+// Threads: the caller's reads, hashes and cuts; up to `threads` of them, the caller's too, look at
+// what was cut, a block each. Blocks are put together in their order, so the facts are the same for
+// any number; few blocks are held at a time.
 // Failure: kInvalidArgument "PATH:LINE: ..." for a row with a wrong number of fields, an
 // unterminated quote, a header with an empty or repeated name, text that is not UTF-8.
 #include "backend/files/file_facts.h"
@@ -13,6 +16,7 @@
 
 namespace millrace::csv {
 
-Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options);
+Result<files::FileFacts> scanCsv(const files::DataFile& file, const files::ReadOptions& options,
+                                 int threads = 1);
 
 }  // namespace millrace::csv

@@ -52,6 +52,8 @@ class CsvNulls {
     bool isNull(std::string_view value) const {
         return value.empty() || (begins_[static_cast<unsigned char>(value[0])] && isWord(value));
     }
+    /// A text that begins so may stand for null.
+    bool mayBegin(char first) const { return begins_[static_cast<unsigned char>(first)]; }
     /// In a column of text, where an empty text in quotes is one.
     bool isNullText(std::string_view value) const { return isGiven_ && isWord(value); }
 

@@ -1,17 +1,16 @@
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/builder_binary.h>
-#include <arrow/array/builder_primitive.h>
 #include <arrow/buffer.h>
 #include <arrow/memory_pool.h>
-#include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/csv/csv_input.h"
 #include "backend/csv/csv_records.h"
+#include "backend/csv/csv_target.h"
 #include "backend/csv/csv_types.h"
 #include "backend/csv/csv_values.h"
 #include "backend/dataset/decoders.h"
@@ -22,112 +21,13 @@ namespace {
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 using K = expr::TypeKind;
 
-/// The values of one column as they come. False of append(): the text is no value of the type.
-class Sink {
- public:
-    virtual ~Sink() = default;
-    virtual arrow::Status reserve(std::int64_t rows) = 0;
-    virtual arrow::Result<bool> append(std::string_view text) = 0;
-    virtual arrow::Status appendNull() = 0;
-    virtual arrow::Result<ArrayPtr> finish() = 0;
-};
-
-/// `Parse`: bool(std::string_view, value&).
-template <class Builder, class Value, class Parse>
-class SinkOf final : public Sink {
- public:
-    SinkOf(const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool, Parse parse)
-        : builder_(type, pool), parse_(std::move(parse)) {}
-    arrow::Status reserve(std::int64_t rows) override { return builder_.Reserve(rows); }
-    arrow::Result<bool> append(std::string_view text) override {
-        Value value{};
-        if (!parse_(text, value)) {
-            return false;
-        }
-        ARROW_RETURN_NOT_OK(builder_.Append(value));
-        return true;
-    }
-    arrow::Status appendNull() override { return builder_.AppendNull(); }
-    arrow::Result<ArrayPtr> finish() override { return builder_.Finish(); }
-
- private:
-    Builder builder_;
-    Parse parse_;
-};
-
-template <class Builder, class Value, class Parse>
-std::unique_ptr<Sink> sinkOf(const expr::DataType& type, arrow::MemoryPool* pool, Parse parse) {
-    return std::make_unique<SinkOf<Builder, Value, Parse>>(arrays::toArrowType(type), pool,
-                                                           std::move(parse));
-}
-
-template <class Builder>
-std::unique_ptr<Sink> wholeSink(const expr::DataType& type, arrow::MemoryPool* pool) {
-    using Value = typename Builder::value_type;
-    return sinkOf<Builder, Value>(type, pool, [](std::string_view text, Value& value) {
-        return csv::csvInteger(text, value);
-    });
-}
-
-/// `number`: bool(std::string_view, double&).
-template <class Number>
-std::unique_ptr<Sink> numberSink(const expr::DataType& type, arrow::MemoryPool* pool,
-                                 Number number) {
-    const auto single = [number](std::string_view text, float& value) {
-        double wide = 0;
-        const bool isNumber = number(text, wide);
-        value = static_cast<float>(wide);
-        return isNumber;
-    };
-    return type.kind == K::kFloat ? sinkOf<arrow::FloatBuilder, float>(type, pool, single)
-                                  : sinkOf<arrow::DoubleBuilder, double>(type, pool, number);
-}
-
-/// Null for a type that no CSV column has.
-std::unique_ptr<Sink> makeSink(const expr::DataType& type, bool hasDecimalComma,
-                               arrow::MemoryPool* pool) {
-    switch (type.kind) {
-        case K::kBool:
-            return sinkOf<arrow::BooleanBuilder, bool>(type, pool, csv::csvBool);
-        case K::kInt8:
-            return wholeSink<arrow::Int8Builder>(type, pool);
-        case K::kInt16:
-            return wholeSink<arrow::Int16Builder>(type, pool);
-        case K::kInt32:
-            return wholeSink<arrow::Int32Builder>(type, pool);
-        case K::kInt64:
-            return wholeSink<arrow::Int64Builder>(type, pool);
-        case K::kUint8:
-            return wholeSink<arrow::UInt8Builder>(type, pool);
-        case K::kUint16:
-            return wholeSink<arrow::UInt16Builder>(type, pool);
-        case K::kUint32:
-            return wholeSink<arrow::UInt32Builder>(type, pool);
-        case K::kUint64:
-            return wholeSink<arrow::UInt64Builder>(type, pool);
-        case K::kFloat:
-        case K::kDouble:
-            return hasDecimalComma ? numberSink(type, pool, csv::csvCommaNumber)
-                                   : numberSink(type, pool, csv::csvNumber);
-        case K::kString:
-            return sinkOf<arrow::StringBuilder, std::string_view>(
-                type, pool, [](std::string_view text, std::string_view& value) {
-                    value = text;
-                    return true;
-                });
-        case K::kDate:
-            return sinkOf<arrow::Date32Builder, std::int32_t>(type, pool, csv::csvDate);
-        case K::kTimestamp:
-            return sinkOf<arrow::TimestampBuilder, std::int64_t>(type, pool, csv::csvTime);
-        default:
-            return nullptr;
-    }
-}
+constexpr std::size_t kBlockBytes = 64 << 10;  // of text that is cut and read at once
+constexpr std::size_t kTextBytesMost = std::size_t{1} << 31;
 
 class CsvDecoder : public FileDecoder {
  public:
     CsvDecoder(const DecoderInput& input, csv::CsvInput text)
-        : input_(input), text_(std::move(text)), nulls_(*input.options) {
+        : input_(input), text_(std::move(text)), nulls_(*input.options), records_(*input.options) {
         for (const expr::Field& field : input_.facts->schema.fields) {
             kinds_.push_back(csv::csvKindGiven(*input_.options, field.name));
         }
@@ -138,7 +38,7 @@ class CsvDecoder : public FileDecoder {
         ASSIGN_OR_RETURN(const std::int64_t skip, firstRowOf(split));
         std::vector<Column> wanted;
         for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(Column one, columnOf(column, split.rows));
+            ASSIGN_OR_RETURN(Column one, columnOf(column, split));
             wanted.push_back(std::move(one));
         }
         RETURN_IF_ERROR(loadText(split.chunk));
@@ -146,12 +46,24 @@ class CsvDecoder : public FileDecoder {
         std::vector<ArrayPtr> arrays;
         for (Column& column : wanted) {
             ArrayPtr array;
-            if (column.sink == nullptr) {
+            if (column.target == nullptr) {
                 ASSIGN_OR_RETURN(array, arrays::nullArray(column.type, split.rows, input_.pool));
             } else {
-                ASSIGN_OR_RETURN(array, arrays::fromArrow(column.sink->finish(), input_.path));
+                ASSIGN_OR_RETURN(array, column.target->finish());
             }
             arrays.push_back(std::move(array));
+        }
+        return arrays;
+    }
+
+    /// Values are 0 where they are null: nothing is to be done about floats.
+    Result<std::vector<ArrayPtr>> readRows(const SplitRange& split,
+                                           const std::vector<std::string>& columns,
+                                           const pages::RowWish& wish,
+                                           arrow::MemoryPool* pool) override {
+        ASSIGN_OR_RETURN(auto arrays, readColumns(split, columns));
+        for (ArrayPtr& array : arrays) {
+            ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, pool));
         }
         return arrays;
     }
@@ -162,11 +74,18 @@ class CsvDecoder : public FileDecoder {
     struct Column {
         std::string name;
         expr::DataType type;
-        std::size_t place = 0;       ///< in a record
-        std::unique_ptr<Sink> sink;  ///< null: not in this file
+        std::size_t place = 0;                   ///< in a record
+        std::unique_ptr<csv::CsvTarget> target;  ///< null: not in this file
+    };
+    /// Rows of a block of text; `fields`: as many as the file has columns of each.
+    struct Block {
+        csv::CsvText text;
+        std::int64_t line = 0;  ///< of its begin
+        const csv::CsvField* fields = nullptr;
+        std::size_t rows = 0;
     };
 
-    Result<Column> columnOf(const std::string& name, std::int64_t rows) const {
+    Result<Column> columnOf(const std::string& name, const SplitRange& split) const {
         Column column{name, {}, 0, nullptr};
         ASSIGN_OR_RETURN(column.type, typeOfColumn(input_, name));
         const auto& fields = input_.facts->schema.fields;
@@ -175,13 +94,30 @@ class CsvDecoder : public FileDecoder {
         if (column.place == fields.size()) {
             return column;
         }
-        column.sink = makeSink(column.type, input_.options->csvHasDecimalComma, input_.pool);
-        if (column.sink == nullptr) {
+        csv::CsvTarget::Options options;
+        options.nulls = &nulls_;
+        options.hasDecimalComma = input_.options->csvHasDecimalComma;
+        options.rows = split.rows;
+        options.textBytes = textBytes(split, column.place);
+        options.pool = input_.pool;
+        options.path = input_.path;
+        ASSIGN_OR_RETURN(column.target, csv::CsvTarget::make(column.type, options));
+        if (column.target == nullptr) {
             return invalidArgument(input_.path, ": column '", name, "': a CSV column cannot be ",
                                    column.type.name());
         }
-        RETURN_IF_ERROR(arrays::fromArrow(column.sink->reserve(rows), input_.path));
         return column;
+    }
+
+    /// What a column's fields have in the split, about: of the whole stretch the first pass counted
+    /// it, with a delimiter each.
+    std::int64_t textBytes(const SplitRange& split, std::size_t column) const {
+        const files::ChunkFacts& chunk =
+            input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
+        const std::int64_t all = std::max<std::int64_t>(0, chunk.decodedBytes[column] - chunk.rows);
+        const double share = static_cast<double>(split.rows) /
+                             static_cast<double>(std::max<std::int64_t>(1, chunk.rows));
+        return std::min(chunk.bytes, static_cast<std::int64_t>(static_cast<double>(all) * share));
     }
 
     /// The split's first row in its stretch.
@@ -209,7 +145,10 @@ class CsvDecoder : public FileDecoder {
         textOf_ = -1;
         ASSIGN_OR_RETURN(
             auto buffer,
-            arrays::fromArrow(arrow::AllocateBuffer(chunk.bytes, input_.pool), input_.path));
+            arrays::fromArrow(
+                arrow::AllocateBuffer(chunk.bytes + std::int64_t{csv::kPaddingBytes}, input_.pool),
+                input_.path));
+        std::memset(buffer->mutable_data() + chunk.bytes, 0, csv::kPaddingBytes);
         ASSIGN_OR_RETURN(const std::int64_t read,
                          text_.readSome(chunk.offset, chunk.bytes, buffer->mutable_data()));
         if (read != chunk.bytes) {
@@ -224,25 +163,26 @@ class CsvDecoder : public FileDecoder {
     Status parse(const SplitRange& split, std::int64_t skip, std::vector<Column>& columns) {
         const files::ChunkFacts& chunk =
             input_.facts->chunks[static_cast<std::size_t>(split.chunk)];
-        const std::string_view text(reinterpret_cast<const char*>(bytes_->data()),
-                                    static_cast<std::size_t>(bytes_->size()));
-        csv::CsvRecords records(*input_.options);
-        const bool leavesOut = input_.options->csvDropsBadRows && input_.facts->badRows > 0;
+        std::string_view rest(reinterpret_cast<const char*>(bytes_->data()),
+                              static_cast<std::size_t>(chunk.bytes));
         std::int64_t line = chunk.firstLine;
         std::int64_t rows = 0;
-        for (std::size_t at = 0; at < text.size();) {
-            const csv::CsvRecords::Found found = records.cut(text, at, true);
-            if (found == csv::CsvRecords::Found::kMore) {
+        while (!rest.empty()) {
+            // Places are numbers of 32 bits; no record is as long.
+            const std::string_view text = rest.substr(0, kTextBytesMost);
+            records_.cut(text, text.size() == rest.size(), kBlockBytes);
+            if (records_.bytes() == 0) {
                 break;
             }
-            const std::int64_t recordLine = std::exchange(line, line + records.lines());
-            if (found == csv::CsvRecords::Found::kNothing || (leavesOut && isBad(text, records))) {
-                continue;
-            }
-            if (rows >= skip && rows < skip + split.rows) {
-                RETURN_IF_ERROR(addRow(text, records, recordLine, columns));
-            }
-            ++rows;
+            const Block block = blockOf(text, line);
+            const auto here = static_cast<std::int64_t>(block.rows);
+            const std::int64_t from = std::clamp<std::int64_t>(skip - rows, 0, here);
+            const std::int64_t to = std::clamp<std::int64_t>(skip + split.rows - rows, 0, here);
+            RETURN_IF_ERROR(addRows(block, static_cast<std::size_t>(from),
+                                    static_cast<std::size_t>(to), columns));
+            rows += here;
+            line += records_.lines();
+            rest.remove_prefix(records_.bytes());
         }
         return rows == chunk.rows
                    ? okStatus()
@@ -250,43 +190,82 @@ class CsvDecoder : public FileDecoder {
                                         ": the file changed since the run was planned");
     }
 
-    Status addRow(std::string_view text, const csv::CsvRecords& records, std::int64_t line,
-                  std::vector<Column>& columns) {
-        if (records.fields().size() != input_.facts->schema.fields.size()) {
-            return failedPrecondition(input_.path, ":", line, ": ", records.fields().size(),
-                                      " fields: the file changed since the run was planned");
+    /// Of what was cut last. Where records are left out or have other numbers of fields, the
+    /// others' fields are put together.
+    Block blockOf(std::string_view text, std::int64_t line) {
+        const std::size_t width = kinds_.size();
+        const bool leavesOut = input_.options->csvDropsBadRows && input_.facts->badRows > 0;
+        const auto isWhole = [width](const csv::CsvRecord& one) { return one.fields == width; };
+        const csv::CsvText values(text.data(), records_.quote());
+        picked_.clear();
+        isPicked_ = leavesOut || !std::ranges::all_of(records_.records(), isWhole);
+        if (!isPicked_) {
+            return {values, line, records_.fields().data(), records_.records().size()};
         }
+        pickedFields_.clear();
+        for (std::size_t r = 0; r < records_.records().size(); ++r) {
+            const csv::CsvRecord& record = records_.records()[r];
+            if (leavesOut && isBad(values, record)) {
+                continue;
+            }
+            picked_.push_back(r);
+            const csv::CsvField* const first = records_.fields().data() + record.firstField;
+            pickedFields_.insert(pickedFields_.end(), first,
+                                 first + std::min<std::size_t>(record.fields, width));
+            pickedFields_.resize(picked_.size() * width);
+        }
+        return {values, line, pickedFields_.data(), picked_.size()};
+    }
+
+    const csv::CsvRecord& recordOf(std::size_t row) const {
+        return records_.records()[isPicked_ ? picked_[row] : row];
+    }
+
+    /// Rows [from, to) of a block. Of several things that are wrong, the first row's is told, and
+    /// of that the first column's.
+    Status addRows(const Block& block, std::size_t from, std::size_t to,
+                   std::vector<Column>& columns) {
+        const std::size_t width = kinds_.size();
+        std::size_t whole = isPicked_ ? from : to;
+        while (whole < to && recordOf(whole).fields == width) {
+            ++whole;
+        }
+        std::size_t end = whole;
+        const Column* wrong = nullptr;
         for (Column& column : columns) {
-            if (column.sink == nullptr) {
+            if (column.target == nullptr) {
                 continue;
             }
-            const csv::CsvField& field = records.fields()[column.place];
-            const std::string_view value = records.value(text, field, memory_);
-            const bool isText = column.type.kind == K::kString;
-            if (field.begin == field.end ||
-                (isText ? nulls_.isNullText(value) : nulls_.isNull(value))) {
-                RETURN_IF_ERROR(arrays::fromArrow(column.sink->appendNull(), input_.path));
-                continue;
-            }
-            ASSIGN_OR_RETURN(const bool isValue,
-                             arrays::fromArrow(column.sink->append(value), input_.path));
-            if (!isValue) {
-                return invalidArgument(input_.path, ":", line, ": ",
-                                       csv::csvMisfit(column.name, value, column.type));
-            }
+            ASSIGN_OR_RETURN(
+                const std::size_t taken,
+                column.target->append(
+                    {block.text, block.fields + from * width + column.place, width, end - from}));
+            wrong = taken < end - from ? &column : wrong;
+            end = from + taken;
         }
-        return okStatus();
+        if (wrong != nullptr) {
+            const std::string_view value =
+                block.text.value(block.fields[end * width + wrong->place], memory_);
+            return invalidArgument(input_.path, ":", block.line + recordOf(end).line, ": ",
+                                   csv::csvMisfit(wrong->name, value, wrong->type));
+        }
+        return whole == to
+                   ? okStatus()
+                   : failedPrecondition(input_.path, ":", block.line + recordOf(whole).line, ": ",
+                                        recordOf(whole).fields,
+                                        " fields: the file changed since the run was planned");
     }
 
     /// As the first pass tells it.
-    bool isBad(std::string_view text, const csv::CsvRecords& records) {
-        if (records.fields().size() != kinds_.size()) {
+    bool isBad(const csv::CsvText& text, const csv::CsvRecord& record) {
+        if (record.fields != kinds_.size()) {
             return true;
         }
         for (std::size_t i = 0; i < kinds_.size(); ++i) {
-            const std::string_view value = kinds_[i] != K::kString
-                                               ? records.value(text, records.fields()[i], memory_)
-                                               : std::string_view();
+            const std::string_view value =
+                kinds_[i] != K::kString
+                    ? text.value(records_.fields()[record.firstField + i], memory_)
+                    : std::string_view();
             if (!nulls_.isNull(value) &&
                 !csv::csvFits(kinds_[i], value, input_.options->csvHasDecimalComma)) {
                 return true;
@@ -299,6 +278,10 @@ class CsvDecoder : public FileDecoder {
     csv::CsvInput text_;
     const csv::CsvNulls nulls_;
     std::vector<K> kinds_;  ///< by column of the file: the type that is given, or kString
+    csv::CsvRecords records_;
+    bool isPicked_ = false;  ///< the block's rows are picked_ of the records
+    std::vector<std::size_t> picked_;
+    std::vector<csv::CsvField> pickedFields_;
     std::string memory_;
     std::shared_ptr<arrow::Buffer> bytes_;
     std::int64_t textOf_ = -1;

@@ -24,8 +24,9 @@ std::string keyOf(const files::DataFile& file, const files::ReadOptions& options
 
 /// The facts of a file that was the same before and after it was read.
 Result<std::shared_ptr<const files::FileFacts>> readUnchanged(const files::DataFile& file,
-                                                              const files::ReadOptions& options) {
-    ASSIGN_OR_RETURN(files::FileFacts read, readFacts(file, options));
+                                                              const files::ReadOptions& options,
+                                                              int threads) {
+    ASSIGN_OR_RETURN(files::FileFacts read, readFacts(file, options, threads));
     // An object is written as a whole or not at all, and another request costs its latency.
     if (!objects::isObjectUri(file.path)) {
         if (!files::verifyAtPath(file).ok()) {
@@ -47,19 +48,24 @@ Status readMissing(const std::vector<files::DataFile>& files,
                    const std::vector<std::size_t>& missing, const files::ReadOptions& options,
                    int threads, std::vector<std::shared_ptr<const files::FileFacts>>& facts) {
     const bool isRemote = !missing.empty() && objects::isObjectUri(files[missing.front()].path);
+    // Where there are fewer files than threads, several threads read one.
+    const int within =
+        std::max(1, threads / static_cast<int>(std::max<std::size_t>(
+                                  1, std::min<std::size_t>(missing.size(), 1 << 20))));
     return parallelFor(missing.size(), isRemote ? kRemoteThreads : threads, "footers",
                        [&](std::size_t m) -> Status {
                            ASSIGN_OR_RETURN(facts[missing[m]],
-                                            readUnchanged(files[missing[m]], options));
+                                            readUnchanged(files[missing[m]], options, within));
                            return okStatus();
                        });
 }
 
 }  // namespace
 
-Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options) {
+Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options,
+                                   int threads) {
     if (options.format == "csv") {
-        return csv::scanCsv(file, options);
+        return csv::scanCsv(file, options, threads);
     }
     if (options.format == "arrow") {
         return readArrowFacts(file);
@@ -88,7 +94,7 @@ Result<std::shared_ptr<const files::FileFacts>> FactsCache::get(const files::Dat
             return it->second;
         }
     }
-    ASSIGN_OR_RETURN(facts, readUnchanged(file, options));
+    ASSIGN_OR_RETURN(facts, readUnchanged(file, options, 1));
     if (!directory_.empty() && isSettled(file)) {
         // One file at a time only makes small packs: a large one is getAll()'s to write.
         files::FactsByKey pack = files::readPack(path);

@@ -18,7 +18,8 @@
 namespace millrace::dataset {
 
 /// Reads the facts of one file, without a cache.
-Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options);
+Result<files::FileFacts> readFacts(const files::DataFile& file, const files::ReadOptions& options,
+                                   int threads = 1);
 
 class FactsCache {
  public:

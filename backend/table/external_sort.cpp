@@ -4,21 +4,19 @@
 #include <cstdio>
 #include <numeric>
 #include <optional>
-#include <queue>
+#include <string_view>
+#include <utility>
 
-#include <arrow/array/builder_primitive.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/compute/exec.h>
-#include <arrow/datum.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/api.h>
 #include <arrow/record_batch.h>
-#include <arrow/table.h>
 #include <arrow/util/byte_size.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/files.h"
+#include "backend/core/parallel.h"
 #include "backend/table/sort_key.h"
+#include "backend/table/sort_order.h"
 #include "backend/table/table_writer.h"
 
 namespace millrace::table {
@@ -28,30 +26,17 @@ namespace {
 using arrays::fromArrow;
 
 constexpr std::int64_t kLeastRows = 64, kMostRows = 65536;
+constexpr std::int64_t kPartRows = 65536;  // worth a thread and a run
+constexpr std::size_t kPartsMost = 8;
+constexpr std::int64_t kCollectedRows = std::int64_t{1} << 31;  // row numbers have 32 bits
 
-Result<BatchPtr> joined(const std::shared_ptr<arrow::Schema>& schema,
-                        const std::vector<BatchPtr>& batches) {
-    if (batches.size() == 1) {
-        return batches.front();
-    }
-    if (batches.empty()) {
-        return fromArrow(arrow::RecordBatch::MakeEmpty(schema), "sort");
-    }
-    return fromArrow(arrow::ConcatenateRecordBatches(batches), "sort");
-}
-
-Result<BatchPtr> taken(const BatchPtr& batch, const std::vector<std::int64_t>& rows) {
-    arrow::Int64Builder builder;
-    RETURN_IF_ERROR(fromArrow(builder.AppendValues(rows), "sort"));
-    ASSIGN_OR_RETURN(const auto indices, fromArrow(builder.Finish(), "sort"));
-    arrow::compute::ExecContext context(arrow::default_memory_pool());
-    context.set_use_threads(false);
-    ASSIGN_OR_RETURN(
-        const arrow::Datum picked,
-        fromArrow(arrow::compute::Take(batch, indices, arrow::compute::TakeOptions::NoBoundsCheck(),
-                                       &context),
-                  "sort"));
-    return picked.record_batch();
+Result<std::vector<std::uint32_t>> orderOf(const std::shared_ptr<arrow::Schema>& schema,
+                                           const std::vector<BatchPtr>& batches,
+                                           const std::vector<int>& columns) {
+    ASSIGN_OR_RETURN(const BatchPtr keys, joinedColumns(schema, batches, columns));
+    std::vector<int> all(columns.size());
+    std::iota(all.begin(), all.end(), 0);
+    return sortedOrder(*keys, all);
 }
 
 // A run being written.
@@ -81,7 +66,7 @@ class RunWriter {
     std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
 };
 
-// A run being merged: one batch of it, its keys, and how far it has been taken.
+// A run being merged: one batch of it, and how far it has been taken.
 class RunReader {
  public:
     ~RunReader() {
@@ -97,91 +82,110 @@ class RunReader {
         options.use_threads = false;
         ASSIGN_OR_RETURN(reader_,
                          fromArrow(arrow::ipc::RecordBatchFileReader::Open(file, options), path));
-        return load();
+        return passTo(0);
     }
     bool isAtEnd() const { return batch_ == nullptr; }
-    std::string_view key() const { return (*keys_)[at_]; }
-    const BatchPtr& batch() const { return batch_; }
-    std::int64_t at() const { return at_; }
-    /// True when a batch was used up: slices of it must be kept by then.
-    bool isLastOfBatch() const { return at_ + 1 == batch_->num_rows(); }
-    Status advance() {
-        ++at_;
-        return at_ < batch_->num_rows() ? okStatus() : load();
+    bool isLastBatch() const { return next_ == reader_->num_record_batches(); }
+    std::int64_t rows() const { return batch_->num_rows(); }
+    std::string keyAt(std::int64_t row) const {
+        return std::string(SortKeys(*batch_->Slice(row, 1), columns_)[0]);
     }
-
- private:
-    Status load() {
-        at_ = 0;
-        do {
+    /// The first row that was not taken whose key is not below, or is above, this one.
+    std::int64_t bound(std::string_view key, bool isAbove) const {
+        std::int64_t low = at_, high = rows();
+        while (low < high) {
+            const std::int64_t middle = low + (high - low) / 2;
+            const int order = std::string_view(keyAt(middle)).compare(key);
+            (order < 0 || (isAbove && order == 0) ? low : high) =
+                order < 0 || (isAbove && order == 0) ? middle + 1 : middle;
+        }
+        return low;
+    }
+    /// What lies before row `end` and was not taken.
+    BatchPtr upTo(std::int64_t end) const { return batch_->Slice(at_, end - at_); }
+    /// Takes the rows before `end`.
+    Status passTo(std::int64_t end) {
+        at_ = end;
+        while (batch_ == nullptr || at_ == rows()) {
+            at_ = 0;
             batch_ = nullptr;
-            if (next_ == reader_->num_record_batches()) {
+            if (isLastBatch()) {
                 return okStatus();
             }
             ASSIGN_OR_RETURN(batch_, fromArrow(reader_->ReadRecordBatch(next_++), path_));
-        } while (batch_->num_rows() == 0);
-        keys_.emplace(*batch_, columns_);
+        }
         return okStatus();
     }
 
+ private:
     std::string path_;
     std::vector<int> columns_;
     std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
     BatchPtr batch_;
-    std::optional<SortKeys> keys_;
     int next_ = 0;
     std::int64_t at_ = 0;
 };
 
-// Rows picked from several batches, put together once there are enough of them.
-class Gather {
+// Pieces of sorted runs whose rows come before all others: gives them in order.
+class Merge {
  public:
-    Gather(std::shared_ptr<arrow::Schema> schema, std::size_t runs)
-        : schema_(std::move(schema)), open_(runs, -1) {}
+    Merge(std::shared_ptr<arrow::Schema> schema, const std::vector<int>& columns, int threads)
+        : schema_(std::move(schema)), columns_(columns), threads_(threads) {}
 
-    void pick(std::size_t run, const RunReader& reader) {
-        if (open_[run] < 0) {
-            open_[run] = static_cast<std::int64_t>(pieces_.size());
-            pieces_.push_back({reader.batch(), reader.at(), 0});
+    /// `rowsMost`: of a batch that is given.
+    Status give(const std::vector<BatchPtr>& pieces, std::int64_t rowsMost,
+                const BatchTaker& take) const {
+        if (pieces.size() == 1) {
+            return take(pieces.front());
         }
-        Piece& piece = pieces_[static_cast<std::size_t>(open_[run])];
-        rows_.push_back({static_cast<std::size_t>(open_[run]), piece.rows++});
-        if (reader.isLastOfBatch()) {
-            open_[run] = -1;
+        ASSIGN_OR_RETURN(const std::vector<std::uint32_t> order,
+                         orderOf(schema_, pieces, columns_));
+        std::vector<std::int64_t> ends, at(pieces.size(), 0);
+        for (const BatchPtr& piece : pieces) {
+            ends.push_back((ends.empty() ? 0 : ends.back()) + piece->num_rows());
         }
-    }
-    std::int64_t rows() const { return static_cast<std::int64_t>(rows_.size()); }
-
-    Result<BatchPtr> take() {
-        std::vector<BatchPtr> slices;
-        std::vector<std::int64_t> starts;
-        std::int64_t start = 0;
-        for (const Piece& piece : pieces_) {
-            slices.push_back(piece.batch->Slice(piece.from, piece.rows));
-            starts.push_back(start);
-            start += piece.rows;
+        const auto most = static_cast<std::size_t>(rowsMost);
+        for (std::size_t begin = 0; begin < order.size(); begin += most) {
+            const std::span<const std::uint32_t> rows =
+                std::span(order).subspan(begin, std::min(most, order.size() - begin));
+            ASSIGN_OR_RETURN(BatchPtr batch, gather(pieces, ends, rows, at));
+            RETURN_IF_ERROR(take(std::move(batch)));
         }
-        std::vector<std::int64_t> indices;
-        indices.reserve(rows_.size());
-        for (const auto& [piece, row] : rows_) {
-            indices.push_back(starts[piece] + row);
-        }
-        ASSIGN_OR_RETURN(const BatchPtr all, joined(schema_, slices));
-        pieces_.clear();
-        rows_.clear();
-        std::fill(open_.begin(), open_.end(), -1);
-        return taken(all, indices);
+        return okStatus();
     }
 
  private:
-    struct Piece {
-        BatchPtr batch;
-        std::int64_t from, rows;
-    };
+    /// A piece's rows are in order: those among `rows` follow each other from at[piece] on.
+    Result<BatchPtr> gather(const std::vector<BatchPtr>& pieces,
+                            const std::vector<std::int64_t>& ends,
+                            std::span<const std::uint32_t> rows,
+                            std::vector<std::int64_t>& at) const {
+        std::vector<std::uint32_t> pieceOf(rows.size());
+        std::vector<std::int64_t> counts(pieces.size(), 0);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const auto piece = std::ranges::upper_bound(ends, std::int64_t{rows[i]}) - ends.begin();
+            pieceOf[i] = static_cast<std::uint32_t>(piece);
+            ++counts[static_cast<std::size_t>(piece)];
+        }
+        std::vector<BatchPtr> slices;
+        std::vector<std::int64_t> next;
+        std::int64_t start = 0;
+        for (std::size_t p = 0; p < pieces.size(); ++p) {
+            slices.push_back(pieces[p]->Slice(at[p], counts[p]));
+            next.push_back(start);
+            start += counts[p];
+            at[p] += counts[p];
+        }
+        std::vector<std::uint32_t> places(rows.size());
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            places[i] = static_cast<std::uint32_t>(next[pieceOf[i]]++);
+        }
+        return gathered(schema_, slices, places, threads_);
+    }
+
     const std::shared_ptr<arrow::Schema> schema_;
-    std::vector<Piece> pieces_;
-    std::vector<std::int64_t> open_;  ///< by run: the piece that it adds to; -1: none
-    std::vector<std::pair<std::size_t, std::int64_t>> rows_;
+    const std::vector<int>& columns_;
+    const int threads_;
 };
 
 }  // namespace
@@ -207,22 +211,14 @@ Status ExternalSort::add(BatchPtr batch) {
     if (batch->num_rows() == 0) {
         return okStatus();
     }
+    if (collectedRows_ + batch->num_rows() > kCollectedRows) {
+        RETURN_IF_ERROR(writeRuns());
+    }
+    collectedRows_ += batch->num_rows();
     collectedBytes_ += arrow::util::TotalBufferSize(*batch);
     collected_.push_back(std::move(batch));
     // Sorting copies the rows once, so half of the memory may be collected.
-    return collectedBytes_ * 2 > options_.memoryBytes ? writeRun() : okStatus();
-}
-
-Result<BatchPtr> ExternalSort::sortCollected() {
-    ASSIGN_OR_RETURN(const BatchPtr all, joined(schema_, collected_));
-    collected_.clear();
-    collectedBytes_ = 0;
-    const SortKeys keys(*all, columns_);
-    std::vector<std::int64_t> order(static_cast<std::size_t>(all->num_rows()));
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&keys](std::int64_t a, std::int64_t b) { return keys[a] < keys[b]; });
-    return taken(all, order);
+    return collectedBytes_ * 2 > options_.memoryBytes ? writeRuns() : okStatus();
 }
 
 std::string ExternalSort::nextRunPath() {
@@ -238,11 +234,42 @@ std::int64_t ExternalSort::rowsOf(const arrow::RecordBatch& batch, std::int64_t 
     return std::clamp(budget / perRow, kLeastRows, kMostRows);
 }
 
-Status ExternalSort::writeRun() {
+// What is collected, as a run for each thread: consecutive batches, so that runs follow each other
+// as their rows came.
+Status ExternalSort::writeRuns() {
     RETURN_IF_ERROR(makeDirectories(options_.directory, 0700));
-    ASSIGN_OR_RETURN(const BatchPtr sorted, sortCollected());
-    const std::string path = nextRunPath();
-    runs_.push_back(path);
+    const std::int64_t rows = std::exchange(collectedRows_, 0);
+    const auto parts = std::clamp<std::size_t>(
+        std::min<std::size_t>(static_cast<std::size_t>(std::max(options_.threads, 1)),
+                              static_cast<std::size_t>(rows / kPartRows)),
+        1, std::min(kPartsMost, collected_.size()));
+    std::vector<std::vector<BatchPtr>> members(parts);
+    std::int64_t before = 0;
+    for (BatchPtr& batch : collected_) {
+        const auto part =
+            static_cast<std::size_t>(before * static_cast<std::int64_t>(parts) / rows);
+        before += batch->num_rows();
+        members[part].push_back(std::move(batch));
+    }
+    collected_.clear();
+    collectedBytes_ = 0;
+    std::erase_if(members, [](const auto& part) { return part.empty(); });
+    const std::size_t first = runs_.size();
+    for (std::size_t part = 0; part < members.size(); ++part) {
+        runs_.push_back(nextRunPath());
+    }
+    return parallelFor(members.size(), options_.threads, "sort", [&](std::size_t part) {
+        return writeRun(members[part], runs_[first + part]);
+    });
+}
+
+Status ExternalSort::writeRun(std::vector<BatchPtr>& batches, const std::string& path) const {
+    BatchPtr sorted;
+    {
+        ASSIGN_OR_RETURN(const auto order, orderOf(schema_, batches, columns_));
+        ASSIGN_OR_RETURN(sorted, gathered(schema_, batches, order, 1));
+        batches.clear();
+    }
     RunWriter writer;
     RETURN_IF_ERROR(writer.open(path, schema_));
     RETURN_IF_ERROR(writer.write(*sorted, rowsOf(*sorted, arrow::util::TotalBufferSize(*sorted))));
@@ -251,11 +278,17 @@ Status ExternalSort::writeRun() {
 
 Status ExternalSort::finish(const BatchTaker& take) {
     if (runs_.empty()) {
-        ASSIGN_OR_RETURN(BatchPtr sorted, sortCollected());
-        return sorted->num_rows() == 0 ? okStatus() : take(std::move(sorted));
+        if (collected_.empty()) {
+            return okStatus();
+        }
+        ASSIGN_OR_RETURN(const auto order, orderOf(schema_, collected_, columns_));
+        ASSIGN_OR_RETURN(BatchPtr sorted, gathered(schema_, collected_, order, options_.threads));
+        collected_.clear();
+        collectedBytes_ = collectedRows_ = 0;
+        return take(std::move(sorted));
     }
     if (!collected_.empty()) {
-        RETURN_IF_ERROR(writeRun());
+        RETURN_IF_ERROR(writeRuns());
     }
     while (runs_.size() > options_.fanIn) {
         std::vector<std::string> merged;
@@ -284,39 +317,44 @@ Status ExternalSort::mergeRuns(std::vector<std::string> paths, const BatchTaker&
         readers.push_back(std::make_unique<RunReader>());
         RETURN_IF_ERROR(readers.back()->open(path, columns_));
     }
-    // The least key is on top; of equal keys the earlier run's.
-    const auto isLater = [&readers](std::size_t a, std::size_t b) {
-        const int order = readers[a]->key().compare(readers[b]->key());
-        return order != 0 ? order > 0 : a > b;
-    };
-    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(isLater)> heads(isLater);
-    std::int64_t rowsMax = 0;
-    for (std::size_t r = 0; r < readers.size(); ++r) {
-        if (!readers[r]->isAtEnd()) {
-            rowsMax = std::max(rowsMax, readers[r]->batch()->num_rows());
-            heads.push(r);
-        }
+    std::int64_t rowsMost = 1;
+    for (const auto& reader : readers) {
+        rowsMost = std::max(rowsMost, reader->isAtEnd() ? 0 : reader->rows());
     }
-    Gather gather(schema_, readers.size());
-    while (!heads.empty()) {
-        const std::size_t run = heads.top();
-        heads.pop();
-        RunReader& reader = *readers[run];
-        gather.pick(run, reader);
-        RETURN_IF_ERROR(reader.advance());
-        if (!reader.isAtEnd()) {
-            heads.push(run);
+    const Merge merge(schema_, columns_, options_.threads);
+    for (;;) {
+        // Of the runs that have more than is loaded, the one whose loaded rows end first bounds
+        // what can be given. Of rows with its last key, those of earlier runs come before its own.
+        std::optional<std::size_t> bound;
+        std::string key;
+        for (std::size_t r = 0; r < readers.size(); ++r) {
+            if (readers[r]->isAtEnd() || readers[r]->isLastBatch()) {
+                continue;
+            }
+            std::string last = readers[r]->keyAt(readers[r]->rows() - 1);
+            if (!bound || last < key) {
+                bound = r;
+                key = std::move(last);
+            }
         }
-        if (gather.rows() == rowsMax) {
-            ASSIGN_OR_RETURN(BatchPtr batch, gather.take());
-            RETURN_IF_ERROR(take(std::move(batch)));
+        std::vector<BatchPtr> pieces;
+        for (std::size_t r = 0; r < readers.size(); ++r) {
+            if (readers[r]->isAtEnd()) {
+                continue;
+            }
+            const std::int64_t end =
+                bound ? readers[r]->bound(key, r <= *bound) : readers[r]->rows();
+            BatchPtr piece = readers[r]->upTo(end);
+            if (piece->num_rows() > 0) {
+                pieces.push_back(std::move(piece));
+            }
+            RETURN_IF_ERROR(readers[r]->passTo(end));
         }
+        if (pieces.empty()) {
+            return okStatus();
+        }
+        RETURN_IF_ERROR(merge.give(pieces, rowsMost, take));
     }
-    if (gather.rows() > 0) {
-        ASSIGN_OR_RETURN(BatchPtr batch, gather.take());
-        RETURN_IF_ERROR(take(std::move(batch)));
-    }
-    return okStatus();
 }
 
 }  // namespace millrace::table

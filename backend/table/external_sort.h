@@ -3,10 +3,12 @@
 //
 // Rows with equal keys stay in the order in which they came. Runs are Arrow IPC files in a
 // directory of the caller's, removed as they are used up. At most kFanIn runs are merged at once;
-// more are merged in several passes.
+// more are merged in several passes. Of the runs' loaded batches, what no later row can precede is
+// ordered and gathered at once.
 // Memory: about `memoryBytes` for the rows that are collected or merged; a single batch that is
 // larger is taken as it is.
-// Threads: one owner. Failure: kResourceExhausted for a full disk, naming the directory.
+// Threads: one owner; `threads` of its own, with the owner's, sort and gather. The order does not
+// depend on them. Failure: kResourceExhausted for a full disk, naming the directory.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +35,7 @@ class ExternalSort {
         std::string directory;  ///< for the runs; made when first needed
         std::int64_t memoryBytes = std::int64_t{256} << 20;
         std::size_t fanIn = kFanIn;
+        int threads = 1;
     };
 
     static Result<std::unique_ptr<ExternalSort>> make(std::shared_ptr<arrow::Schema> schema,
@@ -47,8 +50,8 @@ class ExternalSort {
 
  private:
     ExternalSort(std::shared_ptr<arrow::Schema> schema, Options options, std::vector<int> columns);
-    Result<BatchPtr> sortCollected();
-    Status writeRun();
+    Status writeRuns();
+    Status writeRun(std::vector<BatchPtr>& batches, const std::string& path) const;
     Status mergeRuns(std::vector<std::string> paths, const BatchTaker& take);
     std::string nextRunPath();
     std::int64_t rowsOf(const arrow::RecordBatch& batch, std::int64_t bytes) const;
@@ -57,7 +60,7 @@ class ExternalSort {
     const Options options_;
     const std::vector<int> columns_;
     std::vector<BatchPtr> collected_;
-    std::int64_t collectedBytes_ = 0;
+    std::int64_t collectedBytes_ = 0, collectedRows_ = 0;
     std::vector<std::string> runs_;
     std::int64_t runsWritten_ = 0;
 };

@@ -29,6 +29,7 @@ Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
     sort.keys = options_.sort;
     sort.directory = place_.path() + "/.runs";
     sort.memoryBytes = options_.memoryBytes / 3;
+    sort.threads = options_.writer.threads;
     ASSIGN_OR_RETURN(sort_, ExternalSort::make(schema_, std::move(sort)));
     return okStatus();
 }

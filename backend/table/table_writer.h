@@ -2,8 +2,10 @@
 // Writes record batches as files of one format: Parquet, Arrow IPC or CSV.
 //
 // Parquet is written the way the loader reads fastest: zstd level 1, data pages V1, no dictionary
-// for floats, page index. CSV has a header; lists are texts joined by '|', which
-// split(column, '|') reads back. Threads: one owner. Owns: the open file.
+// for floats nor for a column of which more than half of the first row group's values are different
+// ones, page index. CSV has a header; lists are texts joined by '|', which split(column, '|') reads
+// back. Threads: one owner; with `threads` above 1 it starts its own for columns (Parquet) and rows
+// (CSV). The bytes of the file do not depend on them. Owns: the open file.
 // Failure: kResourceExhausted "PATH: no space left on device ..." for a full disk, else the
 // library's sentence with the path.
 #include <cstdint>
@@ -30,6 +32,7 @@ struct WriterOptions {
     std::string codec = "zstd";  ///< Parquet: zstd, lz4, snappy or none
     /// Dictionaries for floats too, as most writers do: for measurements.
     bool hasFloatDictionary = false;
+    int threads = 1;  ///< that encode what write() is given
 };
 
 class TableWriter {
@@ -41,6 +44,7 @@ class TableWriter {
     /// One row group (Parquet), one record batch (Arrow IPC), rows (CSV).
     virtual Status write(const arrow::RecordBatch& batch) = 0;
     virtual Status close() = 0;
+    /// In the file; of Parquet, the last row group comes later.
     virtual Result<std::int64_t> bytesWritten() const = 0;
 };
 

@@ -5,6 +5,8 @@
 #include <arrow/api.h>
 #include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 
 #include "backend/core/files.h"
 #include "backend/dataset/dataset.h"
@@ -145,6 +147,59 @@ TEST_F(OutputTest, EachFormatReadsBackAsItWasWritten) {
         output->reset();
         fs::remove_all(target());
     }
+}
+
+TEST_F(OutputTest, FilesDoNotDependOnThreads) {
+    for (const char* format : {"parquet", "arrow", "csv"}) {
+        for (const char* key : {"", "half"}) {
+            std::string first;
+            for (const int threads : {1, 2, 5}) {
+                TableOptions made = options(target(), *parseTableFormat(format));
+                made.isForced = true;
+                made.rowGroupRows = 20'000;
+                made.writer.threads = threads;
+                if (*key != 0) {
+                    made.sort = {key};
+                }
+                auto output = TableOutput::open(made);
+                ASSERT_TRUE(output.ok()) << output.status();
+                ASSERT_TRUE((*output)->start(rows(0, 1)->schema()).ok());
+                for (std::int64_t from = 0; from < 50'000; from += 5000) {
+                    ASSERT_TRUE((*output)->add(rows(49'000 - from, 5000)).ok());
+                }
+                ASSERT_TRUE((*output)->commit({}).ok());
+                const auto bytes =
+                    readFile(strCat(target(), "/part-00000", endingOf(made.writer.format)));
+                ASSERT_TRUE(bytes.ok()) << bytes.status();
+                EXPECT_GT(bytes->size(), 50'000U);
+                first = first.empty() ? *bytes : first;
+                EXPECT_TRUE(*bytes == first) << format << " with " << threads << " threads";
+            }
+        }
+    }
+}
+
+TEST_F(OutputTest, AColumnOfMostlyDifferentValuesHasNoDictionary) {
+    arrow::Int64Builder all, few;
+    arrow::StringBuilder texts;
+    for (std::int64_t i = 0; i < 1000; ++i) {
+        ASSERT_TRUE(all.Append(i * 7919).ok() && few.Append(i % 300).ok() &&
+                    texts.Append("text " + std::to_string(i % 900)).ok());
+    }
+    const auto batch = arrow::RecordBatch::Make(
+        arrow::schema({arrow::field("all", arrow::int64()), arrow::field("few", arrow::int64()),
+                       arrow::field("texts", arrow::utf8())}),
+        1000, {*all.Finish(), *few.Finish(), *texts.Finish()});
+    const std::string path = directory_ / "t.parquet";
+    auto writer = TableWriter::open(path, batch->schema(), {});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->write(*batch).ok());
+    ASSERT_TRUE((*writer)->close().ok());
+    const auto reader = parquet::ParquetFileReader::OpenFile(path);
+    const auto group = reader->metadata()->RowGroup(0);
+    EXPECT_FALSE(group->ColumnChunk(0)->has_dictionary_page());
+    EXPECT_TRUE(group->ColumnChunk(1)->has_dictionary_page());
+    EXPECT_FALSE(group->ColumnChunk(2)->has_dictionary_page());
 }
 
 TEST_F(OutputTest, FewRowsMakeFewerRowGroupsWhereMemoryIsShort) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <random>
 
@@ -11,6 +12,7 @@
 
 #include "backend/table/external_sort.h"
 #include "backend/table/sort_key.h"
+#include "backend/table/sort_order.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::table {
@@ -91,16 +93,18 @@ class ExternalSortTest : public ::testing::Test {
     static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
 
     std::vector<Row> sorted(const std::vector<Row>& rows, std::int64_t memoryBytes,
-                            std::size_t fanIn, std::int64_t leastRuns) {
+                            std::size_t fanIn, std::int64_t leastRuns, int threads = 1,
+                            std::size_t step = 37) {
         ExternalSort::Options options;
+        options.threads = threads;
         options.keys = {"request", "word"};
         options.directory = directory_ / "runs";
         options.memoryBytes = memoryBytes;
         options.fanIn = fanIn;
         auto sort = ExternalSort::make(rowSchema(), options);
         EXPECT_TRUE(sort.ok()) << sort.status();
-        for (std::size_t at = 0; at < rows.size(); at += 37) {
-            const auto end = std::min(rows.size(), at + 37);
+        for (std::size_t at = 0; at < rows.size(); at += step) {
+            const auto end = std::min(rows.size(), at + step);
             EXPECT_TRUE((*sort)
                             ->add(batchOf({rows.begin() + static_cast<std::ptrdiff_t>(at),
                                            rows.begin() + static_cast<std::ptrdiff_t>(end)}))
@@ -141,6 +145,22 @@ TEST_F(ExternalSortTest, MergesInSeveralPassesWhereThereAreManyRuns) {
     EXPECT_EQ(sorted(rows, 15'000, 3, 12), expected(rows));
 }
 
+TEST_F(ExternalSortTest, SortsTheSameWithSeveralThreads) {
+    const std::vector<Row> rows = someRows(300'000, 500);
+    const std::vector<Row> order = expected(rows);
+    EXPECT_EQ(sorted(rows, 16'000'000, 64, 3, 3, 5000), order);
+    EXPECT_EQ(sorted(rows, 1 << 30, 64, 0, 3, 5000), order);
+    EXPECT_EQ(sorted(rows, 16'000'000, 2, 4, 2, 5000), order);
+}
+
+/// Few values that come in many runs, so that what bounds a merge is often equal to others.
+TEST_F(ExternalSortTest, EqualRowsOfManyRunsStayInOrder) {
+    for (const int requests : {1, 2, 5}) {
+        const std::vector<Row> rows = someRows(5000, requests);
+        EXPECT_EQ(sorted(rows, 30'000, 64, 8), expected(rows));
+    }
+}
+
 TEST_F(ExternalSortTest, SortsNothing) {
     EXPECT_TRUE(sorted({}, 1000, 64, 0).empty());
 }
@@ -155,6 +175,74 @@ TEST_F(ExternalSortTest, RefusesListsAndUnknownColumnsByName) {
     sort = ExternalSort::make(rowSchema(), options);
     EXPECT_NE(messageOf(sort.status()).find("did you mean 'request'"), std::string::npos)
         << sort.status();
+}
+
+/// A column of random values, many of them equal, some null.
+std::shared_ptr<arrow::Array> randomColumn(const std::shared_ptr<arrow::DataType>& type,
+                                           std::int64_t rows, std::mt19937& random) {
+    const auto builder = *arrow::MakeBuilder(type);
+    const std::uint64_t range = std::uint64_t{1} << (1 + random() % 62);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        const auto number = static_cast<std::int64_t>(
+            (std::uint64_t{random()} << 32 | random()) % range - (random() % 2) * (range / 2));
+        std::shared_ptr<arrow::Scalar> value;
+        if (type->id() == arrow::Type::STRING) {
+            std::string text(random() % 12, 'a');
+            for (char& c : text) {
+                c = "ab\0\xff"[random() % 4];
+            }
+            value = *arrow::MakeScalar(type, text);
+        } else if (type->id() == arrow::Type::DECIMAL128) {
+            value = std::make_shared<arrow::Decimal128Scalar>(
+                arrow::Decimal128(random() % 3 == 0 ? number : number % 3, random()), type);
+        } else if (type->id() == arrow::Type::DOUBLE || type->id() == arrow::Type::FLOAT) {
+            const double odd[] = {0.0, -0.0, NAN, -NAN, INFINITY, -INFINITY};
+            const double real = random() % 4 == 0 ? odd[random() % 6] : static_cast<double>(number);
+            value = *arrow::MakeScalar(type, real);
+        } else if (type->id() == arrow::Type::BOOL) {
+            value = arrow::MakeScalar(number % 2 == 0);
+        } else {
+            const int bits = static_cast<const arrow::FixedWidthType&>(*type).bit_width();
+            const std::int64_t most = bits == 64 ? INT64_MAX : (std::int64_t{1} << (bits - 1)) - 1;
+            value = *arrow::MakeScalar(type, number % most);
+        }
+        EXPECT_TRUE(
+            (random() % 9 == 0 ? builder->AppendNull() : builder->AppendScalar(*value)).ok());
+    }
+    return *builder->Finish();
+}
+
+TEST(SortedOrder, IsThatOfTheKeys) {
+    std::mt19937 random(11);
+    const std::shared_ptr<arrow::DataType> types[] = {
+        arrow::int8(),           arrow::int16(),
+        arrow::int32(),          arrow::int64(),
+        arrow::uint8(),          arrow::uint16(),
+        arrow::uint32(),         arrow::uint64(),
+        arrow::float32(),        arrow::float64(),
+        arrow::boolean(),        arrow::utf8(),
+        arrow::date32(),         arrow::timestamp(arrow::TimeUnit::MICRO),
+        arrow::decimal128(38, 2)};
+    for (int round = 0; round < 300; ++round) {
+        const auto rows = static_cast<std::int64_t>(random() % (round % 3 == 0 ? 3000 : 50));
+        arrow::FieldVector fields;
+        arrow::ArrayVector arrays;
+        std::vector<int> columns;
+        for (int c = 0; c <= static_cast<int>(random() % 3); ++c) {
+            const auto& type = types[random() % std::size(types)];
+            fields.push_back(arrow::field("c" + std::to_string(c), type));
+            arrays.push_back(randomColumn(type, rows, random));
+            columns.insert(
+                columns.begin() + static_cast<std::ptrdiff_t>(random() % (columns.size() + 1)), c);
+        }
+        const auto whole = arrow::RecordBatch::Make(arrow::schema(fields), rows, arrays);
+        const auto batch = whole->Slice(rows / 10);
+        const SortKeys keys(*batch, columns);
+        std::vector<std::uint32_t> expected(static_cast<std::size_t>(batch->num_rows()));
+        std::iota(expected.begin(), expected.end(), 0U);
+        std::ranges::stable_sort(expected, [&keys](auto a, auto b) { return keys[a] < keys[b]; });
+        ASSERT_EQ(sortedOrder(*batch, columns), expected) << batch->schema()->ToString();
+    }
 }
 
 template <class Builder, class Values>

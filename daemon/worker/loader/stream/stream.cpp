@@ -313,12 +313,13 @@ std::vector<std::string> namesOf(const std::string& text) {
 }
 
 Result<std::unique_ptr<table::TableOutput>> openTable(const options::StreamOptions& options,
-                                                      std::int64_t memoryBytes) {
+                                                      int threads, std::int64_t memoryBytes) {
     table::TableOptions table;
     table.directory = options.output;
     table.isForced = options.isForced;
     ASSIGN_OR_RETURN(table.writer.format, table::parseTableFormat(options.sink));
     table.writer.codec = options.codec;
+    table.writer.threads = threads;
     table.rowGroupRows = options.rowGroupRows;
     table.sort = namesOf(options.sort);
     table.memoryBytes = memoryBytes;
@@ -354,7 +355,8 @@ Status finishTable(const Stream& stream, table::TableOutput& output, StreamRepor
 Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
                 ProgressLine& progress, StreamReport& report) {
     segment::BufferPool& pool = memory.segments();
-    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
+    ASSIGN_OR_RETURN(const auto output,
+                     openTable(stream.options, stream.sequencer.threads, memory.outputBytes()));
     table::CarriedTypes types;
     if (!stream.options.isAsModel) {
         ASSIGN_OR_RETURN(types, table::carriedTypes(stream.run.spec, stream.input->columns(),
@@ -386,7 +388,8 @@ Status runTable(const Watch& watch, const Stream& stream, LoaderMemory& memory,
 
 Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
                ProgressLine& progress, StreamReport& report) {
-    ASSIGN_OR_RETURN(const auto output, openTable(stream.options, memory.outputBytes()));
+    ASSIGN_OR_RETURN(const auto output,
+                     openTable(stream.options, stream.sequencer.threads, memory.outputBytes()));
     table::RowStream::Options options;
     options.columns = namesOf(stream.options.columns);
     options.threads = stream.sequencer.threads;

@@ -1,0 +1,197 @@
+#include "backend/csv/csv_forms.h"
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "backend/arrays/value_text.h"
+#include "backend/core/text.h"
+#include "backend/core/utf8.h"
+#include "backend/csv/csv_fast.h"
+#include "backend/csv/csv_types.h"
+
+namespace millrace::csv {
+namespace {
+
+using Form = files::CsvForm;
+
+constexpr std::size_t kShownBytes = 60;  // of a value in facts
+constexpr std::int64_t kDoubleWhole = std::int64_t{1} << 53;
+
+/// Characters with which nothing but text begins.
+constexpr std::array<bool, 256> kBeginsText = [] {
+    std::array<bool, 256> begins{};
+    begins.fill(true);
+    for (const char c : {'0', '1', '2', '3',  '4', '5', '6', '7', '8', '9', '-',
+                         '.', ',', ' ', '\t', 'i', 'I', 't', 'T', 'f', 'F'}) {
+        begins[static_cast<unsigned char>(c)] = false;
+    }
+    return begins;
+}();
+
+bool looksLikeFraction(std::string_view value, CsvLook& look) {
+    look.form = Form::kDouble;
+    return fast::isFraction(value.data(), value.size());
+}
+
+bool looksLikeTime(std::string_view value, CsvLook& look) {
+    std::int64_t micros = 0;
+    look.form = value.size() == 10 ? Form::kDate : Form::kTime;
+    return fast::time(value.data(), value.size(), micros);
+}
+
+/// As lookOf(), where the form is told at once; 16 bytes behind the value can be read. `expected`:
+/// what is tried first; a text has one form.
+bool lookFast(std::string_view value, bool hasDecimalComma, Form expected, CsvLook& look) {
+    if (kBeginsText[static_cast<unsigned char>(value[0])]) {
+        look.form = Form::kText;
+        return true;
+    }
+    if ((expected == Form::kDouble && !hasDecimalComma && looksLikeFraction(value, look)) ||
+        (expected == Form::kTime && looksLikeTime(value, look))) {
+        return true;
+    }
+    std::int64_t whole = 0;
+    if (fast::whole(value.data(), value.size(), whole)) {
+        look = {Form::kInt, false, whole < 0};
+        // Beyond 2^53 doubles are further apart.
+        return whole >= -kDoubleWhole && whole <= kDoubleWhole;
+    }
+    if ((!hasDecimalComma && looksLikeFraction(value, look)) || looksLikeTime(value, look)) {
+        return true;
+    }
+    look.form = Form::kBool;
+    return value == "true" || value == "false";
+}
+
+}  // namespace
+
+CsvLooker::CsvLooker(std::string path, const files::ReadOptions& options,
+                     const expr::Schema& schema)
+    : path_(std::move(path)), options_(options), schema_(schema), nulls_(options) {
+    for (const expr::Field& field : schema_.fields) {
+        kinds_.push_back(csvKindGiven(options_, field.name));
+    }
+}
+
+Status CsvLooker::notUtf8(std::int64_t line, std::string_view what,
+                          std::string_view encoding) const {
+    return invalidArgument(path_, ":", line, ": not UTF-8 (", what,
+                           "); convert it, from the encoding that it has: iconv -f ", encoding,
+                           " -t UTF-8 '", path_, "' > utf8.csv");
+}
+
+Status CsvLooker::checkEncoding(const CsvBlock& block, const CsvRecord& record) const {
+    const std::string_view bytes = block.text.substr(record.begin, record.end - record.begin);
+    const std::size_t valid = utf8Prefix(bytes);
+    if (valid == bytes.size()) {
+        return okStatus();
+    }
+    char byte[8];
+    std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(bytes[valid]));
+    return notUtf8(block.line + record.line, strCat("byte ", byte), "WINDOWS-1252");
+}
+
+void CsvLooker::look(CsvBlock& block) const {
+    block.bad.clear();
+    block.error = checkRecords(block);
+    block.columns.assign(kinds_.size(), {});
+    std::string memory;
+    for (std::size_t c = 0; block.error.ok() && c < kinds_.size(); ++c) {
+        lookAtColumn(block, c, memory);
+    }
+}
+
+Status CsvLooker::checkRecords(CsvBlock& block) const {
+    std::string memory;
+    bool hasLong = false;
+    const auto records = block.records.records();
+    for (std::size_t r = block.firstRow; r < records.size(); ++r) {
+        const CsvRecord& record = records[r];
+        if (block.records.hasHighBytes()) {
+            RETURN_IF_ERROR(checkEncoding(block, record));
+        }
+        if (record.fields == kinds_.size() && !options_.csvDropsBadRows) {
+            continue;
+        }
+        std::string wrong = whatIsWrong(block, record, memory);
+        if (!wrong.empty() && !options_.csvDropsBadRows) {
+            return invalidArgument(path_, ":", block.line + record.line, ": ", wrong);
+        }
+        if (!wrong.empty()) {
+            const bool isTold = block.bad.empty() || (record.lines > 1 && !hasLong);
+            hasLong |= record.lines > 1;
+            block.bad.push_back({r, isTold ? std::move(wrong) : ""});
+        }
+    }
+    return okStatus();
+}
+
+/// Empty when the record is a row. Values are looked at only where bad ones are left out.
+std::string CsvLooker::whatIsWrong(const CsvBlock& block, const CsvRecord& record,
+                                   std::string& memory) const {
+    if (record.fields != kinds_.size()) {
+        return strCat(record.fields, record.fields == 1 ? " field, but the " : " fields, but the ",
+                      options_.csvHasHeader ? "header" : "first line", " has ", kinds_.size());
+    }
+    const CsvText text(block.text.data(), block.records.quote());
+    const CsvField* const fields = block.records.fields().data() + record.firstField;
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+        const std::string_view value = kinds_[i] != expr::TypeKind::kString
+                                           ? text.value(fields[i], memory)
+                                           : std::string_view();
+        if (!nulls_.isNull(value) && !csvFits(kinds_[i], value, options_.csvHasDecimalComma)) {
+            return csvMisfit(schema_.fields[i].name, value, {kinds_[i]});
+        }
+    }
+    return "";
+}
+
+void CsvLooker::lookAtColumn(CsvBlock& block, std::size_t column, std::string& memory) const {
+    files::CsvColumn& seen = block.columns[column];
+    const CsvText text(block.text.data(), block.records.quote());
+    const auto records = block.records.records();
+    const CsvField* const fields = block.records.fields().data() + column;
+    std::string_view value;
+    std::size_t row = block.firstRow;
+    const auto mark = [&](Form form) {
+        if (seen.counts[static_cast<std::size_t>(form)]++ == 0) {
+            seen.firsts.push_back(
+                {form, block.line + records[row].line, arrays::shownText(value, kShownBytes)});
+        }
+    };
+    auto bad = block.bad.begin();
+    Form expected = Form::kInt;
+    for (; row < records.size(); ++row) {
+        if (bad != block.bad.end() && bad->record == row) {
+            ++bad;
+            continue;
+        }
+        const CsvField& field = fields[records[row].firstField];
+        if (field.begin == field.end) {
+            continue;
+        }
+        value = text.value(field, memory);
+        if (nulls_.isNull(value)) {
+            if (!value.empty()) {
+                mark(Form::kWord);
+            }
+            continue;
+        }
+        CsvLook look;
+        if (value.data() == memory.data() ||
+            !lookFast(value, options_.csvHasDecimalComma, expected, look)) {
+            look = lookOf(value, options_.csvHasDecimalComma);
+        }
+        mark(look.form);
+        expected = look.form;
+        if (look.isNegative) {
+            mark(Form::kNegative);
+        }
+        if (look.isInexact) {
+            mark(Form::kInexact);
+        }
+    }
+}
+
+}  // namespace millrace::csv
