@@ -320,7 +320,8 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
     }
     ASSIGN_OR_RETURN(LoadedTable loaded, loadStepTable(step, keys, tables, std::move(needed)));
     auto joined = std::make_shared<JoinedTable>();
-    const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget};
+    const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget,
+                                     JoinTable::Finds::kRow, tables.shared->threads()};
     if (join.asOf) {
         ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, join.asOf->right));
         TableInput input(loaded.rows.table);
@@ -374,7 +375,9 @@ Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));
-        return JoinTable::make({placeOf(step), true, tables.budget}, keys, table.keyColumns);
+        return JoinTable::make({placeOf(step), true, tables.budget, JoinTable::Finds::kMember,
+                                tables.shared->threads()},
+                               keys, table.keyColumns);
     };
     ASSIGN_OR_RETURN(auto index, tables.shared->get<JoinTable>(sharedKey(step, keys), make));
     return StepPtr(
