@@ -125,6 +125,8 @@ Status JoinTable::fillByValue(const Options& options, const ArrayPtr& keys) {
         return okStatus();
     }
     byValue_.assign(static_cast<std::size_t>(span_ + 1), kNoRow);
+    const bool isNumbered = options.finds == Finds::kNumber;
+    numKeys_ = isNumbered ? 0 : numKeys_;
     const EqualRows equal = withIntegers(*keys, [&](const auto& rows) {
         for (std::int64_t row = 0; row < rows.size(); ++row) {
             if (!rows.isKey(row)) {
@@ -132,23 +134,14 @@ Status JoinTable::fillByValue(const Options& options, const ArrayPtr& keys) {
             }
             std::uint32_t& known = byValue_[rows.of(row) - least_];
             if (known == kNoRow) {
-                known = static_cast<std::uint32_t>(row);
+                known = static_cast<std::uint32_t>(isNumbered ? numKeys_++ : row);
             } else if (!options.isFirstTaken) {
                 return EqualRows{known, static_cast<std::uint32_t>(row)};
             }
         }
         return EqualRows{};
     });
-    if (equal.first != kNoRow) {
-        return duplicate(options, {keys}, equal);
-    }
-    if (options.finds == Finds::kNumber) {
-        numKeys_ = 0;
-        for (std::uint32_t& row : byValue_) {
-            row = row == kNoRow ? kNoRow : static_cast<std::uint32_t>(numKeys_++);
-        }
-    }
-    return okStatus();
+    return equal.first == kNoRow ? okStatus() : duplicate(options, {keys}, equal);
 }
 
 /// Canonical bytes of all rows, row after row.

@@ -29,7 +29,7 @@ class JoinTable {
     /// What a key that is found stands for.
     enum class Finds {
         kRow,     ///< its row
-        kNumber,  ///< a number of its own, below numKeys(): room for the different keys alone
+        kNumber,  ///< a number of its own, below numKeys(), ascending by the keys' first rows
         kMember,  ///< that it is there: any number
     };
     struct Options {
