@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <span>
 
 #include <arrow/array/array_base.h>
-#include <arrow/array/concatenate.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 #include <xxhash.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/hash.h"
+#include "backend/core/mutex.h"
+#include "backend/core/parallel.h"
 #include "backend/dataset/dataset.h"
+#include "backend/dataset/joined_column.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/files/file_identity.h"
 #include "backend/files/file_source.h"
@@ -22,6 +25,8 @@ namespace millrace::dataset {
 namespace {
 
 using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+constexpr std::int64_t kManyRows = 1 << 16;  ///< worth a thread
 
 Result<std::string> formatOf(const spec::TableRef& table) {
     std::string format = table.empty() ? "" : formatOfPath(table.paths.front());
@@ -83,6 +88,70 @@ Result<stream::SideTable> pinned(const files::DataFile& file) {
     return table;
 }
 
+/// Readers of one dataset for threads that come and go.
+class Readers {
+ public:
+    explicit Readers(std::shared_ptr<const Dataset> table) : table_(std::move(table)) {}
+
+    std::unique_ptr<SplitReader> take() {
+        MutexLock lock(mutex_);
+        if (free_.empty()) {
+            return std::make_unique<SplitReader>(table_);
+        }
+        std::unique_ptr<SplitReader> reader = std::move(free_.back());
+        free_.pop_back();
+        return reader;
+    }
+    void giveBack(std::unique_ptr<SplitReader> reader) {
+        MutexLock lock(mutex_);
+        free_.push_back(std::move(reader));
+    }
+
+ private:
+    const std::shared_ptr<const Dataset> table_;
+    Mutex mutex_;
+    std::vector<std::unique_ptr<SplitReader>> free_ MR_GUARDED_BY(mutex_);
+};
+
+/// One range for each thread, and more while they are short.
+std::size_t endOfRound(const std::vector<SplitRange>& ranges, std::size_t begin, int threads) {
+    std::int64_t rows = 0;
+    std::size_t end = begin;
+    while (end < ranges.size() &&
+           (end - begin < static_cast<std::size_t>(threads) || rows < threads * kManyRows)) {
+        rows += ranges[end++].rows;
+    }
+    return end;
+}
+
+/// By column, its pieces of the ranges: a column of a range, where it is read alone, is one
+/// thread's.
+Result<std::vector<arrow::ArrayVector>> readRound(Readers& readers,
+                                                  std::span<const SplitRange> ranges,
+                                                  const std::vector<std::string>& columns,
+                                                  int threads) {
+    std::vector<arrow::ArrayVector> pieces(columns.size(), arrow::ArrayVector(ranges.size()));
+    std::unique_ptr<SplitReader> first = readers.take();
+    const std::size_t together =
+        first->readsByColumn() ? 1 : std::max<std::size_t>(columns.size(), 1);
+    readers.giveBack(std::move(first));
+    const std::size_t parts = columns.size() / together;
+    RETURN_IF_ERROR(parallelFor(ranges.size() * parts, threads, "table", [&](std::size_t i) {
+        const std::size_t range = i / parts, from = i % parts * together;
+        const std::vector<std::string> names(
+            columns.begin() + static_cast<std::ptrdiff_t>(from),
+            columns.begin() + static_cast<std::ptrdiff_t>(from + together));
+        std::unique_ptr<SplitReader> reader = readers.take();
+        ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, reader->readColumns(ranges[range], names));
+        readers.giveBack(std::move(reader));
+        for (std::size_t c = 0; c < together; ++c) {
+            pieces[from + c][range] = std::move(arrays[c]);
+        }
+        return okStatus();
+    }));
+    return pieces;
+}
+
 }  // namespace
 
 Result<expr::Schema> tableSchema(const spec::TableRef& ref, const TablePlace& place) {
@@ -119,44 +188,52 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
                                                 const TablePlace& place) {
     ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     const std::string path = ref.text();
-    SplitReader reader(table);
-    std::vector<arrow::ArrayVector> pieces(columns.size());
+    std::vector<SplitRange> ranges;
     std::int64_t rows = 0;
     for (std::uint32_t file = 0; file < table->files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, table->facts(file));
         SplitRange range{file, 0, 0, 0};
         for (const files::ChunkFacts& chunk : facts->chunks) {
             range.rows = chunk.rows;
-            ASSIGN_OR_RETURN(const std::vector<ArrayPtr> arrays,
-                             reader.readColumns(range, columns));
-            for (std::size_t c = 0; c < columns.size(); ++c) {
-                pieces[c].push_back(arrays[c]);
-            }
+            ranges.push_back(range);
             range.firstRow += chunk.rows;
             ++range.chunk;
         }
         rows += facts->rows;
     }
+    std::vector<JoinedColumn> joined;
+    for (const std::string& column : columns) {
+        joined.emplace_back(rows, strCat("table ", path, ", column ", column));
+    }
+    const int threads = rows < kManyRows ? 1 : std::max(place.threads, 1);
+    Readers readers(table);
+    for (std::size_t begin = 0, end = 0; begin < ranges.size(); begin = end) {
+        end = endOfRound(ranges, begin, threads);
+        ASSIGN_OR_RETURN(
+            std::vector<arrow::ArrayVector> pieces,
+            readRound(readers, {ranges.data() + begin, end - begin}, columns, threads));
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            RETURN_IF_ERROR(joined[c].append(std::move(pieces[c]), threads));
+        }
+    }
     arrow::FieldVector fields;
-    arrow::ArrayVector joined;
+    arrow::ArrayVector arrays;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         const expr::Field* field = table->schema().find(columns[c]);
         if (field == nullptr) {
             return invalidArgument("table ", path, ": no column '", columns[c], "'");
         }
         ArrayPtr array;
-        if (pieces[c].empty()) {
+        if (ranges.empty()) {
             ASSIGN_OR_RETURN(array,
                              arrays::nullArray(field->type, 0, arrow::default_memory_pool()));
         } else {
-            ASSIGN_OR_RETURN(array,
-                             arrays::fromArrow(arrow::Concatenate(pieces[c]),
-                                               strCat("table ", path, ", column ", columns[c])));
+            ASSIGN_OR_RETURN(array, joined[c].finish());
         }
         fields.push_back(arrow::field(columns[c], array->type()));
-        joined.push_back(std::move(array));
+        arrays.push_back(std::move(array));
     }
-    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(joined), rows);
+    return arrow::Table::Make(arrow::schema(std::move(fields)), std::move(arrays), rows);
 }
 
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,

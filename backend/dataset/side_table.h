@@ -33,6 +33,7 @@ struct TablePlace {
     /// Absolute paths, those of a plan: a table with another file is kFailedPrecondition, which
     /// names the file. Nullptr: any.
     std::shared_ptr<const std::set<std::string>> planned = nullptr;
+    int threads = 1;  ///< that load a table, side by side
 };
 
 /// The columns of the table.

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include <arrow/array/array_primitive.h>
 #include <arrow/type.h>
 
+#include "backend/core/parallel.h"
 #include "backend/eval/evaluator.h"
 
 namespace millrace::recipe {
@@ -16,6 +18,8 @@ namespace {
 using eval::ArrayPtr;
 
 constexpr std::uint64_t kAnyAge = std::numeric_limits<std::uint64_t>::max();
+constexpr std::int64_t kManyEntries = 1 << 15;  ///< worth several threads
+constexpr std::size_t kFetched = 16;            ///< rows whose times are asked for ahead
 
 std::uint64_t toleranceOf(const spec::AsOf& asOf, bool isTemporal) {
     if (asOf.tolerance <= 0) {
@@ -45,114 +49,149 @@ Result<std::shared_ptr<const AsOfTable>> AsOfTable::make(const JoinTable::Option
                                                          const spec::AsOf& asOf) {
     std::shared_ptr<AsOfTable> table(new AsOfTable);
     JoinTable::Options ofKeys = options;
-    ofKeys.isFirstTaken = true;
+    ofKeys.finds = JoinTable::Finds::kNumber;
     ASSIGN_OR_RETURN(table->keys_, JoinTable::make(ofKeys, specs, keys));
+    table->bytes_ = (8 + 4) * keys[0]->length() + 4 * (table->keys_->numKeys() + 1);
     if (options.budget != nullptr) {
-        ASSIGN_OR_RETURN(table->reservation_,
-                         options.budget->reserve(16 * keys[0]->length(), options.name));
+        ASSIGN_OR_RETURN(table->reservation_, options.budget->reserve(table->bytes_, options.name));
     }
     table->tolerance_ = toleranceOf(asOf, timeType.isTemporal());
     ASSIGN_OR_RETURN(const ArrayPtr plain, timesAsInt64(times, timeType));
-    ASSIGN_OR_RETURN(const std::vector<std::int64_t> firstOf, table->keys_->findOwn(keys));
-    RETURN_IF_ERROR(table->group(firstOf, *plain));
-    RETURN_IF_ERROR(table->sortGroups(options, asOf));
+    ASSIGN_OR_RETURN(const std::vector<std::int64_t> keyOf, table->keys_->findOwn(keys));
+    RETURN_IF_ERROR(table->fill(options, keyOf, *plain, asOf));
     return std::shared_ptr<const AsOfTable>(std::move(table));
 }
 
-/// Entries by key (counting sort), rows ascending within it.
-Status AsOfTable::group(const std::vector<std::int64_t>& firstOf, const arrow::Array& times) {
-    const auto& at = static_cast<const arrow::Int64Array&>(times);
-    starts_.assign(firstOf.size() + 1, 0);
-    const auto isEntry = [&](std::size_t row) {
-        return firstOf[row] >= 0 && at.IsValid(static_cast<std::int64_t>(row));
+/// Entries by key (counting sort), rows ascending within it, then by time. Each thread has a range
+/// of keys.
+Status AsOfTable::fill(const JoinTable::Options& options, const std::vector<std::int64_t>& keyOf,
+                       const arrow::Array& times, const spec::AsOf& asOf) {
+    const std::int64_t numKeys = keys_->numKeys();
+    const std::int64_t ranges =
+        static_cast<std::int64_t>(keyOf.size()) < kManyEntries ? 1 : std::max(options.threads, 1);
+    const auto forRanges = [&](const auto& body) {
+        return parallelFor(static_cast<std::size_t>(ranges), static_cast<int>(ranges), "table",
+                           [&](std::size_t i) {
+                               const auto range = static_cast<std::int64_t>(i);
+                               return body(numKeys * range / ranges,
+                                           numKeys * (range + 1) / ranges);
+                           });
     };
-    std::uint32_t entries = 0;
-    for (std::size_t row = 0; row < firstOf.size(); ++row) {
-        if (isEntry(row)) {
-            ++starts_[static_cast<std::size_t>(firstOf[row])];
-            ++entries;
+    starts_.assign(static_cast<std::size_t>(numKeys) + 1, 0);
+    RETURN_IF_ERROR(forRanges([&](std::int64_t first, std::int64_t end) {
+        for (std::size_t row = 0; row < keyOf.size(); ++row) {
+            if (keyOf[row] >= first && keyOf[row] < end &&
+                times.IsValid(static_cast<std::int64_t>(row))) {
+                ++starts_[static_cast<std::size_t>(keyOf[row])];
+            }
         }
-    }
+        return okStatus();
+    }));
     std::uint32_t end = 0;
     for (std::uint32_t& start : starts_) {
         end += start;
-        start = end;  // the end of its group: entries are put in from behind, down to its start
+        start = end;  // the end of its entries: they are put in from behind, down to its start
     }
-    times_.resize(entries);
-    rows_.resize(entries);
-    for (std::size_t row = firstOf.size(); row-- > 0;) {
-        if (isEntry(row)) {
-            const std::uint32_t entry = --starts_[static_cast<std::size_t>(firstOf[row])];
+    times_.resize(end);
+    rows_.resize(end);
+    RETURN_IF_ERROR(forRanges([&](std::int64_t first, std::int64_t endKey) {
+        putEntries(keyOf, times, first, endKey);
+        return okStatus();
+    }));
+    return forRanges([&](std::int64_t first, std::int64_t endKey) {
+        for (std::int64_t key = first; key < endKey; ++key) {
+            RETURN_IF_ERROR(sortKey(options, asOf, static_cast<std::size_t>(key)));
+        }
+        return okStatus();
+    });
+}
+
+void AsOfTable::putEntries(const std::vector<std::int64_t>& keyOf, const arrow::Array& times,
+                           std::int64_t firstKey, std::int64_t endKey) {
+    const auto& at = static_cast<const arrow::Int64Array&>(times);
+    for (std::size_t row = keyOf.size(); row-- > 0;) {
+        if (keyOf[row] >= firstKey && keyOf[row] < endKey &&
+            at.IsValid(static_cast<std::int64_t>(row))) {
+            const std::uint32_t entry = --starts_[static_cast<std::size_t>(keyOf[row])];
             times_[entry] = at.Value(static_cast<std::int64_t>(row));
             rows_[entry] = static_cast<std::uint32_t>(row);
         }
     }
+}
+
+Status AsOfTable::sortKey(const JoinTable::Options& options, const spec::AsOf& asOf,
+                          std::size_t key) {
+    const std::uint32_t first = starts_[key], end = starts_[key + 1];
+    const auto timeOf = [this](std::uint32_t entry) { return times_.begin() + entry; };
+    if (!std::is_sorted(timeOf(first), timeOf(end))) {
+        std::vector<std::pair<std::int64_t, std::uint32_t>> entries;
+        for (std::uint32_t i = first; i < end; ++i) {
+            entries.emplace_back(times_[i], rows_[i]);
+        }
+        std::sort(entries.begin(), entries.end());
+        for (std::uint32_t i = first; i < end; ++i) {
+            std::tie(times_[i], rows_[i]) = entries[i - first];
+        }
+    }
+    for (std::uint32_t i = first + 1; i < end; ++i) {
+        if (times_[i] == times_[i - 1]) {
+            if (!options.isFirstTaken) {
+                return invalidArgument(options.name, ": a key occurs twice at one ", asOf.right,
+                                       ", in rows ", rows_[i - 1] + 1, " and ", rows_[i] + 1,
+                                       "; on_duplicate: first takes the first");
+            }
+            rows_[i] = rows_[i - 1];
+        }
+    }
     return okStatus();
 }
 
-Status AsOfTable::sortGroups(const JoinTable::Options& options, const spec::AsOf& asOf) {
-    std::vector<std::pair<std::int64_t, std::uint32_t>> group;
-    for (std::size_t key = 0; key + 1 < starts_.size(); ++key) {
-        const std::uint32_t first = starts_[key], end = starts_[key + 1];
-        if (end - first < 2) {
+/// Replaces the numbers of keys in found.rows by rows.
+void AsOfTable::findNewest(const arrow::Array& times, Found& found) const {
+    const auto& at = static_cast<const arrow::Int64Array&>(times);
+    const bool hasNulls = times.null_count() > 0;
+    const std::vector<std::int64_t>& keys = found.rows;
+    for (std::size_t i = 0; i < found.rows.size(); ++i) {
+        if (i + kFetched < found.rows.size() && keys[i + kFetched] >= 0) {
+            const auto key = static_cast<std::size_t>(keys[i + kFetched]);
+            __builtin_prefetch(times_.data() + (starts_[key] + starts_[key + 1]) / 2);
+        }
+        const std::int64_t key = std::exchange(found.rows[i], -1);
+        if (key < 0) {
+            ++found.noKey;
             continue;
         }
-        group.clear();
-        for (std::uint32_t i = first; i < end; ++i) {
-            group.emplace_back(times_[i], rows_[i]);
+        const std::uint32_t first = starts_[static_cast<std::size_t>(key)];
+        std::uint32_t n = starts_[static_cast<std::size_t>(key) + 1] - first;
+        const std::int64_t time = at.Value(static_cast<std::int64_t>(i));
+        const std::int64_t* newest = times_.data() + first;
+        while (n > 1) {  // without a branch that chance decides
+            const std::uint32_t half = n / 2;
+            newest += newest[half] <= time ? half : 0;
+            n -= half;
         }
-        std::sort(group.begin(), group.end());
-        for (std::uint32_t i = first; i < end; ++i) {
-            std::tie(times_[i], rows_[i]) = group[i - first];
-            if (i > first && times_[i] == times_[i - 1]) {
-                if (!options.isFirstTaken) {
-                    return invalidArgument(options.name, ": a key occurs twice at one ", asOf.right,
-                                           ", in rows ", rows_[i - 1] + 1, " and ", rows_[i] + 1,
-                                           "; on_duplicate: first takes the first");
-                }
-                rows_[i] = rows_[i - 1];
-            }
-        }
-    }
-    return okStatus();
-}
-
-AsOfTable::Match AsOfTable::newest(std::size_t key, std::int64_t time) const {
-    const auto first = times_.begin() + starts_[key], end = times_.begin() + starts_[key + 1];
-    const auto next = std::upper_bound(first, end, time);
-    if (next == first) {
-        return {-1, Miss::kNoneBefore};
-    }
-    const std::uint64_t age =
-        static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(*(next - 1));
-    if (age > tolerance_) {
-        return {-1, Miss::kTooOld};
-    }
-    return {rows_[static_cast<std::size_t>(next - 1 - times_.begin())], Miss::kNone};
-}
-
-Result<std::vector<AsOfTable::Match>> AsOfTable::find(const std::vector<ArrayPtr>& left,
-                                                      const ArrayPtr& times,
-                                                      const expr::DataType& timeType) const {
-    ASSIGN_OR_RETURN(const std::vector<std::int64_t> keys, keys_->find(left));
-    ASSIGN_OR_RETURN(const ArrayPtr plain, timesAsInt64(times, timeType));
-    const auto& at = static_cast<const arrow::Int64Array&>(*plain);
-    std::vector<Match> matches(keys.size());
-    for (std::size_t row = 0; row < keys.size(); ++row) {
-        if (keys[row] < 0) {
-            matches[row] = {-1, Miss::kNoKey};
-        } else if (at.IsNull(static_cast<std::int64_t>(row))) {
-            matches[row] = {-1, Miss::kNoneBefore};
+        if (n == 0 || *newest > time || (hasNulls && at.IsNull(static_cast<std::int64_t>(i)))) {
+            ++found.noneBefore;
+        } else if (static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(*newest) >
+                   tolerance_) {
+            ++found.tooOld;
         } else {
-            matches[row] = newest(static_cast<std::size_t>(keys[row]),
-                                  at.Value(static_cast<std::int64_t>(row)));
+            found.rows[i] = rows_[static_cast<std::size_t>(newest - times_.data())];
         }
     }
-    return matches;
+}
+
+Result<AsOfTable::Found> AsOfTable::find(const std::vector<ArrayPtr>& left, const ArrayPtr& times,
+                                         const expr::DataType& timeType) const {
+    Found found;
+    ASSIGN_OR_RETURN(found.rows, keys_->find(left));
+    ASSIGN_OR_RETURN(const ArrayPtr plain, timesAsInt64(times, timeType));
+    findNewest(*plain, found);
+    return found;
 }
 
 std::int64_t AsOfTable::bytes() const {
-    return keys_->bytes() + static_cast<std::int64_t>(16 * (starts_.size() - 1));
+    return keys_->bytes() + bytes_;
 }
 
 }  // namespace millrace::recipe

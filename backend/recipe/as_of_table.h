@@ -24,26 +24,29 @@ class AsOfTable {
                                                          const expr::DataType& timeType,
                                                          const spec::AsOf& asOf);
 
-    enum class Miss { kNone, kNoKey, kNoneBefore, kTooOld };
-    struct Match {
-        std::int64_t row = -1;  ///< of the table, or -1
-        Miss miss = Miss::kNone;
+    /// The table's row for each row, or -1, and why so many have none.
+    struct Found {
+        std::vector<std::int64_t> rows;
+        std::int64_t noKey = 0, noneBefore = 0, tooOld = 0;
     };
-    Result<std::vector<Match>> find(const std::vector<eval::ArrayPtr>& left,
-                                    const eval::ArrayPtr& times,
-                                    const expr::DataType& timeType) const;
+    Result<Found> find(const std::vector<eval::ArrayPtr>& left, const eval::ArrayPtr& times,
+                       const expr::DataType& timeType) const;
     std::int64_t bytes() const;
 
  private:
     AsOfTable() = default;
-    Status group(const std::vector<std::int64_t>& firstOf, const arrow::Array& times);
-    Status sortGroups(const JoinTable::Options& options, const spec::AsOf& asOf);
-    Match newest(std::size_t key, std::int64_t time) const;
+    Status fill(const JoinTable::Options& options, const std::vector<std::int64_t>& keyOf,
+                const arrow::Array& times, const spec::AsOf& asOf);
+    void putEntries(const std::vector<std::int64_t>& keyOf, const arrow::Array& times,
+                    std::int64_t firstKey, std::int64_t endKey);
+    Status sortKey(const JoinTable::Options& options, const spec::AsOf& asOf, std::size_t key);
+    void findNewest(const arrow::Array& times, Found& found) const;
 
-    std::shared_ptr<const JoinTable> keys_;  ///< a key's first row
-    std::vector<std::uint32_t> starts_;      ///< by a key's first row, and one more: its entries
+    std::shared_ptr<const JoinTable> keys_;  ///< numbers of keys
+    std::vector<std::uint32_t> starts_;      ///< by a key's number, and one more: its entries
     std::vector<std::int64_t> times_;        ///< by entry, ascending within a key
     std::vector<std::uint32_t> rows_;        ///< by entry
+    std::int64_t bytes_ = 0;                 ///< of the three
     std::uint64_t tolerance_ = 0;            ///< in the times' unit; the largest: any
     MemoryBudget::Reservation reservation_;
 };

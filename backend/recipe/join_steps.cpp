@@ -13,6 +13,7 @@
 #include "backend/eval/evaluator.h"
 #include "backend/expr/expression.h"
 #include "backend/recipe/as_of_table.h"
+#include "backend/recipe/gather_rows.h"
 #include "backend/recipe/join_table.h"
 #include "backend/recipe/side_rows.h"
 
@@ -178,17 +179,12 @@ class Partners {
         }
         const ArrayPtr times = std::move(left.back());
         left.pop_back();
-        ASSIGN_OR_RETURN(const auto matches, table_->byTime->find(left, times, left_.back().type));
-        std::vector<std::int64_t> found;
-        found.reserve(matches.size());
-        for (const AsOfTable::Match& match : matches) {
-            using Miss = AsOfTable::Miss;
-            found.push_back(match.row);
-            count.reasons[kNoPartner] += match.miss == Miss::kNoKey ? 1 : 0;
-            count.reasons[kNoneBefore] += match.miss == Miss::kNoneBefore ? 1 : 0;
-            count.reasons[kTooOld] += match.miss == Miss::kTooOld ? 1 : 0;
-        }
-        return found;
+        ASSIGN_OR_RETURN(AsOfTable::Found found,
+                         table_->byTime->find(left, times, left_.back().type));
+        count.reasons[kNoPartner] += found.noKey;
+        count.reasons[kNoneBefore] += found.noneBefore;
+        count.reasons[kTooOld] += found.tooOld;
+        return std::move(found.rows);
     }
 
     std::vector<std::string> reasons() const {
@@ -221,9 +217,8 @@ class JoinStep : public CompiledStep {
             RETURN_IF_ERROR(rows.keep(kept));
             partners = std::move(found);
         }
-        ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(partners, true));
         for (const TakenColumn& column : partners_.table().taken) {
-            ASSIGN_OR_RETURN(ArrayPtr values, eval::takeRows(column.values, indices));
+            ASSIGN_OR_RETURN(ArrayPtr values, gatherRows(column.values, partners));
             rows.set(column.name, std::move(values));
         }
         return okStatus();
@@ -320,7 +315,8 @@ Result<std::shared_ptr<const JoinedTable>> makeJoined(const spec::Step& step,
     }
     ASSIGN_OR_RETURN(LoadedTable loaded, loadStepTable(step, keys, tables, std::move(needed)));
     auto joined = std::make_shared<JoinedTable>();
-    const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget};
+    const JoinTable::Options options{placeOf(step), join.onDuplicate == "first", tables.budget,
+                                     JoinTable::Finds::kRow, tables.shared->threads()};
     if (join.asOf) {
         ASSIGN_OR_RETURN(const expr::DataType type, rightType(step, right, join.asOf->right));
         TableInput input(loaded.rows.table);
@@ -374,7 +370,9 @@ Result<StepPtr> compileMembership(const spec::Step& step, bool keepsMembers,
     ASSIGN_OR_RETURN(const std::vector<JoinKeySpec> keys, keysOf(step, left, right));
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         ASSIGN_OR_RETURN(LoadedTable table, loadStepTable(step, keys, tables, {}));
-        return JoinTable::make({placeOf(step), true, tables.budget}, keys, table.keyColumns);
+        return JoinTable::make({placeOf(step), true, tables.budget, JoinTable::Finds::kMember,
+                                tables.shared->threads()},
+                               keys, table.keyColumns);
     };
     ASSIGN_OR_RETURN(auto index, tables.shared->get<JoinTable>(sharedKey(step, keys), make));
     return StepPtr(

@@ -1,235 +1,245 @@
 #include "backend/recipe/join_table.h"
 
-#include <cstdlib>
-#include <cstring>
+#include <algorithm>
+#include <atomic>
+#include <numeric>
 
-#include <sys/mman.h>
-
+#include <arrow/array/array_dict.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/scalar.h>
+#include <arrow/util/byte_size.h>
 
 #include "backend/arrays/decimals.h"
-#include "backend/core/philox.h"
+#include "backend/core/parallel.h"
 #include "backend/eval/evaluator.h"
-#include "backend/eval/value_reader.h"
 #include "backend/expr/expression.h"
-#include "backend/recipe/row_keys.h"
+#include "backend/recipe/key_rows.h"
 
 namespace millrace::recipe {
 namespace {
 
 using eval::ArrayPtr;
 
-constexpr std::size_t kBlock = 32;  ///< keys whose buckets are fetched together
-constexpr std::size_t kHugePage = std::size_t{1} << 21;
+constexpr std::int64_t kPieceRows = std::int64_t{1} << 15;  ///< that a thread takes at a time
 
 bool isIntegerLike(const expr::DataType& type) {
     return type.isInteger() || type.isTemporal() || type.isBool();
 }
 
-std::string_view viewOf(const CanonicalBytes& bytes) {
-    return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()};
-}
-
-/// The canonical bytes of one row's key; false when a part is null.
-bool keyBytes(const std::vector<eval::ValueReader>& readers, std::int64_t row,
-              CanonicalBytes& bytes) {
-    bytes.clear();
-    for (const eval::ValueReader& reader : readers) {
-        if (reader.isNull(row)) {
-            return false;
-        }
-        reader.append(row, bytes);
+/// Texts of rows that have numbers, as plain texts.
+Result<ArrayPtr> withoutDictionary(const ArrayPtr& column) {
+    if (column->type_id() != arrow::Type::DICTIONARY) {
+        return column;
     }
-    return true;
-}
-
-Result<std::vector<eval::ValueReader>> readersOf(const std::vector<ArrayPtr>& columns) {
-    std::vector<eval::ValueReader> readers;
-    for (const ArrayPtr& column : columns) {
-        ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*column));
-        readers.push_back(reader);
-    }
-    return readers;
+    const auto& coded = static_cast<const arrow::DictionaryArray&>(*column);
+    return eval::takeRows(coded.dictionary(), coded.indices());
 }
 
 /// A key's column in the type of both sides. Decimals of two scales meet by their digits: doubles
 /// would take two long numbers for one.
-Result<ArrayPtr> keyOf(const ArrayPtr& column, const expr::DataType& from,
+Result<ArrayPtr> keyOf(const ArrayPtr& stored, const expr::DataType& from,
                        const expr::DataType& common, bool isTry) {
+    if (stored->type_id() == arrow::Type::DICTIONARY && common.isString()) {
+        return stored;
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr column, withoutDictionary(stored));
     if (common.kind == expr::TypeKind::kDecimal && column->type_id() == arrow::Type::DECIMAL128) {
         return arrays::decimalKeys(*column, arrow::default_memory_pool());
     }
-    const bool isNull = common.kind == expr::TypeKind::kDecimal;
-    return eval::castValues(column, from, isNull ? expr::DataType{expr::TypeKind::kString} : common,
-                            isTry);
+    const bool isDecimal = common.kind == expr::TypeKind::kDecimal;
+    return eval::castValues(column, from,
+                            isDecimal ? expr::DataType{expr::TypeKind::kString} : common, isTry);
 }
 
-/// Calls `each(row, key)` for blocks of the rows that are not null, after `ahead(key)` of each.
-template <class Ahead, class Each>
-Status forKeys(const ArrayPtr& keys, Ahead ahead, Each each) {
-    ASSIGN_OR_RETURN(const eval::ValueReader reader, eval::ValueReader::of(*keys));
-    const bool isWide =
-        keys->type_id() == arrow::Type::INT64 || keys->type_id() == arrow::Type::TIMESTAMP;
-    const std::int64_t* wide =
-        isWide ? static_cast<const arrow::Int64Array&>(*keys).raw_values() : nullptr;
-    const bool hasNulls = keys->null_count() > 0;
-    std::array<std::uint64_t, kBlock> values;
-    std::array<std::int64_t, kBlock> rows;
-    for (std::int64_t from = 0; from < keys->length();) {
-        std::size_t n = 0;
-        for (; from < keys->length() && n < kBlock; ++from) {
-            if (hasNulls && reader.isNull(from)) {
-                continue;
-            }
-            values[n] = static_cast<std::uint64_t>(isWide ? wide[from] : reader.integer(from));
-            rows[n] = from;
-            ahead(values[n++]);
+const arrow::StringArray& textsOf(const ArrayPtr& column) {
+    return static_cast<const arrow::StringArray&>(*column);
+}
+
+/// Calls `body(from, rows)` for pieces of the rows.
+template <class Body>
+Status forPieces(std::int64_t rows, int threads, const Body& body) {
+    const auto pieces = static_cast<std::size_t>((rows + kPieceRows - 1) / kPieceRows);
+    return parallelFor(pieces, threads, "table", [&](std::size_t i) {
+        const std::int64_t from = static_cast<std::int64_t>(i) * kPieceRows;
+        return body(from, std::min(kPieceRows, rows - from));
+    });
+}
+
+struct Bounds {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+};
+
+Bounds boundsOf(const arrow::Array& keys) {
+    return withIntegers(keys, [](const auto& rows) {
+        Bounds bounds;
+        for (std::int64_t row = 0; row < rows.size(); ++row) {
+            const auto value = static_cast<std::int64_t>(rows.of(row));
+            bounds.least = rows.isKey(row) ? std::min(bounds.least, value) : bounds.least;
+            bounds.most = rows.isKey(row) ? std::max(bounds.most, value) : bounds.most;
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            RETURN_IF_ERROR(each(rows[i], values[i]));
-        }
-    }
-    return okStatus();
+        return bounds;
+    });
+}
+
+std::int64_t bytesOf(std::uint64_t span, JoinTable::Finds finds) {
+    return static_cast<std::int64_t>(finds == JoinTable::Finds::kMember ? (span / 64 + 1) * 8
+                                                                        : (span + 1) * 4);
 }
 
 }  // namespace
 
-void JoinTable::Free::operator()(Bucket* buckets) const {
-    std::free(buckets);
-}
-
-/// Three of four places are taken, so that few keys spill into the next bucket.
-std::size_t JoinTable::numBuckets(std::int64_t rows) {
-    return static_cast<std::size_t>(rows) * 4 / (3 * kBucketKeys) + 2;
-}
-
-std::int64_t JoinTable::bucketBytes(std::int64_t rows) {
-    return static_cast<std::int64_t>(numBuckets(rows) * sizeof(Bucket));
-}
-
-std::size_t JoinTable::bucketOf(std::uint64_t key) const {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::size_t>((static_cast<Wide>(mixed(key)) * numBuckets_) >> 64);
-}
-
-template <class IsEqual>
-std::uint32_t JoinTable::find(std::uint64_t key, IsEqual isEqual) const {
-    for (std::size_t at = bucketOf(key);; at = at + 1 == numBuckets_ ? 0 : at + 1) {
-        const Bucket& bucket = buckets_.get()[at];
-        for (std::uint32_t i = 0; i < bucket.count; ++i) {
-            if (bucket.keys[i] == key && isEqual(bucket.rows[i])) {
-                return bucket.rows[i];
-            }
-        }
-        if (bucket.count < kBucketKeys) {
-            return kNoRow;
-        }
-    }
-}
-
-template <class IsEqual>
-std::uint32_t JoinTable::insert(std::uint64_t key, std::uint32_t row, IsEqual isEqual) {
-    for (std::size_t at = bucketOf(key);; at = at + 1 == numBuckets_ ? 0 : at + 1) {
-        Bucket& bucket = buckets_.get()[at];
-        for (std::uint32_t i = 0; i < bucket.count; ++i) {
-            if (bucket.keys[i] == key && isEqual(bucket.rows[i])) {
-                return bucket.rows[i];
-            }
-        }
-        if (bucket.count < kBucketKeys) {
-            bucket.keys[bucket.count] = key;
-            bucket.rows[bucket.count++] = row;
-            return kNoRow;
-        }
-    }
-}
-
-std::string_view JoinTable::bytesOf(std::uint32_t row) const {
-    const std::uint64_t begin = row == 0 ? 0 : arenaEnds_[row - 1];
-    return std::string_view(arena_).substr(begin, arenaEnds_[row] - begin);
-}
-
 Status JoinTable::duplicate(const Options& options, const std::vector<ArrayPtr>& keys,
-                            std::int64_t first, std::int64_t second) const {
+                            EqualRows rows) const {
     std::string shown;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto scalar = keys[i]->GetScalar(second);
+        const auto scalar = keys[i]->GetScalar(rows.second);
         strAppend(&shown, i == 0 ? "" : ", ", specs_[i].right, " = ",
                   scalar.ok() ? (*scalar)->ToString() : "?");
     }
-    return invalidArgument(options.name, ": the key ", shown, " occurs twice, in rows ", first + 1,
-                           " and ", second + 1, "; on_duplicate: first takes the first");
+    return invalidArgument(options.name, ": the key ", shown, " occurs twice, in rows ",
+                           std::int64_t{rows.first} + 1, " and ", std::int64_t{rows.second} + 1,
+                           "; on_duplicate: first takes the first");
 }
 
-Status JoinTable::insertIntegers(const Options& options, const ArrayPtr& keys) {
-    return forKeys(
-        keys, [this](std::uint64_t key) { prefetch(key); },
-        [&](std::int64_t row, std::uint64_t key) {
-            const std::uint32_t known =
-                insert(key, static_cast<std::uint32_t>(row), [](std::uint32_t) { return true; });
-            return known == kNoRow || options.isFirstTaken ? okStatus()
-                                                           : duplicate(options, {keys}, known, row);
+/// Their array takes no more than buckets would.
+bool JoinTable::liesClose(const Options& options, const ArrayPtr& keys) {
+    const Bounds bounds = boundsOf(*keys);
+    const bool isEmpty = bounds.least > bounds.most;
+    least_ = isEmpty ? 0 : static_cast<std::uint64_t>(bounds.least);
+    span_ = isEmpty ? 0 : static_cast<std::uint64_t>(bounds.most) - least_;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
+    return span_ < kMost && bytesOf(span_, options.finds) <= bucketBytes(keys->length());
+}
+
+Status JoinTable::fillByValue(const Options& options, const ArrayPtr& keys) {
+    if (options.finds == Finds::kMember) {
+        isMember_.assign(static_cast<std::size_t>(span_ / 64 + 1), 0);
+        withIntegers(*keys, [this](const auto& rows) {
+            for (std::int64_t row = 0; row < rows.size(); ++row) {
+                const std::uint64_t at = rows.isKey(row) ? rows.of(row) - least_ : 0;
+                isMember_[at / 64] |= std::uint64_t{rows.isKey(row)} << (at % 64);
+            }
+            return 0;
         });
+        return okStatus();
+    }
+    byValue_.assign(static_cast<std::size_t>(span_ + 1), kNoRow);
+    const bool isNumbered = options.finds == Finds::kNumber;
+    numKeys_ = isNumbered ? 0 : numKeys_;
+    const EqualRows equal = withIntegers(*keys, [&](const auto& rows) {
+        for (std::int64_t row = 0; row < rows.size(); ++row) {
+            if (!rows.isKey(row)) {
+                continue;
+            }
+            std::uint32_t& known = byValue_[rows.of(row) - least_];
+            if (known == kNoRow) {
+                known = static_cast<std::uint32_t>(isNumbered ? numKeys_++ : row);
+            } else if (!options.isFirstTaken) {
+                return EqualRows{known, static_cast<std::uint32_t>(row)};
+            }
+        }
+        return EqualRows{};
+    });
+    return equal.first == kNoRow ? okStatus() : duplicate(options, {keys}, equal);
 }
 
-Status JoinTable::insertBytes(const Options& options, const std::vector<ArrayPtr>& keys) {
-    ASSIGN_OR_RETURN(const std::vector<eval::ValueReader> readers, readersOf(keys));
-    CanonicalBytes bytes;
-    arenaEnds_.reserve(static_cast<std::size_t>(keys[0]->length()));
-    std::size_t total = 0;
-    for (std::int64_t row = 0; row < keys[0]->length(); ++row) {
-        total += keyBytes(readers, row, bytes) ? bytes.bytes().size() : 0;
-    }
-    if (options.budget != nullptr) {
-        const auto all = reservation_.bytes() + static_cast<std::int64_t>(total);
-        reservation_.release();
-        ASSIGN_OR_RETURN(reservation_, options.budget->reserve(all, options.name));
-    }
-    arena_.reserve(total);
-    for (std::int64_t row = 0; row < keys[0]->length(); ++row) {
-        const bool isKey = keyBytes(readers, row, bytes);
-        const std::string_view view = isKey ? viewOf(bytes) : std::string_view();
-        arena_.append(view);
-        arenaEnds_.push_back(arena_.size());
-        if (!isKey) {
-            continue;
+/// Canonical bytes of all rows, row after row.
+Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>& keys) {
+    const auto rows = keys[0]->length();
+    arenaEnds_.assign(static_cast<std::size_t>(rows), 0);
+    const auto forTuples = [&](std::int64_t from, std::int64_t count, auto each) -> Status {
+        ASSIGN_OR_RETURN(TupleRows tuples, TupleRows::of(keys));
+        KeyBlock block;
+        for (std::int64_t done = 0; done < count; done += kKeyBlock) {
+            const auto n =
+                static_cast<std::size_t>(std::min<std::int64_t>(kKeyBlock, count - done));
+            tuples.load(from + done, n, block);
+            for (std::size_t i = 0; i < n; ++i) {
+                each(static_cast<std::size_t>(from + done) + i, tuples.bytes(i));
+            }
         }
-        const std::uint32_t known =
-            insert(bytes.hash(), static_cast<std::uint32_t>(row),
-                   [&](std::uint32_t other) { return bytesOf(other) == view; });
-        if (known != kNoRow && !options.isFirstTaken) {
-            return duplicate(options, keys, known, row);
-        }
-    }
-    return okStatus();
+        return okStatus();
+    };
+    RETURN_IF_ERROR(forPieces(rows, options.threads, [&](std::int64_t from, std::int64_t count) {
+        return forTuples(from, count, [this](std::size_t row, std::string_view bytes) {
+            arenaEnds_[row] = bytes.size();
+        });
+    }));
+    std::partial_sum(arenaEnds_.begin(), arenaEnds_.end(), arenaEnds_.begin());
+    const std::size_t bytes = arenaEnds_.empty() ? 0 : arenaEnds_.back();
+    RETURN_IF_ERROR(
+        reserve(options, bucketBytes(rows) + rows * 8 + static_cast<std::int64_t>(bytes)));
+    arena_.resize(bytes);
+    return forPieces(rows, options.threads, [&](std::int64_t from, std::int64_t count) {
+        return forTuples(from, count, [this](std::size_t row, std::string_view key) {
+            std::copy(key.begin(), key.end(), arena_.data() + (arenaEnds_[row] - key.size()));
+        });
+    });
 }
 
-Status JoinTable::reserve(const Options& options, std::int64_t rows) {
-    if (rows >= static_cast<std::int64_t>(kNoRow)) {
-        return invalidArgument(options.name, ": ", rows,
-                               " rows are too many; a side table has at "
-                               "most 2^32 - 2");
+Status JoinTable::fillBuckets(const Options& options, const std::vector<ArrayPtr>& keys) {
+    KeyBuckets::Source source;
+    std::optional<StoredKeys> stored;
+    if (kind_ == Kind::kIntegers) {
+        RETURN_IF_ERROR(reserve(options, bucketBytes(keys[0]->length())));
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+            withIntegers(*keys[0], [&](const auto& rows) {
+                rows.load(from, n, block);
+                return 0;
+            });
+        };
+    } else if (kind_ == Kind::kTexts) {
+        texts_ = keys[0];
+        RETURN_IF_ERROR(reserve(
+            options, bucketBytes(texts_->length()) + arrow::util::TotalBufferSize(*texts_)));
+        stored.emplace(textsOf(texts_));
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+            TextRows(textsOf(texts_)).load(from, n, block);
+        };
+    } else {
+        RETURN_IF_ERROR(keepTuples(options, keys));
+        stored.emplace(arena_, arenaEnds_);
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const std::string_view key =
+                    stored->of(static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(i));
+                block.isKey[i] = !key.empty();
+                block.keys[i] = hashOfKey(key);
+            }
+        };
     }
-    numBuckets_ = numBuckets(rows);
+    if (stored) {
+        source.isEqual = [&](std::uint32_t row, std::uint32_t other) {
+            return stored->isEqual(row, stored->of(other));
+        };
+    }
+    RETURN_IF_ERROR(buckets_.make(keys[0]->length(), options.name));
+    const EqualRows equal =
+        buckets_.insert(source, keys[0]->length(), options.threads, options.isFirstTaken);
+    return equal.first == kNoRow ? okStatus() : duplicate(options, keys, equal);
+}
+
+Status JoinTable::fillAgain(const Options& options, const std::vector<ArrayPtr>& keys) {
+    const std::vector<std::int64_t> firsts = buckets_.firstRows(keys[0]->length());
+    buckets_ = {};
+    arena_ = {};
+    arenaEnds_ = {};
+    ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(firsts, false));
+    std::vector<ArrayPtr> different;
+    for (const ArrayPtr& key : keys) {
+        ASSIGN_OR_RETURN(ArrayPtr values, eval::takeRows(key, indices));
+        different.push_back(std::move(values));
+    }
+    numKeys_ = different[0]->length();
+    return fillBuckets(options, different);
+}
+
+Status JoinTable::reserve(const Options& options, std::int64_t bytes) {
+    reservation_.release();
     if (options.budget != nullptr) {
-        const std::int64_t ends = isInteger_ ? 0 : rows * 8;
-        ASSIGN_OR_RETURN(reservation_,
-                         options.budget->reserve(bucketBytes(rows) + ends, options.name));
+        ASSIGN_OR_RETURN(reservation_, options.budget->reserve(bytes, options.name));
     }
-    const std::size_t bytes = numBuckets_ * sizeof(Bucket);
-    // Looked up at random places: huge pages save half of the time.
-    const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : sizeof(Bucket);
-    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    auto* memory = static_cast<Bucket*>(std::aligned_alloc(alignment, rounded));
-    if (memory == nullptr) {
-        return resourceExhausted(options.name, ": no memory for ", bytes, " bytes");
-    }
-    buckets_.reset(memory);
-    if (alignment == kHugePage) {
-        ::madvise(memory, rounded, MADV_HUGEPAGE);
-    }
-    std::memset(static_cast<void*>(memory), 0, bytes);
     return okStatus();
 }
 
@@ -243,9 +253,36 @@ Status JoinTable::bringToCommonTypes(const Options& options, std::vector<ArrayPt
                                    "; a key's columns must be of one kind");
         }
         ASSIGN_OR_RETURN(keys[i], keyOf(keys[i], specs_[i].rightType, common, false));
+        ASSIGN_OR_RETURN(keys[i], withoutDictionary(keys[i]));
         types_.push_back(common);
     }
-    isInteger_ = specs_.size() == 1 && isIntegerLike(types_[0]);
+    return okStatus();
+}
+
+Status JoinTable::fill(const Options& options, std::vector<ArrayPtr> keys) {
+    RETURN_IF_ERROR(bringToCommonTypes(options, keys));
+    const std::int64_t rows = keys[0]->length();
+    if (rows >= static_cast<std::int64_t>(kNoRow)) {
+        return invalidArgument(options.name, ": ", rows,
+                               " rows are too many; a side table has at most 2^32 - 2");
+    }
+    numKeys_ = rows;
+    const bool isOne = specs_.size() == 1;
+    if (isOne && isIntegerLike(types_[0])) {
+        if (liesClose(options, keys[0])) {
+            kind_ = Kind::kByValue;
+            RETURN_IF_ERROR(reserve(options, bytesOf(span_, options.finds)));
+            return fillByValue(options, keys[0]);
+        }
+        kind_ = Kind::kIntegers;
+    } else {
+        kind_ = isOne && keys[0]->type_id() == arrow::Type::STRING ? Kind::kTexts : Kind::kTuples;
+    }
+    RETURN_IF_ERROR(fillBuckets(options, keys));
+    // Where most rows repeat a key, one of each is enough.
+    if (options.finds != Finds::kRow && buckets_.numKeys() <= rows / 2) {
+        return fillAgain(options, keys);
+    }
     return okStatus();
 }
 
@@ -254,39 +291,81 @@ Result<std::shared_ptr<const JoinTable>> JoinTable::make(const Options& options,
                                                          std::vector<ArrayPtr> keys) {
     std::shared_ptr<JoinTable> table(new JoinTable);
     table->specs_ = specs;
-    RETURN_IF_ERROR(table->bringToCommonTypes(options, keys));
-    RETURN_IF_ERROR(table->reserve(options, keys[0]->length()));
-    RETURN_IF_ERROR(table->isInteger_ ? table->insertIntegers(options, keys[0])
-                                      : table->insertBytes(options, keys));
+    Options made = options;
+    made.isFirstTaken = options.isFirstTaken || options.finds != Finds::kRow;
+    RETURN_IF_ERROR(table->fill(made, std::move(keys)));
     return std::shared_ptr<const JoinTable>(std::move(table));
 }
 
-Result<std::vector<std::int64_t>> JoinTable::findIntegers(const ArrayPtr& keys) const {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(keys->length()), -1);
-    RETURN_IF_ERROR(forKeys(
-        keys, [this](std::uint64_t key) { prefetch(key); },
-        [&](std::int64_t row, std::uint64_t key) {
-            const std::uint32_t found = find(key, [](std::uint32_t) { return true; });
-            rows[static_cast<std::size_t>(row)] = found == kNoRow ? -1 : std::int64_t{found};
-            return okStatus();
-        }));
-    return rows;
+Result<std::vector<std::int64_t>> JoinTable::findByValue(const ArrayPtr& keys) const {
+    std::vector<std::int64_t> found(static_cast<std::size_t>(keys->length()));
+    withIntegers(*keys, [&](const auto& rows) {
+        for (std::int64_t row = 0; row < rows.size(); ++row) {
+            const std::uint64_t at = rows.of(row) - least_;
+            const bool isIn = at <= span_ && rows.isKey(row);
+            const std::uint64_t safe = isIn ? at : 0;
+            const bool isKnown =
+                isIn && (byValue_.empty() ? (isMember_[safe / 64] >> (safe % 64) & 1) != 0
+                                          : byValue_[safe] != kNoRow);
+            found[static_cast<std::size_t>(row)] = !isKnown ? -1
+                                                   : byValue_.empty()
+                                                       ? 0
+                                                       : std::int64_t{byValue_[safe]};
+        }
+        return 0;
+    });
+    return found;
 }
 
-Result<std::vector<std::int64_t>> JoinTable::findBytes(const std::vector<ArrayPtr>& keys) const {
-    ASSIGN_OR_RETURN(const std::vector<eval::ValueReader> readers, readersOf(keys));
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(keys[0]->length()), -1);
-    CanonicalBytes bytes;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (!keyBytes(readers, static_cast<std::int64_t>(i), bytes)) {
-            continue;
-        }
-        const std::string_view view = viewOf(bytes);
-        const std::uint32_t found =
-            find(bytes.hash(), [&](std::uint32_t other) { return bytesOf(other) == view; });
-        rows[i] = found == kNoRow ? -1 : std::int64_t{found};
+Result<std::vector<std::int64_t>> JoinTable::findTexts(const ArrayPtr& keys) const {
+    std::vector<std::int64_t> found(static_cast<std::size_t>(keys->length()));
+    const StoredKeys stored(textsOf(texts_));
+    if (keys->type_id() != arrow::Type::DICTIONARY) {
+        RETURN_IF_ERROR(eval::ValueReader::of(*keys).status());
+        TextRows asked(textsOf(keys), &stored);
+        buckets_.find(asked, keys->length(), found.data());
+        return found;
     }
-    return rows;
+    const auto& coded = static_cast<const arrow::DictionaryArray&>(*keys);
+    const auto& numbers = static_cast<const arrow::Int32Array&>(*coded.indices());
+    const arrow::StringArray& texts = textsOf(coded.dictionary());
+    if (texts.length() > keys->length()) {
+        TextRows asked(texts, numbers, &stored);
+        buckets_.find(asked, keys->length(), found.data());
+        return found;
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::int64_t> byText, findTexts(coded.dictionary()));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        const auto row = static_cast<std::int64_t>(i);
+        found[i] = numbers.IsNull(row) ? -1 : byText[static_cast<std::size_t>(numbers.Value(row))];
+    }
+    return found;
+}
+
+Result<std::vector<std::int64_t>> JoinTable::findAll(const std::vector<ArrayPtr>& keys) const {
+    if (kind_ == Kind::kByValue) {
+        return findByValue(keys[0]);
+    }
+    if (kind_ == Kind::kTexts) {
+        return findTexts(keys[0]);
+    }
+    std::vector<std::int64_t> found(static_cast<std::size_t>(keys[0]->length()));
+    if (kind_ == Kind::kIntegers) {
+        withIntegers(*keys[0], [&](const auto& rows) {
+            buckets_.find(rows, rows.size(), found.data());
+            return 0;
+        });
+        return found;
+    }
+    std::vector<ArrayPtr> columns;
+    for (const ArrayPtr& key : keys) {
+        ASSIGN_OR_RETURN(ArrayPtr column, withoutDictionary(key));
+        columns.push_back(std::move(column));
+    }
+    const StoredKeys stored(arena_, arenaEnds_);
+    ASSIGN_OR_RETURN(TupleRows asked, TupleRows::of(columns, &stored));
+    buckets_.find(asked, columns[0]->length(), found.data());
+    return found;
 }
 
 Result<std::vector<std::int64_t>> JoinTable::find(const std::vector<ArrayPtr>& left) const {
@@ -296,19 +375,20 @@ Result<std::vector<std::int64_t>> JoinTable::find(const std::vector<ArrayPtr>& l
                          keyOf(left[i], specs_[i].leftType, types_[i], /*isTry=*/true));
         keys.push_back(std::move(key));
     }
-    return isInteger_ ? findIntegers(keys[0]) : findBytes(keys);
+    return findAll(keys);
 }
 
 Result<std::vector<std::int64_t>> JoinTable::findOwn(std::vector<ArrayPtr> keys) const {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         ASSIGN_OR_RETURN(keys[i], keyOf(keys[i], specs_[i].rightType, types_[i], false));
     }
-    return isInteger_ ? findIntegers(keys[0]) : findBytes(keys);
+    return findAll(keys);
 }
 
 std::int64_t JoinTable::bytes() const {
-    return static_cast<std::int64_t>(numBuckets_ * sizeof(Bucket) + arena_.size() +
-                                     arenaEnds_.size() * sizeof(std::uint64_t));
+    return static_cast<std::int64_t>(byValue_.size() * 4 + isMember_.size() * 8 + arena_.size() +
+                                     arenaEnds_.size() * 8) +
+           buckets_.bytes() + (texts_ == nullptr ? 0 : arrow::util::TotalBufferSize(*texts_));
 }
 
 }  // namespace millrace::recipe

@@ -1,12 +1,11 @@
 #pragma once
-// A side table's keys in memory, looked up by value: a read-only hash table of cache-line buckets.
+// A side table's keys in memory, looked up by value. Read-only.
 //
-// A bucket holds five 64-bit keys with their row numbers in 64 bytes, so that a look-up costs one
-// cache miss; looked up are blocks of keys whose buckets are asked for ahead. One integer-like key
-// column is its own key; others are hashed and compared by their canonical bytes. A null in a key
+// One integer-like key column is its own key: a plain array by value where the values lie close
+// together, else buckets (key_buckets.h). Texts are hashed where they stand and compared with the
+// table's own column, which is kept; several columns, by their canonical bytes. A null in a key
 // never matches. Threads: immutable after make(), shared by all of them.
 // Owns: its memory, reserved in the budget before it is taken.
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +15,7 @@
 #include "backend/core/status.h"
 #include "backend/eval/kernels.h"
 #include "backend/expr/schema.h"
+#include "backend/recipe/key_buckets.h"
 
 namespace millrace::recipe {
 
@@ -26,11 +26,19 @@ struct JoinKeySpec {
 
 class JoinTable {
  public:
+    /// What a key that is found stands for.
+    enum class Finds {
+        kRow,     ///< its row
+        kNumber,  ///< a number of its own, below numKeys(), ascending by the keys' first rows
+        kMember,  ///< that it is there: any number
+    };
     struct Options {
         std::string name;  ///< for messages
         /// Takes the first of rows with one key; else such a key is kInvalidArgument.
         bool isFirstTaken = false;
         MemoryBudget* budget = nullptr;  ///< may be null; outlives the table
+        Finds finds = Finds::kRow;       ///< others than kRow take the first
+        int threads = 1;                 ///< that make it
     };
     /// `keys` are the table's columns, parallel to `specs`. kResourceExhausted with the bytes that
     /// it needs when they are more than the budget has left.
@@ -38,55 +46,47 @@ class JoinTable {
                                                          const std::vector<JoinKeySpec>& specs,
                                                          std::vector<eval::ArrayPtr> keys);
 
-    /// The table's row for each row of the left columns, or -1.
+    /// What Finds says for each row of the left columns, or -1. A column of texts may come as
+    /// dictionary<int32, string>: each of its texts is then looked up once.
     Result<std::vector<std::int64_t>> find(const std::vector<eval::ArrayPtr>& left) const;
 
-    /// The same for the table's own columns: the first row with each row's key.
+    /// The same for the table's own columns.
     Result<std::vector<std::int64_t>> findOwn(std::vector<eval::ArrayPtr> keys) const;
 
     std::int64_t bytes() const;
-    /// Bytes of the buckets of a table of so many rows; keys that are no integers need more.
-    static std::int64_t bucketBytes(std::int64_t rows);
+    std::int64_t numKeys() const { return numKeys_; }
+    /// Bytes that find rows by integers, at most; other keys take their own bytes as well.
+    static std::int64_t bucketBytes(std::int64_t rows) { return KeyBuckets::bytesFor(rows); }
 
  private:
-    static constexpr std::size_t kBucketKeys = 5;
-    struct alignas(64) Bucket {
-        std::array<std::uint64_t, kBucketKeys> keys;  ///< the integer, or the hash of the bytes
-        std::array<std::uint32_t, kBucketKeys> rows;
-        std::uint32_t count;
-    };
-    static_assert(sizeof(Bucket) == 64);
-    struct Free {
-        void operator()(Bucket* buckets) const;
-    };
-    static constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
+    enum class Kind { kByValue, kIntegers, kTexts, kTuples };
 
     JoinTable() = default;
-    static std::size_t numBuckets(std::int64_t rows);
+    Status fill(const Options& options, std::vector<eval::ArrayPtr> keys);
     Status reserve(const Options& options, std::int64_t rows);
     Status bringToCommonTypes(const Options& options, std::vector<eval::ArrayPtr>& keys);
-    Status insertIntegers(const Options& options, const eval::ArrayPtr& keys);
-    Status insertBytes(const Options& options, const std::vector<eval::ArrayPtr>& keys);
+    Status keepTuples(const Options& options, const std::vector<eval::ArrayPtr>& keys);
+    bool liesClose(const Options& options, const eval::ArrayPtr& keys);
+    Status fillByValue(const Options& options, const eval::ArrayPtr& keys);
+    Status fillBuckets(const Options& options, const std::vector<eval::ArrayPtr>& keys);
+    /// Makes it anew from one row of each key.
+    Status fillAgain(const Options& options, const std::vector<eval::ArrayPtr>& keys);
     Status duplicate(const Options& options, const std::vector<eval::ArrayPtr>& keys,
-                     std::int64_t first, std::int64_t second) const;
-    std::size_t bucketOf(std::uint64_t key) const;
-    void prefetch(std::uint64_t key) const { __builtin_prefetch(&buckets_.get()[bucketOf(key)]); }
-    /// The row that has the key, or kNoRow.
-    template <class IsEqual>
-    std::uint32_t find(std::uint64_t key, IsEqual isEqual) const;
-    /// The row that has the key already, or kNoRow after `row` was put in.
-    template <class IsEqual>
-    std::uint32_t insert(std::uint64_t key, std::uint32_t row, IsEqual isEqual);
-    std::string_view bytesOf(std::uint32_t row) const;
-    Result<std::vector<std::int64_t>> findIntegers(const eval::ArrayPtr& keys) const;
-    Result<std::vector<std::int64_t>> findBytes(const std::vector<eval::ArrayPtr>& keys) const;
+                     EqualRows rows) const;
+    Result<std::vector<std::int64_t>> findAll(const std::vector<eval::ArrayPtr>& keys) const;
+    Result<std::vector<std::int64_t>> findByValue(const eval::ArrayPtr& keys) const;
+    Result<std::vector<std::int64_t>> findTexts(const eval::ArrayPtr& keys) const;
 
     std::vector<JoinKeySpec> specs_;
     std::vector<expr::DataType> types_;  ///< what both sides are brought to
-    bool isInteger_ = false;
-    std::size_t numBuckets_ = 0;
-    std::unique_ptr<Bucket, Free> buckets_;
-    std::string arena_;                     ///< canonical bytes of all keys
+    Kind kind_ = Kind::kIntegers;
+    std::int64_t numKeys_ = 0;
+    std::uint64_t least_ = 0, span_ = 0;  ///< kByValue: values from least_ to least_ + span_
+    std::vector<std::uint32_t> byValue_;
+    std::vector<std::uint64_t> isMember_;  ///< kByValue that finds members: a bit each
+    KeyBuckets buckets_;
+    eval::ArrayPtr texts_;                  ///< kTexts: the table's column
+    std::vector<char> arena_;               ///< kTuples: canonical bytes of all keys
     std::vector<std::uint64_t> arenaEnds_;  ///< by row
     MemoryBudget::Reservation reservation_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Side tables that several recipes look into, as a stream's and its evaluation's do: loaded once,
-// kept while one of these recipes lives.
+// one after the other, each by all threads; kept while one of these recipes lives.
 //
 // Threads: any; while one makes a table the others wait. Owns: no table. Failure: that of `make`;
 // nothing is kept then.
@@ -20,6 +20,10 @@ using TableSizes = std::map<const void*, std::int64_t>;
 
 class SharedTables {
  public:
+    /// `threads` make a table.
+    explicit SharedTables(int threads = 1) : threads_(threads) {}
+    int threads() const { return threads_; }
+
     template <class T>
     using Make = std::function<Result<std::shared_ptr<const T>>()>;
 
@@ -38,6 +42,7 @@ class SharedTables {
     }
 
  private:
+    const int threads_;
     Mutex mutex_;
     std::map<std::string, std::weak_ptr<const void>> tables_ MR_GUARDED_BY(mutex_);
 };

@@ -92,7 +92,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
         checked.push_back(std::move(file));
     }
     recipe::TableSource tables =
-        recipe::diskTables({input->spec_.baseDir, cache, std::move(planned)});
+        recipe::diskTables({input->spec_.baseDir, cache, std::move(planned), shared->threads()});
     tables.shared = std::move(shared);
     RETURN_IF_ERROR(checkZones(input->spec_, input->plan_));
     RETURN_IF_ERROR(input->bind(tables, cache, budget, use));

@@ -73,7 +73,8 @@ class Feed {
     std::unique_ptr<rank::RankClient> client_;
     std::unique_ptr<ring::FeedServer> server_;
     /// Side tables that training and evaluation look into.
-    const std::shared_ptr<recipe::SharedTables> tables_ = std::make_shared<recipe::SharedTables>();
+    const std::shared_ptr<recipe::SharedTables> tables_ =
+        std::make_shared<recipe::SharedTables>(numThreads());
     std::shared_ptr<const segment::StreamInput> train_, eval_;
     std::map<int, Reader> readers_;
     std::map<int, Reader> evalReaders_;

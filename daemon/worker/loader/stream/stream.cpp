@@ -95,7 +95,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
         ASSIGN_OR_RETURN(stream.input,
                          segment::StreamInput::open(
                              stream.run.spec, stream.run.plan, part, memory->budget(),
-                             std::make_shared<recipe::SharedTables>(),
+                             std::make_shared<recipe::SharedTables>(stream.sequencer.threads),
                              keepsTypes ? segment::FrameUse::kTable : segment::FrameUse::kModel));
     }
     // A table holds each row once, unless more epochs are asked for.

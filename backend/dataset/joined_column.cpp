@@ -1,0 +1,196 @@
+#include "backend/dataset/joined_column.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <sys/mman.h>
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
+#include <arrow/buffer.h>
+#include <arrow/type.h>
+#include <arrow/type_traits.h>
+#include <arrow/util/bit_util.h>
+#include <arrow/util/bitmap_ops.h>
+
+#include "backend/arrays/arrow_bridge.h"
+#include "backend/core/parallel.h"
+
+namespace millrace::dataset {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+/// Bytes of a value; 0: Arrow joins it.
+std::int64_t widthOf(const arrow::DataType& type) {
+    const bool isPlain = arrow::is_primitive(type.id()) && type.id() != arrow::Type::BOOL;
+    return isPlain ? static_cast<const arrow::FixedWidthType&>(type).bit_width() / 8 : 0;
+}
+
+}  // namespace
+
+/// Bytes that may grow; zero where they were not written.
+class JoinedColumn::Memory : public arrow::MutableBuffer {
+ public:
+    static Result<std::shared_ptr<Memory>> make(std::int64_t capacity, const std::string& place) {
+        const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(capacity, 1));
+        void* mapped =
+            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mapped == MAP_FAILED) {
+            return resourceExhausted(place, ": no memory for ", bytes, " bytes");
+        }
+        ::madvise(mapped, bytes, MADV_HUGEPAGE);
+        return std::make_shared<Memory>(static_cast<std::uint8_t*>(mapped), bytes);
+    }
+    Memory(std::uint8_t* mapped, std::size_t bytes) : MutableBuffer(mapped, 0), mapped_(bytes) {}
+    ~Memory() override { ::munmap(mutable_data(), mapped_); }
+
+    /// What it holds; room for more is asked for once for all pieces to come, by `expected`.
+    Status resize(std::int64_t bytes, std::int64_t expected, const std::string& place) {
+        if (static_cast<std::size_t>(bytes) > mapped_) {
+            const auto more = static_cast<std::size_t>(std::max(bytes, expected));
+            void* moved = ::mremap(mutable_data(), mapped_, more, MREMAP_MAYMOVE);
+            if (moved == MAP_FAILED) {
+                return resourceExhausted(place, ": no memory for ", more, " bytes");
+            }
+            data_ = static_cast<std::uint8_t*>(moved);
+            mapped_ = more;
+            ::madvise(moved, more, MADV_HUGEPAGE);
+        }
+        size_ = bytes;
+        capacity_ = bytes;
+        return okStatus();
+    }
+    template <class T>
+    T* as() {
+        return reinterpret_cast<T*>(mutable_data());
+    }
+
+ private:
+    std::size_t mapped_;
+};
+
+JoinedColumn::JoinedColumn(std::int64_t rows, std::string place)
+    : place_(std::move(place)), rows_(rows) {}
+JoinedColumn::~JoinedColumn() = default;
+JoinedColumn::JoinedColumn(JoinedColumn&&) noexcept = default;
+
+Status JoinedColumn::append(std::vector<ArrayPtr> pieces, int threads) {
+    if (type_ == nullptr) {
+        type_ = pieces.front()->type();
+    }
+    const bool isText = type_->id() == arrow::Type::STRING;
+    if (!isText && widthOf(*type_) == 0) {
+        kept_.insert(kept_.end(), pieces.begin(), pieces.end());
+        return okStatus();
+    }
+    for (const ArrayPtr& piece : pieces) {
+        if (piece->type_id() != type_->id()) {
+            return internalError(place_, ": ", type_->ToString(), " and ",
+                                 piece->type()->ToString());
+        }
+    }
+    RETURN_IF_ERROR(isText ? copyTexts(pieces, threads) : copyValues(pieces, threads));
+    for (const ArrayPtr& piece : pieces) {
+        RETURN_IF_ERROR(copyNulls(*piece, done_));
+        done_ += piece->length();
+    }
+    return okStatus();
+}
+
+Status JoinedColumn::copyValues(const std::vector<ArrayPtr>& pieces, int threads) {
+    const std::int64_t width = widthOf(*type_);
+    if (values_ == nullptr) {
+        ASSIGN_OR_RETURN(values_, Memory::make(rows_ * width, place_));
+        RETURN_IF_ERROR(values_->resize(rows_ * width, 0, place_));
+    }
+    std::vector<std::int64_t> starts;
+    std::int64_t at = done_;
+    for (const ArrayPtr& piece : pieces) {
+        starts.push_back(at);
+        at += piece->length();
+    }
+    return parallelFor(pieces.size(), threads, "table", [&](std::size_t i) {
+        const arrow::ArrayData& piece = *pieces[i]->data();
+        std::memcpy(values_->as<std::uint8_t>() + starts[i] * width,
+                    piece.buffers[1]->data() + piece.offset * width,
+                    static_cast<std::size_t>(piece.length * width));
+        return okStatus();
+    });
+}
+
+Status JoinedColumn::copyTexts(const std::vector<ArrayPtr>& pieces, int threads) {
+    struct Place {
+        std::int64_t row, byte;
+    };
+    std::vector<Place> starts;
+    Place end{done_, textBytes_};
+    for (const ArrayPtr& piece : pieces) {
+        starts.push_back(end);
+        end.row += piece->length();
+        end.byte += static_cast<const arrow::StringArray&>(*piece).total_values_length();
+    }
+    if (end.byte > std::numeric_limits<std::int32_t>::max()) {
+        return arrays::fromArrow(
+            arrow::Status::Invalid("offset overflow while concatenating arrays, consider casting "
+                                   "input from `string` to `large_string` first"),
+            place_);
+    }
+    const std::int64_t expected =
+        end.row == 0 ? end.byte : end.byte + end.byte / 16 + end.byte / end.row * (rows_ - end.row);
+    if (offsets_ == nullptr) {
+        ASSIGN_OR_RETURN(offsets_, Memory::make((rows_ + 1) * 4, place_));
+        RETURN_IF_ERROR(offsets_->resize((rows_ + 1) * 4, 0, place_));
+        ASSIGN_OR_RETURN(values_, Memory::make(expected, place_));
+    }
+    RETURN_IF_ERROR(values_->resize(end.byte, expected, place_));
+    RETURN_IF_ERROR(parallelFor(pieces.size(), threads, "table", [&](std::size_t i) {
+        const auto& piece = static_cast<const arrow::StringArray&>(*pieces[i]);
+        const std::int32_t* from = piece.raw_value_offsets();
+        std::int32_t* to = offsets_->as<std::int32_t>() + starts[i].row;
+        const auto moved = static_cast<std::int32_t>(starts[i].byte) - from[0];
+        for (std::int64_t row = 0; row < piece.length(); ++row) {
+            to[row] = from[row] + moved;
+        }
+        if (piece.total_values_length() > 0) {
+            std::memcpy(values_->as<std::uint8_t>() + starts[i].byte, piece.raw_data() + from[0],
+                        static_cast<std::size_t>(piece.total_values_length()));
+        }
+        return okStatus();
+    }));
+    textBytes_ = end.byte;
+    offsets_->as<std::int32_t>()[end.row] = static_cast<std::int32_t>(end.byte);
+    return okStatus();
+}
+
+Status JoinedColumn::copyNulls(const arrow::Array& piece, std::int64_t at) {
+    const std::int64_t nulls = piece.null_count();
+    if (nulls > 0 && valid_ == nullptr) {
+        const std::int64_t bytes = arrow::bit_util::BytesForBits(rows_);
+        ASSIGN_OR_RETURN(valid_, Memory::make(bytes, place_));
+        RETURN_IF_ERROR(valid_->resize(bytes, 0, place_));
+        arrow::bit_util::SetBitsTo(valid_->as<std::uint8_t>(), 0, rows_, true);
+    }
+    if (nulls > 0) {
+        arrow::internal::CopyBitmap(piece.null_bitmap_data(), piece.offset(), piece.length(),
+                                    valid_->as<std::uint8_t>(), at);
+    }
+    nulls_ += nulls;
+    return okStatus();
+}
+
+Result<ArrayPtr> JoinedColumn::finish() {
+    if (!kept_.empty()) {
+        return arrays::fromArrow(arrow::Concatenate(kept_), place_);
+    }
+    std::vector<std::shared_ptr<arrow::Buffer>> buffers{valid_};
+    if (offsets_ != nullptr) {
+        buffers.push_back(offsets_);
+    }
+    buffers.push_back(values_);
+    return arrow::MakeArray(arrow::ArrayData::Make(type_, rows_, std::move(buffers), nulls_));
+}
+
+}  // namespace millrace::dataset

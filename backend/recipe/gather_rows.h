@@ -1,0 +1,17 @@
+#pragma once
+// Takes rows of a side table's column: plain values straight, others by Arrow. Private to the room.
+//
+// Threads: pure.
+#include <cstdint>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/eval/kernels.h"
+
+namespace millrace::recipe {
+
+/// values[rows[i]]; null where the row is -1.
+Result<eval::ArrayPtr> gatherRows(const eval::ArrayPtr& values,
+                                  const std::vector<std::int64_t>& rows);
+
+}  // namespace millrace::recipe
