@@ -6,6 +6,7 @@ as a miss) or "not measured" (it was not asked for, or the product has no switch
 """
 import statistics
 
+import recipe_tasks
 from report import good_runs
 
 ONE, TWO = "millrace, 1 thread", "millrace, 2 threads"
@@ -13,6 +14,20 @@ ONCE, EXPANDED = ", lists once", ", lists expanded"
 ARROW = {ONE: "arrow c++, 1 thread", TWO: "arrow c++, 2 threads"}
 TORCH = ["torch DataLoader, in process", "torch DataLoader, in process, 2 Arrow threads"]
 RAY = ["ray data, collate_fn", "ray data, packed"]
+
+RECIPE_PEERS = {ONE: ["polars, 1 thread", "duckdb, 1 thread"], TWO: ["polars, 2 threads", "duckdb, 2 threads"]}
+
+
+def recipe_rows(name, task):
+    """The rows of a recipe task: the stream that does the peers' work, in file order, is judged; the shuffled one is reported."""
+    both, order = ((ONE, "1 thread"), (TWO, "2 threads")), ", in file order"
+    yield from ((f"{name}, {t}: rate over the better of Polars and DuckDB", "ratio", name, us + order, RECIPE_PEERS[us], task.ratio) for us, t in both)
+    yield from ((f"{name}, {t}: CPU-s per M rows, below both", "cpu", name, us + order, RECIPE_PEERS[us], None) for us, t in both)
+    yield f"{name}: 2 threads over 1", "ratio", name, TWO + order, [ONE + order], 1.8
+    if not task.exports:
+        yield from ((f"{name}, {t}: first batch from a cold start", "first", name, us + order, [], task.first) for us, t in both)
+        yield f"{name}, 2 threads, shuffled: rate over the better of Polars and DuckDB", "report", name, TWO + ", shuffled", RECIPE_PEERS[TWO], None
+
 
 # (what, kind, task, ours, peers, needed); needed None: reported only. The best of several peers counts.
 ROWS = [
@@ -41,6 +56,7 @@ ROWS = [
     ("T0, lists stored once, 1 thread: peak memory, below Arrow's", "memory", "T0", ONE + ONCE, [ARROW[ONE]], None),
     ("T0, lists expanded, 1 thread: peak memory, below Arrow's", "memory", "T0", ONE + EXPANDED, [ARROW[ONE]], None),
     ("shuffle: requests, lists stored once, 2 threads: cost in rate", "cost", "T0", TWO + ONCE, [("T0s", TWO + ", requests shuffled" + ONCE)], 0.10),
+    *[row for name, task in recipe_tasks.TASKS.items() for row in recipe_rows(name, task)],
 ]
 UNMEASURED = [("counters: cost in CPU-seconds", "< 2 %", "tests/bench/loader/costs measures it"),
               ("deterministic order: cost in CPU-seconds", "< 3 %", "tests/bench/loader/costs measures it"),
@@ -116,7 +132,7 @@ def judge(f, row):
     what, kind, task, ours, peers, needed = row
     both = [(task, ours)] + [p if isinstance(p, tuple) else (task, p) for p in peers]
     missing = [b for b in both if not f.runs(*b)]
-    if f.runs(task, ours) and kind == "ratio" and len(missing) < len(peers):
+    if f.runs(task, ours) and kind == "ratio" and len(missing) < len(peers) and task not in recipe_tasks.TASKS:
         missing = []  # the best of those that ran counts
     if missing:
         why = next(filter(None, (f.why_not(*b) for b in missing)), None)
@@ -132,7 +148,7 @@ def judge(f, row):
         got = ratio(f.rates(task, ours), f.floors())
         return text_of(kind, needed), f"{100 * got:.1f} % of {f.floor():,.0f} rows/s", verdict(got >= needed)
     if kind == "cpu":
-        others = {p: f.cpu(task, p) for p in f.peers(task) if not p.startswith("millrace") and f.runs(task, p) and f.runs(task, p)[0].get("checksum")}
+        others = {p: f.cpu(task, p) for p in peers or f.peers(task) if not p.startswith("millrace") and f.runs(task, p) and f.runs(task, p)[0].get("checksum")}
         if not others:
             return "below every peer", "no peer was run", "not measured"
         least, got = min(others, key=others.get), f.cpu(task, ours)
@@ -165,5 +181,7 @@ def judge_all(lines, disagreements):
     f = Figures(lines)
     out = [("every system delivered the same rows (checksums)", "the same", "; ".join(disagreements["rows"]) or "the same", verdict(not disagreements["rows"])),
            ("one order for any number of threads (order hashes)", "the same", "; ".join(disagreements["order"]) or "the same", verdict(not disagreements["order"]))]
-    out += [(row[0], *judge(f, row)) for row in ROWS]
-    return out + [(what, needed, why, "not measured") for what, needed, why in UNMEASURED]
+    asked = {x["task"] for x in lines if "task" in x}
+    has_reference = bool(asked - set(recipe_tasks.TASKS))
+    out += [(row[0], *judge(f, row)) for row in ROWS if (row[2] in asked if row[2] in recipe_tasks.TASKS else has_reference)]
+    return out + [(what, needed, why, "not measured") for what, needed, why in UNMEASURED if has_reference]

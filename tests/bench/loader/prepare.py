@@ -14,7 +14,8 @@ DATA = {"grouped": ("reference", []), "unsorted": ("reference-unsorted", ["--uns
         "large": ("reference-large", ["--rows", "1600000", "--files", "16"]),
         # 1,500 columns, row groups of as many values as the reference's 65,536 rows of 164
         "wide": ("reference-1500", ["--like", "1500", "--row-group", "7168"]),
-        "row_groups": ("reference-row-groups", LARGE_GROUPS), "row_groups_index": ("reference-row-groups-index", LARGE_GROUPS + ["--page-index"])}
+        "row_groups": ("reference-row-groups", LARGE_GROUPS), "row_groups_index": ("reference-row-groups-index", LARGE_GROUPS + ["--page-index"]),
+        "recipes": ("recipes", []), "recipes_quick": ("recipes-quick", ["--quick"])}
 
 
 def lists_of(columns):
@@ -86,21 +87,23 @@ class Environment:
 
 
 def data_set(environment, folder, kind):
-    """The folder of a reference data set, written when it is not there; the page cache holds it afterwards."""
+    """The folder of a data set, written when it is not there; the page cache holds it afterwards."""
     name, options = DATA[kind]
+    script = "make_recipes.py" if kind.startswith("recipes") else os.path.join("..", "make_reference.py")
     path = os.path.join(folder, name)
     if not os.path.exists(os.path.join(path, "about.json")):
         why = environment.group("base")
         if why:
-            raise Failed(f"the reference data cannot be made: {why}")
-        say(f"bench: writing {path} (the {kind} reference data)")
-        made = subprocess.run([environment.python, os.path.join(HERE, "..", "make_reference.py"), "--out", path, *options], stdout=sys.stderr)
+            raise Failed(f"the data cannot be made: {why}")
+        say(f"bench: writing {path} (the {kind} data)")
+        made = subprocess.run([environment.python, os.path.join(HERE, script), "--out", path, *options], stdout=sys.stderr)
         if made.returncode:
-            raise Failed(f"make_reference.py failed with {made.returncode}")
-    for entry in sorted(os.listdir(path)):
-        with open(os.path.join(path, entry), "rb") as f:
-            while f.read(1 << 22):
-                pass
+            raise Failed(f"{os.path.basename(script)} failed with {made.returncode}")
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as f:
+                while f.read(1 << 22):
+                    pass
     return path
 
 

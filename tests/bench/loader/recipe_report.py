@@ -1,0 +1,56 @@
+"""The recipe tasks as tables: a line a task, a table for each number of threads."""
+import statistics
+
+import recipe_tasks
+import report
+
+
+def peers_of(threads):
+    words = "1 thread" if threads == 1 else f"{threads} threads"
+    return [f"millrace, {words}, in file order", f"millrace, {words}, shuffled", f"polars, {words}", f"duckdb, {words}"]
+
+
+def figures(lines, task, peer):
+    """Of one process: Mrows/s and its range, CPU-seconds a million rows, the first batch, peak MB; None where none ended well."""
+    runs = report.good_runs(lines, task, peer)
+    if not runs:
+        return None
+    rates = [r["rows_scanned"] / s / 1e6 for r in runs for s in r["seconds"]]
+    firsts = [r["launch_to_first_batch_seconds"] for r in runs if r.get("launch_to_first_batch_seconds")]
+    return {"rate": statistics.median(rates), "range": (min(rates), max(rates)), "cpu": statistics.median(c / r["rows_scanned"] * 1e6 for r in runs for c in r["cpu_seconds"]),
+            "first": statistics.median(firsts) if firsts else None, "peak": max(r["peak_mb"] for r in runs)}
+
+
+def rate_cell(got):
+    if not got:
+        return ""
+    spread = f"{got['range'][0]:.2f}-{got['range'][1]:.2f}; " if got["range"][0] < got["range"][1] else ""
+    return f"{got['rate']:.2f} ({spread}{got['cpu']:.2f})"
+
+
+def row(lines, task, threads, differing):
+    got = [figures(lines, task, peer) for peer in peers_of(threads)]
+    ours, _, *theirs = got
+    best = max((g["rate"] for g in theirs if g), default=None)
+    over = f"{ours['rate'] / best:.2f}x" if ours and best else ""
+    firsts = " / ".join(f"{g['first']:.2f}" if g and g["first"] is not None else "-" for g in got)
+    peaks = " / ".join(f"{g['peak']:,.0f}" if g else "-" for g in got)
+    rows = "NO" if any(d.startswith(task + ":") for d in differing) else "counts" if recipe_tasks.TASKS[task].hashes else "yes"
+    return f"| {task} {recipe_tasks.TASKS[task].what} | {' | '.join(map(rate_cell, got))} | {over} | {firsts} | {peaks} | {rows} |"
+
+
+def tables(lines):
+    measured = [t for t in recipe_tasks.TASKS if any(x.get("task") == t for x in lines)]
+    differing = report.disagreements(lines)["rows"]
+    for threads in (1, 2):
+        shown = [t for t in measured if any(report.good_runs(lines, t, peer) for peer in peers_of(threads))]
+        if not shown:
+            continue
+        yield f"\n### Recipes, {threads} thread{'s' if threads > 1 else ''}: Mrows/s of a whole stream, median (range; CPU-s per M rows)\n"
+        yield "| task | Millrace, in file order | Millrace, shuffled | Polars | DuckDB | over the better | first batch, s, of the four | peak MB, of the four | same rows |"
+        yield "|---|---|---|---|---|---|---|---|---|"
+        yield from (row(lines, t, threads, differing) for t in shown)
+    failed = dict.fromkeys((x["task"], x["peer"], x["failed"]) for x in lines if x.get("task") in measured and "failed" in x)
+    yield from (f"\n{task}, {peer}: not run: {why}" for task, peer, why in failed)
+    if any(recipe_tasks.TASKS[t].hashes for t in measured):
+        yield "\n\"counts\": rows, labels, list lengths and floats agree; ids are hashes, of which every system has a function of its own."
