@@ -2,13 +2,13 @@
 //
 // An operand that costs little is evaluated for all rows, which is faster than to pick some; where
 // that fails, and where it costs much, it is evaluated for the rows that count alone.
+#include "backend/eval/branches.h"
+
 #include <cstring>
 
 #include <arrow/array/array_primitive.h>
 #include <arrow/buffer.h>
 #include <arrow/scalar.h>
-
-#include "backend/eval/program_run.h"
 
 namespace millrace::eval {
 namespace {
@@ -29,51 +29,18 @@ void knowns(const Values& values, std::int64_t n, std::uint8_t* out) {
 
 alignas(8) constexpr std::uint8_t kZeros[8] = {};
 
-template <class T>
-void blend(Isa isa, const Values& from, const std::uint8_t* rows, std::int64_t n, void* to) {
-    T* const out = static_cast<T*>(to);
-    const T* const in = from.as<T>();
-    if (from.isConstant) {
-        const T value = *in;
-        eachRow(isa, n,
-                [=](std::int64_t i) MILLRACE_ROW { out[i] = rows[i] != 0 ? value : out[i]; });
-    } else {
-        eachRow(isa, n,
-                [=](std::int64_t i) MILLRACE_ROW { out[i] = rows[i] != 0 ? in[i] : out[i]; });
-    }
-}
-
 }  // namespace
 
-/// Bytes of the rows that are known and true.
-Status ProgramRun::truths(const Values& values, std::int64_t n, std::uint8_t* out) {
-    if (values.isConstant) {
-        const bool isTrue = !values.isNull && *values.as<std::uint8_t>() != 0;
-        std::memset(out, isTrue ? 1 : 0, static_cast<std::size_t>(n));
-        return okStatus();
-    }
-    const auto* const is = values.as<std::uint8_t>();
-    const std::uint8_t* const valid = values.valid;
-    if (valid == nullptr) {
-        std::memcpy(out, is, static_cast<std::size_t>(n));
-        return okStatus();
-    }
-    eachRow(isa_, n, [=](std::int64_t i) MILLRACE_ROW {
-        out[i] = static_cast<std::uint8_t>(is[i] & valid[i]);
-    });
-    return okStatus();
-}
-
 /// The node's values where `wanted` is 1; elsewhere anything.
-Result<Values> ProgramRun::evalWhere(Frame& frame, int id, const std::uint8_t* wanted) {
-    const ProgramNode& node = program_.node(id);
+Result<Values> Branches::evalWhere(ProgramRun::Frame& frame, int id, const std::uint8_t* wanted) {
+    const ProgramNode& node = run_.program().node(id);
     const std::int64_t n = frame.n;
     if (n == 0 || node.kind == Kind::kConstant || node.kind == Kind::kColumn) {
-        return eval(frame, id);
+        return run_.eval(frame, id);
     }
     const std::int64_t count = countOnes(wanted, n);
     if (count == n) {
-        return eval(frame, id);
+        return run_.eval(frame, id);
     }
     if (count == 0 && node.lane != Lane::kOther) {
         Values none;
@@ -83,7 +50,7 @@ Result<Values> ProgramRun::evalWhere(Frame& frame, int id, const std::uint8_t* w
         return none;
     }
     if (node.cost < kCheap || count > n - n / 4) {
-        Result<Values> values = eval(frame, id);
+        Result<Values> values = run_.eval(frame, id);
         if (values.ok() || values.status().code() != absl::StatusCode::kInvalidArgument) {
             return values;
         }
@@ -91,8 +58,8 @@ Result<Values> ProgramRun::evalWhere(Frame& frame, int id, const std::uint8_t* w
     return evalSome(frame, id, wanted, count);
 }
 
-Result<Values> ProgramRun::evalSome(Frame& frame, int id, const std::uint8_t* wanted,
-                                    std::int64_t count) {
+Result<Values> Branches::evalSome(ProgramRun::Frame& frame, int id, const std::uint8_t* wanted,
+                                  std::int64_t count) {
     std::vector<std::int64_t> rows;
     rows.reserve(static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < frame.n; ++i) {
@@ -100,103 +67,24 @@ Result<Values> ProgramRun::evalSome(Frame& frame, int id, const std::uint8_t* wa
             rows.push_back(i);
         }
     }
-    Frame some;
+    ProgramRun::Frame some;
     some.parent = &frame;
     some.rows = rows.data();
     some.n = count;
     some.rowsArray = std::make_shared<arrow::Int64Array>(count, arrow::Buffer::Wrap(rows));
-    ASSIGN_OR_RETURN(const Values values, eval(some, id));
-    return scatter(values, rows, frame.n);
+    ASSIGN_OR_RETURN(const Values values, run_.eval(some, id));
+    return run_.memory().scatter(values, rows, frame.n);
 }
 
-Result<Values> ProgramRun::scatter(const Values& some, const std::vector<std::int64_t>& rows,
-                                   std::int64_t n) {
-    if (some.isConstant) {
-        return some;
-    }
-    Values result;
-    result.lane = some.lane;
-    if (some.lane == Lane::kOther) {
-        std::vector<std::int64_t> places(static_cast<std::size_t>(n), -1);
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            places[static_cast<std::size_t>(rows[i])] = static_cast<std::int64_t>(i);
-        }
-        ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(places, true));
-        ASSIGN_OR_RETURN(ArrayPtr spread, takeRows(some.other.make_array(), indices));
-        result.other = Datum(std::move(spread));
-        return result;
-    }
-    const auto width = static_cast<std::size_t>(laneBytes(some.lane));
-    ASSIGN_OR_RETURN(result.dataHeld, block(some.lane == Lane::kBool));
-    std::uint8_t* const out = result.dataHeld->mutable_data();
-    std::memset(out, 0, static_cast<std::size_t>(n) * width);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::memcpy(out + static_cast<std::size_t>(rows[i]) * width,
-                    some.as<std::uint8_t>() + i * width, width);
-    }
-    result.data = out;
-    if (some.valid != nullptr) {
-        ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
-        std::uint8_t* const valid = result.validHeld->mutable_data();
-        std::memset(valid, 0, static_cast<std::size_t>(n));
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            valid[rows[i]] = some.valid[i];
-        }
-        result.valid = valid;
-    }
-    return result;
-}
-
-/// Puts the values of `rows` into the result, which owns its memory.
-Status ProgramRun::take(Values& result, const Values& from, const std::uint8_t* rows,
-                        std::int64_t n) {
-    if (result.valid == nullptr && (from.isAllNull() || from.valid != nullptr)) {
-        ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
-        std::memset(result.validHeld->mutable_data(), 1, static_cast<std::size_t>(n));
-        result.valid = result.validHeld->data();
-    }
-    if (result.valid != nullptr) {
-        std::uint8_t* const valid = result.validHeld->mutable_data();
-        const std::uint8_t* const known = from.valid;
-        const std::uint8_t all = from.isAllNull() ? 0 : 1;
-        if (known == nullptr) {
-            eachRow(isa_, n,
-                    [=](std::int64_t i) MILLRACE_ROW { valid[i] = rows[i] != 0 ? all : valid[i]; });
-        } else {
-            eachRow(isa_, n, [=](std::int64_t i) MILLRACE_ROW {
-                valid[i] = rows[i] != 0 ? known[i] : valid[i];
-            });
-        }
-    }
-    if (from.isAllNull()) {
-        return okStatus();
-    }
-    void* const out = const_cast<void*>(result.data);
-    switch (laneBytes(result.lane)) {
-        case 8:
-            blend<std::uint64_t>(isa_, from, rows, n, out);
-            break;
-        case 4:
-            blend<std::uint32_t>(isa_, from, rows, n, out);
-            break;
-        case 2:
-            blend<std::uint16_t>(isa_, from, rows, n, out);
-            break;
-        default:
-            blend<std::uint8_t>(isa_, from, rows, n, out);
-    }
-    return okStatus();
-}
-
-Result<Values> ProgramRun::logic(Frame& frame, int id) {
-    const ProgramNode& node = program_.node(id);
+Result<Values> Branches::logic(ProgramRun::Frame& frame, int id) {
+    const ProgramNode& node = run_.program().node(id);
     const bool isAnd = node.expr->op == ExprOp::kAnd;
     const std::int64_t n = frame.n;
-    ASSIGN_OR_RETURN(const Values left, eval(frame, node.children[0]));
+    ASSIGN_OR_RETURN(const Values left, run_.eval(frame, node.children[0]));
     // Of each side what is true and what is false; the right one counts where the left decides not.
-    ASSIGN_OR_RETURN(const auto leftTrue, block(/*isMask=*/true));
-    ASSIGN_OR_RETURN(const auto open, block(/*isMask=*/true));
-    RETURN_IF_ERROR(truths(left, n, leftTrue->mutable_data()));
+    ASSIGN_OR_RETURN(const auto leftTrue, run_.memory().block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(const auto open, run_.memory().block(/*isMask=*/true));
+    RETURN_IF_ERROR(run_.memory().truths(left, n, leftTrue->mutable_data()));
     const std::uint8_t* const isLeft = leftTrue->data();
     const std::uint8_t* const leftValid = left.valid;
     std::uint8_t* const isOpen = open->mutable_data();
@@ -214,12 +102,12 @@ Result<Values> ProgramRun::logic(Frame& frame, int id) {
         });
     }
     ASSIGN_OR_RETURN(const Values right, evalWhere(frame, node.children[1], isOpen));
-    ASSIGN_OR_RETURN(const auto rightTrue, block(/*isMask=*/true));
-    RETURN_IF_ERROR(truths(right, n, rightTrue->mutable_data()));
+    ASSIGN_OR_RETURN(const auto rightTrue, run_.memory().block(/*isMask=*/true));
+    RETURN_IF_ERROR(run_.memory().truths(right, n, rightTrue->mutable_data()));
     const std::uint8_t* const isRight = rightTrue->data();
     Values result;
     result.lane = Lane::kBool;
-    ASSIGN_OR_RETURN(result.dataHeld, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(result.dataHeld, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const out = result.dataHeld->mutable_data();
     result.data = out;
     // Where the right side was not asked it is as if false in `and`, and the left one true in `or`.
@@ -232,10 +120,10 @@ Result<Values> ProgramRun::logic(Frame& frame, int id) {
     if (!hasNulls) {
         return result;
     }
-    ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(result.validHeld, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const valid = result.validHeld->mutable_data();
-    ASSIGN_OR_RETURN(const auto leftKnown, block(/*isMask=*/true));
-    ASSIGN_OR_RETURN(const auto rightKnown, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(const auto leftKnown, run_.memory().block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(const auto rightKnown, run_.memory().block(/*isMask=*/true));
     knowns(left, n, leftKnown->mutable_data());
     knowns(right, n, rightKnown->mutable_data());
     const std::uint8_t* const knowsLeft = leftKnown->data();
@@ -252,59 +140,59 @@ Result<Values> ProgramRun::logic(Frame& frame, int id) {
     return result;
 }
 
-Result<Values> ProgramRun::caseWhen(Frame& frame, int id) {
-    const ProgramNode& node = program_.node(id);
+Result<Values> Branches::caseWhen(ProgramRun::Frame& frame, int id) {
+    const ProgramNode& node = run_.program().node(id);
     if (node.lane == Lane::kOther) {
         return caseByArrow(frame, id);
     }
     const std::int64_t n = frame.n;
-    ASSIGN_OR_RETURN(Values result, newValues(frame, id));
-    ASSIGN_OR_RETURN(const auto open, block(/*isMask=*/true));
-    ASSIGN_OR_RETURN(const auto taken, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(Values result, run_.newValues(frame, id));
+    ASSIGN_OR_RETURN(const auto open, run_.memory().block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(const auto taken, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const isOpen = open->mutable_data();
     std::uint8_t* const isTaken = taken->mutable_data();
     std::memset(isOpen, 1, static_cast<std::size_t>(n));
     for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
         ASSIGN_OR_RETURN(const Values condition, evalWhere(frame, node.children[i], isOpen));
-        RETURN_IF_ERROR(truths(condition, n, isTaken));
+        RETURN_IF_ERROR(run_.memory().truths(condition, n, isTaken));
         eachRow(isa_, n, [=](std::int64_t k) MILLRACE_ROW {
             isTaken[k] = static_cast<std::uint8_t>(isTaken[k] & isOpen[k]);
             isOpen[k] = static_cast<std::uint8_t>(isOpen[k] ^ isTaken[k]);
         });
         ASSIGN_OR_RETURN(const Values value, evalWhere(frame, node.children[i + 1], isTaken));
-        RETURN_IF_ERROR(take(result, value, isTaken, n));
+        RETURN_IF_ERROR(run_.memory().take(result, value, isTaken, n));
     }
     ASSIGN_OR_RETURN(const Values rest, evalWhere(frame, node.children.back(), isOpen));
-    RETURN_IF_ERROR(take(result, rest, isOpen, n));
+    RETURN_IF_ERROR(run_.memory().take(result, rest, isOpen, n));
     return result;
 }
 
 /// Of texts, lists and decimals.
-Result<Values> ProgramRun::caseByArrow(Frame& frame, int id) {
-    const ProgramNode& node = program_.node(id);
+Result<Values> Branches::caseByArrow(ProgramRun::Frame& frame, int id) {
+    const ProgramNode& node = run_.program().node(id);
     const std::int64_t n = frame.n;
     const auto valueOf = [&](std::size_t child, const std::uint8_t* rows) -> Result<Datum> {
         ASSIGN_OR_RETURN(const Values value, evalWhere(frame, node.children[child], rows));
-        return toDatum(value, node.expr->children[child]->type, n);
+        return run_.memory().toDatum(value, node.expr->children[child]->type, n);
     };
     std::vector<Datum> conditions, values;
-    ASSIGN_OR_RETURN(const auto open, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(const auto open, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const isOpen = open->mutable_data();
     std::memset(isOpen, 1, static_cast<std::size_t>(n));
     for (std::size_t i = 0; i + 1 < node.children.size(); i += 2) {
         ASSIGN_OR_RETURN(const Values condition, evalWhere(frame, node.children[i], isOpen));
         Values sure;
         sure.lane = Lane::kBool;
-        ASSIGN_OR_RETURN(sure.dataHeld, block(/*isMask=*/true));
+        ASSIGN_OR_RETURN(sure.dataHeld, run_.memory().block(/*isMask=*/true));
         std::uint8_t* const isTaken = sure.dataHeld->mutable_data();
         sure.data = isTaken;
-        RETURN_IF_ERROR(truths(condition, n, isTaken));
+        RETURN_IF_ERROR(run_.memory().truths(condition, n, isTaken));
         eachRow(isa_, n, [=](std::int64_t k) MILLRACE_ROW {
             isTaken[k] = static_cast<std::uint8_t>(isTaken[k] & isOpen[k]);
             isOpen[k] = static_cast<std::uint8_t>(isOpen[k] ^ isTaken[k]);
         });
         ASSIGN_OR_RETURN(Datum value, valueOf(i + 1, isTaken));
-        ASSIGN_OR_RETURN(Datum flags, toDatum(sure, {expr::TypeKind::kBool}, n));
+        ASSIGN_OR_RETURN(Datum flags, run_.memory().toDatum(sure, {expr::TypeKind::kBool}, n));
         conditions.push_back(std::move(flags));
         values.push_back(std::move(value));
     }
@@ -312,14 +200,14 @@ Result<Values> ProgramRun::caseByArrow(Frame& frame, int id) {
     for (std::size_t i = values.size(); i-- > 0;) {
         ASSIGN_OR_RETURN(result, callKernel("if_else", {conditions[i], values[i], result}));
     }
-    return fromDatum(node.expr->type, result, n);
+    return run_.memory().fromDatum(node.expr->type, result, n);
 }
 
-Result<Values> ProgramRun::coalesce(Frame& frame, int id) {
-    const ProgramNode& node = program_.node(id);
+Result<Values> Branches::coalesce(ProgramRun::Frame& frame, int id) {
+    const ProgramNode& node = run_.program().node(id);
     const std::int64_t n = frame.n;
-    ASSIGN_OR_RETURN(Values result, eval(frame, node.children[0]));
-    ASSIGN_OR_RETURN(const auto missing, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(Values result, run_.eval(frame, node.children[0]));
+    ASSIGN_OR_RETURN(const auto missing, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const isMissing = missing->mutable_data();
     bool isOwn = false;
     for (std::size_t i = 1; i < node.children.size(); ++i) {
@@ -329,14 +217,14 @@ Result<Values> ProgramRun::coalesce(Frame& frame, int id) {
         }
         const std::uint8_t* const valid = result.valid;
         if (result.isAllNull()) {
-            ASSIGN_OR_RETURN(result, eval(frame, node.children[i]));
+            ASSIGN_OR_RETURN(result, run_.eval(frame, node.children[i]));
             continue;
         }
         if (valid == nullptr) {
             if (n > 0) {
                 break;
             }
-            RETURN_IF_ERROR(eval(frame, node.children[i]).status());  // whether it could be
+            RETURN_IF_ERROR(run_.eval(frame, node.children[i]).status());  // whether it could be
             continue;
         }
         eachRow(isa_, n, [=](std::int64_t k) MILLRACE_ROW {
@@ -344,16 +232,16 @@ Result<Values> ProgramRun::coalesce(Frame& frame, int id) {
         });
         ASSIGN_OR_RETURN(const Values next, evalWhere(frame, node.children[i], isMissing));
         if (!isOwn) {
-            ASSIGN_OR_RETURN(Values own, newValues(frame, id));
+            ASSIGN_OR_RETURN(Values own, run_.newValues(frame, id));
             std::memcpy(const_cast<void*>(own.data), result.data,
                         static_cast<std::size_t>(n * laneBytes(node.lane)));
-            ASSIGN_OR_RETURN(own.validHeld, block(/*isMask=*/true));
+            ASSIGN_OR_RETURN(own.validHeld, run_.memory().block(/*isMask=*/true));
             std::memcpy(own.validHeld->mutable_data(), valid, static_cast<std::size_t>(n));
             own.valid = own.validHeld->data();
             result = std::move(own);
             isOwn = true;
         }
-        RETURN_IF_ERROR(take(result, next, isMissing, n));
+        RETURN_IF_ERROR(run_.memory().take(result, next, isMissing, n));
         if (!next.isAllNull() && next.valid == nullptr) {
             result.valid = nullptr;
         }
@@ -362,11 +250,11 @@ Result<Values> ProgramRun::coalesce(Frame& frame, int id) {
 }
 
 /// Of texts, lists and decimals: the nulls of `some` filled with the next operand.
-Result<Values> ProgramRun::filledByArrow(Frame& frame, int id, std::size_t child,
-                                         const Values& some) {
-    const ProgramNode& node = program_.node(id);
-    ASSIGN_OR_RETURN(const Datum first, toDatum(some, node.expr->type, frame.n));
-    ASSIGN_OR_RETURN(const auto missing, block(/*isMask=*/true));
+Result<Values> Branches::filledByArrow(ProgramRun::Frame& frame, int id, std::size_t child,
+                                       const Values& some) {
+    const ProgramNode& node = run_.program().node(id);
+    ASSIGN_OR_RETURN(const Datum first, run_.memory().toDatum(some, node.expr->type, frame.n));
+    ASSIGN_OR_RETURN(const auto missing, run_.memory().block(/*isMask=*/true));
     std::uint8_t* const isMissing = missing->mutable_data();
     if (first.is_array()) {
         const ArrayPtr array = first.make_array();
@@ -377,9 +265,9 @@ Result<Values> ProgramRun::filledByArrow(Frame& frame, int id, std::size_t child
         std::memset(isMissing, first.scalar()->is_valid ? 0 : 1, static_cast<std::size_t>(frame.n));
     }
     ASSIGN_OR_RETURN(const Values next, evalWhere(frame, node.children[child], isMissing));
-    ASSIGN_OR_RETURN(const Datum second, toDatum(next, node.expr->type, frame.n));
+    ASSIGN_OR_RETURN(const Datum second, run_.memory().toDatum(next, node.expr->type, frame.n));
     ASSIGN_OR_RETURN(const Datum filled, callKernel("coalesce", {first, second}));
-    return fromDatum(node.expr->type, filled, frame.n);
+    return run_.memory().fromDatum(node.expr->type, filled, frame.n);
 }
 
 }  // namespace millrace::eval

@@ -4,18 +4,19 @@
 #include <limits>
 #include <type_traits>
 
-#include "backend/eval/elementary.h"
+#include "backend/elementary/elementary.h"
 #include "backend/eval/lane_kernels.h"
 
 namespace millrace::eval {
 namespace {
 
+using elementary::Elementary;
 using expr::ExprNode;
 using F = expr::FunctionId;
 
 template <Elementary kFunction>
 bool elementaryLane(LaneCall& call) {
-    evalElementary(kFunction, call.args[0].as<double>(), call.to<double>(), call.n);
+    elementary::evalElementary(kFunction, call.args[0].as<double>(), call.to<double>(), call.n);
     return true;
 }
 
@@ -34,7 +35,7 @@ bool powLane(LaneCall& call) {
                 *at = values->as<double>() + begin;
             }
         }
-        evalPow(base, power, call.to<double>() + begin, count);
+        elementary::evalPow(base, power, call.to<double>() + begin, count);
     }
     return true;
 }

@@ -12,6 +12,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/arrow_operations.h"
+#include "backend/eval/branches.h"
 #include "backend/eval/dictionary_values.h"
 
 namespace millrace::eval {
@@ -23,24 +24,8 @@ using expr::ExprOp;
 /// Eight vectors of doubles of this many rows fit the second cache of a core.
 constexpr std::int64_t kMorselRows = 4096;
 
-constexpr std::uint8_t kBools[] = {0, 1};
-
 std::size_t sizeOf(std::int64_t n) {
     return static_cast<std::size_t>(n);
-}
-
-Values nullOfLane(Lane lane) {
-    Values values;
-    values.lane = lane;
-    values.isConstant = values.isNull = true;
-    return values;
-}
-
-template <class T>
-void pick(const T* from, const std::int64_t* rows, std::int64_t n, T* out) {
-    for (std::int64_t i = 0; i < n; ++i) {
-        out[i] = from[rows[i]];
-    }
 }
 
 template <class T>
@@ -52,25 +37,8 @@ void clearNulls(std::uint8_t* values, const std::uint8_t* valid, std::int64_t n)
 
 }  // namespace
 
-Result<Values> constantOf(Lane lane, const Datum& scalar) {
-    Values values = nullOfLane(lane);
-    values.other = scalar;
-    values.isNull = !scalar.scalar()->is_valid;
-    if (lane == Lane::kOther || values.isNull) {
-        return values;
-    }
-    ASSIGN_OR_RETURN(const ArrayPtr one, asArray(scalar, 1));
-    if (lane == Lane::kBool) {
-        values.data = kBools + (static_cast<const arrow::BooleanArray&>(*one).Value(0) ? 1 : 0);
-        return values;
-    }
-    values.dataHeld = one->data()->buffers[1];
-    values.data = values.dataHeld->data() + one->offset() * laneBytes(lane);
-    return values;
-}
-
 ProgramRun::ProgramRun(const Program& program, ExprInput& input, Isa isa, int root)
-    : program_(program), input_(input), isa_(isa), root_(root) {}
+    : program_(program), input_(input), isa_(isa), root_(root), memory_(isa) {}
 
 bool ProgramRun::isLeaf(int id) const {
     return program_.node(id).kind == Kind::kColumn || leaves_.contains(id);
@@ -95,27 +63,14 @@ void ProgramRun::lookUpTexts(int id) {
 }
 
 Result<Values> ProgramRun::evaluateConstant(int id) {
-    morselRows_ = 1;
+    memory_.setRows(1);
     Frame frame;
     frame.n = 1;
     ASSIGN_OR_RETURN(Values value, eval(frame, id));
     if (value.isConstant) {
-        ASSIGN_OR_RETURN(value.other, toDatum(value, program_.node(id).expr->type, 1));
+        ASSIGN_OR_RETURN(value.other, memory_.toDatum(value, program_.node(id).expr->type, 1));
     }
     return value;
-}
-
-Result<std::shared_ptr<arrow::Buffer>> ProgramRun::block(bool isMask) {
-    for (const Block& known : blocks_) {
-        if (known.isMask == isMask && known.memory.use_count() == 1) {
-            return known.memory;
-        }
-    }
-    const std::int64_t bytes = std::max<std::int64_t>(morselRows_, 1) * (isMask ? 1 : 8);
-    arrow::Result<std::unique_ptr<arrow::Buffer>> memory = arrow::AllocateBuffer(bytes);
-    RETURN_IF_ERROR(arrays::fromArrow(memory.status(), "values"));
-    blocks_.push_back({std::move(*memory), isMask});
-    return blocks_.back().memory;
 }
 
 Result<Values> ProgramRun::newValues(const Frame& frame, int id) {
@@ -125,7 +80,7 @@ Result<Values> ProgramRun::newValues(const Frame& frame, int id) {
         values.data = outAt_;
         return values;
     }
-    ASSIGN_OR_RETURN(values.dataHeld, block(values.lane == Lane::kBool));
+    ASSIGN_OR_RETURN(values.dataHeld, memory_.block(values.lane == Lane::kBool));
     values.data = values.dataHeld->data();
     return values;
 }
@@ -149,7 +104,7 @@ Result<Values> ProgramRun::eval(Frame& frame, int id) {
     if (frame.parent != nullptr) {
         ASSIGN_OR_RETURN(found, knownIn(*frame.parent, id));
         if (found.has_value()) {
-            ASSIGN_OR_RETURN(found, gather(*found, frame));
+            ASSIGN_OR_RETURN(found, memory_.gather(*found, frame.rows, frame.rowsArray, frame.n));
         }
     }
     if (!found.has_value()) {
@@ -172,7 +127,7 @@ Result<std::optional<Values>> ProgramRun::knownIn(Frame& frame, int id) {
     if (frame.parent != nullptr) {
         ASSIGN_OR_RETURN(found, knownIn(*frame.parent, id));
         if (found.has_value()) {
-            ASSIGN_OR_RETURN(found, gather(*found, frame));
+            ASSIGN_OR_RETURN(found, memory_.gather(*found, frame.rows, frame.rowsArray, frame.n));
         }
     } else if (isLeaf(id)) {
         ASSIGN_OR_RETURN(found, column(frame, id));
@@ -198,11 +153,11 @@ Result<Values> ProgramRun::compute(Frame& frame, int id) {
         case Kind::kIsNull:
             return isNull(frame, id);
         case Kind::kLogic:
-            return logic(frame, id);
+            return Branches(*this).logic(frame, id);
         case Kind::kCase:
-            return caseWhen(frame, id);
+            return Branches(*this).caseWhen(frame, id);
         case Kind::kCoalesce:
-            return coalesce(frame, id);
+            return Branches(*this).coalesce(frame, id);
         case Kind::kArrow:
             break;
     }
@@ -221,7 +176,7 @@ Result<Values> ProgramRun::column(const Frame& frame, int id) {
         ASSIGN_OR_RETURN(whole, input_.column(node.expr->name));
     }
     const bool isAll = frame.first == 0 && frame.n == whole->length();
-    return fromArray(node.expr->type, isAll ? whole : whole->Slice(frame.first, frame.n));
+    return memory_.fromArray(node.expr->type, isAll ? whole : whole->Slice(frame.first, frame.n));
 }
 
 Result<Values> ProgramRun::kernel(Frame& frame, int id) {
@@ -242,7 +197,7 @@ Result<Values> ProgramRun::kernel(Frame& frame, int id) {
     const bool isTried = node.expr->op != ExprOp::kCast && node.expr->op != ExprOp::kCall;
     const std::int64_t n = !isConstant ? frame.n : frame.n > 0 || isTried ? 1 : 0;
     ASSIGN_OR_RETURN(Values result, newValues(frame, id));
-    ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(result.validHeld, memory_.block(/*isMask=*/true));
     LaneCall call{*node.expr, args, n};
     call.out = const_cast<void*>(result.data);
     call.valid = result.validHeld->mutable_data();
@@ -281,7 +236,8 @@ Result<Values> ProgramRun::byArrow(Frame& frame, const ProgramNode& node,
     std::vector<Datum> datums;
     bool isConstant = true;
     for (std::size_t i = 0; i < args.size(); ++i) {
-        ASSIGN_OR_RETURN(Datum datum, toDatum(args[i], node.expr->children[i]->type, frame.n));
+        ASSIGN_OR_RETURN(Datum datum,
+                         memory_.toDatum(args[i], node.expr->children[i]->type, frame.n));
         isConstant &= args[i].isConstant;
         datums.push_back(std::move(datum));
     }
@@ -289,13 +245,13 @@ Result<Values> ProgramRun::byArrow(Frame& frame, const ProgramNode& node,
     ASSIGN_OR_RETURN(const Datum value, evaluateByArrow(*node.expr, datums, n));
     if (isConstant && frame.n > 0) {
         ASSIGN_OR_RETURN(const ArrayPtr one, asArray(value, 1));
-        ASSIGN_OR_RETURN(Values constant, fromArray(node.expr->type, one));
+        ASSIGN_OR_RETURN(Values constant, memory_.fromArray(node.expr->type, one));
         constant.isConstant = true;
         if (node.lane != Lane::kOther) {
             constant.isNull |= constant.valid != nullptr;
             constant.valid = nullptr;
             if (constant.dataHeld == nullptr && constant.other.is_array()) {
-                constant.dataHeld = constant.other.array()->buffers[1];
+                constant.dataHeld = constant.other.make_array()->data()->buffers[1];
             }
             constant.other = Datum();
             return constant;
@@ -306,7 +262,7 @@ Result<Values> ProgramRun::byArrow(Frame& frame, const ProgramNode& node,
         constant.other = Datum(*scalar);
         return constant;
     }
-    return fromDatum(node.expr->type, value, frame.n);
+    return memory_.fromDatum(node.expr->type, value, frame.n);
 }
 
 Result<Values> ProgramRun::isNull(Frame& frame, int id) {
@@ -321,7 +277,7 @@ Result<Values> ProgramRun::isNull(Frame& frame, int id) {
         result.data = kBools + (value.isAllNull() != isNegated ? 1 : 0);
         return result;
     }
-    ASSIGN_OR_RETURN(result.dataHeld, block(/*isMask=*/true));
+    ASSIGN_OR_RETURN(result.dataHeld, memory_.block(/*isMask=*/true));
     std::uint8_t* const out = result.dataHeld->mutable_data();
     result.data = out;
     if (hasArray) {
@@ -337,129 +293,6 @@ Result<Values> ProgramRun::isNull(Frame& frame, int id) {
         out[i] = static_cast<std::uint8_t>(valid[i] ^ flip);
     });
     return result;
-}
-
-Result<Values> ProgramRun::gather(const Values& values, const Frame& frame) {
-    if (values.isConstant) {
-        return values;
-    }
-    Values result;
-    result.lane = values.lane;
-    if (values.lane == Lane::kOther) {
-        ASSIGN_OR_RETURN(ArrayPtr taken, takeRows(values.other.make_array(), frame.rowsArray));
-        result.other = Datum(std::move(taken));
-        return result;
-    }
-    const std::int64_t width = laneBytes(values.lane);
-    ASSIGN_OR_RETURN(result.dataHeld, block(values.lane == Lane::kBool));
-    std::uint8_t* const out = result.dataHeld->mutable_data();
-    result.data = out;
-    if (width == 8) {
-        pick(values.as<std::uint64_t>(), frame.rows, frame.n,
-             reinterpret_cast<std::uint64_t*>(out));
-    } else if (width == 4) {
-        pick(values.as<std::uint32_t>(), frame.rows, frame.n,
-             reinterpret_cast<std::uint32_t*>(out));
-    } else if (width == 2) {
-        pick(values.as<std::uint16_t>(), frame.rows, frame.n,
-             reinterpret_cast<std::uint16_t*>(out));
-    } else {
-        pick(values.as<std::uint8_t>(), frame.rows, frame.n, out);
-    }
-    if (values.valid != nullptr) {
-        ASSIGN_OR_RETURN(result.validHeld, block(/*isMask=*/true));
-        pick(values.valid, frame.rows, frame.n, result.validHeld->mutable_data());
-        result.valid = result.validHeld->data();
-    }
-    return result;
-}
-
-Result<Values> ProgramRun::fromDatum(const expr::DataType& type, const Datum& datum,
-                                     std::int64_t n) {
-    if (datum.is_scalar()) {
-        ASSIGN_OR_RETURN(ArrayPtr array, asArray(datum, n));
-        return fromArray(type, std::move(array));
-    }
-    return fromArray(type, datum.make_array());
-}
-
-Result<Values> ProgramRun::fromArray(const expr::DataType& type, ArrayPtr array) {
-    Values values;
-    values.lane = laneOf(type);
-    if (values.lane == Lane::kOther) {
-        values.other = Datum(std::move(array));
-        return values;
-    }
-    if (array->type_id() == arrow::Type::NA) {
-        return nullOfLane(values.lane);
-    }
-    const std::shared_ptr<arrow::DataType> wanted = arrays::toArrowType(type);
-    if (array->type_id() != wanted->id()) {
-        expr::DataType from;
-        arrays::toSpecType(*array->type(), from);
-        ASSIGN_OR_RETURN(array, castValues(array, from, type, false));
-    }
-    const arrow::ArrayData& data = *array->data();
-    const std::int64_t n = data.length;
-    if (n == 0) {
-        values.data = kBools;  // nobody reads it
-        values.other = Datum(std::move(array));
-        return values;
-    }
-    if (values.lane == Lane::kBool) {
-        ASSIGN_OR_RETURN(values.dataHeld, block(/*isMask=*/true));
-        bytesOfBits(data.buffers[1]->data(), data.offset, n, values.dataHeld->mutable_data());
-        values.data = values.dataHeld->data();
-    } else {
-        values.data = data.buffers[1]->data() + data.offset * laneBytes(values.lane);
-    }
-    if (array->null_count() > 0) {
-        ASSIGN_OR_RETURN(values.validHeld, block(/*isMask=*/true));
-        bytesOfBits(data.buffers[0]->data(), data.offset, n, values.validHeld->mutable_data());
-        values.valid = values.validHeld->data();
-    }
-    values.other = Datum(std::move(array));
-    return values;
-}
-
-Result<Datum> ProgramRun::toDatum(const Values& values, const expr::DataType& type,
-                                  std::int64_t n) {
-    if (values.other.kind() != Datum::NONE) {
-        return values.other;
-    }
-    if (values.isAllNull()) {
-        return nullOf(type);
-    }
-    const std::int64_t count = values.isConstant ? 1 : n;
-    std::shared_ptr<arrow::Buffer> data = values.dataHeld;
-    if (values.lane == Lane::kBool || data == nullptr || data->data() != values.data) {
-        const std::int64_t bytes = values.lane == Lane::kBool ? arrow::bit_util::BytesForBits(count)
-                                                              : count * laneBytes(values.lane);
-        arrow::Result<std::unique_ptr<arrow::Buffer>> copy = arrow::AllocateBuffer(bytes);
-        RETURN_IF_ERROR(arrays::fromArrow(copy.status(), "values"));
-        data = std::move(*copy);
-        if (values.lane == Lane::kBool) {
-            bitsOfBytes(values.as<std::uint8_t>(), count, data->mutable_data());
-        } else {
-            std::memcpy(data->mutable_data(), values.data, sizeOf(bytes));
-        }
-    }
-    std::shared_ptr<arrow::Buffer> bits;
-    if (values.valid != nullptr) {
-        arrow::Result<std::unique_ptr<arrow::Buffer>> made =
-            arrow::AllocateBuffer(arrow::bit_util::BytesForBits(count));
-        RETURN_IF_ERROR(arrays::fromArrow(made.status(), "values"));
-        bits = std::move(*made);
-        bitsOfBytes(values.valid, count, bits->mutable_data());
-    }
-    const ArrayPtr array = arrow::MakeArray(arrow::ArrayData::Make(
-        arrays::toArrowType(type), count, {std::move(bits), std::move(data)}));
-    if (!values.isConstant) {
-        return Datum(array);
-    }
-    const arrow::Result<std::shared_ptr<arrow::Scalar>> scalar = array->GetScalar(0);
-    RETURN_IF_ERROR(arrays::fromArrow(scalar.status(), "a constant"));
-    return Datum(*scalar);
 }
 
 Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
@@ -478,14 +311,14 @@ Result<ArrayPtr> ProgramRun::all(std::int64_t* failedRow) {
         return lanes(failedRow);
     }
     // Texts and lists would have to be put together again: they are made at once.
-    morselRows_ = input_.rows();
+    memory_.setRows(input_.rows());
     Frame frame;
     frame.n = input_.rows();
     Result<Values> values = eval(frame, root_);
     if (!values.ok()) {
         return firstFailure(values.status(), 0, frame.n, failedRow);
     }
-    ASSIGN_OR_RETURN(const Datum datum, toDatum(*values, root.expr->type, frame.n));
+    ASSIGN_OR_RETURN(const Datum datum, memory_.toDatum(*values, root.expr->type, frame.n));
     return asArray(datum, frame.n);
 }
 
@@ -498,7 +331,7 @@ Result<ArrayPtr> ProgramRun::lanes(std::int64_t* failedRow) {
     arrow::Result<std::unique_ptr<arrow::Buffer>> memory = arrow::AllocateBuffer(bytes);
     RETURN_IF_ERROR(arrays::fromArrow(memory.status(), "values"));
     out_ = std::move(*memory);
-    morselRows_ = std::min(rows, kMorselRows);
+    memory_.setRows(std::min(rows, kMorselRows));
     std::int64_t first = 0;
     do {
         const std::int64_t n = std::min(kMorselRows, rows - first);
@@ -539,8 +372,8 @@ Status ProgramRun::store(const Values& values, std::int64_t first, std::int64_t 
         bitsOfBytes(values.valid, n, outValid_->mutable_data() + first / 8);
     }
     if (values.lane == Lane::kBool) {
-        ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> held, block(/*isMask=*/true));
-        RETURN_IF_ERROR(truths(values, n, held->mutable_data()));
+        ASSIGN_OR_RETURN(const std::shared_ptr<arrow::Buffer> held, memory_.block(/*isMask=*/true));
+        RETURN_IF_ERROR(memory_.truths(values, n, held->mutable_data()));
         bitsOfBytes(held->data(), n, out_->mutable_data() + first / 8);
         return okStatus();
     }

@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "backend/eval/program.h"
+#include "backend/eval/value_memory.h"
 
 namespace millrace::eval {
-
-/// A scalar as values of a lane.
-Result<Values> constantOf(Lane lane, const Datum& scalar);
 
 class ProgramRun {
  public:
@@ -27,7 +25,6 @@ class ProgramRun {
     /// A node that reads no column; not constant where it has no value.
     Result<Values> evaluateConstant(int id);
 
- private:
     /// Rows that are evaluated together: neighbours of the input, or some of another frame's.
     struct Frame {
         Frame* parent = nullptr;
@@ -40,39 +37,23 @@ class ProgramRun {
         };
         std::unordered_map<int, Known> known;  ///< values that more than one node uses
     };
-    struct Block {
-        std::shared_ptr<arrow::Buffer> memory;
-        bool isMask = false;
-    };
+    // For Branches.
+    Result<Values> eval(Frame& frame, int id);
+    /// Values to be written, of the node's lane.
+    Result<Values> newValues(const Frame& frame, int id);
+    const Program& program() const { return program_; }
+    ValueMemory& memory() { return memory_; }
+    Isa isa() const { return isa_; }
 
+ private:
     void lookUpTexts(int id);
     bool isLeaf(int id) const;
-    Result<Values> eval(Frame& frame, int id);
     Result<std::optional<Values>> knownIn(Frame& frame, int id);
     Result<Values> compute(Frame& frame, int id);
     Result<Values> column(const Frame& frame, int id);
     Result<Values> kernel(Frame& frame, int id);
     Result<Values> byArrow(Frame& frame, const ProgramNode& node, const std::vector<Values>& args);
     Result<Values> isNull(Frame& frame, int id);
-    // branches.cpp
-    Result<Values> logic(Frame& frame, int id);
-    Result<Values> caseWhen(Frame& frame, int id);
-    Result<Values> caseByArrow(Frame& frame, int id);
-    Result<Values> coalesce(Frame& frame, int id);
-    Result<Values> filledByArrow(Frame& frame, int id, std::size_t child, const Values& some);
-    Result<Values> evalWhere(Frame& frame, int id, const std::uint8_t* wanted);
-    Result<Values> evalSome(Frame& frame, int id, const std::uint8_t* wanted, std::int64_t count);
-    Result<Values> scatter(const Values& some, const std::vector<std::int64_t>& rows,
-                           std::int64_t n);
-    Result<Values> gather(const Values& values, const Frame& frame);
-    Status take(Values& result, const Values& from, const std::uint8_t* rows, std::int64_t n);
-    Status truths(const Values& values, std::int64_t n, std::uint8_t* out);
-
-    Result<Values> fromDatum(const expr::DataType& type, const Datum& datum, std::int64_t n);
-    Result<Values> fromArray(const expr::DataType& type, ArrayPtr array);
-    Result<Datum> toDatum(const Values& values, const expr::DataType& type, std::int64_t n);
-    Result<std::shared_ptr<arrow::Buffer>> block(bool isMask);
-    Result<Values> newValues(const Frame& frame, int id);
 
     Result<ArrayPtr> lanes(std::int64_t* failedRow);
     Status evalMorsel(std::int64_t first, std::int64_t n);
@@ -84,11 +65,10 @@ class ProgramRun {
     ExprInput& input_;
     const Isa isa_;
     const int root_;
-    std::int64_t morselRows_ = 0;  ///< at most so many are evaluated together
+    ValueMemory memory_;
     /// Of nodes whose values for all rows were there before: columns, once they were asked for, and
     /// what was evaluated once a text.
     std::unordered_map<int, ArrayPtr> leaves_;
-    std::vector<Block> blocks_;
     std::shared_ptr<arrow::Buffer> out_, outValid_;  ///< the result's values and validity
     std::uint8_t* outAt_ = nullptr;  ///< where the root may write this morsel's values
 };

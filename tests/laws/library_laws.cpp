@@ -36,7 +36,7 @@ const std::vector<LibraryLaw>& libraryLaws() {
         {"threads and networks of Qt", std::regex("^(QThread|QtConcurrent|QFuture|QNetwork)"), {}},
         {"libcurl", std::regex("^curl/"), {"backend/objects/"}},
         {"OpenSSL", std::regex("^openssl/"), {"backend/objects/"}},
-        {"SLEEF", std::regex("^sleef\\.h$"), {"backend/eval/elementary"}},
+        {"SLEEF", std::regex("^sleef\\.h$"), {"backend/elementary/"}},
         {"SQLite", std::regex("^sqlite3\\.h$"), {"backend/runs/", "tests/"}},
         {"ncurses", std::regex("^(ncurses|curses)"), {"app/tui/"}},
         {"yaml-cpp", std::regex("^yaml-cpp/"), {"backend/spec/"}},

@@ -7,6 +7,7 @@
 
 #include <arrow/array/builder_primitive.h>
 #include <arrow/array/concatenate.h>
+#include <arrow/array/util.h>
 #include <arrow/compute/api_scalar.h>
 
 #include "backend/eval/civil_days.h"
@@ -237,12 +238,12 @@ TEST(Lanes, RemaindersAreThoseOfC) {
 }
 
 TEST(CivilDays, AreThoseOfTheCalendar) {
-    std::int32_t year = -32767, month = 1, day = 1;  // as Arrow's calendar begins
+    std::int32_t year = -1600, month = 1, day = 1;
     const auto isLeap = [](std::int32_t y) { return y % 4 == 0 && (y % 100 != 0 || y % 400 == 0); };
     std::int32_t days = daysOfCivil(year, month, day);
     ASSERT_EQ(daysOfCivil(1970, 1, 1), 0);
-    ASSERT_EQ(days, -12'687'428);  // 32767 years before 0000, of 365.2425 days
-    for (; year < 10'000; ++days) {
+    ASSERT_EQ(days, -1'303'916);
+    for (; year < 3200; ++days) {
         const CivilDay civil = civilOfDays(days);
         ASSERT_TRUE(civil.year == year && civil.month == month && civil.day == day) << days;
         ASSERT_EQ(daysOfCivil(year, month, day), days);
@@ -269,8 +270,8 @@ TEST(Times, PartsAreThoseOfArrowsCalendar) {
                                 arrow::default_memory_pool()),
         12, 0.05, [](auto& bits) {
             constexpr std::int64_t kDay = 86'400'000'000;
-            const std::int64_t any = static_cast<std::int64_t>(bits() % 2'000'000'000'000'000'000) -
-                                     1'000'000'000'000'000'000;
+            const std::int64_t any = static_cast<std::int64_t>(bits() % 1'000'000'000'000'000'000) -
+                                     500'000'000'000'000'000;
             const std::int64_t near = static_cast<std::int64_t>(bits() % 20'000'000) - 10'000'000;
             const std::int64_t edge =
                 (static_cast<std::int64_t>(bits() % 1'000'000) - 500'000) * kDay;

@@ -5,9 +5,9 @@
 // vectors too. Threads: pure.
 #include <cstdint>
 
-#include "backend/eval/elementary.h"
+#include "backend/elementary/elementary.h"
 
-namespace millrace::eval {
+namespace millrace::elementary {
 
 extern const ElementaryCode kAvxElementary, kAvx512Elementary;
 
@@ -49,4 +49,4 @@ void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
     }
 }
 
-}  // namespace millrace::eval
+}  // namespace millrace::elementary

@@ -2,9 +2,9 @@
 #include <immintrin.h>
 #include <sleef.h>
 
-#include "backend/eval/elementary_codes.h"
+#include "backend/elementary/elementary_codes.h"
 
-namespace millrace::eval {
+namespace millrace::elementary {
 namespace {
 
 struct Avx512Doubles {
@@ -25,4 +25,4 @@ const ElementaryCode kAvx512Elementary = {
      mapVectors<Avx512Doubles, Sleef_cinz_expd8_u10avx512fnofma>},
     zipVectors<Avx512Doubles, Sleef_cinz_powd8_u10avx512fnofma>};
 
-}  // namespace millrace::eval
+}  // namespace millrace::elementary

@@ -1,4 +1,4 @@
-#include "backend/eval/elementary.h"
+#include "backend/elementary/elementary.h"
 
 #include <cmath>
 #include <vector>
@@ -6,9 +6,9 @@
 #include <immintrin.h>
 #include <sleef.h>
 
-#include "backend/eval/elementary_codes.h"
+#include "backend/elementary/elementary_codes.h"
 
-namespace millrace::eval {
+namespace millrace::elementary {
 namespace {
 
 struct PlainDoubles {
@@ -136,4 +136,4 @@ void evalPow(const double* x, const double* y, double* out, std::int64_t n) {
     evalPow(*elementaryCodes().back(), x, y, out, n);
 }
 
-}  // namespace millrace::eval
+}  // namespace millrace::elementary

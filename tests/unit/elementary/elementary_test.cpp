@@ -1,4 +1,4 @@
-#include "backend/eval/elementary.h"
+#include "backend/elementary/elementary.h"
 
 #include <bit>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace millrace::eval {
+namespace millrace::elementary {
 namespace {
 
 constexpr Elementary kFunctions[] = {Elementary::kLn, Elementary::kLog1p, Elementary::kLog2,
@@ -208,4 +208,4 @@ TEST(Elementary, AnyNumberOfValuesIsComputedInPlace) {
 }
 
 }  // namespace
-}  // namespace millrace::eval
+}  // namespace millrace::elementary

@@ -2,9 +2,9 @@
 #include <immintrin.h>
 #include <sleef.h>
 
-#include "backend/eval/elementary_codes.h"
+#include "backend/elementary/elementary_codes.h"
 
-namespace millrace::eval {
+namespace millrace::elementary {
 namespace {
 
 struct AvxDoubles {
@@ -24,4 +24,4 @@ const ElementaryCode kAvxElementary = {"avx",
                                         mapVectors<AvxDoubles, Sleef_cinz_expd4_u10avx>},
                                        zipVectors<AvxDoubles, Sleef_cinz_powd4_u10avx>};
 
-}  // namespace millrace::eval
+}  // namespace millrace::elementary

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace millrace::eval {
+namespace millrace::elementary {
 
 inline constexpr double kElementaryUlp = 1.0;
 /// Of exp and pow: exact values from here on, the last billionth below the largest double, may be
@@ -38,4 +38,4 @@ void evalElementary(const ElementaryCode& code, Elementary function, const doubl
 void evalPow(const ElementaryCode& code, const double* x, const double* y, double* out,
              std::int64_t n);
 
-}  // namespace millrace::eval
+}  // namespace millrace::elementary
