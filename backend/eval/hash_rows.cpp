@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <string_view>
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_decimal.h>
@@ -28,11 +27,29 @@
 namespace millrace::eval {
 namespace {
 
-struct IdHash {
-    std::uint64_t modulus, seed;
+/// 1 + hash mod (buckets - 1) without a division a value.
+class IdHash {
+ public:
+    IdHash(std::int64_t buckets, std::uint64_t seed)
+        : modulus_(static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1)),
+          inverse_(~std::uint64_t{0} / modulus_),
+          seed_(seed) {}
     std::int64_t of(const unsigned char* bytes, std::size_t size) const {
-        return 1 + static_cast<std::int64_t>(XXH3_64bits_withSeed(bytes, size, seed) % modulus);
+        return idOf(XXH3_64bits_withSeed(bytes, size, seed_));
     }
+    std::int64_t idOf(std::uint64_t hash) const {
+        // The quotient is at most two too small.
+        const auto quotient =
+            static_cast<std::uint64_t>((static_cast<unsigned __int128>(hash) * inverse_) >> 64);
+        std::uint64_t rest = hash - quotient * modulus_;
+        while (rest >= modulus_) {
+            rest -= modulus_;
+        }
+        return 1 + static_cast<std::int64_t>(rest);
+    }
+
+ private:
+    std::uint64_t modulus_, inverse_, seed_;
 };
 
 Result<ArrayPtr> idArray(std::int64_t rows, arrow::MemoryPool* pool, std::int64_t*& ids) {
@@ -59,27 +76,32 @@ void hashIntegers(const arrow::Array& values, const IdHash& hash, std::int64_t* 
 
 /// The same of texts: tag 3, the length and the text, in memory that is used again.
 void hashTexts(const arrow::StringArray& in, const IdHash& hash, std::int64_t* out) {
-    constexpr std::size_t kBefore = 9;
+    constexpr std::int64_t kBefore = 9, kBlock = 16;
     const bool hasNulls = in.null_count() > 0;
+    const auto& stored = in.value_data();
+    const std::uint8_t* const texts = stored == nullptr ? nullptr : stored->data();
+    const std::int64_t size = stored == nullptr ? 0 : stored->size();
     std::vector<unsigned char> bytes(256);
     bytes[0] = 3;
     for (std::int64_t i = 0; i < in.length(); ++i) {
-        const std::string_view text = in.GetView(i);
-        const std::uint64_t length = text.size();
-        if (kBefore + length > bytes.size()) {
-            bytes.resize(2 * (kBefore + length));
+        const std::int64_t begin = in.value_offset(i), length = in.value_length(i);
+        if (kBefore + length > static_cast<std::int64_t>(bytes.size())) {
+            bytes.resize(static_cast<std::size_t>(2 * (kBefore + length)));
         }
         std::memcpy(bytes.data() + 1, &length, 8);
-        if (length > 0) {
-            std::memcpy(bytes.data() + kBefore, text.data(), length);
+        if (length <= kBlock && size - begin >= kBlock) {
+            std::memcpy(bytes.data() + kBefore, texts + begin, kBlock);  // of one size: no call
+        } else if (length > 0) {
+            std::memcpy(bytes.data() + kBefore, texts + begin, static_cast<std::size_t>(length));
         }
-        out[i] = hasNulls && in.IsNull(i) ? 0 : hash.of(bytes.data(), kBefore + length);
+        const std::int64_t id = hash.of(bytes.data(), static_cast<std::size_t>(kBefore + length));
+        out[i] = hasNulls && in.IsNull(i) ? 0 : id;
     }
 }
 
 Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
                                arrow::MemoryPool* pool) {
-    const IdHash hash{static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1), seed};
+    const IdHash hash(buckets, seed);
     std::int64_t* ids = nullptr;
     RETURN_IF_ERROR(ValueReader::of(*values).status());
     ASSIGN_OR_RETURN(ArrayPtr made, idArray(values->length(), pool, ids));
@@ -103,9 +125,7 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
     ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
                      hashRows({values}, values->length(), &seed));
     for (std::size_t i = 0; i < hashes.size(); ++i) {
-        ids[i] = values->IsValid(static_cast<std::int64_t>(i))
-                     ? 1 + static_cast<std::int64_t>(hashes[i] % hash.modulus)
-                     : 0;
+        ids[i] = values->IsValid(static_cast<std::int64_t>(i)) ? hash.idOf(hashes[i]) : 0;
     }
     return made;
 }

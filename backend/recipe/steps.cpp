@@ -202,8 +202,8 @@ class HashStep : public CompiledStep {
         if (!texts) {
             ASSIGN_OR_RETURN(values, rows.column(step_.column));
         }
-        ASSIGN_OR_RETURN(ArrayPtr ids,
-                         eval::hashIds(values, step_.buckets, step_.seed, rows.split().pool));
+        ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed,
+                                                     texts ? rows.split().pool : nullptr));
         count.reasons[0] += texts ? texts->nullRows() : values->null_count();
         rows.set(step_.as, std::move(ids));
         return okStatus();

@@ -76,13 +76,15 @@ class CsvText:
         return {**given, **({"types": self.declared} if self.declared else {})}
 
 
-def write_parquet(table, path, rows, r):
+def write_parquet(table, path, rows, r, has_dictionaries):
     options = {"compression": r.choice(["snappy", "zstd", "none"]), "data_page_version": r.choice(["1.0", "2.0"]),
-               "use_dictionary": r.random() < 0.7, "write_page_index": r.random() < 0.6, "write_page_checksum": r.random() < 0.3}
+               "use_dictionary": has_dictionaries, "write_page_index": r.random() < 0.6, "write_page_checksum": r.random() < 0.3}
     if r.random() < 0.4:
         options |= {"max_rows_per_page": r.choice([5, 8]), "write_batch_size": 1}
     if r.random() < 0.2:
         options["bloom_filter_options"] = {n: {"ndv": 200} for n in ("k", "i64", "s") if n in table.column_names}
+    if r.random() < 0.3:
+        options["dictionary_pagesize_limit"] = r.choice([16, 64])  # plain pages behind the dictionary
     pq.write_table(table, path, row_group_size=rows, **options)
 
 
@@ -96,8 +98,8 @@ def write_csv(table, path, r):
     path.write_text("".join(",".join(csv_field(t, ",", r) for t in row) + "\n" for row in rows), newline="")
 
 
-def write_case(case, directory):
-    """Also sets `case.text`: the texts of CSV files."""
+def write_case(case, directory, has_dictionaries=True):
+    """Also sets `case.text`: the texts of CSV files. `has_dictionaries`: the columns of Parquet files."""
     case.text = CsvText(case) if case.data.format == "csv" else None
     texts = case.text.texts if case.text else {}
     r = random.Random(case.seed + 2)
@@ -108,7 +110,7 @@ def write_case(case, directory):
             data = texts[name].encode()
             path.write_bytes(gzip.compress(data, 1) if name.endswith(".gz") else data)
         elif case.data.format == "parquet":
-            write_parquet(table, path, rows, r)
+            write_parquet(table, path, rows, r, has_dictionaries)
         else:
             write_arrow(table, path, rows)
     for name, table in case.sides.items():

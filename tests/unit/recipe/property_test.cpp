@@ -56,6 +56,22 @@ std::vector<std::string> runOracle(const spec::RunSpec& spec, const std::vector<
     return lines;
 }
 
+void checkRun(Bench& bench, MemoryColumns& data, const std::vector<std::string>& want) {
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    std::vector<std::string> got;
+    for (std::size_t r = 0; r < batch->rowNumbers.size(); ++r) {
+        got.push_back(found(*batch, r));
+    }
+    ASSERT_EQ(got, want);
+    std::int64_t rows = kRows;
+    for (const StepCount& count : batch->steps) {
+        ASSERT_EQ(count.rowsIn, rows);
+        rows = count.rowsOut;
+    }
+    ASSERT_EQ(rows, static_cast<std::int64_t>(want.size()));
+}
+
 void checkSeed(std::uint64_t seed) {
     Generator draw(seed);
     Bench bench;
@@ -76,21 +92,12 @@ void checkSeed(std::uint64_t seed) {
     bench.spec.labels["l"].expr = "coalesce(ia, 0) > 0";
     const auto want = runOracle(bench.spec, steps, draw.rows(), bench.firstRow, bench.epoch);
     MemoryColumns data(columnsOf(draw.rows(), draw.fileColumns()));
-    const auto batch = bench.run(data);
-    ASSERT_TRUE(batch.ok()) << batch.status();
-    std::vector<std::string> got;
-    for (std::size_t r = 0; r < batch->rowNumbers.size(); ++r) {
-        got.push_back(found(*batch, r));
+    for (const bool codesTexts : {false, true}) {
+        SCOPED_TRACE(codesTexts ? "texts as dictionaries" : "plain texts");
+        data.codesTexts = codesTexts;
+        checkRun(bench, data, want);
     }
-    ASSERT_EQ(got, want);
-    std::int64_t rows = kRows;
-    for (const StepCount& count : batch->steps) {
-        ASSERT_EQ(count.rowsIn, rows);
-        rows = count.rowsOut;
-    }
-    ASSERT_EQ(rows, static_cast<std::int64_t>(want.size()));
 }
-
 TEST(RecipeProperty, IsTheOraclesForAnyDataAndSteps) {
     if (const char* one = std::getenv("MILLRACE_PROPERTY_SEED"); one != nullptr) {
         return checkSeed(std::strtoull(one, nullptr, 10));

@@ -5,6 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_dict.h>
+#include <arrow/array/array_primitive.h>
 #include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
@@ -21,6 +24,32 @@ namespace millrace::test {
 inline constexpr std::int64_t kNull = INT64_MIN;
 
 inline const bool kIsArrowReady = arrow::compute::Initialize().ok();
+
+/// Texts as a dictionary as the page decoder makes them, with one entry that belongs to no row;
+/// other arrays as they are.
+inline eval::ArrayPtr codedTexts(const eval::ArrayPtr& values,
+                                 const std::string& unused = "none's") {
+    if (values->type_id() != arrow::Type::STRING) {
+        return values;
+    }
+    const auto& plain = static_cast<const arrow::StringArray&>(*values);
+    arrow::StringBuilder entries;
+    arrow::Int32Builder codes;
+    EXPECT_TRUE(entries.Append(unused).ok() && entries.AppendNull().ok());
+    std::map<std::string, std::int32_t> known;
+    for (std::int64_t row = 0; row < plain.length(); ++row) {
+        if (plain.IsNull(row)) {
+            EXPECT_TRUE(codes.Append(1).ok());
+            continue;
+        }
+        const auto next = static_cast<std::int32_t>(known.size() + 2);
+        const auto [entry, isNew] = known.emplace(plain.GetString(row), next);
+        EXPECT_TRUE(!isNew || entries.Append(entry->first).ok());
+        EXPECT_TRUE(codes.Append(entry->second).ok());
+    }
+    return *arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int32(), arrow::utf8()),
+                                               *codes.Finish(), *entries.Finish());
+}
 
 /// Columns in memory: an expression's input and a split's source. Counts what is read.
 class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
@@ -56,7 +85,21 @@ class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
         }
         return arrays;
     }
+    Result<eval::ArrayPtr> storedColumn(const std::string& name) override {
+        ASSIGN_OR_RETURN(const eval::ArrayPtr values, column(name));
+        return codesTexts ? codedTexts(values, unusedText) : values;
+    }
+    Result<std::vector<eval::ArrayPtr>> rows(const std::vector<std::string>& names,
+                                             const pages::RowWish& wish) override {
+        ASSIGN_OR_RETURN(auto arrays, recipe::ColumnSource::rows(names, wish));
+        for (eval::ArrayPtr& array : arrays) {
+            array = codesTexts && wish.mayCode ? codedTexts(array, unusedText) : array;
+        }
+        return arrays;
+    }
     std::map<std::string, int> reads;
+    bool codesTexts = false;  ///< texts come as dictionaries where they may
+    std::string unusedText = "none's";
 
  private:
     std::vector<Column> columns_;
