@@ -4,38 +4,30 @@
 // Private to the room.
 //
 // 16 bytes behind a text can be read. Threads: pure. Failure: false; `value` is then anything.
+#include <array>
 #include <bit>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace millrace::csv::fast {
 
 inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
-inline constexpr int kMostFraction = 19;  // digits behind the point: 10^19 is below 2^64
-inline constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,
-                                          1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
-                                          1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
-inline constexpr std::uint64_t kPowers[] = {1U,
-                                            10U,
-                                            100U,
-                                            1'000U,
-                                            10'000U,
-                                            100'000U,
-                                            1'000'000U,
-                                            10'000'000U,
-                                            100'000'000U,
-                                            1'000'000'000U,
-                                            10'000'000'000U,
-                                            100'000'000'000U,
-                                            1'000'000'000'000U,
-                                            10'000'000'000'000U,
-                                            100'000'000'000'000U,
-                                            1'000'000'000'000'000U,
-                                            10'000'000'000'000'000U,
-                                            100'000'000'000'000'000U,
-                                            1'000'000'000'000'000'000U,
-                                            10'000'000'000'000'000'000U};
+/// 10^0 to 10^19, which is below 2^64; doubles hold them too.
+template <class T>
+inline constexpr std::array<T, 20> kPowersOf = [] {
+    std::array<T, 20> powers{};
+    std::uint64_t power = 1;
+    for (T& one : powers) {
+        one = static_cast<T>(power);
+        power *= 10;
+    }
+    return powers;
+}();
+inline std::uint64_t powerOf(int exponent) {
+    return kPowersOf<std::uint64_t>[static_cast<std::size_t>(exponent)];
+}
 
 inline std::uint64_t load(const char* text) {
     static_assert(std::endian::native == std::endian::little);
@@ -76,7 +68,7 @@ inline bool takeDigits(const char*& at, const char* end, int& count, std::uint64
         if (count > 19) {
             return false;
         }
-        value = value * kPowers[digits] + digitsOf(word, digits);
+        value = value * powerOf(digits) + digitsOf(word, digits);
         at += digits;
         if (digits < 8) {
             break;
@@ -102,7 +94,7 @@ inline bool whole(const char* text, std::size_t size, std::int64_t& value) {
         if (count > 16 || leadingDigits(word) < 8 || leadingDigits(rest) < count - 8) {
             return false;
         }
-        digits = digitsOf(word, 8) * kPowers[count - 8] + digitsOf(rest, count - 8);
+        digits = digitsOf(word, 8) * powerOf(count - 8) + digitsOf(rest, count - 8);
     }
     value = isNegative ? -static_cast<std::int64_t>(digits) : static_cast<std::int64_t>(digits);
     return true;
@@ -112,8 +104,8 @@ inline bool whole(const char* text, std::size_t size, std::int64_t& value) {
 inline double quotient(std::uint64_t digits, int power) {
     // Both have their highest bit set, so 63 bits before the point are 62 or 63 bits of the
     // quotient; what is left of the division decides ties.
-    const int up = std::countl_zero(digits), upPower = std::countl_zero(kPowers[power]);
-    const std::uint64_t divisor = kPowers[power] << upPower;
+    const int up = std::countl_zero(digits), upPower = std::countl_zero(powerOf(power));
+    const std::uint64_t divisor = powerOf(power) << upPower;
     const unsigned __int128 dividend = static_cast<unsigned __int128>(digits << up) << 63;
     const auto result = static_cast<std::uint64_t>(dividend / divisor);
     const bool isExact = static_cast<unsigned __int128>(result) * divisor == dividend;
@@ -152,7 +144,7 @@ inline bool number(const char* text, std::size_t size, double& value) {
     }
     constexpr std::uint64_t kExact = std::uint64_t{1} << 53;
     if (digits <= kExact) {
-        value = static_cast<double>(digits) / kExactPowers[power];
+        value = static_cast<double>(digits) / kPowersOf<double>[static_cast<std::size_t>(power)];
     } else if (power > 0) {
         value = quotient(digits, power);
     } else {
@@ -214,7 +206,7 @@ inline bool fraction(const char* text, std::size_t size, std::int64_t& micros) {
     if (*text != '.' || count < 1 || count > 6 || leadingDigits(load(text + 1)) < count) {
         return false;
     }
-    digits = digitsOf(load(text + 1), count) * kPowers[6 - count];
+    digits = digitsOf(load(text + 1), count) * powerOf(6 - count);
     micros = static_cast<std::int64_t>(digits);
     return true;
 }
