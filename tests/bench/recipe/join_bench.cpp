@@ -1,14 +1,17 @@
 // Side tables of joins: time to build, look-ups a second, bytes. Not part of the default tests.
 //
-//   join_bench [ROWS [LOOKUPS [SEED]]]
+//   join_bench [ROWS [LOOKUPS [SEED [TEXT_ROWS]]]]
 //
-// Int64 keys at random, half of the look-ups hit. Peer: std::unordered_map. Arrow has no
-// read-only map from key to row: its is_in / index_in kernels are shown as the nearest.
+// Int64 keys at random, then as many look-ups as rows of texts of twelve hex digits; half of the
+// look-ups hit. Peer: std::unordered_map. Arrow has no read-only map from key to row: its is_in /
+// index_in kernels are shown as the nearest.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
 
 #include <arrow/api.h>
@@ -50,12 +53,22 @@ std::shared_ptr<arrow::Array> arrayOf(const std::vector<std::int64_t>& values) {
     return *builder.Finish();
 }
 
+std::shared_ptr<arrow::Array> arrayOf(const std::vector<std::string>& values) {
+    arrow::StringBuilder builder;
+    if (!builder.AppendValues(values).ok()) {
+        std::abort();
+    }
+    return *builder.Finish();
+}
+
 Figures ofJoinTable(const std::shared_ptr<arrow::Array>& keys,
                     const std::vector<std::shared_ptr<arrow::Array>>& asked, int threads) {
-    const expr::DataType type{expr::TypeKind::kInt64};
+    const expr::DataType type{keys->type_id() == arrow::Type::STRING ? expr::TypeKind::kString
+                                                                     : expr::TypeKind::kInt64};
     const auto start = Clock::now();
     const auto table =
-        recipe::JoinTable::make({"bench", false, nullptr}, {{"k", "k", type, type}}, {keys});
+        recipe::JoinTable::make({"bench", false, nullptr, recipe::JoinTable::Finds::kRow, threads},
+                                {{"k", "k", type, type}}, {keys});
     if (!table.ok()) {
         std::fprintf(stderr, "%s\n", std::string(table.status().message()).c_str());
         std::exit(1);
@@ -84,10 +97,13 @@ Figures ofJoinTable(const std::shared_ptr<arrow::Array>& keys,
             static_cast<double>((*table)->bytes()), all};
 }
 
-Figures ofUnorderedMap(const std::vector<std::int64_t>& keys,
+template <class Key>
+Figures ofUnorderedMap(const std::vector<Key>& keys,
                        const std::vector<std::shared_ptr<arrow::Array>>& asked) {
     const auto start = Clock::now();
-    std::unordered_map<std::int64_t, std::int64_t> map;
+    using Array =
+        std::conditional_t<std::is_same_v<Key, std::string>, arrow::StringArray, arrow::Int64Array>;
+    std::unordered_map<Key, std::int64_t> map;
     map.reserve(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
         map.emplace(keys[i], static_cast<std::int64_t>(i));
@@ -96,13 +112,13 @@ Figures ofUnorderedMap(const std::vector<std::int64_t>& keys,
     const auto begin = Clock::now();
     std::int64_t hits = 0;
     for (const auto& block : asked) {
-        const auto& values = static_cast<const arrow::Int64Array&>(*block);
+        const auto& values = static_cast<const Array&>(*block);
         for (std::int64_t i = 0; i < values.length(); ++i) {
-            hits += map.contains(values.Value(i)) ? 1 : 0;
+            hits += map.contains(Key(values.GetView(i))) ? 1 : 0;
         }
     }
     // A node: next, key, value, and what malloc puts around it.
-    const double bytes = static_cast<double>(keys.size()) * 32 +
+    const double bytes = static_cast<double>(keys.size()) * (24 + sizeof(Key)) +
                          static_cast<double>(map.bucket_count()) * sizeof(void*);
     return {"std::unordered_map", build, secondsSince(begin), bytes, hits};
 }
@@ -128,32 +144,47 @@ Figures ofArrow(const std::shared_ptr<arrow::Array>& keys,
     return {"arrow index_in", build, both > build ? both - build : 0, bytes, hits};
 }
 
-int run(std::int64_t rows, std::int64_t lookups, std::uint64_t seed) {
-    if (!arrow::compute::Initialize().ok()) {
-        return 1;
-    }
+/// `make`: a key of a random number.
+template <class Key, class Make>
+void compare(const char* kind, std::int64_t rows, std::int64_t lookups, std::uint64_t seed,
+             Make make) {
     std::mt19937_64 random(seed);
-    std::vector<std::int64_t> keys(static_cast<std::size_t>(rows));
-    for (std::int64_t& key : keys) {
-        key = static_cast<std::int64_t>(random());
+    std::vector<Key> keys(static_cast<std::size_t>(rows));
+    for (Key& key : keys) {
+        key = make(random());
     }
     std::vector<std::shared_ptr<arrow::Array>> asked;
     constexpr std::int64_t kBlock = 65536;
     for (std::int64_t done = 0; done < lookups; done += kBlock) {
-        std::vector<std::int64_t> block(static_cast<std::size_t>(std::min(kBlock, lookups - done)));
-        for (std::int64_t& key : block) {
-            key = random() % 2 == 0 ? keys[random() % keys.size()]
-                                    : static_cast<std::int64_t>(random());
+        std::vector<Key> block(static_cast<std::size_t>(std::min(kBlock, lookups - done)));
+        for (Key& key : block) {
+            key = random() % 2 == 0 ? keys[random() % keys.size()] : make(random());
         }
         asked.push_back(arrayOf(block));
     }
     const auto column = arrayOf(keys);
-    std::printf("%lld rows, %lld look-ups, seed %llu\n", static_cast<long long>(rows),
+    std::printf("%s: %lld rows, %lld look-ups, seed %llu\n", kind, static_cast<long long>(rows),
                 static_cast<long long>(lookups), static_cast<unsigned long long>(seed));
     print(ofJoinTable(column, asked, 1), rows, lookups);
     print(ofJoinTable(column, asked, 2), rows, lookups);
     print(ofArrow(column, asked), rows, lookups);
     print(ofUnorderedMap(keys, asked), rows, lookups);
+}
+
+std::string hexOf(std::uint64_t number) {
+    char text[17];
+    std::snprintf(text, sizeof text, "%012llx",
+                  static_cast<unsigned long long>(number & 0xFFFFFFFFFFFF));
+    return text;
+}
+
+int run(std::int64_t rows, std::int64_t lookups, std::uint64_t seed, std::int64_t textRows) {
+    if (!arrow::compute::Initialize().ok()) {
+        return 1;
+    }
+    compare<std::int64_t>("int64", rows, lookups, seed,
+                          [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
+    compare<std::string>("text", textRows, textRows, seed, hexOf);
     return 0;
 }
 
@@ -165,5 +196,5 @@ int main(int argc, char** argv) {
         return argc > i ? std::atoll(argv[i]) : otherwise;
     };
     return millrace::run(number(1, 20'000'000), number(2, 20'000'000),
-                         static_cast<std::uint64_t>(number(3, 7)));
+                         static_cast<std::uint64_t>(number(3, 7)), number(4, 5'000'000));
 }
