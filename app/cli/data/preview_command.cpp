@@ -15,6 +15,8 @@ namespace {
 using tui::Tone;
 using Format = std::string (*)(double);
 
+constexpr double kLeastShareShown = 0.03;  ///< of the processor time: what costs less is no line
+
 std::string count(double value) {
     return formatCount(static_cast<std::int64_t>(std::llround(value)));
 }
@@ -90,6 +92,13 @@ void addCosts(HeadFigures& figures, const Json& preview) {
     figures.add("read an epoch", jsonMember(preview, "disk_bytes_per_epoch"), formatBytes);
     figures.add("delivered", jsonMember(preview, "delivered_bytes_per_epoch"), formatBytes);
     figures.add("CPU an epoch", jsonMember(preview, "cpu_seconds_per_epoch"), duration);
+    for (const Json& cost : jsonMember(preview, "dearest")) {
+        const double share = jsonReal(cost, "share");
+        if (share >= kLeastShareShown) {
+            figures.add("  " + jsonString(cost, "kind") + " " + jsonString(cost, "name"),
+                        percent(share) + " of it");
+        }
+    }
     figures.add("waiting for files", jsonMember(preview, "wait_seconds_per_epoch"), duration);
     figures.add("rows/s of a core", jsonMember(preview, "rows_per_second_per_core"), count);
     figures.add("epoch, " + session::countText(threads, "thread"),

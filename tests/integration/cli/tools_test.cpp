@@ -89,6 +89,22 @@ TEST_F(ToolsTest, PreviewOfAVariationAndOfSomeSplitsHasIntervals) {
     EXPECT_EQ(text.err, "");
 }
 
+TEST_F(ToolsTest, PreviewNamesWhatCostsMostTheDearestFirst) {
+    const Json preview = json({"preview", "spec.yaml", "--seconds", "60", "--json"});
+    const Json& dearest = preview["dearest"];
+    ASSERT_GT(dearest.size(), 1U);
+    double before = 1, sum = 0;
+    for (const Json& cost : dearest) {
+        const double share = cost["share"];
+        EXPECT_LE(share, before);
+        before = share;
+        sum += share;
+    }
+    EXPECT_GT(before, 0);
+    EXPECT_LE(sum, 1.05);  // two clocks
+    EXPECT_THAT(run({"preview", "spec.yaml"}).out, HasSubstr("% of it"));
+}
+
 TEST_F(ToolsTest, PreviewSaysWhatIsWrongWithASpec) {
     EXPECT_EQ(run({"preview", "nowhere.yaml"}).exitCode, 1);
     const SubprocessOutput unknown = run({"preview", "spec.yaml", "--variation", "al"});

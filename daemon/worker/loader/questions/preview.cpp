@@ -38,6 +38,14 @@ struct SplitFigures {
     std::vector<double> labelled;   ///< by head: rows whose label counts
 };
 
+// A column (reading, encoding) or the steps of a name: its part of the processor time, 0 to 1.
+struct CostShare {
+    std::string kind, name;
+    double share = 0;
+};
+
+constexpr std::size_t kDearestShown = 8;
+
 // Runs whole splits of a stream, one at a time, on one thread, up to finished frames.
 class Sampler {
  public:
@@ -65,7 +73,24 @@ class Sampler {
         for (const recipe::StepCount& step : output.counts.steps) {
             figures.stepRows.push_back(static_cast<double>(step.rowsOut));
         }
+        cpuSeconds_ += figures.cpuSeconds;
         return figures;
+    }
+
+    /// What cost most in all splits that were run, the dearest first.
+    std::vector<CostShare> dearest() const {
+        std::vector<CostShare> costs;
+        const double total = std::max(cpuSeconds_, 1e-9) * 1e9;
+        for (const auto& [name, column] : counters_.columns()) {
+            costs.push_back({"column", name, static_cast<double>(column.busyNs()) / total});
+        }
+        for (const auto& [name, step] : counters_.steps()) {
+            costs.push_back({"step", name, static_cast<double>(step.busyNs) / total});
+        }
+        std::stable_sort(costs.begin(), costs.end(),
+                         [](const CostShare& a, const CostShare& b) { return a.share > b.share; });
+        costs.resize(std::min(costs.size(), kDearestShown));
+        return costs;
     }
 
  private:
@@ -108,6 +133,7 @@ class Sampler {
     segment::SegmentRunner runner_;
     segment::FrameGatherer gatherer_;
     segment::PooledBuffer frame_;
+    double cpuSeconds_ = 0;  ///< of all splits that were run
 };
 
 // The splits in the order in which they are sampled: every one with the same chance.
@@ -127,6 +153,7 @@ struct Preview {
     std::unique_ptr<LoaderMemory> memory;  // before what is taken from it
     std::shared_ptr<const segment::StreamInput> input;
     std::vector<SplitFigures> sample;
+    std::vector<CostShare> dearest;
     std::int64_t threads = 1;
     std::int64_t rows = 0;
 
@@ -180,6 +207,14 @@ Json headsJson(const Preview& preview) {
              {"positive_share", ratioPerRow(share, preview.input->numSegments()).toJson()}});
     }
     return heads;
+}
+
+Json dearestJson(const Preview& preview) {
+    Json costs = Json::array();
+    for (const CostShare& cost : preview.dearest) {
+        costs.push_back({{"kind", cost.kind}, {"name", cost.name}, {"share", cost.share}});
+    }
+    return costs;
 }
 
 // Cores, bytes and time at a given number of kept rows a second.
@@ -238,6 +273,7 @@ Json documentOf(const Preview& preview) {
                  {"wait_seconds_per_epoch", wait.scaled(all).toJson()},
                  {"rows_per_second_per_core", cpuPerKept.inverted(1).toJson()},
                  {"epoch_seconds", cpu.scaled(all / static_cast<double>(preview.threads)).toJson()},
+                 {"dearest", dearestJson(preview)},
                  {"appetite", appetiteJson(preview)},
                  {"seconds", secondsSinceStart()}};
     addSegments(segmentSizeOf(preview.run.plan), json);
@@ -287,6 +323,7 @@ Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64
             break;
         }
     }
+    preview.dearest = sampler.dearest();
     return okStatus();
 }
 

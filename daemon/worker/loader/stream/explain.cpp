@@ -166,8 +166,10 @@ void addSteps(const Explanation& e, Lines& lines) {
     const double busy = std::max(e.busySeconds(), 1e-9);
     lines.title("steps of the recipe, reading left out");
     for (const auto& [name, step] : e.steps) {
+        const std::int64_t count = e.numSteps(name);
         lines.row(name, seconds(step.busyNs), seconds(step.busyNs) / busy,
-                  strCat(formatCount(step.rowsIn), " -> ", formatCount(step.rowsOut), " rows"));
+                  strCat(count > 1 ? strCat(count, " steps: ") : "", formatCount(step.rowsIn),
+                         " -> ", formatCount(step.rowsOut), " rows"));
     }
 }
 
@@ -243,9 +245,11 @@ std::vector<Explanation::Change> Explanation::changes() const {
     for (const auto& [name, step] : steps) {
         const auto kind = stepKinds.find(name);
         const bool isJoin = kind != stepKinds.end() && kind->second.ends_with("join");
-        add(isJoin ? strCat("do without the ", kind->second, " '", name, "'")
-                   : strCat("do without the step '", name, "'"),
-            seconds(step.busyNs));
+        const std::int64_t count = numSteps(name);
+        const std::string what = count > 1 ? strCat(count, " steps")
+                                 : isJoin  ? kind->second
+                                           : std::string("step");
+        add(strCat("do without the ", what, " '", name, "'"), seconds(step.busyNs));
     }
     const double order = seconds(stages[static_cast<std::size_t>(Stage::kOrder)].busyNs);
     add("batch.shuffle: none in place of sorting the rows", order);

@@ -21,6 +21,8 @@ struct Explanation {
     std::map<std::string, segment::ColumnCount> columns;
     std::vector<std::pair<std::string, segment::StepTime>> steps;  ///< in the recipe's order
     std::map<std::string, std::string> stepKinds;                  ///< "join", "filter", ...
+    /// How many steps share a name; their times are summed. Absent: one.
+    std::map<std::string, std::int64_t> stepsOfName;
     /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
     std::map<std::string, double> decompressionShare;
     std::map<std::string, std::string> codecs;
@@ -37,6 +39,10 @@ struct Explanation {
     };
     std::vector<Change> changes() const;
 
+    std::int64_t numSteps(const std::string& name) const {
+        const auto found = stepsOfName.find(name);
+        return found == stepsOfName.end() ? 1 : found->second;
+    }
     double threadSeconds() const { return streamSeconds * static_cast<double>(threads); }
     double busySeconds() const;
 

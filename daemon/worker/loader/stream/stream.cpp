@@ -147,7 +147,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     const std::map<std::string, segment::StepTime> steps = counters.steps();
     for (const std::string& name : report.stepNames) {
         const auto step = steps.find(name);
-        if (step != steps.end()) {
+        if (step != steps.end() && ++why.stepsOfName[name] == 1) {
             why.steps.emplace_back(*step);
         }
     }
