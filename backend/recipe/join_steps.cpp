@@ -133,7 +133,7 @@ Result<std::vector<ArrayPtr>> valuesOf(RowSet& rows, const std::vector<LeftValue
     std::vector<ArrayPtr> left;
     for (const LeftValue& value : values) {
         ASSIGN_OR_RETURN(ArrayPtr column, value.expr == nullptr
-                                              ? rows.column(value.text)
+                                              ? rows.storedColumn(value.text)
                                               : evaluateRows(value.expr, rows, value.place));
         left.push_back(std::move(column));
     }
