@@ -204,6 +204,20 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     return okStatus();
 }
 
+/// How many of the largest sizes together are at most `target`.
+std::int64_t largestThatFit(std::vector<std::int64_t> sizes, std::int64_t target) {
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    std::int64_t sum = 0, count = 0;
+    for (const std::int64_t size : sizes) {
+        sum += size;
+        if (sum > target) {
+            break;
+        }
+        ++count;
+    }
+    return count;
+}
+
 Status orderBy(const std::string& column, const Dataset& train, stream::Plan& plan,
                std::vector<std::string>* warnings) {
     ASSIGN_OR_RETURN(const PartitionSummary summary, partitionSplits(train, column, plan.files));
@@ -260,17 +274,22 @@ std::vector<std::string> zoneFiles(const spec::RunSpec& spec) {
     return {files.begin(), files.end()};
 }
 
-std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes) {
-    std::sort(decodedBytes.begin(), decodedBytes.end(), std::greater<>());
-    std::int64_t sum = 0, count = 0;
-    for (const std::int64_t bytes : decodedBytes) {
-        sum += bytes;
-        if (sum > kSegmentTargetBytes) {
-            break;
+SegmentSize defaultSegmentSize(const std::vector<stream::PlanFile>& files) {
+    std::vector<std::int64_t> bytes, rows;
+    for (const stream::PlanFile& file : files) {
+        for (const stream::PlanSplit& split : file.splits) {
+            bytes.push_back(split.decodedBytes);
+            rows.push_back(split.rows);
         }
-        ++count;
     }
-    return std::max<std::int64_t>(count, 1);
+    const auto splits = static_cast<std::int64_t>(rows.size());
+    const std::int64_t byBytes = largestThatFit(std::move(bytes), kSegmentTargetBytes);
+    const std::int64_t byRows = largestThatFit(std::move(rows), kSegmentTargetRows);
+    const std::int64_t fitting = std::max<std::int64_t>(std::min(byBytes, byRows), 1);
+    if (fitting >= splits) {
+        return {std::max<std::int64_t>(splits, 1), stream::SegmentRule::kAll};
+    }
+    return {fitting, byRows < byBytes ? stream::SegmentRule::kRows : stream::SegmentRule::kBytes};
 }
 
 Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, const Dataset* eval,
@@ -294,13 +313,9 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
     RETURN_IF_ERROR(addTables(spec, plan));
     plan.segmentSplits = spec.batch.segmentSplits;
     if (plan.segmentSplits <= 0) {
-        std::vector<std::int64_t> sizes;
-        for (const stream::PlanFile& file : plan.files) {
-            for (const stream::PlanSplit& split : file.splits) {
-                sizes.push_back(split.decodedBytes);
-            }
-        }
-        plan.segmentSplits = defaultSegmentSplits(std::move(sizes));
+        const SegmentSize size = defaultSegmentSize(plan.files);
+        plan.segmentSplits = size.splits;
+        plan.segmentRule = size.rule;
     }
     return plan;
 }

@@ -13,6 +13,9 @@ namespace millrace::dataset {
 
 /// The target size of a segment, decoded.
 inline constexpr std::int64_t kSegmentTargetBytes = 256'000'000;
+/// And in rows: of few columns 256 MB are millions, which are one thread's, far from its caches,
+/// and all of them before the first frame (docs/decisions/0026-segments-by-rows.md).
+inline constexpr std::int64_t kSegmentTargetRows = 131'072;
 
 /// The columns of `schema` that the train part of `spec` reads (dataset.where, recipe, labels,
 /// features), sorted: what decoded sizes count.
@@ -31,7 +34,15 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
                                const std::vector<std::string>& baseColumns = {},
                                std::vector<std::string>* warnings = nullptr);
 
-/// The largest k whose k largest splits together decode to at most kSegmentTargetBytes, at least 1.
-std::int64_t defaultSegmentSplits(std::vector<std::int64_t> decodedBytes);
+/// Splits in a segment, and why so many.
+struct SegmentSize {
+    std::int64_t splits = 1;
+    stream::SegmentRule rule = stream::SegmentRule::kAll;
+    bool operator==(const SegmentSize&) const = default;
+};
+
+/// The largest k whose k largest splits together decode to at most kSegmentTargetBytes, and whose k
+/// longest together hold at most kSegmentTargetRows; at least 1. Nothing of the machine decides it.
+SegmentSize defaultSegmentSize(const std::vector<stream::PlanFile>& files);
 
 }  // namespace millrace::dataset

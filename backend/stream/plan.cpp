@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kMaxFiles = std::size_t{1} << 22;
 constexpr std::size_t kMaxSplits = std::size_t{1} << 26;
 constexpr std::size_t kMaxPathBytes = 4096;
+/// By SegmentRule.
+constexpr std::string_view kRuleNames[] = {"given", "all", "rows", "bytes"};
 
 // A plan's text is written at once, as its tree would be: plans have many files.
 
@@ -184,7 +186,23 @@ void appendIdentities(const std::vector<PlanFile>& files, std::string& out) {
     out += ']';
 }
 
+Result<SegmentRule> readRule(const Json& plan) {
+    if (!plan.contains("segment_rule")) {
+        return SegmentRule::kGiven;
+    }
+    const std::string name = jsonString(plan, "segment_rule");
+    const auto* const at = std::find(std::begin(kRuleNames), std::end(kRuleNames), name);
+    if (at == std::end(kRuleNames)) {
+        return invalidArgument("plan: segment_rule is '", name, "'");
+    }
+    return static_cast<SegmentRule>(at - std::begin(kRuleNames));
+}
+
 }  // namespace
+
+std::string_view nameOf(SegmentRule rule) {
+    return kRuleNames[static_cast<std::size_t>(rule)];
+}
 
 std::int64_t Plan::numSplits() const {
     std::int64_t n = 0;
@@ -226,6 +244,9 @@ std::string Plan::toJsonText() const {
     appendFiles(evalFiles, text);
     text += R"(,"files":)";
     appendFiles(files, text);
+    if (segmentRule != SegmentRule::kGiven) {
+        strAppend(&text, R"(,"segment_rule":")", nameOf(segmentRule), "\"");
+    }
     strAppend(&text, R"(,"segment_splits":)", segmentSplits, R"(,"side_tables":)", dumpJson(tables),
               R"(,"version":1})");
     return text;
@@ -238,6 +259,7 @@ Result<Plan> Plan::fromJson(const Json& json) {
     }
     Plan plan;
     plan.segmentSplits = read.count("segment_splits");
+    ASSIGN_OR_RETURN(plan.segmentRule, readRule(json));
     const Json& files = read.list("files");
     const Json& evalFiles = read.list("eval_files");
     const Json& tables = read.list("side_tables");

@@ -5,6 +5,7 @@
 // Threads: a value. Failure: fromJson refuses what does not hold together and names the place.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/json.h"
@@ -41,10 +42,22 @@ struct SideTable {
     bool operator==(const SideTable&) const = default;
 };
 
+/// What decided how many splits a segment has.
+enum class SegmentRule {
+    kGiven,  ///< batch.segment_splits, or a plan that does not say
+    kAll,    ///< all splits fit one segment
+    kRows,   ///< the default's bound on rows
+    kBytes,  ///< the default's bound on decoded bytes
+};
+
+/// As it stands in a plan: "given", "all", "rows", "bytes".
+std::string_view nameOf(SegmentRule rule);
+
 struct Plan {
     std::vector<PlanFile> files;
     std::vector<SideTable> sideTables;
-    std::int64_t segmentSplits = 1;   ///< splits in a segment, at least 1
+    std::int64_t segmentSplits = 1;  ///< splits in a segment, at least 1
+    SegmentRule segmentRule = SegmentRule::kGiven;
     std::vector<PlanFile> evalFiles;  ///< empty: evaluation reads `files`
     /// The columns of all files together, types widened, so that a worker need not read every
     /// footer before its first row. Partition columns are not among them. Empty: not pinned.

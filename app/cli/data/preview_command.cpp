@@ -139,6 +139,10 @@ int runPreview(CliContext& context, const ParsedArgs& args) {
     addCosts(figures, preview);
     addAppetite(figures, jsonMember(preview, "appetite"));
     context.out << figures.render(context.terminal);
+    const std::string advice = jsonString(preview, "segments_advice");
+    if (!advice.empty()) {
+        context.out << shown(context.terminal, advice) << '\n';
+    }
     return kExitOk;
 }
 

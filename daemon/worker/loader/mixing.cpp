@@ -52,7 +52,7 @@ std::string noteOf(const char* key, const std::string& column, const Keys& first
         " different values of '", column,
         "' and the next one others: the files are sorted by it, and rows are mixed within a "
         "segment only. Steps that see few of them at a time learn worse; a larger "
-        "batch.segment_splits mixes more (0: as many splits as decode to 256 MB)");
+        "batch.segment_splits mixes more");
 }
 
 }  // namespace

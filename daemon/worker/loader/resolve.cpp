@@ -50,7 +50,7 @@ class Resolver {
     recipe::TableSource tables_;
     std::map<std::string, DatasetPtr> opened_;
     std::vector<std::string> baseColumns_;
-    std::int64_t baseSegmentSplits_ = 0;
+    dataset::SegmentSize baseSegments_;
     bool isBaseKnown_ = false;
 };
 
@@ -101,11 +101,15 @@ bool Resolver::openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, Re
 
 Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
                       const dataset::Dataset* eval) {
-    if (isBaseKnown_ && run.spec.batch.segmentSplits == 0) {
-        run.spec.batch.segmentSplits = baseSegmentSplits_;
+    const bool isOfBase = isBaseKnown_ && run.spec.batch.segmentSplits == 0;
+    if (isOfBase) {
+        run.spec.batch.segmentSplits = baseSegments_.splits;
     }
     ASSIGN_OR_RETURN(run.plan,
                      dataset::buildPlan(run.spec, train, eval, baseColumns_, &run.warnings));
+    if (isOfBase) {
+        run.plan.segmentRule = baseSegments_.rule;
+    }
     run.spec.batch.segmentSplits = run.plan.segmentSplits;
     RETURN_IF_ERROR(
         stream::Dealing::make(run.spec.batch.rows, run.spec.batch.microRows, run.spec.train.ranks)
@@ -254,7 +258,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         return false;
     }
     if (!isBaseKnown_) {
-        baseSegmentSplits_ = run.spec.batch.segmentSplits;
+        baseSegments_ = {run.plan.segmentSplits, run.plan.segmentRule};
         isBaseKnown_ = true;
     }
     noteDraws(run);

@@ -73,6 +73,8 @@ TEST(Dataset, ParquetRowGroupsBecomeSplits) {
     EXPECT_EQ(plan.files[0].rows, 250);
     EXPECT_GE(plan.files[0].splits[0].decodedBytes, 800);
     EXPECT_EQ(plan.segmentSplits, 3);
+    EXPECT_EQ(plan.segmentRule, stream::SegmentRule::kAll);
+    EXPECT_EQ(planOf(**dataset, 2).segmentRule, stream::SegmentRule::kGiven);
     EXPECT_TRUE(stream::Plan::fromJson(*parseJson(plan.toJsonText(), "plan")).ok());
 }
 
@@ -483,14 +485,6 @@ TEST(Dataset, ArrowFilesAndStreamsReadTheSame) {
     test::write(dir.at("b.arrows"), "\xff\xff\xff\xffgarbage that is long enough");
     EXPECT_THAT(messageOf(openAt(dir, "b.arrows", as("arrow")).status()),
                 HasSubstr("b.arrows: neither an Arrow IPC file"));
-}
-
-TEST(Plan, DefaultSegmentSplitsFitTheTargetWithTheLargest) {
-    EXPECT_EQ(defaultSegmentSplits({}), 1);
-    EXPECT_EQ(defaultSegmentSplits({300'000'000}), 1);
-    EXPECT_EQ(defaultSegmentSplits({100'000'000, 100'000'000, 100'000'000}), 2);
-    EXPECT_EQ(defaultSegmentSplits({200'000'000, 1, 1, 50'000'000}), 4);
-    EXPECT_EQ(defaultSegmentSplits({255'000'000, 2'000'000}), 1);
 }
 
 TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {

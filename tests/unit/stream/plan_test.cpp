@@ -34,6 +34,20 @@ TEST(Plan, RoundTripsThroughJson) {
     EXPECT_EQ(plan.numRows(), 30);
 }
 
+TEST(Plan, SaysWhichRuleMadeItsSegments) {
+    for (const SegmentRule rule :
+         {SegmentRule::kGiven, SegmentRule::kAll, SegmentRule::kRows, SegmentRule::kBytes}) {
+        Plan plan = somePlan();
+        plan.segmentRule = rule;
+        const Json json = jsonOf(plan);
+        EXPECT_EQ(json.contains("segment_rule"), rule != SegmentRule::kGiven);
+        const Result<Plan> again = Plan::fromJson(json);
+        ASSERT_TRUE(again.ok()) << again.status();
+        EXPECT_EQ(again->segmentRule, rule) << nameOf(rule);
+        EXPECT_EQ(plan.planHash(), somePlan().planHash());
+    }
+}
+
 // The text is the dump of the tree, which would be too large: sorted keys, the same escapes.
 TEST(Plan, TextIsTheDumpOfTheTree) {
     Plan odd = somePlan();
@@ -42,6 +56,7 @@ TEST(Plan, TextIsTheDumpOfTheTree) {
     odd.files[0].splits[1].partition = 3;
     odd.files[1].path = "bytes \xff\xfe that are no UTF-8";
     odd.files[1].splits = {};
+    odd.segmentRule = SegmentRule::kRows;
     odd.evalFiles = {odd.files[0]};
     odd.sideTables[0].path = "/t\"/\x02.csv";
     odd.schema.fields = {{"a \"b\"", {expr::TypeKind::kInt64, true, 0, true}}, {"", {}}};
@@ -93,6 +108,8 @@ TEST(Plan, RefusesWhatDoesNotHoldTogether) {
         {"'path'", [](Json& j) { j["files"][0]["path"] = 3; }},
         {"'footer_hash'", [](Json& j) { j["files"][0]["footer_hash"] = "xyz"; }},
         {"segment_splits", [](Json& j) { j["segment_splits"] = 0; }},
+        {"segment_rule", [](Json& j) { j["segment_rule"] = "moon"; }},
+        {"segment_rule", [](Json& j) { j["segment_rule"] = 1; }},
         {"version", [](Json& j) { j["version"] = 2; }},
         {"'files'", [](Json& j) { j.erase("files"); }},
         {"object", [](Json& j) { j["files"][0] = 5; }},

@@ -14,6 +14,7 @@
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/resolve.h"
+#include "daemon/worker/loader/segments.h"
 
 namespace millrace::loader {
 namespace {
@@ -185,6 +186,7 @@ Json checkAnswer(const Json& request) {
     Json runs = Json::array();
     for (const ResolvedRun& run : reply.runs) {
         runs.push_back(runJson(run));
+        addSegments(segmentSizeOf(run.plan), runs.back());
         runs.back()["resolved_spec"] = dumpJson(run.spec.toJson());
     }
     Json answer = {{"ok", reply.errors.empty()},

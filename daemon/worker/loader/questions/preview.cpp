@@ -16,6 +16,7 @@
 #include "daemon/worker/loader/progress.h"
 #include "daemon/worker/loader/questions/estimate.h"
 #include "daemon/worker/loader/resolve.h"
+#include "daemon/worker/loader/segments.h"
 
 namespace millrace::loader {
 
@@ -216,29 +217,33 @@ Json documentOf(const Preview& preview) {
             .scaled(all)
             .toJson();
     };
-    return {{"schema_version", 1},
-            {"name", preview.run.spec.name},
-            {"variation", preview.run.variation},
-            {"stream_hash", preview.run.streamHash},
-            {"plan_hash", preview.run.planHash},
-            {"files", preview.run.plan.files.size()},
-            {"splits", preview.input->numSegments()},
-            {"splits_sampled", preview.sample.size()},
-            {"rows", preview.rows},
-            {"rows_sampled", static_cast<std::int64_t>(sampledRows)},
-            {"threads", preview.threads},
-            {"rows_kept", kept.scaled(all).toJson()},
-            {"keep_share", kept.toJson()},
-            {"steps", stepsJson(preview)},
-            {"heads", headsJson(preview)},
-            {"disk_bytes_per_epoch", bytes(&SplitFigures::diskBytes)},
-            {"delivered_bytes_per_epoch", bytes(&SplitFigures::frameBytes)},
-            {"cpu_seconds_per_epoch", cpu.scaled(all).toJson()},
-            {"wait_seconds_per_epoch", wait.scaled(all).toJson()},
-            {"rows_per_second_per_core", cpuPerKept.inverted(1).toJson()},
-            {"epoch_seconds", cpu.scaled(all / static_cast<double>(preview.threads)).toJson()},
-            {"appetite", appetiteJson(preview)},
-            {"seconds", secondsSinceStart()}};
+    Json json = {{"schema_version", 1},
+                 {"name", preview.run.spec.name},
+                 {"variation", preview.run.variation},
+                 {"stream_hash", preview.run.streamHash},
+                 {"plan_hash", preview.run.planHash},
+                 {"files", preview.run.plan.files.size()},
+                 {"splits", preview.input->numSegments()},
+                 {"splits_sampled", preview.sample.size()},
+                 {"rows", preview.rows},
+                 {"rows_sampled", static_cast<std::int64_t>(sampledRows)},
+                 {"threads", preview.threads},
+                 {"rows_kept", kept.scaled(all).toJson()},
+                 {"keep_share", kept.toJson()},
+                 {"steps", stepsJson(preview)},
+                 {"heads", headsJson(preview)},
+                 {"disk_bytes_per_epoch", bytes(&SplitFigures::diskBytes)},
+                 {"delivered_bytes_per_epoch", bytes(&SplitFigures::frameBytes)},
+                 {"cpu_seconds_per_epoch", cpu.scaled(all).toJson()},
+                 {"wait_seconds_per_epoch", wait.scaled(all).toJson()},
+                 {"rows_per_second_per_core", cpuPerKept.inverted(1).toJson()},
+                 {"epoch_seconds", cpu.scaled(all / static_cast<double>(preview.threads)).toJson()},
+                 {"appetite", appetiteJson(preview)},
+                 {"seconds", secondsSinceStart()}};
+    addSegments(segmentSizeOf(preview.run.plan), json);
+    const std::string advice = segmentsAdvice(preview.run.plan);
+    json["segments_advice"] = advice.empty() ? Json() : Json(advice);
+    return json;
 }
 
 // Opens the stream of a run that is resolved.

@@ -301,7 +301,8 @@ Json Explanation::toJson() const {
             {"busy_seconds", busySeconds()},
             {"columns", std::move(columnList)},
             {"steps", std::move(stepList)},
-            {"changes", std::move(changeList)}};
+            {"changes", std::move(changeList)},
+            {"segments_advice", segmentsAdvice.empty() ? Json() : Json(segmentsAdvice)}};
 }
 
 std::string Explanation::toText(int width, bool isUtf8) const {
@@ -324,7 +325,9 @@ std::string Explanation::toText(int width, bool isUtf8) const {
         lines.sentence(strCat(all[i].what, ": ", saved, "up to ", fixed(all[i].ratePercent, 0),
                               " % more rows/s"));
     }
-    if (all.empty()) {
+    if (!segmentsAdvice.empty()) {
+        lines.sentence(segmentsAdvice);
+    } else if (all.empty()) {
         lines.sentence("nothing stands out");
     }
     return lines.text();

@@ -24,6 +24,7 @@ struct Explanation {
     /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
     std::map<std::string, double> decompressionShare;
     std::map<std::string, std::string> codecs;
+    std::string segmentsAdvice;  ///< "" where the row groups are fine
     segment::BatchMix mix;
     std::string shuffle;  ///< as resolved
 

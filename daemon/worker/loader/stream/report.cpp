@@ -5,6 +5,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/text.h"
 #include "backend/stream/read_state.h"
+#include "daemon/worker/loader/segments.h"
 
 namespace millrace::loader {
 
@@ -86,41 +87,43 @@ Json StreamReport::toJson() const {
     // A stage of its own in the first version of this document.
     stageJson["blocked"] = {{"busy_seconds", blockedSeconds}, {"rows", 0}, {"bytes", 0}};
     const auto orNull = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-    return {{"schema_version", 1},
-            {"name", name},
-            {"variation", variation},
-            {"part", part},
-            {"sink", sink},
-            {"through_ring", isThroughRing},
-            {"complete", isComplete},
-            {"threads", threads},
-            {"epochs", epochs},
-            {"rows_scanned", totals.rowsScanned},
-            {"bad_rows", badRows},
-            {"rows_pruned", totals.rowsPruned},
-            {"rows_kept", totals.rowsKept},
-            {"rows_delivered", totals.rowsDelivered},
-            {"micro_batches", totals.microBatches},
-            {"segments", totals.segments},
-            {"steps", stepsJson()},
-            {"vocabularies", vocabulariesJson()},
-            {"mixing", mixJson()},
-            {"seconds", seconds},
-            {"stream_seconds", streamSeconds},
-            {"epoch_seconds", epochSeconds},
-            {"cpu_seconds", cpuSeconds},
-            {"peak_rss_mb", peakRssMb},
-            {"first_batch_seconds", firstBatchSeconds < 0 ? Json() : Json(firstBatchSeconds)},
-            {"checksum", orNull(checksum)},
-            {"order_hash", orNull(orderHash)},
-            {"stream_hash", streamHash},
-            {"plan_hash", planHash},
-            {"stages", std::move(stageJson)},
-            {"explain", explanation ? explanation->toJson() : Json()},
-            {"link", link ? link->toJson() : Json()},
-            {"output", orNull(output)},
-            {"table", output.empty() ? Json() : tableJson(table)},
-            {"cursor", isRows ? Json() : stream::checkedJson(cursor)}};
+    Json json = {{"schema_version", 1},
+                 {"name", name},
+                 {"variation", variation},
+                 {"part", part},
+                 {"sink", sink},
+                 {"through_ring", isThroughRing},
+                 {"complete", isComplete},
+                 {"threads", threads},
+                 {"epochs", epochs},
+                 {"rows_scanned", totals.rowsScanned},
+                 {"bad_rows", badRows},
+                 {"rows_pruned", totals.rowsPruned},
+                 {"rows_kept", totals.rowsKept},
+                 {"rows_delivered", totals.rowsDelivered},
+                 {"micro_batches", totals.microBatches},
+                 {"segments", totals.segments},
+                 {"steps", stepsJson()},
+                 {"vocabularies", vocabulariesJson()},
+                 {"mixing", mixJson()},
+                 {"seconds", seconds},
+                 {"stream_seconds", streamSeconds},
+                 {"epoch_seconds", epochSeconds},
+                 {"cpu_seconds", cpuSeconds},
+                 {"peak_rss_mb", peakRssMb},
+                 {"first_batch_seconds", firstBatchSeconds < 0 ? Json() : Json(firstBatchSeconds)},
+                 {"checksum", orNull(checksum)},
+                 {"order_hash", orNull(orderHash)},
+                 {"stream_hash", streamHash},
+                 {"plan_hash", planHash},
+                 {"stages", std::move(stageJson)},
+                 {"explain", explanation ? explanation->toJson() : Json()},
+                 {"link", link ? link->toJson() : Json()},
+                 {"output", orNull(output)},
+                 {"table", output.empty() ? Json() : tableJson(table)},
+                 {"cursor", isRows ? Json() : stream::checkedJson(cursor)}};
+    addSegments(segmentSize, json);
+    return json;
 }
 
 namespace {
@@ -211,8 +214,10 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
         strAppend(&text, line("bad rows", strCat(formatCount(badRows), " left out of the files")));
     }
     if (!isRows) {
-        strAppend(&text, line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
-                                                      counted(totals.segments, "segment"))));
+        strAppend(&text,
+                  line("micro-batches", strCat(formatCount(totals.microBatches), " from ",
+                                               counted(totals.segments, "segment"))),
+                  line("segments", segmentsText(segmentSize)));
     }
     for (std::size_t s = 0; s < stepNames.size() && s < totals.steps.size(); ++s) {
         strAppend(&text, line(s == 0 ? "steps" : "",

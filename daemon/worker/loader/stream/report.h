@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/core/json.h"
+#include "backend/dataset/plan_builder.h"
 #include "backend/segment/sequencer.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"
@@ -19,6 +20,7 @@ struct StreamReport {
     std::string name, variation, part, sink;
     std::string streamHash, planHash, orderHash;
     std::string checksum;  ///< "" with the sink null
+    dataset::SegmentSize segmentSize;
     bool isComplete = false;
     bool isLimited = false;  ///< --micro-batches ended it
     bool isThroughRing = false;

@@ -20,6 +20,7 @@
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
 #include "daemon/worker/loader/resolve.h"
+#include "daemon/worker/loader/segments.h"
 #include "daemon/worker/loader/sinks.h"
 #include "daemon/worker/loader/stream/link.h"
 #include "daemon/worker/loader/stream/report.h"
@@ -158,6 +159,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     for (const spec::Step& step : stream.run.spec.recipe) {
         why.stepKinds[step.name] = step.kind();
     }
+    why.segmentsAdvice = segmentsAdvice(stream.run.plan);
     why.mix = counters.mix();
     why.shuffle = stream.run.spec.batch.shuffle;
     return why;
@@ -172,6 +174,7 @@ void describe(StreamReport& report, const Stream& stream) {
     report.isThroughRing = stream.options.isThroughRing;
     report.streamHash = stream.run.streamHash;
     report.planHash = stream.run.planHash;
+    report.segmentSize = segmentSizeOf(stream.run.plan);
     report.badRows = stream.options.part == "eval" ? stream.run.evalBadRows : stream.run.badRows;
     report.threads = stream.sequencer.threads;
     report.seconds = secondsSinceStart();

@@ -1,0 +1,24 @@
+#pragma once
+// What is said of the size of a plan's segments: which rule made it, and what would serve better.
+//
+// Threads: pure functions.
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/dataset/plan_builder.h"
+
+namespace millrace::loader {
+
+dataset::SegmentSize segmentSizeOf(const stream::Plan& plan);
+
+/// "2 splits each, as many as hold 131,072 rows".
+std::string segmentsText(const dataset::SegmentSize& size);
+
+/// What makes the plan's segments larger than the default wants them; "" where nothing does, or
+/// where the spec wants them so.
+std::string segmentsAdvice(const stream::Plan& plan);
+
+/// Adds "segment_splits" and "segment_rule".
+void addSegments(const dataset::SegmentSize& size, Json& json);
+
+}  // namespace millrace::loader
