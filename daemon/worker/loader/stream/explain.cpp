@@ -167,7 +167,8 @@ void addSteps(const Explanation& e, Lines& lines) {
     lines.title("steps of the recipe, reading left out");
     for (const auto& [name, step] : e.steps) {
         lines.row(name, seconds(step.busyNs), seconds(step.busyNs) / busy,
-                  strCat(formatCount(step.rowsIn), " -> ", formatCount(step.rowsOut), " rows"));
+                  strCat(fixed(perRow(step.busyNs, step.rowsIn), 1), " ns/row, ",
+                         formatCount(step.rowsIn), " -> ", formatCount(step.rowsOut), " rows"));
     }
 }
 
@@ -288,6 +289,7 @@ Json Explanation::toJson() const {
     for (const auto& [name, step] : steps) {
         stepList.push_back({{"name", name},
                             {"busy_seconds", seconds(step.busyNs)},
+                            {"ns_per_row", perRow(step.busyNs, step.rowsIn)},
                             {"rows_in", step.rowsIn},
                             {"rows_out", step.rowsOut}});
     }
