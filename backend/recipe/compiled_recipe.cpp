@@ -16,6 +16,19 @@ namespace {
 struct NamedStep {
     std::string name;
     StepPtr step;
+    bool dropsRows = false;
+};
+
+/// A piece of a split on its way. It stays where it is: the rows refer to the input.
+struct PieceRun {
+    PieceRun(const SplitInput& piece, const expr::Schema& schema)
+        : input(piece), rows(input, schema) {
+        batch.file = piece.file;
+    }
+    const SplitInput input;
+    RowSet rows;
+    FeatureBatch batch;
+    Status status;
 };
 
 /// A chain of steps and the columns after it.
@@ -34,7 +47,9 @@ Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Sch
         }
         ASSIGN_OR_RETURN(StepPtr compiled, compileStep(step, chain.columns, part, tables));
         ASSIGN_OR_RETURN(chain.columns, spec::columnsAfter(step, chain.columns, tables.schema));
-        chain.steps.push_back({step.name, std::move(compiled)});
+        // Joins may drop rows without a partner.
+        const bool mayDrop = step.dropsOrWeighs() || step.lookup() != nullptr;
+        chain.steps.push_back({step.name, std::move(compiled), mayDrop});
     }
     return chain;
 }
@@ -105,19 +120,45 @@ class RecipeOfPart : public CompiledRecipe {
         for (const NamedStep& step : steps_) {
             RETURN_IF_ERROR(count(rows, context, step.step.get(), batch));
         }
-        RowSet& labelled = ofLabels ? *ofLabels : rows;
-        if (labelled.rows() != rows.rows()) {
-            return internalError("evaluation lost rows: ", labelled.rows(), " labels, ",
-                                 rows.rows(), " rows");
-        }
-        OwnTime labelTime(split);
-        RETURN_IF_ERROR(labels_.run(labelled, part_ == Part::kTrain, batch));
-        batch.labelsNs = labelTime.ns();
-        RETURN_IF_ERROR(features_.run(rows, batch));
-        batch.rows = rows.rows();
-        batch.rowNumbers = rows.rowNumbers();
-        batch.decodedBytes += batch.rows * static_cast<std::int64_t>(8 + 12 * batch.heads.size());
+        RETURN_IF_ERROR(finish(ofLabels ? *ofLabels : rows, rows, batch));
         return batch;
+    }
+
+    // Stage after stage, each over all pieces, but those between which no rows go in one: so that a
+    // piece's columns stay in the caches, and yet no column is read before it is known of which
+    // rows.
+    Result<std::vector<FeatureBatch>> runPieces(SplitPieces& pieces,
+                                                std::uint32_t epoch) const override {
+        const RunContext context{seed_, epoch};
+        std::vector<std::unique_ptr<PieceRun>> runs;
+        for (std::size_t p = 0; p < pieces.count(); ++p) {
+            runs.push_back(std::make_unique<PieceRun>(pieces.piece(p), schema_));
+            const SplitInput& input = runs.back()->input;
+            if (input.candidates != nullptr) {
+                RETURN_IF_ERROR(runs.back()->rows.keep(*input.candidates));
+            }
+        }
+        leave(pieces, runs);
+        const std::size_t numStages = steps_.size() + 1;
+        for (std::size_t at = 0; at <= numStages;) {
+            std::size_t end = at;
+            while (end < numStages && !dropsRows(end)) {
+                ++end;
+            }
+            ++end;  // the stage that drops rows, or what comes behind the last one
+            pieces.each(
+                [&](std::size_t p) { runs[p]->status = runStages(at, end, context, *runs[p]); });
+            for (const std::unique_ptr<PieceRun>& run : runs) {
+                RETURN_IF_ERROR(run->status);
+            }
+            leave(pieces, runs);
+            at = end;
+        }
+        std::vector<FeatureBatch> batches;
+        for (const std::unique_ptr<PieceRun>& run : runs) {
+            batches.push_back(std::move(run->batch));
+        }
+        return batches;
     }
 
     const std::vector<std::string>& stepNames() const override { return stepNames_; }
@@ -145,6 +186,46 @@ class RecipeOfPart : public CompiledRecipe {
     }
 
  private:
+    /// Stage 0 is `where`, then come the steps.
+    const CompiledStep* stageOf(std::size_t stage) const {
+        return stage == 0 ? where_.get() : steps_[stage - 1].step.get();
+    }
+    bool dropsRows(std::size_t stage) const {
+        return stage == 0 ? where_ != nullptr : steps_[stage - 1].dropsRows;
+    }
+
+    static void leave(SplitPieces& pieces, const std::vector<std::unique_ptr<PieceRun>>& runs) {
+        std::vector<const std::vector<std::int64_t>*> left;
+        for (const std::unique_ptr<PieceRun>& run : runs) {
+            left.push_back(run->rows.selection());
+        }
+        pieces.leave(left);
+    }
+
+    // Stages [at, end); behind the last one come labels and features.
+    Status runStages(std::size_t at, std::size_t end, const RunContext& context,
+                     PieceRun& run) const {
+        for (; at < end && at <= steps_.size(); ++at) {
+            RETURN_IF_ERROR(count(run.rows, context, stageOf(at), run.batch));
+        }
+        return at < end ? finish(run.rows, run.rows, run.batch) : okStatus();
+    }
+
+    Status finish(RowSet& labelled, RowSet& rows, FeatureBatch& batch) const {
+        if (labelled.rows() != rows.rows()) {
+            return internalError("evaluation lost rows: ", labelled.rows(), " labels, ",
+                                 rows.rows(), " rows");
+        }
+        OwnTime labelTime(rows.split());
+        RETURN_IF_ERROR(labels_.run(labelled, part_ == Part::kTrain, batch));
+        batch.labelsNs = labelTime.ns();
+        RETURN_IF_ERROR(features_.run(rows, batch));
+        batch.rows = rows.rows();
+        batch.rowNumbers = rows.rowNumbers();
+        batch.decodedBytes += batch.rows * static_cast<std::int64_t>(8 + 12 * batch.heads.size());
+        return okStatus();
+    }
+
     static Status count(RowSet& rows, const RunContext& context, const CompiledStep* step,
                         FeatureBatch& batch) {
         StepCount count{rows.rows(), rows.rows(), {}};

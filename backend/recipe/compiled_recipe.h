@@ -62,6 +62,20 @@ struct SplitInput {
     const std::vector<std::int64_t>* candidates = nullptr;
 };
 
+/// A split's rows in pieces, which threads run side by side.
+class SplitPieces {
+ public:
+    virtual ~SplitPieces() = default;
+    virtual std::size_t count() const = 0;
+    /// Its `source` is asked by one thread at a time, those of several pieces at once.
+    virtual SplitInput piece(std::size_t index) const = 0;
+    /// Calls `run` once for each piece, in any order, several at a time; returns when all are done.
+    virtual void each(const std::function<void(std::size_t)>& run) = 0;
+    /// Between calls of each(): which rows are left, by piece (offsets in it; null: all). From here
+    /// on no others are read.
+    virtual void leave(const std::vector<const std::vector<std::int64_t>*>& rows) = 0;
+};
+
 /// Where side tables come from, named as in the spec.
 struct TableSource {
     spec::TableSchemaLookup schema;
@@ -96,6 +110,10 @@ class CompiledRecipe {
 
     /// Rows that survive, with their features. An empty batch has all its columns, of 0 rows.
     virtual Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const = 0;
+    /// The same rows as a batch a piece; of the training part. When it fails, run() says why: which
+    /// row fails first in a piece is not always the first of the split.
+    virtual Result<std::vector<FeatureBatch>> runPieces(SplitPieces& pieces,
+                                                        std::uint32_t epoch) const = 0;
 
     /// What FeatureBatch::steps counts: "where" first, then each enabled step's name.
     virtual const std::vector<std::string>& stepNames() const = 0;

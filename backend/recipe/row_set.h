@@ -64,6 +64,10 @@ class RowSet : public eval::ExprInput {
     std::uint64_t rowNumber(std::int64_t position) const;
     std::vector<std::uint64_t> rowNumbers() const;
     const SplitInput& split() const { return split_; }
+    /// Offsets in the split of the present rows; null: all of them.
+    const std::vector<std::int64_t>* selection() const {
+        return selection_ ? &*selection_ : nullptr;
+    }
 
     /// One weight a row; empty while all are 1.
     const std::vector<double>& weights() const { return weights_; }

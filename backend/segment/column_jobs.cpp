@@ -1,38 +1,36 @@
 #include "backend/segment/column_jobs.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace millrace::segment {
 
 /// `next` and `running` belong to the lock; an array to the thread that claimed its column until
-/// `running` no longer counts it. `wish` is the owner's, who waits until nothing runs.
+/// `running` no longer counts it. What is referred to is the owner's, who waits until nothing runs.
 struct ColumnJobs::Job {
-    dataset::SplitRange split;
-    const std::vector<std::string>& names;
-    const pages::RowWish& wish;
-    std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;
-    std::size_t next = 0, running = 0;
-
-    Job(const dataset::SplitRange& range, const std::vector<std::string>& columns,
-        const pages::RowWish& rows)
-        : split(range),
-          names(columns),
-          wish(rows),
-          arrays(columns.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)) {}
+    struct Columns {
+        const dataset::SplitRange& split;
+        const std::vector<std::string>& names;
+        const pages::RowWish& wish;
+        std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;
+    };
+    std::optional<Columns> columns;   ///< else pieces
+    const PieceWork* work = nullptr;  ///< of pieces
+    std::size_t units = 0, next = 0, running = 0;
 };
 
 ColumnJobs::ColumnJobs(StageCounters& counters, std::function<void()> onOpen,
-                       std::int64_t leastValues)
-    : counters_(counters), onOpen_(std::move(onOpen)), leastValues_(leastValues) {}
+                       std::int64_t leastValues, std::int64_t pieceRows)
+    : counters_(counters),
+      onOpen_(std::move(onOpen)),
+      leastValues_(leastValues),
+      pieceRows_(pieceRows) {}
 
 bool ColumnJobs::isOpen() const {
     MutexLock lock(mutex_);
-    for (const auto& [flightNumber, job] : jobs_) {
-        if (job->next < job->names.size()) {
-            return true;
-        }
-    }
-    return false;
+    return std::any_of(jobs_.begin(), jobs_.end(),
+                       [](const auto& job) { return job.second->next < job.second->units; });
 }
 
 void ColumnJobs::firstIsDelivered() {
@@ -46,7 +44,7 @@ bool ColumnJobs::isHasty() const {
 }
 
 ColumnJobs::Claim ColumnJobs::claimLocked(const JobPtr& job) {
-    if (job->next >= job->names.size()) {
+    if (job->next >= job->units) {
         return {};
     }
     ++job->running;
@@ -58,11 +56,14 @@ ColumnJobs::Claim ColumnJobs::claim(const JobPtr& job) {
     return claimLocked(job);
 }
 
-ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t flightNumber) {
+ColumnJobs::Claim ColumnJobs::claimBefore(const Place& place, bool takesPieces) {
     MutexLock lock(mutex_);
-    for (const auto& [number, job] : jobs_) {
-        if (number >= flightNumber) {
+    for (const auto& [at, job] : jobs_) {
+        if (at >= place) {
             break;
+        }
+        if (!takesPieces && at.second == Kind::kPieces) {
+            continue;
         }
         if (Claim found = claimLocked(job); found.job != nullptr) {
             return found;
@@ -73,72 +74,146 @@ ColumnJobs::Claim ColumnJobs::claimBefore(std::int64_t flightNumber) {
 
 // Columns are claimed in their order: when one fails, all before it are read or being read, so
 // which failure is told does not depend on the threads.
-void ColumnJobs::work(const Claim& claim, dataset::SplitReader& reader) {
-    Job& job = *claim.job;
+bool ColumnJobs::readColumn(const Claim& claim, dataset::SplitReader& reader) {
+    Job::Columns& columns = *claim.job->columns;
     const std::int64_t before = reader.bytesRead();
-    Result<ColumnArrays> read = reader.readRows(job.split, {job.names[claim.column]}, job.wish);
-    counters_.addReads(reader.takeCosts(), job.split.rows);
+    Result<ColumnArrays> read =
+        reader.readRows(columns.split, {columns.names[claim.unit]}, columns.wish);
+    counters_.addReads(reader.takeCosts(), columns.split.rows);
     counters_.add(Stage::kRead, 0, 0, reader.bytesRead() - before);
-    const bool isRead = read.ok();
-    if (isRead) {
-        job.arrays[claim.column] = std::move(read->front());
+    if (!read.ok()) {
+        columns.arrays[claim.unit] = read.status();
+        return false;
+    }
+    columns.arrays[claim.unit] = std::move(read->front());
+    return true;
+}
+
+void ColumnJobs::work(const Claim& claim, const Readers& readers) {
+    Job& job = *claim.job;
+    bool goesOn = true;
+    if (job.columns) {
+        goesOn = readColumn(claim, readers.own);
     } else {
-        job.arrays[claim.column] = read.status();
+        (*job.work)(claim.unit, readers);
     }
     MutexLock lock(mutex_);
-    if (!isRead) {
-        job.next = job.names.size();
+    if (!goesOn) {
+        job.next = job.units;
     }
     if (--job.running == 0) {
-        finished_.notifyAll();
+        changed_.notifyAll();
     }
 }
 
-bool ColumnJobs::helpBefore(std::int64_t flightNumber, dataset::SplitReader& helper) {
-    const Claim found = claimBefore(flightNumber);
+// Who reads columns of his own (and takes no pieces) counts the time himself, others' with his.
+bool ColumnJobs::helpBefore(const Place& place, dataset::SplitReader& helper, bool takesPieces) {
+    const Claim found = claimBefore(place, takesPieces);
     if (found.job == nullptr) {
         return false;
     }
-    work(found, helper);
+    StageTimer timer(counters_);
+    const bool isCounted = takesPieces && found.job->columns.has_value();
+    work(found, {helper, helper});
+    if (isCounted) {
+        timer.stop(Stage::kRead);
+    }
     return true;
+}
+
+void ColumnJobs::helpUntil(std::int64_t flightNumber, dataset::SplitReader& helper,
+                           const std::function<bool()>& isDone) {
+    for (;;) {
+        Claim found;
+        {
+            MutexLock lock(mutex_);
+            if (isDone()) {
+                return;
+            }
+            const auto job = jobs_.find({flightNumber, Kind::kColumns});
+            found = job == jobs_.end() ? Claim() : claimLocked(job->second);
+            if (found.job == nullptr) {
+                changed_.wait(mutex_);
+                continue;
+            }
+        }
+        work(found, {helper, helper});
+    }
+}
+
+void ColumnJobs::tell() {
+    MutexLock lock(mutex_);
+    changed_.notifyAll();
+}
+
+void ColumnJobs::open(const Place& place, const JobPtr& job) {
+    {
+        MutexLock lock(mutex_);
+        const bool isNew = jobs_.emplace(place, job).second;
+        INVARIANT(isNew, "a segment reads one split at a time, and runs its pieces once");
+        changed_.notifyAll();
+    }
+    onOpen_();
+}
+
+void ColumnJobs::close(const Place& place, const JobPtr& job) {
+    MutexLock lock(mutex_);
+    jobs_.erase(place);
+    while (job->running > 0) {
+        changed_.wait(mutex_);
+    }
 }
 
 Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::SplitRange& split,
                                       const std::vector<std::string>& names,
                                       const pages::RowWish& wish, dataset::SplitReader& reader,
                                       dataset::SplitReader& helper) {
-    const auto job = std::make_shared<Job>(split, names, wish);
-    {
-        MutexLock lock(mutex_);
-        const bool isNew = jobs_.emplace(flightNumber, job).second;
-        INVARIANT(isNew, "a segment reads one split at a time");
-    }
-    onOpen_();
+    const auto job = std::make_shared<Job>();
+    job->columns.emplace(split, names, wish,
+                         std::vector<Result<std::shared_ptr<arrow::Array>>>(
+                             names.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)));
+    job->units = names.size();
+    const Place place{flightNumber, Kind::kColumns};
+    open(place, job);
     reader.keepMemory(true);
     for (;;) {
-        while (isHasty() && helpBefore(flightNumber, helper)) {
+        // Columns alone: this thread's own are waited for.
+        while (isHasty() && helpBefore({flightNumber, Kind::kColumns}, helper, false)) {
         }
         const Claim own = claim(job);
         if (own.job == nullptr) {
             break;
         }
-        work(own, reader);
+        work(own, {reader, helper});
     }
     reader.keepMemory(false);
-    {
-        MutexLock lock(mutex_);
-        jobs_.erase(flightNumber);
-        while (job->running > 0) {
-            finished_.wait(mutex_);
-        }
-    }
+    close(place, job);
     ColumnArrays arrays;
     arrays.reserve(names.size());
-    for (Result<std::shared_ptr<arrow::Array>>& array : job->arrays) {
+    for (Result<std::shared_ptr<arrow::Array>>& array : job->columns->arrays) {
         RETURN_IF_ERROR(array.status());
         arrays.push_back(*std::move(array));
     }
     return arrays;
+}
+
+void ColumnJobs::runPieces(std::int64_t flightNumber, std::size_t count, const PieceWork& work,
+                           const Readers& readers) {
+    const auto job = std::make_shared<Job>();
+    job->work = &work;
+    job->units = count;
+    const Place place{flightNumber, Kind::kPieces};
+    open(place, job);
+    for (;;) {
+        while (isHasty() && helpBefore({flightNumber, Kind::kColumns}, readers.others, true)) {
+        }
+        const Claim own = claim(job);
+        if (own.job == nullptr) {
+            break;
+        }
+        this->work(own, readers);
+    }
+    close(place, job);
 }
 
 }  // namespace millrace::segment

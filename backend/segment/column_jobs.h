@@ -1,12 +1,12 @@
 #pragma once
-// Columns of splits that are being read, open to every thread that has time: work is stolen by
-// column, so that several threads work on one segment.
+// Work on segments that is open to every thread that has time: columns of splits that are being
+// read, and pieces (stretches of rows) that a recipe is being run on.
 //
-// Who computes a segment reads a split's columns one after the other; a thread that cannot start a
-// segment of its own takes the next column of the foremost one that has any. Until the first frame
-// is delivered, threads that compute later segments do so too before each column of their own: a
-// stream's first batch waits for one segment, not for as many as there are threads.
-// Which thread reads a column changes nothing in it.
+// Who computes a segment reads a split's columns one after the other, and then runs its pieces; a
+// thread that cannot start a segment of its own takes the next column, or piece, of the foremost
+// one that has any. Until the first frame is delivered, threads that compute later segments do so
+// too before each of their own: a stream's first batch waits for one segment, not for as many as
+// there are threads. Which thread does what changes nothing in it.
 //
 // Threads: any; a job lasts as long as the call of its owner, who waits for those that help.
 // Failure: that of the first column, in their order, that cannot be read.
@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/core/mutex.h"
@@ -27,11 +28,28 @@ namespace millrace::segment {
 
 using ColumnArrays = std::vector<std::shared_ptr<arrow::Array>>;
 
+/// What a thread reads with: columns of splits of its own, and those of others.
+struct Readers {
+    dataset::SplitReader& own;
+    dataset::SplitReader& others;
+};
+
+/// Runs piece `index` on the calling thread, which reads with these; counts its own time.
+using PieceWork = std::function<void(std::size_t index, const Readers& readers)>;
+
+/// Rows of a piece, where nothing else is said: its columns fit the second-level cache, and what is
+/// done once a piece (to allocate, to begin a loop) does not count.
+inline constexpr std::int64_t kPieceRows = 16'384;
+
 class ColumnJobs {
  public:
-    /// `onOpen`: called without a lock when columns are there to be helped with. Reads of fewer
+    /// `onOpen`: called without a lock when there is something to be helped with. Reads of fewer
     /// than `leastValues` values (rows times columns) are over before another thread is awake.
-    ColumnJobs(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues);
+    /// `pieceRows`: recipes are run on pieces of so many rows.
+    ColumnJobs(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues,
+               std::int64_t pieceRows = kPieceRows);
+
+    std::int64_t pieceRows() const { return pieceRows_; }
 
     bool isWorthSharing(std::int64_t rows, std::size_t columns) const {
         return columns > 1 && rows * static_cast<std::int64_t>(columns) >= leastValues_;
@@ -44,34 +62,52 @@ class ColumnJobs {
                               const std::vector<std::string>& names, const pages::RowWish& wish,
                               dataset::SplitReader& reader, dataset::SplitReader& helper);
 
-    /// Reads a column of the foremost segment that has one; false: none has.
-    bool help(dataset::SplitReader& helper) { return helpBefore(kBehindAll, helper); }
+    /// Runs pieces [0, count) of one segment, whoever has time; returns when all are done.
+    void runPieces(std::int64_t flightNumber, std::size_t count, const PieceWork& work,
+                   const Readers& readers);
+
+    /// Reads a column, or runs a piece, of the foremost segment that has one; false: none has.
+    bool help(dataset::SplitReader& helper) {
+        return helpBefore({kBehindAll, Kind::kColumns}, helper, true);
+    }
+    /// Helps with that segment's columns, or waits, until `isDone`, which becomes true before a
+    /// call of tell(). It is asked under a lock and must take none.
+    void helpUntil(std::int64_t flightNumber, dataset::SplitReader& helper,
+                   const std::function<bool()>& isDone);
+    void tell();
     bool isOpen() const;
+    /// No frame was delivered yet.
+    bool isHasty() const;
     /// A frame was delivered: nobody leaves columns of his own for others' any more.
     void firstIsDelivered();
 
  private:
     static constexpr std::int64_t kBehindAll = INT64_MAX;
+    /// A segment's columns come before its pieces, which may wait for them.
+    enum class Kind { kColumns, kPieces };
+    using Place = std::pair<std::int64_t, Kind>;  ///< flight number and kind
     struct Job;
     using JobPtr = std::shared_ptr<Job>;
     struct Claim {
         JobPtr job;
-        std::size_t column = 0;
+        std::size_t unit = 0;
     };
     Claim claimLocked(const JobPtr& job) MR_REQUIRES(mutex_);
     Claim claim(const JobPtr& job);
-    Claim claimBefore(std::int64_t flightNumber);
-    bool helpBefore(std::int64_t flightNumber, dataset::SplitReader& helper);
-    void work(const Claim& claim, dataset::SplitReader& reader);
-    bool isHasty() const;
+    Claim claimBefore(const Place& place, bool takesPieces);
+    bool helpBefore(const Place& place, dataset::SplitReader& helper, bool takesPieces);
+    void open(const Place& place, const JobPtr& job);
+    void close(const Place& place, const JobPtr& job);
+    void work(const Claim& claim, const Readers& readers);
+    bool readColumn(const Claim& claim, dataset::SplitReader& reader);
 
     StageCounters& counters_;
     const std::function<void()> onOpen_;
-    const std::int64_t leastValues_;
+    const std::int64_t leastValues_, pieceRows_;
     mutable Mutex mutex_;
-    CondVar finished_;
-    std::map<std::int64_t, JobPtr> jobs_ MR_GUARDED_BY(mutex_);  ///< by flight number
-    bool isHasty_ MR_GUARDED_BY(mutex_) = true;                  ///< no frame was delivered yet
+    CondVar changed_;  ///< a job is finished or open, or somebody told
+    std::map<Place, JobPtr> jobs_ MR_GUARDED_BY(mutex_);
+    bool isHasty_ MR_GUARDED_BY(mutex_) = true;  ///< no frame was delivered yet
 };
 
 }  // namespace millrace::segment

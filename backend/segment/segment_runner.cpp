@@ -12,22 +12,12 @@
 namespace millrace::segment {
 namespace {
 
-/// Of all buffers of an array; one that stands in it twice counts twice.
-std::int64_t bufferBytes(const arrow::ArrayData& data) {
-    std::int64_t bytes = 0;
-    for (const std::shared_ptr<arrow::Buffer>& buffer : data.buffers) {
-        bytes += buffer == nullptr ? 0 : buffer->size();
-    }
-    for (const std::shared_ptr<arrow::ArrayData>& child : data.child_data) {
-        bytes += bufferBytes(*child);
-    }
-    return bytes + (data.dictionary == nullptr ? 0 : bufferBytes(*data.dictionary));
-}
-
 constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
 // Runs of this many rows are copied by column; shorter ones from records.
 constexpr std::int64_t kRowsARun = 8;
 constexpr int kBucketRowsLog2 = 4;
+// A split of more pieces is run in pieces always: its columns fit no cache.
+constexpr std::int64_t kPiecesOfLarge = 16;
 
 // Sorts by `key`, then by `isBefore`. The keys are random, so their first bits share the items out
 // evenly, and what is left to sort fits the first-level cache.
@@ -56,93 +46,6 @@ void sortByKey(std::vector<T>& items, Less isBefore) {
 
 }  // namespace
 
-// One split's columns as the recipe asks for them; the request column is read once for both.
-class SegmentRunner::Columns final : public recipe::ColumnSource {
- public:
-    Columns(SegmentRunner& runner, const dataset::SplitRange& split,
-            std::optional<std::int64_t> flightNumber)
-        : runner_(runner),
-          reader_(runner.reader_),
-          split_(split),
-          flightNumber_(flightNumber),
-          pool_(&runner.pool_),
-          counters_(runner.counters_) {}
-
-    Result<std::vector<std::shared_ptr<arrow::Array>>> columns(
-        const std::vector<std::string>& names) override {
-        return rows(names, {});
-    }
-
-    Result<std::vector<std::shared_ptr<arrow::Array>>> rows(const std::vector<std::string>& names,
-                                                            const pages::RowWish& wish) override {
-        StageTimer timer(counters_);
-        std::vector<std::string> missing;
-        for (const std::string& name : names) {
-            if (name != keptName_) {
-                missing.push_back(name);
-            }
-        }
-        const std::int64_t before = reader_.bytesRead();
-        const bool isShared =
-            flightNumber_.has_value() && reader_.readsByColumn() &&
-            runner_.jobs_->isWorthSharing(wish.count(split_.rows), missing.size());
-        ASSIGN_OR_RETURN(ColumnArrays read,
-                         isShared ? runner_.jobs_->read(*flightNumber_, split_, missing, wish,
-                                                        reader_, runner_.helper())
-                                  : reader_.readRows(split_, missing, wish));
-        std::vector<std::shared_ptr<arrow::Array>> arrays;
-        std::size_t next = 0;
-        for (const std::string& name : names) {
-            if (name != keptName_) {
-                arrays.push_back(std::move(read[next++]));
-                continue;
-            }
-            ASSIGN_OR_RETURN(auto part, pages::selectRows(kept_, wish, pool_));
-            arrays.push_back(std::move(part));
-        }
-        // What was shared is counted by those who read it.
-        count(names, arrays, isShared ? 0 : reader_.bytesRead() - before, timer.lap());
-        return arrays;
-    }
-
-    Result<std::shared_ptr<arrow::Array>> keep(const std::string& name) {
-        ASSIGN_OR_RETURN(auto arrays, columns({name}));
-        kept_ = std::move(arrays[0]);
-        keptName_ = name;
-        return kept_;
-    }
-    std::int64_t readNs() const override { return readNs_; }
-    std::int64_t waitNs() const { return waitNs_; }
-
- private:
-    void count(const std::vector<std::string>& names,
-               const std::vector<std::shared_ptr<arrow::Array>>& arrays, std::int64_t bytes,
-               const dataset::ColumnCost& lap) {
-        readNs_ += lap.busyNs;
-        waitNs_ += lap.waitNs;
-        counters_.addReads(reader_.takeCosts(), split_.rows);
-        counters_.add(Stage::kRead, lap.busyNs, firstRead_ ? split_.rows : 0, bytes);
-        counters_.addWait(Stage::kRead, Wait::kStarved, lap.waitNs);
-        firstRead_ = false;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            if (names[i] != keptName_) {
-                counters_.addDecoded(names[i], bufferBytes(*arrays[i]->data()));
-            }
-        }
-    }
-
-    SegmentRunner& runner_;
-    dataset::SplitReader& reader_;
-    const dataset::SplitRange& split_;
-    const std::optional<std::int64_t> flightNumber_;
-    arrow::MemoryPool* const pool_;
-    StageCounters& counters_;
-    std::string keptName_;
-    std::shared_ptr<arrow::Array> kept_;
-    bool firstRead_ = true;
-    std::int64_t readNs_ = 0, waitNs_ = 0;
-};
-
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                              StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead,
                              std::uint32_t epochs, ColumnJobs* jobs)
@@ -153,6 +56,7 @@ SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPoo
       readAhead_(std::move(readAhead)),
       reader_(input_->dataset(), &pool, readAhead_),
       jobs_(jobs),
+      sharing_{jobs, std::nullopt, pool, counters},
       epochs_(epochs),
       columnsAhead_(input_->dataset()->hasObjects()
                         ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
@@ -184,13 +88,12 @@ dataset::SplitReader& SegmentRunner::helper() {
     return *helper_;
 }
 
+Readers SegmentRunner::readers() {
+    return {reader_, sharing_.isOn() ? helper() : reader_};
+}
+
 bool SegmentRunner::help() {
-    StageTimer timer(counters_);
-    const bool hasHelped = jobs_ != nullptr && jobs_->help(helper());
-    if (hasHelped) {
-        timer.stop(Stage::kRead);
-    }
-    return hasHelped;
+    return jobs_ != nullptr && jobs_->help(helper());
 }
 
 Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment,
@@ -202,6 +105,7 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     output.counts.steps.resize(input_->recipe().stepNames().size());
     output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
+    sharing_.flightNumber = flightNumber;
     if (!columnsAhead_.empty()) {
         announce(epoch, segment);
     }
@@ -209,7 +113,7 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     for (std::size_t s = 0; s < splits.size(); ++s) {
         ASSIGN_OR_RETURN(const RowRange wanted,
                          rowRangeOf(splits[s], s == 0 ? part : SegmentPart()));
-        RETURN_IF_ERROR(runSplit(splits[s], wanted, epoch, flightNumber, output));
+        RETURN_IF_ERROR(runSplit(splits[s], wanted, epoch, output));
         if (part.kind == SegmentPart::Kind::kHead) {
             break;
         }
@@ -221,9 +125,9 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
         const std::int64_t runs = orderRows(epoch, output);
         timer.stop(Stage::kOrder, output.rowsKept());
         if (output.rowsKept() < runs * kRowsARun) {
-            for (Chunk& chunk : output.chunks) {
-                RETURN_IF_ERROR(chunk.makeRecords(records_, pool_));
-            }
+            RETURN_IF_ERROR(eachChunk(Stage::kCollate, output, [&](std::size_t c) {
+                return output.chunks[c].makeRecords(records_, pool_);
+            }));
             output.hasRecords = true;
             timer.stop(Stage::kCollate);
         }
@@ -252,8 +156,7 @@ Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(const stream::SplitRef
 }
 
 Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& wanted,
-                               std::uint32_t epoch, std::optional<std::int64_t> flightNumber,
-                               SegmentOutput& output) {
+                               std::uint32_t epoch, SegmentOutput& output) {
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
     const std::int64_t rows = wanted.end - wanted.begin;
@@ -278,13 +181,7 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& want
             return okStatus();
         }
     }
-    Columns columns(*this, range, flightNumber);
-    StageTimer timer(counters_);
-    const bool isDeduplicated = input_->layout().inverseColumn() >= 0;
-    if (isDeduplicated || input_->shuffle() == Shuffle::kRequests) {
-        ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
-        requestStarts_.push_back(requestStarts(*values, static_cast<std::uint64_t>(firstRow)));
-    }
+    SplitColumns columns(sharing_, range, readers());
     const recipe::SplitInput in{ref.file,
                                 file.relativePath,
                                 static_cast<std::uint64_t>(firstRow),
@@ -292,21 +189,114 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& want
                                 &columns,
                                 &pool_,
                                 candidates ? &*candidates : nullptr};
-    ASSIGN_OR_RETURN(recipe::FeatureBatch batch, input_->recipe().run(in, epoch));
-    countSteps(batch, output);
-    output.decodedBytes += batch.decodedBytes;
-    ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
-    if (isDeduplicated) {
-        const bool isRequired = input_->spec().features.dedup == "required";
-        RETURN_IF_ERROR(
-            annotate(chunk.findGroups(input_->layout(), requestStarts_.back(), isRequired),
-                     file.relativePath));
+    return runRows(in, columns, epoch, output);
+}
+
+// Labels and features of a split's rows, and its chunks: one a piece, so that threads share them.
+Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& columns,
+                              std::uint32_t epoch, SegmentOutput& output) {
+    StageTimer timer(counters_);
+    RequestStarts requests;
+    if (isDeduplicated() || input_->shuffle() == Shuffle::kRequests) {
+        ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
+        requests =
+            std::make_shared<const std::vector<std::uint64_t>>(requestStarts(*values, in.firstRow));
     }
-    output.chunks.push_back(std::move(chunk));
+    PiecesOfSplit pieces(sharing_, columns, in,
+                         pieceBorders(in.rows, pieceRows(in.rows), requests.get(), in.firstRow),
+                         readers());
+    ASSIGN_OR_RETURN(std::vector<recipe::FeatureBatch> batches, batchesOf(in, pieces, epoch));
+    std::vector<Result<Chunk>> chunks(batches.size(), Result<Chunk>(Chunk()));
+    const auto makeChunk = [&](std::size_t b) {
+        chunks[b] = chunkOf(std::move(batches[b]), in, requests.get());
+    };
+    for (const recipe::FeatureBatch& batch : batches) {
+        countSteps(batch, output);
+        output.decodedBytes += batch.decodedBytes;
+    }
+    if (batches.size() > 1) {
+        pieces.each(makeChunk);
+    } else {
+        makeChunk(0);
+    }
+    std::int64_t kept = 0;
+    for (Result<Chunk>& chunk : chunks) {
+        RETURN_IF_ERROR(chunk.status());
+        kept += chunk->rows;
+        if (chunk->rows > 0 || chunks.size() == 1) {
+            output.chunks.push_back(*std::move(chunk));
+            requestStarts_.push_back(requests);
+        }
+    }
     const dataset::ColumnCost lap = timer.lap();
-    counters_.add(Stage::kRecipe, lap.busyNs - columns.readNs(), output.chunks.back().rows, 0);
+    counters_.add(Stage::kRecipe, lap.busyNs - columns.readNs() - pieces.countedNs(), kept, 0);
     counters_.addWait(Stage::kRecipe, Wait::kStarved,
                       std::max<std::int64_t>(0, lap.waitNs - columns.waitNs()));
+    return okStatus();
+}
+
+// A piece that fails does not say what the split would: there another step or row may fail first.
+// So the split is run again whole, whose sentence does not depend on the pieces.
+Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const recipe::SplitInput& in,
+                                                                   PiecesOfSplit& pieces,
+                                                                   std::uint32_t epoch) {
+    if (pieces.count() > 1 && input_->part() == recipe::Part::kTrain) {
+        auto batches = input_->recipe().runPieces(pieces, epoch);
+        if (batches.ok() || batches.status().code() == absl::StatusCode::kResourceExhausted) {
+            return batches;
+        }
+    }
+    std::vector<recipe::FeatureBatch> whole(1);
+    ASSIGN_OR_RETURN(whole.front(), input_->recipe().run(in, epoch));
+    return whole;
+}
+
+Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
+                                     const std::vector<std::uint64_t>* requests) {
+    ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
+    if (isDeduplicated()) {
+        const bool isRequired = input_->spec().features.dedup == "required";
+        RETURN_IF_ERROR(
+            annotate(chunk.findGroups(input_->layout(), *requests, isRequired), in.relativePath));
+    }
+    return chunk;
+}
+
+// What was fetched of an object is given back by the reader of the split's owner, who therefore
+// reads himself.
+std::int64_t SegmentRunner::pieceRows(std::int64_t rows) const {
+    const std::int64_t size = jobs_ != nullptr ? jobs_->pieceRows() : kPieceRows;
+    // Pieces cost a little more than the whole where each thread has a segment of its own.
+    const bool areWorthIt = rows > kPiecesOfLarge * size || (sharing_.isOn() && jobs_->isHasty());
+    return areWorthIt && columnsAhead_.empty() ? size : std::max<std::int64_t>(rows, 1);
+}
+
+bool SegmentRunner::isDeduplicated() const {
+    return input_->layout().inverseColumn() >= 0;
+}
+
+// By whoever has time; helpers count theirs, the caller's own is the caller's.
+Status SegmentRunner::eachChunk(Stage stage, const SegmentOutput& output,
+                                const std::function<Status(std::size_t)>& work) {
+    const std::size_t count = output.chunks.size();
+    std::vector<Status> done(count);
+    const PieceWork one = [&](std::size_t c, const Readers& readers) {
+        dataset::BusyClock clock;
+        done[c] = work(c);
+        if (&readers.own != &reader_) {
+            counters_.add(stage, clock.lap(), 0, 0);
+        }
+    };
+    if (sharing_.isOn() && count > 1 && output.rowsKept() > jobs_->pieceRows()) {
+        jobs_->runPieces(*sharing_.flightNumber, count, one, readers());
+    } else {
+        for (std::size_t c = 0; c < count; ++c) {
+            one(c, {reader_, reader_});
+        }
+    }
+    for (const Status& status : done) {
+        RETURN_IF_ERROR(status);
+    }
     return okStatus();
 }
 
@@ -331,44 +321,52 @@ std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const 
     if (input_->shuffle() != Shuffle::kRequests) {
         return row;
     }
-    const auto& starts = requestStarts_[chunk];
+    const std::vector<std::uint64_t>& starts = *requestStarts_[chunk];
     return *std::prev(std::upper_bound(starts.begin(), starts.end(), row));
 }
 
-// Returns the number of runs: of rows that stay neighbours.
-std::int64_t SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
-    struct Run {
-        std::uint64_t key;
-        RowPick first;
-        std::uint32_t rows;
-    };
-    std::vector<Run> runs;
+// Rows that stay neighbours, of one chunk.
+std::vector<SegmentRunner::RowRun> SegmentRunner::runsOf(std::uint32_t epoch, std::size_t c,
+                                                         const Chunk& chunk) const {
+    std::vector<RowRun> runs;
     const std::uint64_t seed = input_->spec().batch.seed;
-    for (std::size_t c = 0; c < output.chunks.size(); ++c) {
-        const Chunk& chunk = output.chunks[c];
-        const std::uint64_t fileKey =
-            stream::fileKey(epoch, input_->files()[chunk.file].relativePath);
-        std::uint64_t lastRow = ~std::uint64_t{0};
-        for (std::int64_t r = 0; r < chunk.rows; ++r) {
-            const std::uint64_t row = keyRow(c, chunk.rowNumbers[r]);
-            if (row == lastRow) {
-                ++runs.back().rows;
-                continue;
-            }
-            runs.push_back({stream::rowKey(seed, fileKey, row),
-                            {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)},
-                            1});
-            lastRow = row;
+    const std::uint64_t fileKey = stream::fileKey(epoch, input_->files()[chunk.file].relativePath);
+    std::uint64_t lastRow = ~std::uint64_t{0};
+    for (std::int64_t r = 0; r < chunk.rows; ++r) {
+        const std::uint64_t row = keyRow(c, chunk.rowNumbers[r]);
+        if (row == lastRow) {
+            ++runs.back().rows;
+            continue;
         }
+        runs.push_back({stream::rowKey(seed, fileKey, row),
+                        {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)},
+                        1});
+        lastRow = row;
     }
+    return runs;
+}
+
+// Returns the number of runs.
+std::int64_t SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
     const auto& chunks = output.chunks;
-    sortByKey(runs, [&chunks](const Run& a, const Run& b) {
+    std::vector<std::vector<RowRun>> runsOfChunk(chunks.size());
+    const Status keyed = eachChunk(Stage::kOrder, output, [&](std::size_t c) {
+        runsOfChunk[c] = runsOf(epoch, c, chunks[c]);
+        return okStatus();
+    });
+    INVARIANT(keyed.ok(), "keys do not fail");
+    std::vector<RowRun> runs;
+    for (std::vector<RowRun>& some : runsOfChunk) {
+        runs.insert(runs.end(), some.begin(), some.end());
+        some = {};
+    }
+    sortByKey(runs, [&chunks](const RowRun& a, const RowRun& b) {
         const Chunk &x = chunks[a.first.chunk], &y = chunks[b.first.chunk];
         return x.file != y.file ? x.file < y.file
                                 : x.rowNumbers[a.first.row] < y.rowNumbers[b.first.row];
     });
     output.order.reserve(output.rowsKept());
-    for (const Run& run : runs) {
+    for (const RowRun& run : runs) {
         for (std::uint32_t r = 0; r < run.rows; ++r) {
             output.order.push_back({run.first.chunk, run.first.row + r});
         }

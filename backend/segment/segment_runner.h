@@ -4,6 +4,7 @@
 // A pure function of (stream hash, plan, epoch, index): nothing is kept between segments but open
 // files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
 // group; kResourceExhausted when the memory limit does not hold the segment.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "backend/segment/column_jobs.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
+#include "backend/segment/split_columns.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
 
@@ -36,11 +38,16 @@ class SegmentRunner {
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {},
                               std::optional<std::int64_t> flightNumber = std::nullopt);
-    /// Reads a column for another runner; false: none is open.
+    /// Reads a column, or runs a piece, for another runner; false: none is open.
     bool help();
 
  private:
-    class Columns;
+    using RequestStarts = std::shared_ptr<const std::vector<std::uint64_t>>;
+    struct RowRun {
+        std::uint64_t key;
+        RowPick first;
+        std::uint32_t rows;
+    };
     void announce(std::uint32_t epoch, std::int64_t segment);
     /// Rows of a split, counted from its first.
     struct RowRange {
@@ -48,8 +55,20 @@ class SegmentRunner {
     };
     Result<RowRange> rowRangeOf(const stream::SplitRef& ref, const SegmentPart& part);
     Status runSplit(const stream::SplitRef& ref, const RowRange& wanted, std::uint32_t epoch,
-                    std::optional<std::int64_t> flightNumber, SegmentOutput& output);
+                    SegmentOutput& output);
+    Status runRows(const recipe::SplitInput& in, SplitColumns& columns, std::uint32_t epoch,
+                   SegmentOutput& output);
+    Result<std::vector<recipe::FeatureBatch>> batchesOf(const recipe::SplitInput& in,
+                                                        PiecesOfSplit& pieces, std::uint32_t epoch);
+    Result<Chunk> chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
+                          const std::vector<std::uint64_t>* requests);
+    bool isDeduplicated() const;
+    Status eachChunk(Stage stage, const SegmentOutput& output,
+                     const std::function<Status(std::size_t)>& work);
+    std::vector<RowRun> runsOf(std::uint32_t epoch, std::size_t c, const Chunk& chunk) const;
     dataset::SplitReader& helper();
+    Readers readers();
+    std::int64_t pieceRows(std::int64_t rows) const;
     void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
     std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
@@ -62,10 +81,11 @@ class SegmentRunner {
     dataset::SplitReader reader_;
     std::optional<dataset::SplitReader> helper_;  ///< of others' columns; made when first needed
     ColumnJobs* const jobs_;
+    Sharing sharing_;  ///< of the segment that is computed
     const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.
-    std::vector<std::vector<std::uint64_t>> requestStarts_;
+    std::vector<RequestStarts> requestStarts_;
 };
 
 }  // namespace millrace::segment

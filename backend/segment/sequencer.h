@@ -16,6 +16,7 @@
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
+#include "backend/segment/column_jobs.h"
 #include "backend/segment/row_counts.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
@@ -38,6 +39,7 @@ struct SequencerOptions {
     std::int64_t headRows = 8192;
     /// Threads help each other with a split's columns from so many values (rows times columns) on.
     std::int64_t valuesToShare = 1 << 17;
+    std::int64_t pieceRows = kPieceRows;  ///< recipes are run on pieces of so many rows
     /// False: segments come as they are ready, with no order and no cursor to rely on, for
     /// measuring what the order costs.
     bool isOrdered = true;

@@ -202,9 +202,7 @@ std::vector<Key> trainingKeys() {
         {"batch.segment_splits",
          T::kInt,
          "0",
-         "splits shuffled together; 0: as many as hold 131,072 rows and decode to 256 MB, fixed "
-         "when "
-         "the run is planned",
+         "splits shuffled together; 0: at most 131,072 rows and 256 MB decoded, fixed by the plan",
          {.min = 0, .max = 1e6}},
         {"model.type",
          T::kChoice,

@@ -487,38 +487,6 @@ TEST(Dataset, ArrowFilesAndStreamsReadTheSame) {
                 HasSubstr("b.arrows: neither an Arrow IPC file"));
 }
 
-SegmentSize sizeOf(const std::vector<std::pair<std::int64_t, std::int64_t>>& bytesAndRows) {
-    std::vector<stream::PlanFile> files;
-    for (const auto& [bytes, rows] : bytesAndRows) {
-        files.emplace_back().splits.push_back({0, 0, rows, bytes});
-    }
-    return defaultSegmentSize(files);
-}
-
-TEST(Plan, ADefaultSegmentDecodesToTheTargetWithTheLargestSplits) {
-    using Rule = stream::SegmentRule;
-    EXPECT_EQ(sizeOf({}), (SegmentSize{1, Rule::kAll}));
-    EXPECT_EQ(sizeOf({{300'000'000, 1}}), (SegmentSize{1, Rule::kAll}));
-    EXPECT_EQ(sizeOf({{100'000'000, 1}, {100'000'000, 1}, {100'000'000, 1}}),
-              (SegmentSize{2, Rule::kBytes}));
-    EXPECT_EQ(sizeOf({{200'000'000, 1}, {1, 1}, {1, 1}, {50'000'000, 1}}),
-              (SegmentSize{4, Rule::kAll}));
-    EXPECT_EQ(sizeOf({{255'000'000, 1}, {2'000'000, 1}}), (SegmentSize{1, Rule::kBytes}));
-}
-
-TEST(Plan, ADefaultSegmentHoldsTheTargetOfRowsWithTheLongestSplits) {
-    using Rule = stream::SegmentRule;
-    EXPECT_EQ(sizeOf({{8, 131'072}, {8, 0}, {8, 0}}), (SegmentSize{3, Rule::kAll}));
-    EXPECT_EQ(sizeOf({{8, 131'072}, {8, 1}}), (SegmentSize{1, Rule::kRows}));
-    EXPECT_EQ(sizeOf({{8, 10}, {8, 65'536}, {8, 65'526}, {8, 9}}), (SegmentSize{2, Rule::kRows}));
-    // Both bounds: the tighter one decides, and a split beyond them is a segment all the same.
-    EXPECT_EQ(sizeOf({{100'000'000, 60'000}, {100'000'000, 60'000}, {100'000'000, 60'000}}),
-              (SegmentSize{2, Rule::kBytes}));
-    EXPECT_EQ(sizeOf({{10, 60'000}, {200'000'000, 60'000}, {10, 60'000}}),
-              (SegmentSize{2, Rule::kRows}));
-    EXPECT_EQ(sizeOf({{8, 1'048'576}, {8, 1'048'576}}), (SegmentSize{1, Rule::kRows}));
-}
-
 TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
     spec::RunSpec spec;
     spec.dataset.where = "a > 1";

@@ -48,6 +48,16 @@ Explanation explanation() {
     return why;
 }
 
+TEST(ExplanationTest, StepsSayWhatARowTakesAndRowGroupsWhatWouldBeBetter) {
+    Explanation why = explanation();
+    EXPECT_THAT(why.toText(100, false), HasSubstr("75000.0 ns/row, 2,000 -> 1,800 rows"));
+    EXPECT_EQ(why.toJson()["steps"][0]["ns_per_row"], 75'000);
+    EXPECT_TRUE(why.toJson()["segments_advice"].is_null());
+    why.segmentsAdvice = "row groups of up to 9 rows";
+    EXPECT_THAT(why.toText(100, false), HasSubstr("  row groups of up to 9 rows\n"));
+    EXPECT_EQ(why.toJson()["segments_advice"], "row groups of up to 9 rows");
+}
+
 // Two micro-batches of 100 rows: 40 requests and a user of 10 rows, 20 requests and one of 30.
 void countMix(segment::StageCounters& counters) {
     counters.addMix({1, 100, 40, 40, 10, 0.1});

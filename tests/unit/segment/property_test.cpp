@@ -284,6 +284,10 @@ void StreamProperty::check(std::uint64_t seed, bool isThorough) {
     for (const OracleStep& step : steps_) {
         strAppend(&described, "\n  - ", step.step.line());
     }
+    // Pieces that hold a row, a few, most or all of a split.
+    constexpr std::int64_t kSizes[] = {1, 2, 7, 30, 100, 10'000};
+    pieceRows_ = kSizes[seed % std::size(kSizes)];
+    strAppend(&described, "\npieces of ", pieceRows_, " rows");
     SCOPED_TRACE(described);
     ASSERT_NO_FATAL_FAILURE(openStream());
     const StreamOracle oracle(spec_, steps_, plan_, rows_);

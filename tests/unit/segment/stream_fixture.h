@@ -173,6 +173,7 @@ class StreamTest : public ::testing::Test {
         options.start = start;
         options.headRows = headRows_;
         options.valuesToShare = valuesToShare_;
+        options.pieceRows = pieceRows_;
         auto sequencer = Sequencer::make(input, options, pool_, counters_, sink);
         if (!sequencer.ok()) {
             return sequencer.status();
@@ -184,8 +185,9 @@ class StreamTest : public ::testing::Test {
         return status;
     }
 
-    std::int64_t headRows_ = 0;       ///< SequencerOptions::headRows
-    std::int64_t valuesToShare_ = 1;  ///< SequencerOptions::valuesToShare
+    std::int64_t headRows_ = 0;            ///< SequencerOptions::headRows
+    std::int64_t valuesToShare_ = 1;       ///< SequencerOptions::valuesToShare
+    std::int64_t pieceRows_ = kPieceRows;  ///< SequencerOptions::pieceRows
     tests::TempDir directory_;
     MemoryBudget budget_{std::int64_t{1} << 30};
     BufferPool pool_{std::int64_t{1} << 30};

@@ -168,8 +168,9 @@ void addSteps(const Explanation& e, Lines& lines) {
     for (const auto& [name, step] : e.steps) {
         const std::int64_t count = e.numSteps(name);
         lines.row(name, seconds(step.busyNs), seconds(step.busyNs) / busy,
-                  strCat(count > 1 ? strCat(count, " steps: ") : "", formatCount(step.rowsIn),
-                         " -> ", formatCount(step.rowsOut), " rows"));
+                  strCat(count > 1 ? strCat(count, " steps: ") : "",
+                         fixed(perRow(step.busyNs, step.rowsIn), 1), " ns/row, ",
+                         formatCount(step.rowsIn), " -> ", formatCount(step.rowsOut), " rows"));
     }
 }
 
@@ -292,6 +293,7 @@ Json Explanation::toJson() const {
     for (const auto& [name, step] : steps) {
         stepList.push_back({{"name", name},
                             {"busy_seconds", seconds(step.busyNs)},
+                            {"ns_per_row", perRow(step.busyNs, step.rowsIn)},
                             {"rows_in", step.rowsIn},
                             {"rows_out", step.rowsOut}});
     }

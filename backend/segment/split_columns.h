@@ -1,0 +1,127 @@
+#pragma once
+// One split's columns as the recipe asks for them: whole, or piece by piece.
+//
+// SplitColumns reads; PiecesOfSplit shares out what is read. The first piece that asks for a column
+// has it read for all rows that are left of the split, and threads of other pieces that want it
+// help to read it; then each has its rows.
+// Threads: as said at each. Failure: the readers'.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/recipe/compiled_recipe.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/segment/column_jobs.h"
+#include "backend/segment/stage_counters.h"
+
+namespace millrace::segment {
+
+/// What a segment's work is shared through.
+struct Sharing {
+    ColumnJobs* jobs = nullptr;                ///< null: nobody helps
+    std::optional<std::int64_t> flightNumber;  ///< as ColumnJobs::read(); none: nobody helps
+    BufferPool& pool;
+    StageCounters& counters;
+
+    bool isOn() const { return jobs != nullptr && flightNumber.has_value(); }
+};
+
+/// Threads: one at a time. The split's owner is the one that columns() and rows() read for.
+class SplitColumns final : public recipe::ColumnSource {
+ public:
+    SplitColumns(const Sharing& sharing, const dataset::SplitRange& split, const Readers& owner)
+        : sharing_(sharing), split_(split), owner_(owner) {}
+
+    Result<ColumnArrays> columns(const std::vector<std::string>& names) override {
+        return rows(names, {});
+    }
+    Result<ColumnArrays> rows(const std::vector<std::string>& names,
+                              const pages::RowWish& wish) override;
+    /// Reads a column that will be asked for again.
+    Result<std::shared_ptr<arrow::Array>> keep(const std::string& name);
+    std::int64_t readNs() const override { return readNs_; }
+    std::int64_t waitNs() const { return waitNs_; }
+
+    /// As rows(), with the readers of the calling thread, which counts its time itself.
+    Result<ColumnArrays> read(const std::vector<std::string>& names, const pages::RowWish& wish,
+                              const Readers& readers);
+
+ private:
+    const Sharing& sharing_;
+    const dataset::SplitRange split_;
+    const Readers owner_;
+    std::string keptName_;
+    std::shared_ptr<arrow::Array> kept_;
+    bool isFirst_ = true;
+    std::int64_t readNs_ = 0, waitNs_ = 0;
+};
+
+/// Threads: each() and leave() belong to the split's owner; pieces to whoever runs them.
+class PiecesOfSplit final : public recipe::SplitPieces {
+ public:
+    /// `columns` of the rows of `whole`; `borders`: where pieces begin, ascending from 0, and the
+    /// end of the last. All outlive it.
+    PiecesOfSplit(const Sharing& sharing, SplitColumns& columns, const recipe::SplitInput& whole,
+                  std::vector<std::int64_t> borders, const Readers& owner);
+    ~PiecesOfSplit() override;
+
+    std::size_t count() const override { return borders_.size() - 1; }
+    recipe::SplitInput piece(std::size_t index) const override;
+    void each(const std::function<void(std::size_t)>& run) override;
+    void leave(const std::vector<const std::vector<std::int64_t>*>& rows) override;
+
+    /// Processor time of the owner in each(), which is counted already.
+    std::int64_t countedNs() const { return countedNs_; }
+
+ private:
+    class Piece;
+    /// Rows of the split that are left: of each piece those from starts[piece] to the next.
+    struct Present {
+        bool isAll = true;
+        std::vector<std::int64_t> rows;  ///< offsets in the split, unless all
+        std::vector<std::int64_t> starts;
+    };
+    /// A column of the rows that were left when it was read.
+    struct Stored {
+        std::shared_ptr<arrow::Array> array;
+        std::shared_ptr<const Present> at;
+    };
+    Result<ColumnArrays> rowsOf(std::size_t piece, const std::vector<std::string>& names,
+                                const pages::RowWish& wish, const Readers& readers);
+    Result<std::vector<Stored>> stored(const std::vector<std::string>& names, bool mayRepeat,
+                                       const Readers& readers);
+    Status readLocked(const std::vector<std::string>& names, bool mayRepeat, const Readers& readers)
+        MR_REQUIRES(mutex_);
+    void waitLocked(const Readers& readers) MR_REQUIRES(mutex_);
+    Result<std::shared_ptr<arrow::Array>> cut(const Stored& stored, std::size_t piece,
+                                              const pages::RowWish& wish) const;
+    Result<std::vector<std::int64_t>> placesOf(const Present& present, std::size_t piece,
+                                               const pages::RowWish& wish) const;
+
+    const Sharing& sharing_;
+    SplitColumns& columns_;
+    const recipe::SplitInput& whole_;
+    const std::vector<std::int64_t> borders_;
+    const Readers owner_;
+    std::vector<std::unique_ptr<Piece>> pieces_;
+    std::int64_t countedNs_ = 0;
+    Mutex mutex_;
+    std::atomic<bool> isReading_ = false;  ///< changes under the lock
+    std::shared_ptr<const Present> present_ MR_GUARDED_BY(mutex_);
+    std::unordered_map<std::string, Stored> stored_ MR_GUARDED_BY(mutex_);
+    Status failure_ MR_GUARDED_BY(mutex_);
+};
+
+/// Borders of pieces of about `pieceRows` rows of a split of `rows` rows. `requestStarts`, where
+/// requests stay whole: the rows of the file at which they start, the first `firstRow`; null: rows
+/// alone count.
+std::vector<std::int64_t> pieceBorders(std::int64_t rows, std::int64_t pieceRows,
+                                       const std::vector<std::uint64_t>* requestStarts,
+                                       std::uint64_t firstRow);
+
+}  // namespace millrace::segment
