@@ -6,6 +6,7 @@
 #include <arrow/api.h>
 
 #include "backend/arrays/cut_rows.h"
+#include "backend/arrays/text_codes.h"
 
 namespace millrace::segment {
 namespace {
@@ -190,13 +191,13 @@ void PiecesOfSplit::waitLocked(const Readers& readers) {
     mutex_.lock();
 }
 
-Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, bool mayRepeat,
+Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, const pages::RowWish& form,
                                  const Readers& readers) {
     const std::shared_ptr<const Present> present = present_;
     isReading_ = true;
     mutex_.unlock();
-    Result<ColumnArrays> read =
-        columns_.read(names, {present->isAll ? nullptr : &present->rows, mayRepeat}, readers);
+    Result<ColumnArrays> read = columns_.read(
+        names, {present->isAll ? nullptr : &present->rows, form.mayRepeat, form.mayCode}, readers);
     mutex_.lock();
     isReading_ = false;
     if (sharing_.isOn()) {
@@ -213,7 +214,7 @@ Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, bool may
 }
 
 Result<std::vector<PiecesOfSplit::Stored>> PiecesOfSplit::stored(
-    const std::vector<std::string>& names, bool mayRepeat, const Readers& readers) {
+    const std::vector<std::string>& names, const pages::RowWish& form, const Readers& readers) {
     MutexLock lock(mutex_);
     for (;;) {
         RETURN_IF_ERROR(failure_);
@@ -229,7 +230,7 @@ Result<std::vector<PiecesOfSplit::Stored>> PiecesOfSplit::stored(
         if (isReading_) {
             waitLocked(readers);
         } else {
-            RETURN_IF_ERROR(readLocked(missing, mayRepeat, readers));
+            RETURN_IF_ERROR(readLocked(missing, form, readers));
         }
     }
     std::vector<Stored> found;
@@ -242,7 +243,7 @@ Result<std::vector<PiecesOfSplit::Stored>> PiecesOfSplit::stored(
 
 Result<ColumnArrays> PiecesOfSplit::rowsOf(std::size_t piece, const std::vector<std::string>& names,
                                            const pages::RowWish& wish, const Readers& readers) {
-    ASSIGN_OR_RETURN(const std::vector<Stored> found, stored(names, wish.mayRepeat, readers));
+    ASSIGN_OR_RETURN(const std::vector<Stored> found, stored(names, wish, readers));
     ColumnArrays arrays;
     arrays.reserve(found.size());
     for (const Stored& one : found) {
@@ -263,8 +264,9 @@ Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(const Stored& stored, s
         ASSIGN_OR_RETURN(
             array, pages::selectRows(std::move(array), {&places, wish.mayRepeat}, &sharing_.pool));
     }
-    return wish.mayRepeat ? Result<std::shared_ptr<arrow::Array>>(std::move(array))
-                          : pages::expandLists(std::move(array), &sharing_.pool);
+    const bool mayStay = arrays::TextCodes::of(*array).has_value() ? wish.mayCode : wish.mayRepeat;
+    return mayStay ? Result<std::shared_ptr<arrow::Array>>(std::move(array))
+                   : pages::expandStored(std::move(array), &sharing_.pool);
 }
 
 // Of the wished rows among the piece's present ones. A wish is never of rows that are not left.

@@ -93,10 +93,11 @@ class PiecesOfSplit final : public recipe::SplitPieces {
     };
     Result<ColumnArrays> rowsOf(std::size_t piece, const std::vector<std::string>& names,
                                 const pages::RowWish& wish, const Readers& readers);
-    Result<std::vector<Stored>> stored(const std::vector<std::string>& names, bool mayRepeat,
-                                       const Readers& readers);
-    Status readLocked(const std::vector<std::string>& names, bool mayRepeat, const Readers& readers)
-        MR_REQUIRES(mutex_);
+    /// `form`: what is read may be stored once; its rows do not matter.
+    Result<std::vector<Stored>> stored(const std::vector<std::string>& names,
+                                       const pages::RowWish& form, const Readers& readers);
+    Status readLocked(const std::vector<std::string>& names, const pages::RowWish& form,
+                      const Readers& readers) MR_REQUIRES(mutex_);
     void waitLocked(const Readers& readers) MR_REQUIRES(mutex_);
     Result<std::shared_ptr<arrow::Array>> cut(const Stored& stored, std::size_t piece,
                                               const pages::RowWish& wish) const;
