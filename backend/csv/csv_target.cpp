@@ -194,7 +194,9 @@ class TextTarget final : public Target {
     Status reserve() {
         ASSIGN_OR_RETURN(ends_, allocate((options_.rows + 1) * 4, options_));
         ends()[0] = 0;
-        ASSIGN_OR_RETURN(bytes_, allocate(options_.textBytes + kSpare, options_));
+        const auto room =
+            static_cast<std::int64_t>(kMore * static_cast<double>(options_.textBytes));
+        ASSIGN_OR_RETURN(bytes_, allocate(room + kSpare, options_));
         return okStatus();
     }
 
@@ -223,6 +225,7 @@ class TextTarget final : public Target {
     }
 
  private:
+    static constexpr double kMore = 1.03125;  ///< of the bytes that are expected
     static constexpr std::int64_t kSpare = 16, kMost = std::numeric_limits<std::int32_t>::max() - 1;
 
     std::int32_t* ends() { return reinterpret_cast<std::int32_t*>(ends_->mutable_data()); }
@@ -253,9 +256,13 @@ class TextTarget final : public Target {
         if (size + kSpare <= bytes_->size()) {
             return okStatus();
         }
-        return arrays::fromArrow(
-            bytes_->Resize(std::max(size + size / 2, 2 * bytes_->size()) + kSpare, false),
-            options_.path);
+        // The texts to come are about as long, so that room for them is seldom made twice.
+        const double rowsSoFar = static_cast<double>(rows_) + static_cast<double>(all.rows);
+        const double expected =
+            static_cast<double>(size) * static_cast<double>(options_.rows) / rowsSoFar;
+        const auto room = static_cast<std::int64_t>(std::min<double>(kMore * expected, kMost));
+        return arrays::fromArrow(bytes_->Resize(std::max(size, room) + kSpare, false),
+                                 options_.path);
     }
 
     BufferPtr ends_, bytes_;

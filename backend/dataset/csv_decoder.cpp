@@ -143,6 +143,7 @@ class CsvDecoder : public FileDecoder {
         }
         const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
         textOf_ = -1;
+        bytes_.reset();
         ASSIGN_OR_RETURN(
             auto buffer,
             arrays::fromArrow(

@@ -22,7 +22,7 @@ using Kind = ProgramNode::Kind;
 using expr::ExprOp;
 
 /// Eight vectors of doubles of this many rows fit the second cache of a core.
-constexpr std::int64_t kMorselRows = 4096;
+constexpr std::int64_t kMorselRows = 8192;
 
 std::size_t sizeOf(std::int64_t n) {
     return static_cast<std::size_t>(n);

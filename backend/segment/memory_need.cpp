@@ -53,9 +53,14 @@ struct RowCost {
     std::int64_t keptPlanned = 0;  ///< how often a planned byte is held until then
     std::int64_t read = 0;         ///< bytes of a row's values while its split is computed
     std::int64_t readPlanned = 0;  ///< how often a planned byte is held meanwhile
-    std::int64_t made = 0;         ///< bytes of the columns that expressions make
-    std::int64_t order = 0;        ///< beside the pool, of a row while rows are ordered
-    bool hasText = false;          ///< expressions may make texts
+    /// Of so many planned bytes one more: headers of pages; in CSV files texts are longer than the
+    /// mean of their column, and their memory is a size of the pool's larger then.
+    std::int64_t readMore = 8;
+    std::int64_t record = 0;  ///< bytes of a row's record, where it gets one
+    std::int64_t made = 0;    ///< bytes of the columns that expressions make
+    std::int64_t order = 0;   ///< beside the pool, of a row while rows are ordered
+    bool hasText = false;     ///< expressions may make texts
+    bool keepsText = false;   ///< readers keep the bytes of a split
 };
 
 RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part) {
@@ -72,6 +77,7 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
     // Rows that are picked stand in records, which replace their columns but for lists.
     const bool hasRecords = part != recipe::Part::kEval && spec.batch.shuffle != "none";
     cost.order = hasRecords ? kOrderBytes : 0;
+    cost.record = hasRecords ? cost.columns + kListSliceBytes * cost.lists : 0;
     cost.kept =
         cost.columns + kOffsetBytes * cost.lists + (hasRecords ? kListSliceBytes * cost.lists : 0);
     // Ids are 64 bits wide, whatever they are made from.
@@ -80,6 +86,8 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
     if (spec.dataset.format == "csv") {
         cost.read = kValueBytes * count(plan.schema.fields.size());
         ++cost.readPlanned;
+        cost.readMore = 2;
+        cost.keepsText = true;
     }
     cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
         const auto* derive = step.as<spec::DeriveStep>();
@@ -103,7 +111,7 @@ std::int64_t computing(const RowCost& cost, const Split& split) {
 
 // Of the pool: what is read of a split and its columns before they are records.
 std::int64_t reading(const RowCost& cost, const Split& split) {
-    return cost.readPlanned * split.planned + split.planned / 8 +
+    return cost.readPlanned * split.planned + split.planned / cost.readMore +
            (cost.columns + cost.read + kOffsetBytes * cost.lists) * split.rows;
 }
 
@@ -137,7 +145,11 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
     const std::int64_t segments = (count(splits.size()) + inSegment - 1) / inSegment;
     need.busyThreads = std::clamp<std::int64_t>(segments, 1, threads);
     if (!splits.empty()) {
-        need.segment += reading(cost, splits.front());
+        // Threads make records of several splits at once, before the columns go.
+        const std::int64_t others = std::min<std::int64_t>(threads, inSegment) - 1;
+        need.segment += reading(cost, splits.front()) + others * cost.record * splits.front().rows;
+        // Each thread keeps the text that it read last.
+        need.segment += cost.keepsText ? (threads - 1) * splits.front().planned : 0;
         need.computing = need.busyThreads * (computing(cost, splits.front()) + cost.order * rows);
     }
     need.segment = rounded(need.segment) + kPageBytes;

@@ -73,8 +73,7 @@ class Sequencer::Impl {
           counters_(counters),
           sink_(sink),
           jobs_(
-              counters, [this] { window_.wake(); }, options_.valuesToShare,
-              options_.pieceRows),
+              counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows),
           window_(*input_,
                   {options_.epochs,
                    options_.window > 0 ? options_.window : windowSize(options_.threads),

@@ -241,10 +241,10 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
 void Window::failedLocked(FlightItem& item, const Status& error) {
     heldBytes_ -= item.heldBytes;
     --numHeld_;
-    // Memory that others hold comes back: no reason to end the run. The factor grows, so that fewer
-    // are begun from now on.
+    // Memory that others hold comes back, and without help a segment needs less: no reason to end
+    // the run. The factor grows, so that fewer are begun from now on.
     const bool isMemory = error.code() == absl::StatusCode::kResourceExhausted;
-    if (isMemory && numHeld_ > 0) {
+    if (isMemory && (numHeld_ > 0 || !item.isAlone)) {
         item.state = FlightItem::State::kRetry;
         bytesPerPlanned_ *= kComputingFactor;
         return;

@@ -21,6 +21,9 @@ constexpr std::int64_t kTableReaderBytes = 8 * kMegabyte;
 /// fewer, which are held up to three times over.
 constexpr std::int64_t kSortBytes = 72 * kMegabyte, kLeastSortBytes = 8 * kMegabyte;
 constexpr std::int64_t kTableCopies = 3;
+/// Of a thread that encodes columns of a row group or sorts rows: pages and dictionaries, and what
+/// the allocators keep of them.
+constexpr std::int64_t kEncoderBytes = 18 * kMegabyte;
 constexpr std::int64_t kTailFrames = 2;
 
 std::int64_t megabytes(std::int64_t bytes) {
@@ -78,6 +81,9 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
     need.frames = frames * one.frame;
     need.threads = kProgramBytes + threadsNeed(one, setUp.threads) +
                    (need.tables.peak > 0 ? kTableReaderBytes : 0);
+    if (setUp.writesTable) {
+        need.threads += std::min(setUp.threads * kEncoderBytes, kTableCopies * one.delivered);
+    }
     if (setUp.evalReaders > 0) {
         const segment::MemoryNeed eval =
             segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);

@@ -126,7 +126,7 @@ TEST(ExplanationTest, StepsOfOneNameAreOneLineThatSaysHowMany) {
     Explanation why = explanation();
     why.stepsOfName["users"] = 2;
     const std::string text = why.toText(100, false);
-    EXPECT_THAT(text, HasSubstr("2 steps: 2,000 -> 1,800 rows"));
+    EXPECT_THAT(text, ::testing::ContainsRegex("2 steps: [0-9.]+ ns/row, 2,000 -> 1,800 rows"));
     EXPECT_THAT(text, HasSubstr("do without the 2 steps 'users'"));
     EXPECT_THAT(text, Not(HasSubstr("the join 'users'")));
 }
