@@ -3,7 +3,7 @@
 //
 // x/0 is null; `//` cuts towards zero; integer overflow and casts that do not fit are errors with
 // the row; three-valued logic; NaN equals NaN and is the largest number. Branches of case, and, or
-// and coalesce that fail somewhere are evaluated again for the rows that need them only.
+// and coalesce that cost much, or fail somewhere, are evaluated for the rows that need them only.
 // Threads: pure.
 #include <cstdint>
 #include <memory>
