@@ -1,6 +1,7 @@
 #include "backend/segment/column_jobs.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -13,7 +14,8 @@ struct ColumnJobs::Job {
         const dataset::SplitRange& split;
         const std::vector<std::string>& names;
         const pages::RowWish& wish;
-        std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;
+        std::vector<std::size_t> order;                             ///< in which they are claimed
+        std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;  ///< null: not read
     };
     std::optional<Columns> columns;   ///< else pieces
     const PieceWork* work = nullptr;  ///< of pieces
@@ -72,28 +74,46 @@ ColumnJobs::Claim ColumnJobs::claimBefore(const Place& place, bool takesPieces) 
     return {};
 }
 
-// Columns are claimed in their order: when one fails, all before it are read or being read, so
-// which failure is told does not depend on the threads.
-bool ColumnJobs::readColumn(const Claim& claim, dataset::SplitReader& reader) {
-    Job::Columns& columns = *claim.job->columns;
+bool ColumnJobs::readColumn(Job& job, std::size_t column, dataset::SplitReader& reader) {
+    Job::Columns& columns = *job.columns;
+    const std::string& name = columns.names[column];
     const std::int64_t before = reader.bytesRead();
-    Result<ColumnArrays> read =
-        reader.readRows(columns.split, {columns.names[claim.unit]}, columns.wish);
+    Result<ColumnArrays> read = reader.readRows(columns.split, {name}, columns.wish);
+    const std::int64_t bytes = reader.bytesRead() - before;
     counters_.addReads(reader.takeCosts(), columns.split.rows);
-    counters_.add(Stage::kRead, 0, 0, reader.bytesRead() - before);
+    counters_.add(Stage::kRead, 0, 0, bytes);
     if (!read.ok()) {
-        columns.arrays[claim.unit] = read.status();
+        columns.arrays[column] = read.status();
         return false;
     }
-    columns.arrays[claim.unit] = std::move(read->front());
+    columns.arrays[column] = std::move(read->front());
+    MutexLock lock(mutex_);
+    lastBytes_[name] = bytes;
     return true;
+}
+
+// What took most bytes the last time comes first, so that nobody waits for it at the end.
+std::vector<std::size_t> ColumnJobs::largestFirst(const std::vector<std::string>& names) const {
+    std::vector<std::int64_t> bytes(names.size());
+    {
+        MutexLock lock(mutex_);
+        for (std::size_t c = 0; c < names.size(); ++c) {
+            const auto known = lastBytes_.find(names[c]);
+            bytes[c] = known == lastBytes_.end() ? 0 : known->second;
+        }
+    }
+    std::vector<std::size_t> order(names.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&bytes](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+    return order;
 }
 
 void ColumnJobs::work(const Claim& claim, const Readers& readers) {
     Job& job = *claim.job;
     bool goesOn = true;
     if (job.columns) {
-        goesOn = readColumn(claim, readers.own);
+        goesOn = readColumn(job, job.columns->order[claim.unit], readers.own);
     } else {
         (*job.work)(claim.unit, readers);
     }
@@ -169,7 +189,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::
                                       const pages::RowWish& wish, dataset::SplitReader& reader,
                                       dataset::SplitReader& helper) {
     const auto job = std::make_shared<Job>();
-    job->columns.emplace(split, names, wish,
+    job->columns.emplace(split, names, wish, largestFirst(names),
                          std::vector<Result<std::shared_ptr<arrow::Array>>>(
                              names.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)));
     job->units = names.size();
@@ -188,9 +208,14 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::
     }
     reader.keepMemory(false);
     close(place, job);
+    // After a failure not all are read: those before it are now, as one of them may fail as well.
     ColumnArrays arrays;
     arrays.reserve(names.size());
-    for (Result<std::shared_ptr<arrow::Array>>& array : job->columns->arrays) {
+    for (std::size_t c = 0; c < names.size(); ++c) {
+        Result<std::shared_ptr<arrow::Array>>& array = job->columns->arrays[c];
+        if (array.ok() && *array == nullptr) {
+            readColumn(*job, c, reader);
+        }
         RETURN_IF_ERROR(array.status());
         arrays.push_back(*std::move(array));
     }

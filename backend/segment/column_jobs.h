@@ -4,17 +4,19 @@
 //
 // Who computes a segment reads a split's columns one after the other, and then runs its pieces; a
 // thread that cannot start a segment of its own takes the next column, or piece, of the foremost
-// one that has any. Until the first frame is delivered, threads that compute later segments do so
-// too before each of their own: a stream's first batch waits for one segment, not for as many as
-// there are threads. Which thread does what changes nothing in it.
+// one that has any. Until the first frame, or segment without one, is delivered, threads that
+// compute later segments do so too before each of their own: a stream's first batch waits for one
+// segment, not for as many as there are threads. Which thread does what changes nothing in it.
 //
 // Threads: any; a job lasts as long as the call of its owner, who waits for those that help.
-// Failure: that of the first column, in their order, that cannot be read.
+// Failure: that of the first column, in the order of their names' list, that cannot be read.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,8 +53,11 @@ class ColumnJobs {
 
     std::int64_t pieceRows() const { return pieceRows_; }
 
-    bool isWorthSharing(std::int64_t rows, std::size_t columns) const {
-        return columns > 1 && rows * static_cast<std::int64_t>(columns) >= leastValues_;
+    /// `wished` of `rows` rows are to be read; each costs the page that it stands on, so few that
+    /// are scattered cost about as much as all.
+    bool isWorthSharing(std::int64_t wished, std::int64_t rows, std::size_t columns) const {
+        const std::int64_t decoded = std::min(rows, wished * kRowsOfAWish);
+        return columns > 1 && decoded * static_cast<std::int64_t>(columns) >= leastValues_;
     }
 
     /// A split's columns of one segment. `flightNumber`: the segment's among those in flight, the
@@ -76,13 +81,14 @@ class ColumnJobs {
                    const std::function<bool()>& isDone);
     void tell();
     bool isOpen() const;
-    /// No frame was delivered yet.
+    /// Neither a frame nor a whole segment was delivered yet.
     bool isHasty() const;
-    /// A frame was delivered: nobody leaves columns of his own for others' any more.
+    /// One was: nobody leaves columns of his own for others' any more.
     void firstIsDelivered();
 
  private:
     static constexpr std::int64_t kBehindAll = INT64_MAX;
+    static constexpr std::int64_t kRowsOfAWish = 256;  ///< far less than a page's
     /// A segment's columns come before its pieces, which may wait for them.
     enum class Kind { kColumns, kPieces };
     using Place = std::pair<std::int64_t, Kind>;  ///< flight number and kind
@@ -99,7 +105,9 @@ class ColumnJobs {
     void open(const Place& place, const JobPtr& job);
     void close(const Place& place, const JobPtr& job);
     void work(const Claim& claim, const Readers& readers);
-    bool readColumn(const Claim& claim, dataset::SplitReader& reader);
+    bool readColumn(Job& job, std::size_t column, dataset::SplitReader& reader);
+    std::vector<std::size_t> largestFirst(const std::vector<std::string>& names) const
+        MR_EXCLUDES(mutex_);
 
     StageCounters& counters_;
     const std::function<void()> onOpen_;
@@ -107,7 +115,9 @@ class ColumnJobs {
     mutable Mutex mutex_;
     CondVar changed_;  ///< a job is finished or open, or somebody told
     std::map<Place, JobPtr> jobs_ MR_GUARDED_BY(mutex_);
-    bool isHasty_ MR_GUARDED_BY(mutex_) = true;  ///< no frame was delivered yet
+    bool isHasty_ MR_GUARDED_BY(mutex_) = true;
+    /// Of a file, read for a column the last time.
+    std::unordered_map<std::string, std::int64_t> lastBytes_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::segment

@@ -443,6 +443,7 @@ Status Sequencer::Impl::keepRows(const SegmentOutput& output, std::int64_t first
 // tail is copied here, before the item is given up.
 Status Sequencer::Impl::endSegment(const Item& item, ThreadContext& context) {
     const std::int64_t rows = input_->microRows();
+    jobs_.firstIsDelivered();  // also where filters leave it no full frame
     const std::int64_t ahead = share_.lead + share_.full * rows;
     RETURN_IF_ERROR(
         keepRows(*item->output, ahead - firstFrame_ * rows, share_.tailRows, ahead, context));

@@ -138,11 +138,46 @@ TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
     }
 }
 
+TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
+    // Text of 40 bytes a row behind a number of few bits.
+    std::vector<std::int64_t> few(kJobRows);
+    std::vector<std::string> texts;
+    for (std::int64_t r = 0; r < kJobRows; ++r) {
+        texts.push_back(std::string(30, 'x') + std::to_string(r * 7919));
+    }
+    const std::string path = data_.parquet(
+        "sizes.parquet", {{"small", test::ints(few)}, {"large", test::texts(texts)}}, kJobRows);
+    dataset_ =
+        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    const std::vector<std::string> names{"small", "large"};
+    const std::int64_t small = [&] {
+        SplitReader reader(dataset_);
+        EXPECT_TRUE(reader.readRows(front_, {"small"}, {}).ok());
+        return reader.bytesRead();
+    }();
+    for (const bool isKnown : {false, true}) {
+        SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
+        whenOpen([&] { jobs_.help(helper); });
+        const auto arrays = jobs_.read(1, front_, names, {}, owner, unused);
+        ASSERT_TRUE(arrays.ok()) << arrays.status();
+        EXPECT_EQ((*arrays)[0]->type_id(), arrow::Type::INT64) << "in the order of the names";
+        EXPECT_EQ(helper.bytesRead() > small, isKnown)
+            << "the helper has the first that is claimed";
+    }
+}
+
 TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
     const ColumnJobs jobs(counters_, [] {}, 1000);
-    EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1));
-    EXPECT_FALSE(jobs.isWorthSharing(99, 10));
-    EXPECT_TRUE(jobs.isWorthSharing(100, 10));
+    EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1));
+    EXPECT_FALSE(jobs.isWorthSharing(99, 99, 10));
+    EXPECT_TRUE(jobs.isWorthSharing(100, 100, 10));
+}
+
+TEST_F(ColumnJobsTest, FewRowsOfManyCostTheirPages) {
+    const ColumnJobs jobs(counters_, [] {}, 1'000'000);
+    EXPECT_TRUE(jobs.isWorthSharing(2'500, 1'000'000, 6)) << "a filter that few rows pass";
+    EXPECT_FALSE(jobs.isWorthSharing(100, 1'000'000, 6)) << "a page each at most";
+    EXPECT_FALSE(jobs.isWorthSharing(2'500, 2'500, 6));
 }
 
 }  // namespace
