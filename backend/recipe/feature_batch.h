@@ -72,6 +72,12 @@ struct CarryColumn {
     std::shared_ptr<arrow::Array> array;
 };
 
+/// What one expression of a step took, reading left out.
+struct ExpressionTime {
+    std::string column;  ///< that it makes
+    std::int64_t busyNs = 0;
+};
+
 /// Most reasons of one step.
 inline constexpr std::size_t kReasonsMax = 4;
 
@@ -79,7 +85,8 @@ struct StepCount {
     std::int64_t rowsIn = 0, rowsOut = 0;
     /// Rows by what happened to them, parallel to CompiledRecipe::stepReasons().
     std::array<std::int64_t, kReasonsMax> reasons{};
-    std::int64_t busyNs = 0;  ///< without reading columns; of this run alone
+    std::int64_t busyNs = 0;                  ///< without reading columns; of this run alone
+    std::vector<ExpressionTime> expressions;  ///< likewise; of steps that have several
 
     void add(const StepCount& other) {
         rowsIn += other.rowsIn;

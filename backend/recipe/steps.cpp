@@ -19,6 +19,7 @@
 #include "backend/eval/value_reader.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/join_steps.h"
+#include "backend/recipe/own_time.h"
 
 namespace millrace::recipe {
 namespace {
@@ -145,11 +146,15 @@ class DeriveStep : public CompiledStep {
     };
     explicit DeriveStep(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-    Status run(RowSet& rows, const RunContext&, StepCount&) const override {
+    Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         std::vector<ArrayPtr> made;  // all are made before any is set: siblings do not see them
+        OwnTime time(rows.split());
         for (const Column& column : columns_) {
             ASSIGN_OR_RETURN(ArrayPtr values, evaluateStored(column.expr, rows, column.place));
             made.push_back(std::move(values));
+            if (columns_.size() > 1) {
+                count.expressions.push_back({column.name, time.ns()});
+            }
         }
         for (std::size_t i = 0; i < made.size(); ++i) {
             rows.set(columns_[i].name, std::move(made[i]));

@@ -307,6 +307,9 @@ void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput&
         const recipe::StepCount& step = batch.steps[s];
         steps[s].add(step);
         counters_.addStep(names[s], {step.busyNs, step.rowsIn, step.rowsOut});
+        for (const recipe::ExpressionTime& expression : step.expressions) {
+            counters_.addExpression(names[s], expression.column, expression.busyNs);
+        }
     }
     for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
         output.counts.vocabularies[v].add(batch.vocabularies[v]);

@@ -31,6 +31,12 @@ void StageCounters::addStep(const std::string& step, const StepTime& time) {
     sum.rowsOut += time.rowsOut;
 }
 
+void StageCounters::addExpression(const std::string& step, const std::string& column,
+                                  std::int64_t ns) {
+    MutexLock lock(mutex_);
+    expressions_[step][column] += ns;
+}
+
 void StageCounters::addCollated(std::span<const std::pair<std::string, std::int64_t>> ns) {
     MutexLock lock(mutex_);
     for (const auto& [column, time] : ns) {
@@ -69,6 +75,11 @@ void StageCounters::addMix(const BatchMix& mix) {
 BatchMix StageCounters::mix() const {
     MutexLock lock(mutex_);
     return mix_;
+}
+
+std::map<std::string, std::map<std::string, std::int64_t>> StageCounters::expressions() const {
+    MutexLock lock(mutex_);
+    return expressions_;
 }
 
 std::map<std::string, StepTime> StageCounters::steps() const {

@@ -83,6 +83,8 @@ class StageCounters {
     void addDecoded(const std::string& column, std::int64_t bytes);
     void addEncoded(const std::string& column, std::int64_t ns);
     void addStep(const std::string& step, const StepTime& time);
+    /// An expression of a step that has several, by the column that it makes.
+    void addExpression(const std::string& step, const std::string& column, std::int64_t ns);
     /// The same frame's columns, in one go; `ns` is as measured.
     void addCollated(std::span<const std::pair<std::string, std::int64_t>> ns);
 
@@ -93,6 +95,8 @@ class StageCounters {
     /// By name. collateNs is scaled so that all columns together took what the stage took.
     std::map<std::string, ColumnCount> columns() const;
     std::map<std::string, StepTime> steps() const;
+    /// Of steps that have several expressions: nanoseconds by the column that each makes.
+    std::map<std::string, std::map<std::string, std::int64_t>> expressions() const;
 
  private:
     struct alignas(64) Cell {
@@ -102,6 +106,7 @@ class StageCounters {
     mutable Mutex mutex_;
     std::unordered_map<std::string, ColumnCount> columns_ MR_GUARDED_BY(mutex_);
     std::map<std::string, StepTime> steps_ MR_GUARDED_BY(mutex_);
+    std::map<std::string, std::map<std::string, std::int64_t>> expressions_ MR_GUARDED_BY(mutex_);
     BatchMix mix_ MR_GUARDED_BY(mutex_);
 };
 

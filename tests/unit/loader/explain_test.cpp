@@ -12,6 +12,7 @@
 namespace millrace::loader {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -56,6 +57,29 @@ TEST(ExplanationTest, StepsSayWhatARowTakesAndRowGroupsWhatWouldBeBetter) {
     why.segmentsAdvice = "row groups of up to 9 rows";
     EXPECT_THAT(why.toText(100, false), HasSubstr("  row groups of up to 9 rows\n"));
     EXPECT_EQ(why.toJson()["segments_advice"], "row groups of up to 9 rows");
+}
+
+TEST(ExplanationTest, ExpressionsOfAStepStandBelowItTheDearestFirst) {
+    segment::StageCounters counters;
+    for (const auto& [column, ms] : std::vector<std::pair<std::string, std::int64_t>>{
+             {"a", 1}, {"b", 60}, {"c", 2}, {"d", 3}, {"e", 4}, {"f", 5}, {"g", 6}}) {
+        counters.addExpression("users", column, ms * kMs);
+    }
+    counters.addExpression("users", "b", 20 * kMs);
+    Explanation why = explanation();
+    EXPECT_EQ(why.toJson()["steps"][0]["expressions"], Json::array());
+    why.expressions = counters.expressions();
+    const std::string text = why.toText(100, false);
+    EXPECT_THAT(text, ContainsRegex("  users .*\n +b .* 0[.]080 s .* 40000[.]0 ns/row\n +g .*\n"));
+    EXPECT_THAT(text, ContainsRegex("\n +2 more .* 0[.]003 s .* 1500[.]0 ns/row\n"));
+    EXPECT_THAT(text, HasSubstr("do without column b of the step 'users': 0.080 s of CPU"));
+    EXPECT_THAT(text, Not(HasSubstr("do without column d ")))
+        << "three of columns and expressions are enough";
+    const Json list = why.toJson()["steps"][0]["expressions"];
+    ASSERT_EQ(list.size(), 7);
+    EXPECT_EQ(list[0]["column"], "b");
+    EXPECT_EQ(list[0]["ns_per_row"], 40'000);
+    EXPECT_EQ(list[6]["column"], "a");
 }
 
 // Two micro-batches of 100 rows: 40 requests and a user of 10 rows, 20 requests and one of 30.

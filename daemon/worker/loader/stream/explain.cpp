@@ -16,8 +16,8 @@ using segment::Stage;
 using segment::StageCount;
 
 constexpr double kSecond = 1e-9;
-constexpr std::size_t kColumnsShown = 12;
-constexpr std::size_t kChangesShown = 8, kColumnChangesShown = 3;
+constexpr std::size_t kColumnsShown = 12, kExpressionsShown = 5;
+constexpr std::size_t kChangesShown = 8, kOfManyShown = 3;
 constexpr double kLeastShare = 0.005;  ///< changes that buy less are not worth a line
 
 double seconds(std::int64_t ns) {
@@ -47,6 +47,20 @@ std::string fitted(const std::string& name, int width) {
     }
     const auto half = static_cast<std::size_t>((width - 2) / 2);
     return name.substr(0, half) + ".." + name.substr(name.size() - half);
+}
+
+using RankedNs = std::vector<std::pair<std::string, std::int64_t>>;
+
+// The dearest first. None: the step is one expression, or has none.
+RankedNs expressionsOf(const Explanation& e, const std::string& step) {
+    const auto found = e.expressions.find(step);
+    if (found == e.expressions.end()) {
+        return {};
+    }
+    RankedNs ranked(found->second.begin(), found->second.end());
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    return ranked;
 }
 
 using Ranked = std::vector<std::pair<std::string, ColumnCount>>;
@@ -159,6 +173,24 @@ void addColumns(const Explanation& e, Lines& lines) {
     }
 }
 
+// Below their step, the dearest ones by name.
+void addExpressions(const RankedNs& ranked, std::int64_t rows, double busy, Lines& lines) {
+    std::int64_t restNs = 0;
+    for (std::size_t i = 0; i < ranked.size(); ++i) {
+        const auto& [column, ns] = ranked[i];
+        if (i < kExpressionsShown || ranked.size() == kExpressionsShown + 1) {
+            lines.row(strCat("  ", column), seconds(ns), seconds(ns) / busy,
+                      strCat(fixed(perRow(ns, rows), 1), " ns/row"));
+        } else {
+            restNs += ns;
+        }
+    }
+    if (restNs > 0) {
+        lines.row(strCat("  ", ranked.size() - kExpressionsShown, " more"), seconds(restNs),
+                  seconds(restNs) / busy, strCat(fixed(perRow(restNs, rows), 1), " ns/row"));
+    }
+}
+
 void addSteps(const Explanation& e, Lines& lines) {
     if (e.steps.empty()) {
         return;
@@ -171,6 +203,7 @@ void addSteps(const Explanation& e, Lines& lines) {
                   strCat(count > 1 ? strCat(count, " steps: ") : "",
                          fixed(perRow(step.busyNs, step.rowsIn), 1), " ns/row, ",
                          formatCount(step.rowsIn), " -> ", formatCount(step.rowsOut), " rows"));
+        addExpressions(expressionsOf(e, name), step.rowsIn, busy, lines);
     }
 }
 
@@ -219,10 +252,10 @@ double Explanation::busySeconds() const {
 std::vector<Explanation::Change> Explanation::changes() const {
     const double busy = busySeconds();
     std::vector<Change> found;
-    const auto add = [&](std::string what, double saved, bool isColumn = false) {
+    const auto add = [&](std::string what, double saved, bool isOneOfMany = false) {
         if (busy > 0 && saved >= busy * kLeastShare) {
             const double left = std::max(busy - saved, busy * 0.01);
-            found.push_back({std::move(what), saved, 100 * (busy / left - 1), isColumn});
+            found.push_back({std::move(what), saved, 100 * (busy / left - 1), isOneOfMany});
         }
     };
     for (const auto& [name, column] : columns) {
@@ -251,6 +284,10 @@ std::vector<Explanation::Change> Explanation::changes() const {
                                  : isJoin  ? kind->second
                                            : std::string("step");
         add(strCat("do without the ", what, " '", name, "'"), seconds(step.busyNs));
+        for (const auto& [column, ns] : expressionsOf(*this, name)) {
+            add(strCat("do without column ", column, " of the step '", name, "'"), seconds(ns),
+                true);
+        }
     }
     const double order = seconds(stages[static_cast<std::size_t>(Stage::kOrder)].busyNs);
     add("batch.shuffle: none in place of sorting the rows", order);
@@ -291,11 +328,18 @@ Json Explanation::toJson() const {
     }
     Json stepList = Json::array();
     for (const auto& [name, step] : steps) {
+        Json expressionList = Json::array();
+        for (const auto& [column, ns] : expressionsOf(*this, name)) {
+            expressionList.push_back({{"column", column},
+                                      {"busy_seconds", seconds(ns)},
+                                      {"ns_per_row", perRow(ns, step.rowsIn)}});
+        }
         stepList.push_back({{"name", name},
                             {"busy_seconds", seconds(step.busyNs)},
                             {"ns_per_row", perRow(step.busyNs, step.rowsIn)},
                             {"rows_in", step.rowsIn},
-                            {"rows_out", step.rowsOut}});
+                            {"rows_out", step.rowsOut},
+                            {"expressions", std::move(expressionList)}});
     }
     Json changeList = Json::array();
     for (const Change& change : changes()) {
@@ -319,10 +363,10 @@ std::string Explanation::toText(int width, bool isUtf8) const {
     addMix(*this, lines);
     lines.title("what one change would buy, each alone");
     const std::vector<Change> all = changes();
-    std::size_t shown = 0, columnsShown = 0;
+    std::size_t shown = 0, ofManyShown = 0;
     for (std::size_t i = 0; i < all.size() && shown < kChangesShown; ++i) {
-        // Columns stand in their own table: here the dearest three.
-        if (all[i].isColumn && ++columnsShown > kColumnChangesShown) {
+        // Columns and expressions stand in their own tables: here the dearest three.
+        if (all[i].isOneOfMany && ++ofManyShown > kOfManyShown) {
             continue;
         }
         ++shown;

@@ -21,6 +21,8 @@ struct Explanation {
     std::map<std::string, segment::ColumnCount> columns;
     std::vector<std::pair<std::string, segment::StepTime>> steps;  ///< in the recipe's order
     std::map<std::string, std::string> stepKinds;                  ///< "join", "filter", ...
+    /// Of steps that have several expressions: nanoseconds by the column that each makes.
+    std::map<std::string, std::map<std::string, std::int64_t>> expressions;
     /// How many steps share a name; their times are summed. Absent: one.
     std::map<std::string, std::int64_t> stepsOfName;
     /// Decompression's part of a column's reading, 0 to 1, where it was measured, and its codec.
@@ -32,10 +34,10 @@ struct Explanation {
 
     /// What one change would save, the largest first.
     struct Change {
-        std::string what;        ///< "leave out column h3"
-        double cpuSeconds = 0;   ///< saved
-        double ratePercent = 0;  ///< rows/s gained, while the loader is what limits
-        bool isColumn = false;
+        std::string what;          ///< "leave out column h3"
+        double cpuSeconds = 0;     ///< saved
+        double ratePercent = 0;    ///< rows/s gained, while the loader is what limits
+        bool isOneOfMany = false;  ///< a column or an expression: all stand in their own table
     };
     std::vector<Change> changes() const;
 

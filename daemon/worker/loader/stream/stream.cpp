@@ -155,6 +155,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     if (labels != steps.end()) {
         why.steps.emplace_back(*labels);
     }
+    why.expressions = counters.expressions();
     addDecompression(*stream.input->dataset(), why);
     for (const spec::Step& step : stream.run.spec.recipe) {
         why.stepKinds[step.name] = step.kind();
