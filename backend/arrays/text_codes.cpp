@@ -16,6 +16,15 @@
 namespace millrace::arrays {
 namespace {
 
+/// Where the only null of the entries is.
+std::int32_t nullEntry(const arrow::Array& entries) {
+    std::int64_t e = entries.length() - 1;  // of a page's dictionary it is the last
+    while (entries.IsValid(e)) {
+        --e;
+    }
+    return static_cast<std::int32_t>(e);
+}
+
 // 1 where an entry is none; empty: all are texts.
 std::vector<std::uint8_t> nullEntries(const arrow::Array& entries) {
     std::vector<std::uint8_t> isNull;
@@ -68,12 +77,21 @@ bool TextCodes::isWorth() const {
 }
 
 std::int64_t TextCodes::nullRows() const {
-    std::int64_t rows = 0;
-    const std::vector<std::uint8_t> isNull = nullEntries(*entries);
-    for (std::int64_t r = 0; !isNull.empty() && r < codes->length(); ++r) {
-        rows += isNull[static_cast<std::size_t>(raw()[r])];
+    const std::int64_t count = rows();
+    const std::int32_t* const code = raw();
+    std::int64_t nulls = 0;
+    if (entries->null_count() == 1) {
+        const std::int32_t none = nullEntry(*entries);
+        for (std::int64_t r = 0; r < count; ++r) {
+            nulls += code[r] == none ? 1 : 0;
+        }
+        return nulls;
     }
-    return rows;
+    const std::vector<std::uint8_t> isNull = nullEntries(*entries);
+    for (std::int64_t r = 0; !isNull.empty() && r < count; ++r) {
+        nulls += isNull[static_cast<std::size_t>(code[r])];
+    }
+    return nulls;
 }
 
 std::shared_ptr<arrow::Array> TextCodes::with(std::shared_ptr<arrow::Array> made) const {

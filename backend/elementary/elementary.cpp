@@ -16,6 +16,11 @@ struct PlainDoubles {
     static constexpr std::int64_t kLanes = 1;
     static Type load(const double* at) { return *at; }
     static void store(double* at, Type value) { *at = value; }
+    static Type size(Type x) { return std::fabs(x); }
+    static bool isBelow(Type x, double than) { return x < than; }
+    static bool isFrom(Type x, double than) { return x >= than; }
+    static Type choose(bool mask, Type then, Type other) { return mask ? then : other; }
+    static bool any(bool mask) { return mask; }
 };
 
 struct Sse2Doubles {
@@ -23,23 +28,34 @@ struct Sse2Doubles {
     static constexpr std::int64_t kLanes = 2;
     static Type load(const double* at) { return _mm_loadu_pd(at); }
     static void store(double* at, Type values) { _mm_storeu_pd(at, values); }
+    static Type size(Type x) { return _mm_andnot_pd(_mm_set1_pd(-0.0), x); }
+    static Type isBelow(Type x, double than) { return _mm_cmplt_pd(x, _mm_set1_pd(than)); }
+    static Type isFrom(Type x, double than) { return _mm_cmpge_pd(x, _mm_set1_pd(than)); }
+    static Type choose(Type mask, Type then, Type other) {
+        return _mm_or_pd(_mm_and_pd(mask, then), _mm_andnot_pd(mask, other));
+    }
+    static bool any(Type mask) { return _mm_movemask_pd(mask) != 0; }
 };
 
-constexpr ElementaryCode kPlainElementary = {"plain",
-                                             {mapVectors<PlainDoubles, Sleef_cinz_logd1_u10purec>,
-                                              mapVectors<PlainDoubles, Sleef_cinz_log1pd1_u10purec>,
-                                              mapVectors<PlainDoubles, Sleef_cinz_log2d1_u10purec>,
-                                              mapVectors<PlainDoubles, Sleef_cinz_log10d1_u10purec>,
-                                              mapVectors<PlainDoubles, Sleef_cinz_expd1_u10purec>},
-                                             zipVectors<PlainDoubles, Sleef_cinz_powd1_u10purec>};
+constexpr ElementaryCode kPlainElementary = {
+    "plain",
+    {mapVectors<PlainDoubles, Sleef_cinz_logd1_u10purec>,
+     mapVectors<PlainDoubles,
+                wholeLog1p<PlainDoubles, Sleef_cinz_log1pd1_u10purec, Sleef_cinz_logd1_u10purec>>,
+     mapVectors<PlainDoubles, Sleef_cinz_log2d1_u10purec>,
+     mapVectors<PlainDoubles, Sleef_cinz_log10d1_u10purec>,
+     mapVectors<PlainDoubles, Sleef_cinz_expd1_u10purec>},
+    zipVectors<PlainDoubles, Sleef_cinz_powd1_u10purec>};
 
-constexpr ElementaryCode kSse2Elementary = {"sse2",
-                                            {mapVectors<Sse2Doubles, Sleef_cinz_logd2_u10sse2>,
-                                             mapVectors<Sse2Doubles, Sleef_cinz_log1pd2_u10sse2>,
-                                             mapVectors<Sse2Doubles, Sleef_cinz_log2d2_u10sse2>,
-                                             mapVectors<Sse2Doubles, Sleef_cinz_log10d2_u10sse2>,
-                                             mapVectors<Sse2Doubles, Sleef_cinz_expd2_u10sse2>},
-                                            zipVectors<Sse2Doubles, Sleef_cinz_powd2_u10sse2>};
+constexpr ElementaryCode kSse2Elementary = {
+    "sse2",
+    {mapVectors<Sse2Doubles, Sleef_cinz_logd2_u10sse2>,
+     mapVectors<Sse2Doubles,
+                wholeLog1p<Sse2Doubles, Sleef_cinz_log1pd2_u10sse2, Sleef_cinz_logd2_u10sse2>>,
+     mapVectors<Sse2Doubles, Sleef_cinz_log2d2_u10sse2>,
+     mapVectors<Sse2Doubles, Sleef_cinz_log10d2_u10sse2>,
+     mapVectors<Sse2Doubles, Sleef_cinz_expd2_u10sse2>},
+    zipVectors<Sse2Doubles, Sleef_cinz_powd2_u10sse2>};
 
 std::vector<const ElementaryCode*> codesHere() {
     std::vector<const ElementaryCode*> codes = {&kPlainElementary, &kSse2Elementary};
@@ -53,18 +69,6 @@ std::vector<const ElementaryCode*> codesHere() {
 }
 
 constexpr std::int64_t kBlock = 512;
-
-/// SLEEF's log1p is 0 for the smallest numbers and infinite from 1e307 on.
-constexpr double kLog1pIsItself = 0x1p-54, kLog1pIsLn = 1e300;
-
-double log1pAtTheEnds(double x) {
-    return x >= kLog1pIsLn ? Sleef_cinz_logd1_u10purec(x) : x;
-}
-
-bool isLog1pEnd(double x) {
-    const double size = std::fabs(x);
-    return static_cast<int>(size < kLog1pIsItself) | static_cast<int>(size >= kLog1pIsLn);
-}
 
 /// Whether C's product, quotient or the number itself is this power.
 bool isExactPower(double y) {
@@ -84,26 +88,7 @@ std::span<const ElementaryCode* const> elementaryCodes() {
 
 void evalElementary(const ElementaryCode& code, Elementary function, const double* x, double* out,
                     std::int64_t n) {
-    const auto map = code.functions[static_cast<int>(function)];
-    if (function != Elementary::kLog1p) {
-        map(x, out, n);
-        return;
-    }
-    double kept[kBlock];
-    for (std::int64_t begin = 0; begin < n; begin += kBlock) {
-        const std::int64_t count = std::min(kBlock, n - begin);
-        int numEnds = 0;
-        for (std::int64_t i = 0; i < count; ++i) {
-            kept[i] = x[begin + i];
-            numEnds += isLog1pEnd(kept[i]) ? 1 : 0;
-        }
-        map(kept, out + begin, count);
-        for (std::int64_t i = 0; numEnds > 0 && i < count; ++i) {
-            if (isLog1pEnd(kept[i]) && kept[i] > -1) {
-                out[begin + i] = log1pAtTheEnds(kept[i]);
-            }
-        }
-    }
+    code.functions[static_cast<int>(function)](x, out, n);
 }
 
 void evalPow(const ElementaryCode& code, const double* x, const double* y, double* out,

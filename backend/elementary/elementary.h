@@ -23,7 +23,7 @@ inline constexpr int kElementaryCount = 5;
 void evalElementary(Elementary function, const double* x, double* out, std::int64_t n);
 void evalPow(const double* x, const double* y, double* out, std::int64_t n);
 
-/// One set of SLEEF's functions, as they are: for tests and for what is above.
+/// One set of SLEEF's functions, log1p with its ends: for tests and for what is above.
 struct ElementaryCode {
     const char* name;  ///< "plain", "sse2", "avx", "avx512"
     void (*functions[kElementaryCount])(const double* x, double* out, std::int64_t n);

@@ -11,6 +11,24 @@ namespace millrace::elementary {
 
 extern const ElementaryCode kAvxElementary, kAvx512Elementary;
 
+/// SLEEF's log1p is 0 for the smallest numbers, which are their own, and infinite from 1e307 on,
+/// where ln is the same.
+inline constexpr double kLog1pIsItself = 0x1p-54, kLog1pIsLn = 1e300;
+
+/// log1p by SLEEF's log1p and ln. `V`: a vector with size(x) without signs, comparisons to masks,
+/// choose(mask, then, else) and any(mask).
+template <class V, const typename V::Type (*kLog1p)(typename V::Type),
+          const typename V::Type (*kLn)(typename V::Type)>
+const typename V::Type wholeLog1p(typename V::Type x) {
+    const typename V::Type inner = kLog1p(x), size = V::size(x);
+    typename V::Type value = V::choose(V::isBelow(size, kLog1pIsItself), x, inner);
+    const auto large = V::isFrom(x, kLog1pIsLn);
+    if (V::any(large)) {
+        value = V::choose(large, kLn(x), value);
+    }
+    return value;
+}
+
 /// `V`: a vector of kLanes doubles with load(p) and store(p).
 template <class V, const typename V::Type (*kFunction)(typename V::Type)>
 void mapVectors(const double* x, double* out, std::int64_t n) {

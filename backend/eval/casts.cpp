@@ -11,15 +11,18 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
+#include <arrow/array/util.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
+#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/decimal.h>
 #include <arrow/util/value_parsing.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/decimals.h"
+#include "backend/arrays/null_rows.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/number_casts.h"
 
@@ -150,11 +153,42 @@ Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const ex
     return array;
 }
 
+/// Numbers that all fit, without a question a row.
+template <class ArrowTo, class Array>
+Result<ArrayPtr> castAll(const Array& in) {
+    using To = typename ArrowTo::c_type;
+    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    const std::int64_t rows = in.length();
+    ASSIGN_OR_RETURN(
+        std::shared_ptr<arrow::Buffer> made,
+        arrays::fromArrow(arrow::AllocateBuffer(rows * std::int64_t{sizeof(To)}, pool), "cast"));
+    To* const out = reinterpret_cast<To*>(made->mutable_data());
+    const auto* const from = in.raw_values();
+    for (std::int64_t i = 0; i < rows; ++i) {
+        out[i] = static_cast<To>(from[i]);
+    }
+    std::shared_ptr<arrow::Buffer> validity;
+    if (in.null_count() > 0) {
+        arrays::fillNulls(in, To{}, out);
+        ASSIGN_OR_RETURN(validity,
+                         arrays::fromArrow(arrow::internal::CopyBitmap(pool, in.null_bitmap_data(),
+                                                                       in.offset(), rows),
+                                           "cast"));
+    }
+    return arrow::MakeArray(arrow::ArrayData::Make(arrow::TypeTraits<ArrowTo>::type_singleton(),
+                                                   rows, {std::move(validity), std::move(made)},
+                                                   in.null_count()));
+}
+
 template <class ArrowTo>
 Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& to, bool isTry) {
     return withNumeric(values.type_id(), [&](auto tag) {
         using From = typename decltype(tag)::Arrow;
         const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
+        if constexpr (arrow::is_integer_type<From>::value &&
+                      arrow::is_floating_type<ArrowTo>::value) {
+            return castAll<ArrowTo>(in);
+        }
         typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return convertNumber(in.Value(i), out);

@@ -1,6 +1,7 @@
 #include "backend/eval/hash_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -11,45 +12,52 @@
 #include <arrow/memory_pool.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
-
-#define XXH_INLINE_ALL  // nine bytes a value: the call would cost more than the hash
 #include <xxhash.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/integer_at.h"
+#include "backend/arrays/null_rows.h"
 #include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
 #include "backend/eval/dictionary_values.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
+#include "backend/eval/value_hash.h"
 #include "backend/eval/value_reader.h"
 
 namespace millrace::eval {
+
+std::uint64_t ValueHash::longText(const std::uint8_t* text, std::uint64_t length) {
+    bytes_.resize(kBefore + length);
+    bytes_[0] = 3;
+    std::memcpy(bytes_.data() + 1, &length, 8);
+    std::memcpy(bytes_.data() + kBefore, text, length);
+    return XXH3_64bits_withSeed(bytes_.data(), bytes_.size(), seed_);
+}
+
 namespace {
 
-/// 1 + hash mod (buckets - 1) without a division a value.
+/// 1 + hash mod (buckets - 1) without a division or a branch a value.
 class IdHash {
  public:
-    IdHash(std::int64_t buckets, std::uint64_t seed)
+    explicit IdHash(std::int64_t buckets)
         : modulus_(static_cast<std::uint64_t>(buckets > 1 ? buckets - 1 : 1)),
-          inverse_(~std::uint64_t{0} / modulus_),
-          seed_(seed) {}
-    std::int64_t of(const unsigned char* bytes, std::size_t size) const {
-        return idOf(XXH3_64bits_withSeed(bytes, size, seed_));
+          shift_(std::bit_width(modulus_) - 1) {
+        // Of 65 bits for powers of two; one less makes the quotient too small by one at most, too.
+        const unsigned __int128 one = 1;
+        inverse_ = static_cast<std::uint64_t>(((one << (64 + shift_)) - 1) / modulus_);
     }
     std::int64_t idOf(std::uint64_t hash) const {
-        // The quotient is at most two too small.
         const auto quotient =
-            static_cast<std::uint64_t>((static_cast<unsigned __int128>(hash) * inverse_) >> 64);
-        std::uint64_t rest = hash - quotient * modulus_;
-        while (rest >= modulus_) {
-            rest -= modulus_;
-        }
-        return 1 + static_cast<std::int64_t>(rest);
+            static_cast<std::uint64_t>((static_cast<unsigned __int128>(hash) * inverse_) >> 64) >>
+            shift_;
+        const std::uint64_t rest = hash - quotient * modulus_;
+        return 1 + static_cast<std::int64_t>(std::min(rest, rest - modulus_));  // or it wraps
     }
 
  private:
-    std::uint64_t modulus_, inverse_, seed_;
+    std::uint64_t modulus_, inverse_ = 0;
+    int shift_;
 };
 
 Result<ArrayPtr> idArray(std::int64_t rows, arrow::MemoryPool* pool, std::int64_t*& ids) {
@@ -59,49 +67,73 @@ Result<ArrayPtr> idArray(std::int64_t rows, arrow::MemoryPool* pool, std::int64_
     return ArrayPtr(std::make_shared<arrow::Int64Array>(rows, std::move(buffer)));
 }
 
-/// hashIds of integers without CanonicalBytes: tag 1 and eight little-endian bytes on the stack.
-template <class Array>
-void hashIntegers(const arrow::Array& values, const IdHash& hash, std::int64_t* out) {
-    const auto& in = static_cast<const Array&>(values);
-    const bool hasNulls = in.null_count() > 0;
-    const auto* from = in.raw_values();
-    for (std::int64_t i = 0; i < in.length(); ++i) {
-        unsigned char bytes[9] = {1};
-        const auto value = static_cast<std::int64_t>(from[i]);
-        std::memcpy(bytes + 1, &value, 8);
-        const std::int64_t id = hash.of(bytes, sizeof bytes);
-        out[i] = hasNulls && in.IsNull(i) ? 0 : id;
+template <class Array, class Take>
+void hashIntegers(const arrow::Array& values, const ValueHash& hash, Take take) {
+    const auto* const from = static_cast<const Array&>(values).raw_values();
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+        take(i, hash.integer(static_cast<std::uint64_t>(static_cast<std::int64_t>(from[i]))));
     }
 }
 
-/// The same of texts: tag 3, the length and the text, in memory that is used again.
-void hashTexts(const arrow::StringArray& in, const IdHash& hash, std::int64_t* out) {
-    constexpr std::int64_t kBefore = 9, kBlock = 16;
-    const bool hasNulls = in.null_count() > 0;
+template <class Take>
+void hashTexts(const arrow::StringArray& in, ValueHash& hash, Take take) {
     const auto& stored = in.value_data();
     const std::uint8_t* const texts = stored == nullptr ? nullptr : stored->data();
     const std::int64_t size = stored == nullptr ? 0 : stored->size();
-    std::vector<unsigned char> bytes(256);
-    bytes[0] = 3;
+    const std::int32_t* const begins = in.raw_value_offsets();
     for (std::int64_t i = 0; i < in.length(); ++i) {
-        const std::int64_t begin = in.value_offset(i), length = in.value_length(i);
-        if (kBefore + length > static_cast<std::int64_t>(bytes.size())) {
-            bytes.resize(static_cast<std::size_t>(2 * (kBefore + length)));
-        }
-        std::memcpy(bytes.data() + 1, &length, 8);
-        if (length <= kBlock && size - begin >= kBlock) {
-            std::memcpy(bytes.data() + kBefore, texts + begin, kBlock);  // of one size: no call
-        } else if (length > 0) {
-            std::memcpy(bytes.data() + kBefore, texts + begin, static_cast<std::size_t>(length));
-        }
-        const std::int64_t id = hash.of(bytes.data(), static_cast<std::size_t>(kBefore + length));
-        out[i] = hasNulls && in.IsNull(i) ? 0 : id;
+        const std::int64_t begin = begins[i];
+        take(i, hash.text(texts + begin, static_cast<std::uint64_t>(begins[i + 1] - begin),
+                          static_cast<std::uint64_t>(size - begin)));
+    }
+}
+
+/// Calls take(row, hash) for all rows of integers or texts; what null rows get is not said. False:
+/// values of another kind.
+template <class Take>
+bool hashValues(const arrow::Array& values, std::uint64_t seed, Take take) {
+    ValueHash hash(seed);
+    switch (values.type_id()) {
+        case arrow::Type::INT8:
+            hashIntegers<arrow::Int8Array>(values, hash, take);
+            return true;
+        case arrow::Type::INT16:
+            hashIntegers<arrow::Int16Array>(values, hash, take);
+            return true;
+        case arrow::Type::INT32:
+            hashIntegers<arrow::Int32Array>(values, hash, take);
+            return true;
+        case arrow::Type::INT64:
+            hashIntegers<arrow::Int64Array>(values, hash, take);
+            return true;
+        case arrow::Type::UINT8:
+            hashIntegers<arrow::UInt8Array>(values, hash, take);
+            return true;
+        case arrow::Type::UINT16:
+            hashIntegers<arrow::UInt16Array>(values, hash, take);
+            return true;
+        case arrow::Type::UINT32:
+            hashIntegers<arrow::UInt32Array>(values, hash, take);
+            return true;
+        case arrow::Type::UINT64:
+            hashIntegers<arrow::UInt64Array>(values, hash, take);
+            return true;
+        case arrow::Type::DATE32:
+            hashIntegers<arrow::Date32Array>(values, hash, take);
+            return true;
+        case arrow::Type::TIMESTAMP:
+            hashIntegers<arrow::TimestampArray>(values, hash, take);
+            return true;
+        case arrow::Type::STRING:
+            hashTexts(static_cast<const arrow::StringArray&>(values), hash, take);
+            return true;
+        default:
+            return false;
     }
 }
 
 Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
                                arrow::MemoryPool* pool) {
-    const IdHash hash(buckets, seed);
     std::int64_t* ids = nullptr;
     RETURN_IF_ERROR(ValueReader::of(*values).status());
     ASSIGN_OR_RETURN(ArrayPtr made, idArray(values->length(), pool, ids));
@@ -109,24 +141,16 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
         std::fill_n(ids, values->length(), 0);
         return made;
     }
-    switch (values->type_id()) {
-        case arrow::Type::INT64:
-            hashIntegers<arrow::Int64Array>(*values, hash, ids);
-            return made;
-        case arrow::Type::INT32:
-            hashIntegers<arrow::Int32Array>(*values, hash, ids);
-            return made;
-        case arrow::Type::STRING:
-            hashTexts(static_cast<const arrow::StringArray&>(*values), hash, ids);
-            return made;
-        default:
-            break;
+    const IdHash hash(buckets);
+    const auto take = [=](std::int64_t i, std::uint64_t of) { ids[i] = hash.idOf(of); };
+    if (!hashValues(*values, seed, take)) {
+        ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
+                         hashRows({values}, values->length(), &seed));
+        for (std::size_t i = 0; i < hashes.size(); ++i) {
+            ids[i] = hash.idOf(hashes[i]);
+        }
     }
-    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes,
-                     hashRows({values}, values->length(), &seed));
-    for (std::size_t i = 0; i < hashes.size(); ++i) {
-        ids[i] = values->IsValid(static_cast<std::int64_t>(i)) ? hash.idOf(hashes[i]) : 0;
-    }
+    arrays::fillNulls(*values, std::int64_t{0}, ids);
     return made;
 }
 
@@ -219,6 +243,15 @@ Result<std::vector<std::uint64_t>> hashRows(const std::vector<ArrayPtr>& columns
     }
     std::vector<std::uint64_t> hashes(static_cast<std::size_t>(rows));
     CanonicalBytes bytes;
+    const auto take = [&](std::int64_t i, std::uint64_t hash) {
+        hashes[static_cast<std::size_t>(i)] = hash;
+    };
+    if (columns.size() == 1 && hashValues(*columns[0], seed == nullptr ? 0 : *seed, take)) {
+        bytes.null();
+        arrays::fillNulls(*columns[0], seed == nullptr ? bytes.hash() : bytes.hash(*seed),
+                          hashes.data());
+        return hashes;
+    }
     for (std::int64_t row = 0; row < rows; ++row) {
         bytes.clear();
         for (const ValueReader& reader : readers) {

@@ -11,9 +11,9 @@
 #include <arrow/buffer.h>
 #include <arrow/memory_pool.h>
 #include <arrow/type.h>
-#include <arrow/util/bit_block_counter.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/null_rows.h"
 #include "backend/core/text.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
@@ -65,20 +65,26 @@ Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int6
     return values;
 }
 
-// Nulls are few in most columns: all values are copied, then whole words of valid bits are skipped.
-void copyWithFill(const arrow::FloatArray& in, float fill, float* out) {
-    const std::int64_t rows = in.length();
-    std::memcpy(out, in.raw_values(), static_cast<std::size_t>(rows) * sizeof(float));
-    arrow::internal::BitBlockCounter blocks(in.null_bitmap_data(), in.offset(), rows);
-    for (std::int64_t row = 0; row < rows;) {
-        const auto block = blocks.NextWord();
-        for (std::int64_t i = row; !block.AllSet() && i < row + block.length; ++i) {
-            if (block.NoneSet() || in.IsNull(i)) {
-                out[i] = fill;
-            }
-        }
-        row += block.length;
+/// A double outside float's range becomes infinite here, not an error.
+template <class Array>
+void floatsOf(const arrow::Array& values, float fill, float* out) {
+    const auto* const in = static_cast<const Array&>(values).raw_values();
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+        out[i] = static_cast<float>(in[i]);
     }
+    arrays::fillNulls(values, fill, out);
+}
+
+/// Labels that are all numbers from 0 to 1, or NaN, which is none. False: one is not.
+bool takeLabels(const double* values, std::size_t rows, float* label, float* mask) {
+    int isBeyond = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+        const double value = values[i];
+        isBeyond |= static_cast<int>(value < 0) | static_cast<int>(value > 1);
+        label[i] = value == value ? static_cast<float>(value) : 0;
+        mask[i] = value == value ? 1 : 0;
+    }
+    return isBeyond == 0;
 }
 
 }  // namespace
@@ -147,7 +153,10 @@ Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const
                 where, evaluateRows(head.where, rows, strCat("labels.", head.name, ".where")));
         }
         const auto* flags = static_cast<const arrow::BooleanArray*>(where.get());
-        for (std::int64_t i = 0; i < rows.rows(); ++i) {
+        const bool isTaken =
+            flags == nullptr && labels->null_count() == 0 &&
+            takeLabels(labels->raw_values(), count, column.label.data(), column.mask.data());
+        for (std::int64_t i = 0; !isTaken && i < rows.rows(); ++i) {
             const bool counts = labels->IsValid(i) && !std::isnan(labels->Value(i)) &&
                                 (flags == nullptr || (flags->IsValid(i) && flags->Value(i)));
             if (!counts) {
@@ -281,13 +290,9 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
         ArrayPtr cast = raw;
         if (feature.type.kind == expr::TypeKind::kDouble) {
-            // A double outside float's range becomes infinite here, not an error.
             ASSIGN_OR_RETURN(float* const values,
                              ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
-            const auto& in = static_cast<const arrow::DoubleArray&>(*raw);
-            for (std::int64_t i = 0; i < rows.rows(); ++i) {
-                values[i] = in.IsValid(i) ? static_cast<float>(in.Value(i)) : feature.fill;
-            }
+            floatsOf<arrow::DoubleArray>(*raw, feature.fill, values);
             batch.dense.push_back({feature.name, values});
             continue;
         }
@@ -302,7 +307,7 @@ Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
         }
         ASSIGN_OR_RETURN(float* const values,
                          ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
-        copyWithFill(in, feature.fill, values);
+        floatsOf<arrow::FloatArray>(in, feature.fill, values);
         batch.dense.push_back({feature.name, values});
     }
     return okStatus();

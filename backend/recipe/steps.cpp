@@ -6,17 +6,20 @@
 
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/concatenate.h>
+#include <arrow/buffer.h>
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/null_rows.h"
 #include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
+#include "backend/recipe/bucket_rows.h"
 #include "backend/recipe/id_encoder.h"
 #include "backend/recipe/join_steps.h"
 #include "backend/recipe/own_time.h"
@@ -228,20 +231,14 @@ class BucketizeStep : public CompiledStep {
         ASSIGN_OR_RETURN(const ArrayPtr values,
                          eval::castValues(raw, type_, {expr::TypeKind::kDouble}, false));
         const auto& in = static_cast<const arrow::DoubleArray&>(*values);
-        std::vector<std::int64_t> ids(static_cast<std::size_t>(rows.rows()), 0);
-        for (std::int64_t i = 0; i < rows.rows(); ++i) {
-            if (in.IsValid(i)) {
-                const auto& bounds = step_.boundaries;
-                const auto above =
-                    std::isnan(in.Value(i))
-                        ? bounds.end()
-                        : std::upper_bound(bounds.begin(), bounds.end(), in.Value(i));
-                ids[static_cast<std::size_t>(i)] = 1 + (above - bounds.begin());
-            }
-        }
+        const std::int64_t length = in.length();
+        ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> made,
+                         arrays::fromArrow(arrow::AllocateBuffer(length * 8), "bucketize"));
+        auto* const ids = reinterpret_cast<std::int64_t*>(made->mutable_data());
+        bucketsOf({in.raw_values(), static_cast<std::size_t>(length)}, step_.boundaries, ids);
+        arrays::fillNulls(in, std::int64_t{0}, ids);
         count.reasons[0] += in.null_count();
-        ASSIGN_OR_RETURN(ArrayPtr out, eval::indexArray(ids, false));
-        rows.set(step_.as, std::move(out));
+        rows.set(step_.as, std::make_shared<arrow::Int64Array>(length, std::move(made)));
         return okStatus();
     }
     std::vector<std::string> reasons() const override { return {"null"}; }
