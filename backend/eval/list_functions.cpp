@@ -1,5 +1,6 @@
 // Functions over lists.
 #include <algorithm>
+#include <utility>
 
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
@@ -70,23 +71,17 @@ Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64
 }
 
 /// Elements `first` to `last`, counted from 1 or (below 0) from the end.
-Result<Datum> listSlice(const ListView& list, std::int64_t first, std::int64_t last) {
-    std::vector<std::int64_t> taken;
-    std::vector<std::int32_t> ends{0};
-    std::vector<bool> isNull(list.counts.size());
+Result<Datum> listSlice(ListView list, std::int64_t first, std::int64_t last) {
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         const std::int64_t count = list.count(i);
         const std::int64_t from = std::max<std::int64_t>(first < 0 ? count + first : first - 1, 0);
         const std::int64_t to = std::min(last < 0 ? count + last + 1 : last, count);
-        for (std::int64_t k = from; k < to; ++k) {
-            taken.push_back(list.begins[i] + k);
+        if (!list.isNull(i)) {
+            list.begins[i] += from;
+            list.counts[i] = std::max<std::int64_t>(to - from, 0);
         }
-        ends.push_back(static_cast<std::int32_t>(taken.size()));
-        isNull[i] = list.isNull(i);
     }
-    ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(taken, false));
-    ASSIGN_OR_RETURN(const ArrayPtr elements, takeRows(list.elements, indices));
-    ASSIGN_OR_RETURN(ArrayPtr out, makeLists(elements, ends, isNull));
+    ASSIGN_OR_RETURN(ArrayPtr out, copyLists(list));
     return Datum(std::move(out));
 }
 
@@ -100,14 +95,14 @@ Result<Datum> hashCall(const ExprNode& node, const std::vector<Datum>& c, std::i
 
 Result<Datum> ofLists(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr lists, asArray(c[0], rows));
-    const ListView list = viewLists(*lists);
+    ListView list = viewLists(*lists);
     switch (node.function->id) {
         case F::kListLength:
             return listLength(list);
         case F::kListExtract:
             return listExtract(list, intArgument(node, 1, 1));
         case F::kListSlice:
-            return listSlice(list, intArgument(node, 1, 1), intArgument(node, 2, -1));
+            return listSlice(std::move(list), intArgument(node, 1, 1), intArgument(node, 2, -1));
         case F::kListContains:
             return listContains(list, c[1], rows);
         default:

@@ -1,13 +1,62 @@
 #include "backend/eval/list_view.h"
 
+#include <cstring>
+#include <utility>
+
 #include <arrow/array/array_nested.h>
+#include <arrow/array/data.h>
+#include <arrow/array/util.h>
 #include <arrow/buffer.h>
+#include <arrow/memory_pool.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/bit_util.h>
 
 #include "backend/arrays/arrow_bridge.h"
 
 namespace millrace::eval {
+namespace {
+
+/// Bytes of a value where they stand side by side; 0: not of this type.
+std::int64_t widthOf(const arrow::DataType& type) {
+    const bool isFixed = arrow::is_primitive(type.id()) && type.id() != arrow::Type::BOOL;
+    return isFixed ? static_cast<const arrow::FixedWidthType&>(type).bit_width() / 8 : 0;
+}
+
+// Of lists in a row's order, where their elements are: `total` of them.
+Result<ArrayPtr> takeElements(const ListView& view, std::int64_t total) {
+    std::vector<std::int64_t> places;
+    places.reserve(static_cast<std::size_t>(total));
+    for (std::size_t i = 0; i < view.begins.size(); ++i) {
+        for (std::int64_t k = 0; k < view.count(i); ++k) {
+            places.push_back(view.begins[i] + k);
+        }
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr indices, indexArray(places, false));
+    return takeRows(view.elements, indices);
+}
+
+Result<ArrayPtr> copyElements(const ListView& view, std::int64_t total, arrow::MemoryPool* pool) {
+    const arrow::ArrayData& from = *view.elements->data();
+    const std::int64_t width = widthOf(*from.type);
+    if (width == 0 || from.GetNullCount() > 0) {
+        return takeElements(view, total);
+    }
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> values,
+                     arrays::fromArrow(arrow::AllocateBuffer(total * width, pool), "lists"));
+    std::uint8_t* out = values->mutable_data();
+    for (std::size_t i = 0; i < view.begins.size(); ++i) {
+        if (view.count(i) == 0) {
+            continue;
+        }
+        const auto bytes = static_cast<std::size_t>(view.count(i) * width);
+        std::memcpy(out, from.buffers[1]->data() + (from.offset + view.begins[i]) * width, bytes);
+        out += bytes;
+    }
+    return arrow::MakeArray(arrow::ArrayData::Make(from.type, total, {nullptr, values}, 0));
+}
+
+}  // namespace
 
 bool isListArray(const arrow::Array& values) {
     return values.type_id() == arrow::Type::LIST ||
@@ -35,23 +84,32 @@ ListView viewLists(const arrow::Array& lists) {
     return view;
 }
 
-Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int32_t>& ends,
-                           const std::vector<bool>& isNull) {
-    const auto rows = static_cast<std::int64_t>(ends.size()) - 1;
+Result<ArrayPtr> copyLists(const ListView& view, arrow::MemoryPool* pool) {
+    pool = pool != nullptr ? pool : arrow::default_memory_pool();
+    const std::int64_t rows = view.rows();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
-                     arrays::fromArrow(arrow::AllocateBuffer((rows + 1) * 4), "lists"));
-    std::copy(ends.begin(), ends.end(), reinterpret_cast<std::int32_t*>(offsets->mutable_data()));
+                     arrays::fromArrow(arrow::AllocateBuffer((rows + 1) * 4, pool), "lists"));
+    auto* const ends = reinterpret_cast<std::int32_t*>(offsets->mutable_data());
+    std::int64_t total = 0, nulls = 0;
+    ends[0] = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const auto row = static_cast<std::size_t>(i);
+        total += view.count(row);
+        nulls += view.isNull(row) ? 1 : 0;
+        ends[i + 1] = static_cast<std::int32_t>(total);
+    }
     std::shared_ptr<arrow::Buffer> validity;
-    if (!isNull.empty()) {
-        ASSIGN_OR_RETURN(validity, arrays::fromArrow(arrow::AllocateBitmap(rows), "lists"));
+    if (nulls > 0) {
+        ASSIGN_OR_RETURN(validity, arrays::fromArrow(arrow::AllocateBitmap(rows, pool), "lists"));
         for (std::int64_t i = 0; i < rows; ++i) {
             arrow::bit_util::SetBitTo(validity->mutable_data(), i,
-                                      !isNull[static_cast<std::size_t>(i)]);
+                                      !view.isNull(static_cast<std::size_t>(i)));
         }
     }
+    ASSIGN_OR_RETURN(ArrayPtr elements, copyElements(view, total, pool));
     const auto type = arrow::list(arrow::field("element", elements->type()));
-    return ArrayPtr(std::make_shared<arrow::ListArray>(type, rows, std::move(offsets), elements,
-                                                       std::move(validity)));
+    return ArrayPtr(std::make_shared<arrow::ListArray>(
+        type, rows, std::move(offsets), std::move(elements), std::move(validity), nulls));
 }
 
 ArrayPtr withElements(const ArrayPtr& lists, const ArrayPtr& elements) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <arrow/type_fwd.h>
+
 #include "backend/eval/kernels.h"
 
 namespace millrace::eval {
@@ -24,10 +26,9 @@ bool isListArray(const arrow::Array& values);
 /// `lists` is a list or fixed-size list array.
 ListView viewLists(const arrow::Array& lists);
 
-/// Lists from their elements: `ends` has one entry more than there are rows; rows where `isNull`
-/// says so are null (empty: none).
-Result<ArrayPtr> makeLists(const ArrayPtr& elements, const std::vector<std::int32_t>& ends,
-                           const std::vector<bool>& isNull);
+/// A view's rows as lists with no other elements than their own; no row has more of them than the
+/// array that it was made of. `pool`: null for Arrow's default pool.
+Result<ArrayPtr> copyLists(const ListView& view, arrow::MemoryPool* pool = nullptr);
 
 /// The elements of all lists, those that no row uses among them.
 ArrayPtr elementsOf(const ArrayPtr& lists);

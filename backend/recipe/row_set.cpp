@@ -150,7 +150,12 @@ Status RowSet::keep(const std::vector<std::int64_t>& positions) {
     return okStatus();
 }
 
+// The file's column is not asked for again: its memory goes, unless a copy still needs it.
 void RowSet::set(const std::string& name, ArrayPtr values) {
+    selected_.erase(name);
+    if (source_.use_count() == 1) {
+        source_->columns.erase(name);
+    }
     made_[name] = MadeColumn{std::move(values), cuts_.size()};
 }
 

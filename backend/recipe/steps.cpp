@@ -201,6 +201,12 @@ class WeightStep : public CompiledStep {
     const std::string place_;
 };
 
+/// For what is made of a column: the split's pool where it takes the column's place, so that the
+/// pool never holds more than the two; else null.
+arrow::MemoryPool* poolOfMade(const RowSet& rows, const std::string& of, const std::string& as) {
+    return of == as ? rows.split().pool : nullptr;
+}
+
 class HashStep : public CompiledStep {
  public:
     explicit HashStep(const spec::HashStep& step) : step_(step) {}
@@ -210,8 +216,9 @@ class HashStep : public CompiledStep {
         if (!texts) {
             ASSIGN_OR_RETURN(values, rows.column(step_.column));
         }
-        ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed,
-                                                     texts ? rows.split().pool : nullptr));
+        arrow::MemoryPool* const pool =
+            texts ? rows.split().pool : poolOfMade(rows, step_.column, step_.as);
+        ASSIGN_OR_RETURN(ArrayPtr ids, eval::hashIds(values, step_.buckets, step_.seed, pool));
         count.reasons[0] += texts ? texts->nullRows() : values->null_count();
         rows.set(step_.as, std::move(ids));
         return okStatus();
@@ -266,24 +273,20 @@ class TruncateStep : public CompiledStep {
     explicit TruncateStep(const spec::TruncateStep& step) : step_(step) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(step_.column));
-        const eval::ListView list = eval::viewLists(*stored.values);
-        std::vector<std::int64_t> elements;
-        std::vector<std::int32_t> ends{0};
-        std::vector<bool> isNull(list.begins.size()), isCut(list.begins.size());
+        eval::ListView list = eval::viewLists(*stored.values);
+        std::vector<bool> isCut(list.begins.size());
+        const bool isLast = step_.from == "last";
         for (std::size_t i = 0; i < list.begins.size(); ++i) {
-            const std::int64_t taken = std::min(list.count(i), step_.length);
-            const std::int64_t skip = step_.from == "last" ? list.count(i) - taken : 0;
-            for (std::int64_t k = 0; k < taken; ++k) {
-                elements.push_back(list.begins[i] + skip + k);
+            const std::int64_t over = list.count(i) - step_.length;
+            if (over > 0) {
+                isCut[i] = true;
+                list.begins[i] += isLast ? over : 0;
+                list.counts[i] = step_.length;
             }
-            ends.push_back(static_cast<std::int32_t>(elements.size()));
-            isNull[i] = list.isNull(i);
-            isCut[i] = taken < list.count(i);
         }
         count.reasons[0] += rowsOf(isCut, stored.indices);
-        ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(elements, false));
-        ASSIGN_OR_RETURN(const ArrayPtr taken, eval::takeRows(list.elements, indices));
-        ASSIGN_OR_RETURN(ArrayPtr cut, eval::makeLists(taken, ends, isNull));
+        ASSIGN_OR_RETURN(ArrayPtr cut,
+                         eval::copyLists(list, poolOfMade(rows, step_.column, step_.as)));
         ASSIGN_OR_RETURN(cut, stored.asRows(std::move(cut)));
         rows.set(step_.as, std::move(cut));
         return okStatus();

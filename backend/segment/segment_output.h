@@ -14,12 +14,13 @@
 namespace millrace::segment {
 
 /// What of a segment is computed at a time. The first segment of a stream whose rows keep their
-/// order comes in two parts, so that its first rows need not wait for the others: the head, the
-/// first `headRows` rows of its first split (less those of a request that goes on behind them), and
-/// the rest.
+/// order comes in two parts, so that its first rows need not wait for the others: the head, its
+/// first `headSplits` splits and the first `headRows` rows of the next one (less those of a request
+/// that goes on behind them), and the rest.
 struct SegmentPart {
     enum class Kind { kWhole, kHead, kRest };
     Kind kind = Kind::kWhole;
+    std::size_t headSplits = 0;
     std::int64_t headRows = 0;
 };
 

@@ -111,12 +111,8 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     }
     const std::vector<stream::SplitRef> splits = input_->splitsOf(epoch, segment);
     for (std::size_t s = 0; s < splits.size(); ++s) {
-        ASSIGN_OR_RETURN(const RowRange wanted,
-                         rowRangeOf(splits[s], s == 0 ? part : SegmentPart()));
+        ASSIGN_OR_RETURN(const RowRange wanted, rowRangeOf(splits, s, part));
         RETURN_IF_ERROR(runSplit(splits[s], wanted, epoch, output));
-        if (part.kind == SegmentPart::Kind::kHead) {
-            break;
-        }
     }
     output.countRows();
     output.counts.rowsKept = output.rowsKept();
@@ -137,11 +133,15 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
 
 // A request that goes on behind the head's rows is left to the rest, whole: what is stored once a
 // request must not depend on where a stream started.
-Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(const stream::SplitRef& ref,
-                                                          const SegmentPart& part) {
+Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(
+    const std::vector<stream::SplitRef>& splits, std::size_t index, const SegmentPart& part) {
+    const stream::SplitRef& ref = splits[index];
     const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
-    if (part.kind == SegmentPart::Kind::kWhole) {
-        return RowRange{0, split.rows};
+    const bool isHead = part.kind == SegmentPart::Kind::kHead;
+    if (part.kind == SegmentPart::Kind::kWhole || index != part.headSplits || part.headRows == 0) {
+        const bool isWanted =
+            part.kind == SegmentPart::Kind::kWhole || (index < part.headSplits) == isHead;
+        return isWanted ? RowRange{0, split.rows} : RowRange{};
     }
     std::int64_t border = part.headRows;
     if (input_->layout().inverseColumn() >= 0) {
@@ -151,8 +151,7 @@ Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(const stream::SplitRef
         const auto firstRow = static_cast<std::uint64_t>(split.firstRow);
         border = static_cast<std::int64_t>(requestStarts(*requests[0], firstRow).back() - firstRow);
     }
-    return part.kind == SegmentPart::Kind::kHead ? RowRange{0, border}
-                                                 : RowRange{border, split.rows};
+    return isHead ? RowRange{0, border} : RowRange{border, split.rows};
 }
 
 Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& wanted,

@@ -53,7 +53,8 @@ class SegmentRunner {
     struct RowRange {
         std::int64_t begin = 0, end = 0;
     };
-    Result<RowRange> rowRangeOf(const stream::SplitRef& ref, const SegmentPart& part);
+    Result<RowRange> rowRangeOf(const std::vector<stream::SplitRef>& splits, std::size_t index,
+                                const SegmentPart& part);
     Status runSplit(const stream::SplitRef& ref, const RowRange& wanted, std::uint32_t epoch,
                     SegmentOutput& output);
     Status runRows(const recipe::SplitInput& in, SplitColumns& columns, std::uint32_t epoch,

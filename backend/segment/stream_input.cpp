@@ -156,15 +156,31 @@ std::vector<stream::SplitRef> StreamInput::splitsOf(std::uint32_t epoch,
     return {splits.begin(), splits.end()};
 }
 
-std::int64_t StreamInput::headRows(std::uint32_t epoch, std::int64_t segment,
-                                   std::int64_t least) const {
+// Whole splits where they are small; of a large one a part, whose pages are decompressed twice.
+SegmentPart StreamInput::headOf(std::uint32_t epoch, std::int64_t segment,
+                                std::int64_t least) const {
     // Objects are fetched whole, by what is announced.
-    if (least <= 0 || shuffle_ != Shuffle::kNone || !hasRowGroups_ || dataset_->hasObjects()) {
-        return 0;
+    if (least <= 0 || shuffle_ != Shuffle::kNone || dataset_->hasObjects()) {
+        return {};
     }
-    const stream::SplitRef first = splitsOf(epoch, segment).front();
-    const std::int64_t rows = (least + microRows() - 1) / microRows() * microRows();
-    return files()[first.file].splits[first.split].rows >= 2 * rows ? rows : 0;
+    const std::int64_t wanted = (least + microRows() - 1) / microRows() * microRows();
+    SegmentPart head{SegmentPart::Kind::kHead};
+    std::int64_t rows = 0, all = 0;
+    for (const stream::SplitRef& ref : splitsOf(epoch, segment)) {
+        const std::int64_t inSplit = files()[ref.file].splits[ref.split].rows;
+        all += inSplit;
+        if (rows >= wanted) {
+            continue;
+        }
+        if (hasRowGroups_ && inSplit >= 2 * wanted) {
+            head.headRows = wanted - rows;
+            rows = wanted;
+        } else {
+            ++head.headSplits;
+            rows += inSplit;
+        }
+    }
+    return rows >= wanted && all >= 2 * rows ? head : SegmentPart();
 }
 
 bool StreamInput::readsPartsOfRowGroups() const {
@@ -175,10 +191,17 @@ bool StreamInput::readsPartsOfRowGroups() const {
             }));
 }
 
-std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment) const {
+std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment,
+                                       const SegmentPart& part) const {
     std::int64_t bytes = 0;
+    std::size_t s = 0;
     for (const stream::SplitRef& ref : splitsOf(epoch, segment)) {
-        bytes += files()[ref.file].splits[ref.split].decodedBytes;
+        const stream::PlanSplit& split = files()[ref.file].splits[ref.split];
+        if (part.kind == SegmentPart::Kind::kHead && s++ == part.headSplits) {
+            return bytes +
+                   split.decodedBytes / std::max<std::int64_t>(split.rows, 1) * part.headRows;
+        }
+        bytes += split.decodedBytes;
     }
     return bytes;
 }

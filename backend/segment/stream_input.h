@@ -18,6 +18,7 @@
 #include "backend/frame/frame.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/segment/layout.h"
+#include "backend/segment/segment_output.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/order.h"
 #include "backend/stream/plan.h"
@@ -61,14 +62,15 @@ class StreamInput {
 
     /// The splits of a segment in their order.
     std::vector<stream::SplitRef> splitsOf(std::uint32_t epoch, std::int64_t segment) const;
-    /// How many rows of the segment's first split may be computed ahead of the others
-    /// (SegmentPart): a multiple of microRows(), at least `least`; 0 when that would gain nothing
-    /// or rows are not delivered in the order they are read in.
-    std::int64_t headRows(std::uint32_t epoch, std::int64_t segment, std::int64_t least) const;
+    /// What of the segment may be computed ahead of the rest: at least `least` rows and a
+    /// micro-batch. kWhole when that would gain nothing or rows are not delivered in the order they
+    /// are read in.
+    SegmentPart headOf(std::uint32_t epoch, std::int64_t segment, std::int64_t least) const;
     /// Of some row groups not all rows will be wanted at a time.
     bool readsPartsOfRowGroups() const;
-    /// Bytes that the plan expects the segment to decode to.
-    std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment) const;
+    /// Bytes that the plan expects the segment, or its head, to decode to.
+    std::int64_t decodedBytes(std::uint32_t epoch, std::int64_t segment,
+                              const SegmentPart& part = {}) const;
 
  private:
     StreamInput() = default;

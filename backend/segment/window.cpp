@@ -27,8 +27,7 @@ Window::Window(const StreamInput& input, Options options)
         restSegments_.push_back(part.segment);
     }
     if (segment_ < input_.numSegments()) {
-        part_.headRows = input_.headRows(epoch_, segment_, options_.headRows);
-        part_.kind = part_.headRows > 0 ? SegmentPart::Kind::kHead : SegmentPart::Kind::kWhole;
+        part_ = input_.headOf(epoch_, segment_, options_.headRows);
     }
 }
 
@@ -142,12 +141,7 @@ FlightItem Window::nextLocked() const {
     item.isForRest = !restSegments_.empty();
     item.segment = item.isForRest ? restSegments_.front() : segment_;
     item.part = item.isForRest ? SegmentPart() : part_;
-    item.plannedBytes = input_.decodedBytes(item.epoch, item.segment);
-    if (item.part.kind == SegmentPart::Kind::kHead) {
-        const stream::SplitRef first = input_.splitsOf(item.epoch, item.segment).front();
-        const stream::PlanSplit& split = input_.files()[first.file].splits[first.split];
-        item.plannedBytes = split.decodedBytes / split.rows * item.part.headRows;
-    }
+    item.plannedBytes = input_.decodedBytes(item.epoch, item.segment, item.part);
     return item;
 }
 

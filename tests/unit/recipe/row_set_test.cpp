@@ -39,5 +39,28 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
     }
 }
 
+// What a step makes under a column's name is all that is known of it from there on; a copy from
+// before still has the file's.
+TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
+    MemoryColumns data({{"x", ints({1, 2, 3})}});
+    const expr::Schema schema = data.schema();
+    const SplitInput split{0, "f.csv", 0, 3, &data};
+    RowSet rows(split, schema);
+    const eval::ArrayPtr read = *rows.column("x");
+    const long before = read.use_count();
+    rows.set("x", ints({7, 8, 9}));
+    EXPECT_EQ(read.use_count(), before - 1);
+    EXPECT_TRUE((*rows.column("x"))->Equals(ints({7, 8, 9})));
+
+    RowSet others(split, schema);
+    ASSERT_TRUE(others.column("x").ok());
+    RowSet copy = others;
+    others.set("x", ints({7, 8, 9}));
+    ASSERT_TRUE(others.keep({1}).ok());
+    EXPECT_TRUE((*others.column("x"))->Equals(ints({8})));
+    EXPECT_TRUE((*copy.column("x"))->Equals(ints({1, 2, 3})));
+    EXPECT_EQ(data.reads["x"], 2);
+}
+
 }  // namespace
 }  // namespace millrace::recipe

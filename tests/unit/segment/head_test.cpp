@@ -57,6 +57,42 @@ TEST_F(HeadTest, ChangesNoByteOfAnyFrame) {
     }
 }
 
+// Splits that are not much longer than the head come whole: here the first one, or two, of five.
+TEST_F(HeadTest, IsOfWholeSplitsWhereTheseAreSmall) {
+    writeFiles();
+    std::string text = specText("request: request, dedup: required, lists: [history]", "none");
+    const std::string two = "segment_splits: 2";
+    text.replace(text.find(two), two.size(), "segment_splits: 5");
+    const auto input = open(text);
+    const auto expectHead = [&](std::int64_t least, std::size_t splits, std::int64_t rows) {
+        const SegmentPart head = input->headOf(0, 0, least);
+        EXPECT_EQ(head.kind, splits + static_cast<std::size_t>(rows) > 0
+                                 ? SegmentPart::Kind::kHead
+                                 : SegmentPart::Kind::kWhole)
+            << least;
+        EXPECT_EQ(head.headSplits, splits) << least;
+        EXPECT_EQ(head.headRows, rows) << least;
+    };
+    expectHead(0, 0, 0);
+    expectHead(100, 0, 128);  // a whole number of micro-batches
+    expectHead(250, 1, 0);    // more than half of a split
+    expectHead(900, 2, 0);    // into the second split
+    expectHead(1250, 0, 0);   // more than half of the segment
+    headRows_ = 0;
+    const std::vector<SeenBatch> wanted = batchesOf(input, 1);
+    for (const std::int64_t rows : {100, 250, 900}) {
+        headRows_ = rows;
+        for (const int threads : {1, 3}) {
+            expectSame(batchesOf(input, threads), wanted, strCat(rows, " rows, ", threads));
+        }
+        RememberingSink first(9);
+        stream::Cursor cursor;
+        EXPECT_EQ(run(input, first, 2, 2, {}, &cursor).code(), absl::StatusCode::kCancelled);
+        expectSame(batchesOf(input, 2, cursor), std::span(wanted).subspan(9),
+                   strCat(rows, " rows, resumed"));
+    }
+}
+
 TEST_F(HeadTest, ChangesNoByteAfterAResume) {
     writeFiles();
     const auto input =
@@ -75,7 +111,6 @@ TEST_F(HeadTest, ChangesNoByteAfterAResume) {
 TEST_F(HeadTest, ComesBeforeTheRestIsRead) {
     writeFiles();
     const auto input = open(specText("lists: [history]", "none"));
-    headRows_ = 128;
     struct OneSink : RememberingSink {
         using RememberingSink::RememberingSink;
         Status segment(const stream::SegmentRecord& record, std::stop_token stop) override {
@@ -83,10 +118,15 @@ TEST_F(HeadTest, ComesBeforeTheRestIsRead) {
             return RememberingSink::segment(record, std::move(stop));
         }
         std::int64_t framesBefore = -1;
-    } sink(2);
-    EXPECT_EQ(run(input, sink, 1).code(), absl::StatusCode::kCancelled);
+    };
     // The record is made when all of the segment is known; a lone thread reads that afterwards.
-    EXPECT_EQ(sink.framesBefore, 1);
+    // Of 500 rows seven in eight stay.
+    for (const auto& [rows, frames] : {std::pair{128, 1}, {250, 6}}) {
+        headRows_ = rows;
+        OneSink sink(frames + 1);
+        EXPECT_EQ(run(input, sink, 1).code(), absl::StatusCode::kCancelled);
+        EXPECT_EQ(sink.framesBefore, frames) << rows;
+    }
 }
 
 }  // namespace

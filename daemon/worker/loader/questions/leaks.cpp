@@ -154,7 +154,7 @@ segment::SegmentPart pieceOf(const segment::StreamInput& input, std::int64_t num
     const std::int64_t rows =
         splits.empty() ? 0 : input.files()[splits[0].file].splits[splits[0].split].rows;
     return rows <= mostRows ? segment::SegmentPart{}
-                            : segment::SegmentPart{segment::SegmentPart::Kind::kHead, mostRows};
+                            : segment::SegmentPart{segment::SegmentPart::Kind::kHead, 0, mostRows};
 }
 
 Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input,
