@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
@@ -22,6 +23,7 @@ TableOutput::~TableOutput() = default;
 
 Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
     schema_ = std::move(schema);
+    ASSIGN_OR_RETURN(encoder_, TableEncoder::make(schema_, options_.writer));
     if (options_.sort.empty()) {
         return okStatus();
     }
@@ -39,7 +41,7 @@ Status TableOutput::add(BatchPtr batch) {
 }
 
 Status TableOutput::collect(BatchPtr batch) {
-    // Putting a group together copies it once.
+    // Encoding a group copies it once.
     const std::int64_t share =
         sort_ == nullptr ? options_.memoryBytes / 5 * 2 : options_.memoryBytes / 4;
     const std::int64_t groupBytesMax = std::max<std::int64_t>(1, share);
@@ -64,30 +66,40 @@ Status TableOutput::collect(BatchPtr batch) {
 }
 
 Status TableOutput::writeGroup() {
-    if (writer_ == nullptr) {
-        char name[32];
-        std::snprintf(name, sizeof name, "/part-%05lld", static_cast<long long>(totals_.files));
-        const std::string path = strCat(place_.path(), name, endingOf(options_.writer.format));
-        ASSIGN_OR_RETURN(writer_, TableWriter::open(path, schema_, options_.writer));
-        ++totals_.files;
+    if (pipeline_ == nullptr) {
+        RETURN_IF_ERROR(encoder_->prepare(group_));
+        // With what is collected, what is encoded takes the rest of the rows' part twice at most.
+        pipeline_ = std::make_unique<GroupPipeline>(
+            *encoder_, options_.writer.threads, options_.memoryBytes / 5,
+            [this](const EncodedGroup& group) { return append(group); });
     }
-    if (groupRows_ == 0) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(const BatchPtr group,
-                     arrays::fromArrow(arrow::ConcatenateRecordBatches(group_), "row group"));
-    group_.clear();
     totals_.rows += groupRows_;
     ++totals_.rowGroups;
-    groupRows_ = groupBytes_ = 0;
-    RETURN_IF_ERROR(writer_->write(*group));
-    ASSIGN_OR_RETURN(const std::int64_t bytes, writer_->bytesWritten());
+    groupRows_ = 0;
+    return pipeline_->add(std::exchange(group_, {}), std::exchange(groupBytes_, 0));
+}
+
+Status TableOutput::openFile() {
+    char name[32];
+    std::snprintf(name, sizeof name, "/part-%05lld", static_cast<long long>(totals_.files));
+    const std::string path = strCat(place_.path(), name, endingOf(options_.writer.format));
+    ASSIGN_OR_RETURN(file_, encoder_->open(path));
+    ++totals_.files;
+    return okStatus();
+}
+
+Status TableOutput::append(const EncodedGroup& group) {
+    if (file_ == nullptr) {
+        RETURN_IF_ERROR(openFile());
+    }
+    RETURN_IF_ERROR(file_->append(group));
+    ASSIGN_OR_RETURN(const std::int64_t bytes, file_->bytesWritten());
     return bytes >= options_.fileBytes ? closeFile() : okStatus();
 }
 
 Status TableOutput::closeFile() {
-    RETURN_IF_ERROR(writer_->close());
-    writer_.reset();
+    RETURN_IF_ERROR(file_->close());
+    file_.reset();
     return okStatus();
 }
 
@@ -100,10 +112,16 @@ Status TableOutput::commit(const Json& facts) {
         std::error_code error;
         std::filesystem::remove_all(place_.path() + "/.runs", error);
     }
-    if (groupRows_ > 0 || totals_.files == 0) {
+    if (groupRows_ > 0) {
         RETURN_IF_ERROR(writeGroup());
     }
-    if (writer_ != nullptr) {
+    if (pipeline_ != nullptr) {
+        RETURN_IF_ERROR(pipeline_->finish());
+    } else {
+        RETURN_IF_ERROR(encoder_->prepare({}));
+        RETURN_IF_ERROR(openFile());
+    }
+    if (file_ != nullptr) {
         RETURN_IF_ERROR(closeFile());
     }
     std::error_code error;

@@ -5,7 +5,8 @@
 // which says what made it. Rows are collected into row groups of `rowGroupRows`, fewer where those
 // would take more than their part of the memory. With sort keys everything is sorted first
 // (ExternalSort). Nothing is visible before commit(), and nothing is left without it.
-// Threads: one owner at a time.
+// Threads: one owner at a time; with `writer.threads` above 1 it starts its own, which encode row
+// groups while the next rows come.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "backend/core/json.h"
+#include "backend/table/group_pipeline.h"
 #include "backend/table/output_place.h"
 #include "backend/table/table_writer.h"
 
@@ -52,6 +54,8 @@ class TableOutput {
         : options_(std::move(options)), place_(std::move(place)) {}
     Status collect(BatchPtr batch);
     Status writeGroup();
+    Status append(const EncodedGroup& group);
+    Status openFile();
     Status closeFile();
 
     const TableOptions options_;
@@ -60,7 +64,9 @@ class TableOutput {
     std::unique_ptr<ExternalSort> sort_;
     std::vector<BatchPtr> group_;
     std::int64_t groupRows_ = 0, groupBytes_ = 0;
-    std::unique_ptr<TableWriter> writer_;
+    std::unique_ptr<TableEncoder> encoder_;
+    std::unique_ptr<TableFile> file_;
+    std::unique_ptr<GroupPipeline> pipeline_;  ///< from the first row group on
     TableTotals totals_;
 };
 

@@ -1,10 +1,6 @@
 #include "backend/table/table_writer.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
-#include <functional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -18,18 +14,12 @@
 #include <arrow/scalar.h>
 #include <arrow/status.h>
 #include <arrow/type.h>
-#include <arrow/type_traits.h>
-#include <arrow/util/thread_pool.h>
-#include <parquet/arrow/schema.h>
-#include <parquet/arrow/writer.h>
-#include <parquet/exception.h>
-#include <parquet/properties.h>
-#include <parquet/schema.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/value_text.h"
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
+#include "backend/table/parquet_groups.h"
 
 namespace millrace::table {
 
@@ -38,155 +28,12 @@ namespace {
 using arrays::fromArrow;
 using FilePtr = std::shared_ptr<arrow::io::FileOutputStream>;
 
-Result<parquet::Compression::type> codecOf(const std::string& name) {
-    if (name == "zstd") {
-        return parquet::Compression::ZSTD;
-    }
-    if (name == "lz4") {
-        return parquet::Compression::LZ4;
-    }
-    if (name == "snappy") {
-        return parquet::Compression::SNAPPY;
-    }
-    if (name == "none") {
-        return parquet::Compression::UNCOMPRESSED;
-    }
-    return invalidArgument("codec '", name, "' is not zstd, lz4, snappy or none");
-}
-
-Result<std::shared_ptr<parquet::WriterProperties>> propertiesOf(const arrow::Schema& schema,
-                                                                const WriterOptions& options,
-                                                                const std::set<int>& plain) {
-    ASSIGN_OR_RETURN(const auto codec, codecOf(options.codec));
-    parquet::WriterProperties::Builder builder;
-    builder.compression(codec)->enable_dictionary()->enable_statistics();
-    builder.enable_write_page_index();
-    builder.data_page_version(parquet::ParquetDataPageVersion::V1);
-    if (codec == parquet::Compression::ZSTD) {
-        builder.compression_level(1);
-    }
-    std::shared_ptr<parquet::SchemaDescriptor> leaves;
-    RETURN_IF_ERROR(fromArrow(
-        parquet::arrow::ToParquetSchema(&schema, *parquet::default_writer_properties(), &leaves),
-        "parquet schema"));
-    for (int leaf = 0; leaf < leaves->num_columns(); ++leaf) {
-        const parquet::Type::type type = leaves->Column(leaf)->physical_type();
-        const bool isFloat = type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE;
-        if (plain.contains(leaf) || (isFloat && !options.hasFloatDictionary)) {
-            builder.disable_dictionary(leaves->Column(leaf)->path());
-        }
-    }
-    return builder.build();
-}
-
-/// Of fixed width or text: 64 bits that differ where the values differ.
-std::uint64_t markOf(const arrow::Array& values, int bytes, std::int64_t row) {
-    if (bytes == 0) {
-        const auto text = static_cast<const arrow::BinaryArray&>(values).GetView(row);
-        return std::hash<std::string_view>{}(text);
-    }
-    std::uint64_t value = 0;
-    std::memcpy(&value, values.data()->buffers[1]->data() + (values.offset() + row) * bytes,
-                static_cast<std::size_t>(bytes));
-    return value;
-}
-
-/// More than half of the values are different ones: a dictionary would be another copy of them.
-bool isVaried(const arrow::Array& values) {
-    const arrow::Type::type id = values.type_id();
-    const bool isText = id == arrow::Type::STRING || id == arrow::Type::BINARY;
-    const bool isFixed = arrow::is_integer(id) || arrow::is_temporal(id);
-    if (!isText && !isFixed) {
-        return false;
-    }
-    const int bytes =
-        isText ? 0 : static_cast<const arrow::FixedWidthType&>(*values.type()).bit_width() / 8;
-    // Open addressing; 0 is told apart, as it marks what is free.
-    const std::size_t slots = std::bit_ceil(static_cast<std::size_t>(values.length()) * 2 + 2);
-    std::vector<std::uint64_t> seen(slots, 0);
-    std::int64_t different = 0;
-    bool hasZero = false;
-    for (std::int64_t row = 0; row < values.length(); ++row) {
-        const std::uint64_t mark = values.IsNull(row) ? 0 : markOf(values, bytes, row);
-        different += mark == 0 && !std::exchange(hasZero, true) ? 1 : 0;
-        std::size_t slot = (mark * 0x9e3779b97f4a7c15U >> 20) & (slots - 1);
-        while (seen[slot] != mark && seen[slot] != 0) {
-            slot = (slot + 1) & (slots - 1);
-        }
-        different += std::exchange(seen[slot], mark) != mark ? 1 : 0;
-    }
-    return different > values.length() / 2;
-}
-
-/// Columns of a table's first row group that are varied.
-std::set<int> variedColumns(const arrow::RecordBatch& batch) {
-    std::set<int> varied;
-    for (int c = 0; c < batch.num_columns(); ++c) {
-        if (isVaried(*batch.column(c))) {
-            varied.insert(c);
-        }
-    }
-    return varied;
-}
-
-class ParquetWriter final : public TableWriter {
+class ArrowFile final : public TableFile {
  public:
-    ParquetWriter(std::string path, FilePtr file, std::shared_ptr<arrow::Schema> schema,
-                  WriterOptions options)
-        : path_(std::move(path)),
-          file_(std::move(file)),
-          schema_(std::move(schema)),
-          options_(std::move(options)) {}
-    Status write(const arrow::RecordBatch& batch) override {
-        if (writer_ == nullptr) {
-            RETURN_IF_ERROR(start(variedColumns(batch)));
-        }
-        // What was written before goes to the file now, as this begins a row group.
-        RETURN_IF_ERROR(writeStatus(writer_->NewBufferedRowGroup(), path_));
-        return writeStatus(writer_->WriteRecordBatch(batch), path_);
-    }
-    Status close() override {
-        if (writer_ == nullptr) {
-            RETURN_IF_ERROR(start({}));
-        }
-        RETURN_IF_ERROR(writeStatus(writer_->Close(), path_));
-        return writeStatus(file_->Close(), path_);
-    }
-    Result<std::int64_t> bytesWritten() const override { return fromArrow(file_->Tell(), path_); }
-
- private:
-    /// `plain`: columns without a dictionary.
-    Status start(const std::set<int>& plain) {
-        ASSIGN_OR_RETURN(const auto properties, propertiesOf(*schema_, options_, plain));
-        parquet::ArrowWriterProperties::Builder arrowProperties;
-        arrowProperties.store_schema()->set_use_threads(options_.threads > 1);
-        if (options_.threads > 1) {
-            ASSIGN_OR_RETURN(encoders_,
-                             fromArrow(arrow::internal::ThreadPool::Make(options_.threads), path_));
-            arrowProperties.set_executor(encoders_.get());
-        }
-        ASSIGN_OR_RETURN(writer_, fromArrow(parquet::arrow::FileWriter::Open(
-                                                *schema_, arrow::default_memory_pool(), file_,
-                                                properties, arrowProperties.build()),
-                                            path_));
-        return okStatus();
-    }
-
-    const std::string path_;
-    const FilePtr file_;
-    const std::shared_ptr<arrow::Schema> schema_;
-    const WriterOptions options_;
-    std::shared_ptr<arrow::internal::ThreadPool> encoders_;
-    std::unique_ptr<parquet::arrow::FileWriter> writer_;  ///< from the first row group on
-};
-
-class ArrowWriter final : public TableWriter {
- public:
-    ArrowWriter(std::string path, FilePtr file,
-                std::shared_ptr<arrow::ipc::RecordBatchWriter> writer)
+    ArrowFile(std::string path, FilePtr file, std::shared_ptr<arrow::ipc::RecordBatchWriter> writer)
         : path_(std::move(path)), file_(std::move(file)), writer_(std::move(writer)) {}
-    Status write(const arrow::RecordBatch& batch) override {
-        return writeStatus(writer_->WriteRecordBatch(batch), path_);
+    Status append(const EncodedGroup& group) override {
+        return writeStatus(writer_->WriteRecordBatch(*group.batch), path_);
     }
     Status close() override {
         RETURN_IF_ERROR(writeStatus(writer_->Close(), path_));
@@ -253,16 +100,17 @@ Result<std::shared_ptr<arrow::Buffer>> textOf(const arrow::RecordBatch& batch, b
 }
 
 // Rows become text in pieces, by several threads; the pieces are written in their order.
-class CsvWriter final : public TableWriter {
+class CsvFile final : public TableFile {
  public:
-    CsvWriter(std::string path, FilePtr file, int threads)
+    CsvFile(std::string path, FilePtr file, int threads)
         : path_(std::move(path)), file_(std::move(file)), threads_(std::max(threads, 1)) {}
     Status begin(const std::shared_ptr<arrow::Schema>& schema) {
         ASSIGN_OR_RETURN(const auto none, fromArrow(arrow::RecordBatch::MakeEmpty(schema), path_));
         ASSIGN_OR_RETURN(const auto header, textOf(*none, true));
         return writeStatus(file_->Write(header), path_);
     }
-    Status write(const arrow::RecordBatch& batch) override {
+    Status append(const EncodedGroup& group) override {
+        const arrow::RecordBatch& batch = *group.batch;
         for (std::int64_t at = 0; at < batch.num_rows(); at += kTextRows * threads_) {
             const std::int64_t rows = std::min(kTextRows * threads_, batch.num_rows() - at);
             std::vector<std::shared_ptr<arrow::Buffer>> texts(
@@ -289,6 +137,36 @@ class CsvWriter final : public TableWriter {
     const std::string path_;
     const FilePtr file_;
     const int threads_;
+};
+
+// Arrow IPC and CSV: the rows as they are; CSV's become text as they are written.
+class BatchEncoder final : public TableEncoder {
+ public:
+    BatchEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
+        : schema_(std::move(schema)), options_(std::move(options)) {}
+    Status prepare(const std::vector<BatchPtr>&) override { return okStatus(); }
+    Result<EncodedGroup> encode(std::vector<BatchPtr> batches, int) const override {
+        EncodedGroup group;
+        ASSIGN_OR_RETURN(group.batch,
+                         fromArrow(arrow::ConcatenateRecordBatches(batches), "row group"));
+        group.rows = group.batch->num_rows();
+        return group;
+    }
+    Result<std::unique_ptr<TableFile>> open(const std::string& path) const override {
+        ASSIGN_OR_RETURN(FilePtr file, fromArrow(arrow::io::FileOutputStream::Open(path), path));
+        if (options_.format == TableFormat::kCsv) {
+            auto csv = std::make_unique<CsvFile>(path, std::move(file), options_.threads);
+            RETURN_IF_ERROR(csv->begin(schema_));
+            return std::unique_ptr<TableFile>(std::move(csv));
+        }
+        ASSIGN_OR_RETURN(auto writer, fromArrow(arrow::ipc::MakeFileWriter(file, schema_), path));
+        return std::unique_ptr<TableFile>(
+            std::make_unique<ArrowFile>(path, std::move(file), std::move(writer)));
+    }
+
+ private:
+    const std::shared_ptr<arrow::Schema> schema_;
+    const WriterOptions options_;
 };
 
 }  // namespace
@@ -335,27 +213,40 @@ Status writeStatus(const arrow::Status& status, const std::string& path) {
     return detail.empty() ? told : Status(told.code(), strCat(messageOf(told), " ", detail));
 }
 
+Result<std::unique_ptr<TableEncoder>> TableEncoder::make(std::shared_ptr<arrow::Schema> schema,
+                                                         const WriterOptions& options) {
+    if (options.format != TableFormat::kParquet) {
+        return std::unique_ptr<TableEncoder>(
+            std::make_unique<BatchEncoder>(std::move(schema), options));
+    }
+    return ParquetEncoder::make(std::move(schema), options);
+}
+
 Result<std::unique_ptr<TableWriter>> TableWriter::open(const std::string& path,
                                                        const std::shared_ptr<arrow::Schema>& schema,
                                                        const WriterOptions& options) {
-    try {
-        ASSIGN_OR_RETURN(FilePtr file, fromArrow(arrow::io::FileOutputStream::Open(path), path));
-        if (options.format == TableFormat::kParquet) {
-            RETURN_IF_ERROR(codecOf(options.codec).status());
-            return std::unique_ptr<TableWriter>(
-                std::make_unique<ParquetWriter>(path, std::move(file), schema, options));
-        }
-        if (options.format == TableFormat::kCsv) {
-            auto writer = std::make_unique<CsvWriter>(path, std::move(file), options.threads);
-            RETURN_IF_ERROR(writer->begin(schema));
-            return std::unique_ptr<TableWriter>(std::move(writer));
-        }
-        ASSIGN_OR_RETURN(auto writer, fromArrow(arrow::ipc::MakeFileWriter(file, schema), path));
-        return std::unique_ptr<TableWriter>(
-            std::make_unique<ArrowWriter>(path, std::move(file), std::move(writer)));
-    } catch (const std::exception& e) {
-        return internalError(path, ": ", e.what());
+    ASSIGN_OR_RETURN(auto encoder, TableEncoder::make(schema, options));
+    return std::unique_ptr<TableWriter>(new TableWriter(path, options.threads, std::move(encoder)));
+}
+
+Status TableWriter::begin(const std::vector<BatchPtr>& first) {
+    if (file_ == nullptr) {
+        RETURN_IF_ERROR(encoder_->prepare(first));
+        ASSIGN_OR_RETURN(file_, encoder_->open(path_));
     }
+    return okStatus();
+}
+
+Status TableWriter::write(const arrow::RecordBatch& batch) {
+    const std::vector<BatchPtr> batches{batch.Slice(0)};
+    RETURN_IF_ERROR(begin(batches));
+    ASSIGN_OR_RETURN(const EncodedGroup group, encoder_->encode(batches, threads_));
+    return file_->append(group);
+}
+
+Status TableWriter::close() {
+    RETURN_IF_ERROR(begin({}));
+    return file_->close();
 }
 
 }  // namespace millrace::table

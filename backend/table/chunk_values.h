@@ -1,0 +1,115 @@
+#pragma once
+// The values of a column chunk, page by page: plain, or as indices of a dictionary. Private to the
+// room.
+//
+// take() gathers the next page's values that are not null; what follows is about these. A
+// dictionary grows with index() and is given up where it is larger than a page or has an entry for
+// more than half of the rows: it would be another copy of them.
+// Threads: one owner. Failure: of memory.
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <arrow/buffer_builder.h>
+#include <arrow/util/bit_util.h>
+#include <parquet/properties.h>
+#include <parquet/schema.h>
+#include <parquet/statistics.h>
+
+#include "backend/core/status.h"
+#include "backend/table/column_pieces.h"
+
+namespace millrace::table {
+
+/// Keys' places: open addressing over (hash, index); the caller compares keys.
+class IndexTable {
+ public:
+    IndexTable() : slots_(1024, kFree) {}
+    std::size_t size() const { return hashes_.size(); }
+    /// The index of the key, or that of a new one: then size() has grown.
+    template <class IsSame>
+    std::uint32_t find(std::uint64_t hash, const IsSame& isSame) {
+        if (hashes_.size() * 2 >= slots_.size()) {
+            grow();
+        }
+        std::size_t slot = hash & (slots_.size() - 1);
+        for (; slots_[slot] != kFree; slot = (slot + 1) & (slots_.size() - 1)) {
+            const std::uint32_t index = slots_[slot];
+            if (hashes_[index] == hash && isSame(index)) {
+                return index;
+            }
+        }
+        slots_[slot] = static_cast<std::uint32_t>(hashes_.size());
+        hashes_.push_back(hash);
+        return slots_[slot];
+    }
+
+ private:
+    static constexpr std::uint32_t kFree = ~std::uint32_t{0};
+    void grow();
+    std::vector<std::uint32_t> slots_;
+    std::vector<std::uint64_t> hashes_;
+};
+
+/// Of a physical type of 4 or 8 bytes.
+template <class DType>
+class NumberValues {
+ public:
+    using T = typename DType::c_type;
+    NumberValues(const ColumnPieces& pieces, const parquet::ColumnDescriptor& column,
+                 const parquet::WriterProperties& properties);
+
+    /// How many rows the page has, at most `most`.
+    std::int64_t take(std::int64_t row, std::int64_t most);
+    std::size_t size() const { return values_.size(); }
+    /// Of the page; the chunk's grow with it.
+    parquet::EncodedStatistics statistics(std::int64_t nulls);
+    parquet::EncodedStatistics chunkStatistics() { return chunk_->Encode(); }
+    Status appendPlain(arrow::BufferBuilder& out) const;
+    /// Adds the page's indices; false: no dictionary.
+    bool index(std::vector<std::uint32_t>& indices);
+    std::size_t entries() const { return table_.size(); }
+    Status appendDictionary(arrow::BufferBuilder& out) const;
+    void restart() { chunk_->Reset(); }
+
+ private:
+    const ColumnPieces& pieces_;
+    const std::size_t entriesMost_;
+    std::shared_ptr<parquet::TypedStatistics<DType>> page_, chunk_;
+    std::vector<T> values_, keys_;
+    IndexTable table_;
+};
+
+class TextValues {
+ public:
+    TextValues(const ColumnPieces& pieces, const parquet::ColumnDescriptor& column,
+               const parquet::WriterProperties& properties);
+
+    std::int64_t take(std::int64_t row, std::int64_t most);
+    std::size_t size() const { return views_.size(); }
+    parquet::EncodedStatistics statistics(std::int64_t nulls);
+    parquet::EncodedStatistics chunkStatistics() const { return encoded(chunk_); }
+    Status appendPlain(arrow::BufferBuilder& out) const;
+    bool index(std::vector<std::uint32_t>& indices);
+    std::size_t entries() const { return table_.size(); }
+    Status appendDictionary(arrow::BufferBuilder& out) const;
+    void restart() { chunk_ = {}; }
+
+ private:
+    struct Bounds {
+        std::string_view least, most;
+        std::int64_t values = 0, nulls = 0;
+    };
+    static void widen(Bounds& bounds, const Bounds& by);
+    static parquet::EncodedStatistics encoded(const Bounds& bounds);
+    const ColumnPieces& pieces_;
+    const std::size_t entriesMost_;
+    const std::int64_t bytesMost_;
+    Bounds chunk_;
+    std::vector<std::string_view> views_, keys_;
+    std::int64_t keyBytes_ = 0;
+    IndexTable table_;
+};
+
+}  // namespace millrace::table

@@ -1,0 +1,63 @@
+#pragma once
+// Column chunks of Parquet row groups, made in memory: pages, and what a footer says of them.
+//
+// Numbers of 4 and 8 bytes and texts are encoded here, straight from the arrays into the page that
+// is compressed; everything else, lists above all, by Arrow, as a file of one column whose chunk is
+// taken. Offsets count from the chunk's first byte. Private to the room. Threads: pure.
+// Failure: kInvalidArgument for a page of more than 2 GB, nulls where the schema has none.
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <parquet/statistics.h>
+#include <parquet/types.h>
+
+#include "backend/core/status.h"
+#include "backend/table/column_pieces.h"
+
+namespace arrow {
+class Buffer;
+class DataType;
+class Field;
+}  // namespace arrow
+namespace parquet {
+class ColumnDescriptor;
+class WriterProperties;
+}  // namespace parquet
+
+namespace millrace::table {
+
+struct ChunkPage {
+    std::int64_t offset = 0;  ///< of its header
+    std::int32_t bytes = 0;   ///< with its header
+    std::int64_t firstRow = 0;
+    parquet::EncodedStatistics statistics;
+};
+
+struct EncodedChunk {
+    using Counts = std::map<parquet::Encoding::type, std::int32_t>;
+    std::shared_ptr<arrow::Buffer> bytes;
+    std::int64_t values = 0;      ///< with nulls
+    std::int64_t plainBytes = 0;  ///< before compression, with headers
+    std::int64_t dictionaryOffset = -1, dataOffset = 0;
+    bool hasDictionary = false;
+    bool isMixed = false;  ///< pages with and without the dictionary
+    Counts dictionaryPages, dataPages;
+    parquet::EncodedStatistics statistics;
+    std::vector<ChunkPage> pages;  ///< of data
+};
+
+/// Whether encodeChunk() knows the column.
+bool isPlainColumn(const arrow::DataType& type, const parquet::ColumnDescriptor& column);
+
+Result<EncodedChunk> encodeChunk(const ColumnPieces& pieces,
+                                 const parquet::ColumnDescriptor& column,
+                                 const std::shared_ptr<parquet::WriterProperties>& properties);
+
+/// One chunk for each leaf of the field.
+Result<std::vector<EncodedChunk>> encodeByArrow(
+    const ColumnPieces& pieces, const std::shared_ptr<arrow::Field>& field,
+    const std::shared_ptr<parquet::WriterProperties>& properties);
+
+}  // namespace millrace::table

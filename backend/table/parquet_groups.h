@@ -1,0 +1,77 @@
+#pragma once
+// Row groups of a Parquet table, encoded in any order by any thread, and the file that takes them
+// in theirs. Private to the room.
+//
+// Threads: as TableEncoder and TableFile say. Failure: kResourceExhausted for a full disk, else as
+// parquet_chunk.h says, with the path.
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/table/parquet_chunk.h"
+#include "backend/table/table_writer.h"
+
+namespace arrow::io {
+class FileOutputStream;
+}  // namespace arrow::io
+namespace parquet {
+class FileMetaDataBuilder;
+class PageIndexBuilder;
+class SchemaDescriptor;
+}  // namespace parquet
+
+namespace millrace::table {
+
+class ParquetEncoder final : public TableEncoder {
+ public:
+    static Result<std::unique_ptr<TableEncoder>> make(std::shared_ptr<arrow::Schema> schema,
+                                                      const WriterOptions& options);
+    Status prepare(const std::vector<BatchPtr>& first) override;
+    Result<EncodedGroup> encode(std::vector<BatchPtr> batches, int threads) const override;
+    Result<std::unique_ptr<TableFile>> open(const std::string& path) const override;
+
+    const arrow::Schema& schema() const { return *schema_; }
+    const parquet::SchemaDescriptor& leaves() const { return *leaves_; }
+    const std::shared_ptr<parquet::WriterProperties>& properties() const { return properties_; }
+
+ private:
+    ParquetEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
+        : schema_(std::move(schema)), options_(std::move(options)) {}
+    Status findLeaves();
+    Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,
+                                                   int column) const;
+
+    const std::shared_ptr<arrow::Schema> schema_;
+    const WriterOptions options_;
+    std::shared_ptr<parquet::SchemaDescriptor> leaves_;
+    std::vector<int> firstLeaf_;  ///< of each column
+    std::shared_ptr<parquet::WriterProperties> properties_;
+};
+
+class ParquetFile final : public TableFile {
+ public:
+    ParquetFile(std::string path, std::shared_ptr<arrow::io::FileOutputStream> file,
+                const ParquetEncoder& encoder);
+    ~ParquetFile() override;
+    Status begin();
+    Status append(const EncodedGroup& group) override;
+    Status close() override;
+    Result<std::int64_t> bytesWritten() const override;
+
+ private:
+    Status appendChunks(const EncodedGroup& group);
+    Status finish();
+
+    const std::string path_;
+    const std::shared_ptr<arrow::io::FileOutputStream> file_;
+    const ParquetEncoder& encoder_;
+    std::unique_ptr<parquet::FileMetaDataBuilder> facts_;
+    std::unique_ptr<parquet::PageIndexBuilder> index_;
+    int groups_ = 0;
+};
+
+}  // namespace millrace::table

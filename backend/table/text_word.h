@@ -1,0 +1,72 @@
+#pragma once
+// Short texts as numbers: what decides most comparisons is a word, not a call. Private to the room.
+//
+// Threads: pure.
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace millrace::table {
+
+/// The bytes at `at` as they stand in memory.
+template <class Word>
+Word wordAt(const void* at) {
+    Word word = 0;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/// The first eight bytes of a text, the first one highest; behind its end are zeros.
+inline std::uint64_t firstWord(std::string_view text) {
+    static_assert(std::endian::native == std::endian::little);
+    const char* const at = text.data();
+    const std::size_t size = text.size();
+    if (size >= 8) {
+        return __builtin_bswap64(wordAt<std::uint64_t>(at));
+    }
+    const auto shifted = [](std::uint64_t value, std::size_t bytes) { return value << 8 * bytes; };
+    if (size >= 4) {  // the two halves lie over each other
+        return shifted(__builtin_bswap32(wordAt<std::uint32_t>(at)), 4) |
+               shifted(__builtin_bswap32(wordAt<std::uint32_t>(at + size - 4)), 8 - size);
+    }
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+        word |= shifted(static_cast<unsigned char>(at[i]), 7 - i);
+    }
+    return word;
+}
+
+/// memcpy, without a call where the text is short.
+inline void copyText(std::uint8_t* to, std::string_view text) {
+    const char* const from = text.data();
+    const std::size_t size = text.size();
+    if (size > 16) {
+        std::memcpy(to, from, size);
+    } else if (size >= 8) {
+        std::memcpy(to, from, 8);
+        std::memcpy(to + size - 8, from + size - 8, 8);
+    } else if (size >= 4) {
+        std::memcpy(to, from, 4);
+        std::memcpy(to + size - 4, from + size - 4, 4);
+    } else {
+        for (std::size_t i = 0; i < size; ++i) {
+            to[i] = static_cast<std::uint8_t>(from[i]);
+        }
+    }
+}
+
+/// For tables in memory alone.
+inline std::uint64_t hashOf(std::string_view text) {
+    constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15U;
+    std::uint64_t hash = text.size() * kFactor;
+    while (text.size() > 8) {
+        hash = (hash ^ wordAt<std::uint64_t>(text.data())) * kFactor;
+        hash ^= hash >> 32;
+        text.remove_prefix(8);
+    }
+    hash = (hash ^ firstWord(text)) * kFactor;
+    return hash ^ hash >> 32;
+}
+
+}  // namespace millrace::table

@@ -1,0 +1,286 @@
+// Row groups that are encoded here, against what Arrow reads and writes.
+#include <limits>
+#include <random>
+
+#include <arrow/api.h>
+#include <arrow/io/file.h>
+#include <arrow/io/memory.h>
+#include <gtest/gtest.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/writer.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/page_index.h>
+#include <parquet/statistics.h>
+
+#include "backend/core/files.h"
+#include "backend/table/table_output.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::table {
+namespace {
+
+using ArrayPtr = std::shared_ptr<arrow::Array>;
+
+class ParquetTest : public ::testing::Test {
+ protected:
+    /// Of `type`, from numbers; every seventh is null where `hasNulls`, and 50 rows in a line.
+    template <class Builder, class Value>
+    static ArrayPtr made(const std::shared_ptr<arrow::DataType>& type, std::int64_t rows,
+                         bool hasNulls, const Value& value) {
+        Builder builder(type, arrow::default_memory_pool());
+        for (std::int64_t i = 0; i < rows; ++i) {
+            const bool isNull = hasNulls && (i % 7 == 3 || (i >= 100 && i < 150));
+            EXPECT_TRUE((isNull ? builder.AppendNull() : builder.Append(value(i))).ok());
+        }
+        return *builder.Finish();
+    }
+
+    static std::string text(std::uint64_t i) {
+        return std::string("some text of any length").substr(0, i % 23) + std::to_string(i % 997) +
+               std::string(i % 2, '\0');
+    }
+
+    /// `varied`: about how many different values there are.
+    static BatchPtr batch(std::int64_t rows, bool hasNulls, std::uint64_t varied,
+                          std::uint64_t seed = 1) {
+        std::mt19937_64 random(seed);
+        std::vector<std::uint64_t> drawn;
+        for (std::int64_t i = 0; i < rows; ++i) {  // with runs of one value
+            const bool isRun = i % 1000 > 900 && i > 0;
+            drawn.push_back(isRun ? drawn.back() : random() % varied * 0x9e3779b97f4a7c15U);
+        }
+        arrow::FieldVector fields;
+        arrow::ArrayVector arrays;
+        const auto add = [&](const char* name, const ArrayPtr& array) {
+            fields.push_back(arrow::field(name, array->type(), hasNulls));
+            arrays.push_back(array);
+        };
+        const auto number = [&](auto zero) {
+            return [&drawn, zero](std::int64_t i) {
+                return static_cast<decltype(zero)>(drawn[static_cast<std::size_t>(i)]);
+            };
+        };
+        const auto real = [&](auto zero) {
+            return [&drawn, zero](std::int64_t i) {
+                const auto value = static_cast<std::int64_t>(drawn[static_cast<std::size_t>(i)]);
+                const auto real = static_cast<decltype(zero)>(value);
+                return i % 11 == 5   ? std::numeric_limits<decltype(zero)>::quiet_NaN()
+                       : i % 11 == 7 ? -zero
+                                     : real;
+            };
+        };
+        const auto words = [&](std::int64_t i) { return text(drawn[static_cast<std::size_t>(i)]); };
+        using namespace arrow;  // NOLINT: names of types alone
+        add("i8", made<Int8Builder>(int8(), rows, hasNulls, number(std::int8_t{})));
+        add("i32", made<Int32Builder>(int32(), rows, hasNulls, number(std::int32_t{})));
+        add("u32", made<UInt32Builder>(uint32(), rows, hasNulls, number(std::uint32_t{})));
+        add("i64", made<Int64Builder>(int64(), rows, hasNulls, number(std::int64_t{})));
+        add("u64", made<UInt64Builder>(uint64(), rows, hasNulls, number(std::uint64_t{})));
+        add("day", made<Date32Builder>(date32(), rows, hasNulls, number(std::int32_t{})));
+        add("time", made<TimestampBuilder>(timestamp(TimeUnit::MICRO, "UTC"), rows, hasNulls,
+                                           number(std::int64_t{})));
+        add("nanos", made<TimestampBuilder>(timestamp(TimeUnit::NANO), rows, hasNulls,
+                                            number(std::int64_t{})));
+        add("f32", made<FloatBuilder>(float32(), rows, hasNulls, real(0.0F)));
+        add("f64", made<DoubleBuilder>(float64(), rows, hasNulls, real(0.0)));
+        add("text", made<StringBuilder>(utf8(), rows, hasNulls, words));
+        add("bytes", made<BinaryBuilder>(binary(), rows, hasNulls, words));
+        add("bool", made<BooleanBuilder>(boolean(), rows, hasNulls,
+                                         [](std::int64_t i) { return i % 3 == 0; }));
+        return RecordBatch::Make(schema(fields), rows, arrays);
+    }
+
+    static BatchPtr withList(const BatchPtr& batch) {
+        auto element = std::make_shared<arrow::Int64Builder>();
+        arrow::ListBuilder lists(arrow::default_memory_pool(), element);
+        for (std::int64_t i = 0; i < batch->num_rows(); ++i) {
+            EXPECT_TRUE((i % 5 == 4 ? lists.AppendNull() : lists.Append()).ok());
+            for (std::int64_t k = 0; i % 5 != 4 && k < i % 3; ++k) {
+                EXPECT_TRUE(element->Append(10 * i + k).ok());
+            }
+        }
+        const auto list = *lists.Finish();
+        return *batch->AddColumn(1, arrow::field("list", list->type()), list);
+    }
+
+    std::string write(const arrow::RecordBatch& rows, std::int64_t groupRows,
+                      WriterOptions options = {}) {
+        const std::string path = directory_ / "here.parquet";
+        auto writer = TableWriter::open(path, rows.schema(), options);
+        EXPECT_TRUE(writer.ok()) << writer.status();
+        for (std::int64_t at = 0; at < rows.num_rows(); at += groupRows) {
+            const Status status = (*writer)->write(*rows.Slice(at, groupRows));
+            EXPECT_TRUE(status.ok()) << status;
+        }
+        EXPECT_TRUE((*writer)->close().ok());
+        return path;
+    }
+
+    static std::shared_ptr<arrow::Table> read(const std::string& path) {
+        auto file = *arrow::io::ReadableFile::Open(path);
+        auto reader = *parquet::arrow::OpenFile(file, arrow::default_memory_pool());
+        return *reader->ReadTable();
+    }
+
+    tests::TempDir directory_;
+};
+
+TEST_F(ParquetTest, ReadsBackAsItWasWritten) {
+    for (const bool hasNulls : {false, true}) {
+        for (const std::uint64_t varied : {1U, 2U, 300U, 70'000U, 1'000'000'000U}) {
+            for (const char* codec : {"zstd", "none"}) {
+                WriterOptions options;
+                options.codec = codec;
+                options.hasFloatDictionary = varied == 300;
+                options.threads = 3;
+                const BatchPtr rows = withList(batch(45'000, hasNulls, varied));
+                const auto table = read(write(*rows->Slice(1), 33'333, options));
+                ASSERT_TRUE(table->schema()->Equals(rows->schema()));
+                EXPECT_EQ(table->num_rows(), 44'999);
+                const auto whole = *table->CombineChunksToBatch();
+                for (int c = 0; c < rows->num_columns(); ++c) {
+                    EXPECT_TRUE(
+                        whole->column(c)->Equals(rows->column(c)->Slice(1),
+                                                 arrow::EqualOptions::Defaults().nans_equal(true)))
+                        << rows->column_name(c) << " of " << varied << " values, nulls "
+                        << hasNulls;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(ParquetTest, ValuesBelowADictionarysLimitAreIndices) {
+    const auto reader =
+        parquet::ParquetFileReader::OpenFile(write(*batch(10'000, true, 300), 10'000));
+    const auto group = reader->metadata()->RowGroup(0);
+    for (int c = 0; c < group->num_columns(); ++c) {
+        const auto type = group->ColumnChunk(c)->type();
+        const bool hasNone = type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE ||
+                             type == parquet::Type::BOOLEAN;
+        EXPECT_EQ(group->ColumnChunk(c)->has_dictionary_page(), !hasNone) << c;
+    }
+}
+
+// The first row group has few values, the second many.
+TEST_F(ParquetTest, ADictionaryThatGrowsTooLargeIsGivenUpForItsRowGroup) {
+    const auto few = batch(20'000, true, 50), many = batch(20'000, true, 1'000'000'000);
+    const std::string path = directory_ / "both.parquet";
+    auto writer = TableWriter::open(path, few->schema(), {});
+    ASSERT_TRUE((*writer)->write(*few).ok() && (*writer)->write(*many).ok());
+    ASSERT_TRUE((*writer)->close().ok());
+    const auto reader = parquet::ParquetFileReader::OpenFile(path);
+    EXPECT_TRUE(reader->metadata()->RowGroup(0)->ColumnChunk(3)->has_dictionary_page());
+    EXPECT_FALSE(reader->metadata()->RowGroup(1)->ColumnChunk(3)->has_dictionary_page());
+    const auto table = read(path);
+    EXPECT_TRUE(table->Slice(20'000)->CombineChunksToBatch().ValueOrDie()->column(3)->Equals(
+        many->column(3)));
+}
+
+TEST_F(ParquetTest, StatisticsAreThoseOfArrow) {
+    for (const bool hasNulls : {false, true}) {
+        const BatchPtr rows = batch(50'000, hasNulls, hasNulls ? 500 : 1'000'000'000);
+        const auto ours = parquet::ParquetFileReader::OpenFile(write(*rows, 50'000));
+        auto file = *arrow::io::BufferOutputStream::Create();
+        parquet::WriterProperties::Builder properties;
+        properties.enable_write_page_index();
+        ASSERT_TRUE(parquet::arrow::WriteTable(
+                        *arrow::Table::FromRecordBatches({rows}).ValueOrDie(),
+                        arrow::default_memory_pool(), file, 50'000, properties.build())
+                        .ok());
+        const auto theirs = parquet::ParquetFileReader::Open(
+            std::make_shared<arrow::io::BufferReader>(*file->Finish()));
+        const auto left = ours->GetPageIndexReader()->RowGroup(0);
+        const auto right = theirs->GetPageIndexReader()->RowGroup(0);
+        for (int c = 0; c < rows->num_columns(); ++c) {
+            const auto a = ours->metadata()->RowGroup(0)->ColumnChunk(c)->statistics();
+            const auto b = theirs->metadata()->RowGroup(0)->ColumnChunk(c)->statistics();
+            ASSERT_TRUE(a != nullptr && b != nullptr && a->Equals(*b)) << rows->column_name(c);
+            const auto x = left->GetColumnIndex(c), y = right->GetColumnIndex(c);
+            ASSERT_EQ(x == nullptr, y == nullptr) << rows->column_name(c);
+            if (x != nullptr && x->null_pages().size() == y->null_pages().size()) {
+                EXPECT_EQ(x->encoded_min_values(), y->encoded_min_values());
+                EXPECT_EQ(x->encoded_max_values(), y->encoded_max_values());
+                EXPECT_EQ(x->null_counts(), y->null_counts());
+                EXPECT_EQ(x->boundary_order(), y->boundary_order());
+            }
+            EXPECT_EQ(left->GetOffsetIndex(c)->page_locations().size(), 3U);
+        }
+    }
+}
+
+TEST_F(ParquetTest, FilesDoNotDependOnHowRowsWereHandedOver) {
+    const BatchPtr rows = withList(batch(30'000, true, 700));
+    std::string first;
+    for (const std::int64_t handed : {30'000, 777, 12'345}) {
+        for (const int threads : {1, 3}) {
+            TableOptions options;
+            options.directory = directory_ / "table";
+            options.isForced = true;
+            options.rowGroupRows = 4000;
+            options.writer.threads = threads;
+            auto output = TableOutput::open(options);
+            ASSERT_TRUE(output.ok() && (*output)->start(rows->schema()).ok());
+            for (std::int64_t at = 0; at < rows->num_rows(); at += handed) {
+                ASSERT_TRUE((*output)->add(rows->Slice(at, handed)).ok());
+            }
+            ASSERT_TRUE((*output)->commit({}).ok());
+            EXPECT_EQ((*output)->totals().rowGroups, 8);
+            const std::string bytes = *readFile(options.directory + "/part-00000.parquet");
+            first = first.empty() ? bytes : first;
+            EXPECT_TRUE(bytes == first) << handed << " rows, " << threads << " threads";
+        }
+    }
+}
+
+TEST_F(ParquetTest, AFileEndsAtItsSizeForAnyNumberOfThreads) {
+    const BatchPtr rows = batch(30'000, false, 1'000'000'000);
+    for (const int threads : {1, 4}) {
+        TableOptions options;
+        options.directory = directory_ / "table";
+        options.isForced = true;
+        options.rowGroupRows = 1000;
+        options.fileBytes = 400'000;
+        options.writer.threads = threads;
+        auto output = TableOutput::open(options);
+        ASSERT_TRUE((*output)->start(rows->schema()).ok() && (*output)->add(rows).ok());
+        ASSERT_TRUE((*output)->commit({}).ok());
+        std::int64_t read = 0;
+        for (std::int64_t file = 0; file < (*output)->totals().files; ++file) {
+            read +=
+                this->read(strCat(options.directory, "/part-0000", file, ".parquet"))->num_rows();
+        }
+        EXPECT_EQ((*output)->totals().files, 5) << threads;
+        EXPECT_EQ(read, 30'000);
+    }
+}
+
+TEST_F(ParquetTest, NullsWhereTheSchemaHasNoneAreRefused) {
+    const auto column = batch(100, true, 10)->column(3);
+    const auto schema = arrow::schema({arrow::field("price", arrow::int64(), false)});
+    auto writer = TableWriter::open(directory_ / "x.parquet", schema, {});
+    const Status status = (*writer)->write(*arrow::RecordBatch::Make(schema, 100, {column}));
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(messageOf(status).find("'price' has nulls"), std::string::npos) << status;
+}
+
+TEST_F(ParquetTest, AnErrorOfOneRowGroupEndsTheTable) {
+    const auto good = arrow::schema({arrow::field("price", arrow::int64(), false)});
+    const auto clean = batch(1000, false, 10)->column(3), holed = batch(1000, true, 10)->column(3);
+    TableOptions options;
+    options.directory = directory_ / "table";
+    options.rowGroupRows = 1000;
+    options.writer.threads = 3;
+    auto output = TableOutput::open(options);
+    ASSERT_TRUE((*output)->start(good).ok());
+    Status status;
+    for (int group = 0; group < 20 && status.ok(); ++group) {
+        status = (*output)->add(arrow::RecordBatch::Make(good, 1000, {group == 2 ? holed : clean}));
+    }
+    status = status.ok() ? (*output)->commit({}) : status;
+    EXPECT_NE(messageOf(status).find("'price' has nulls"), std::string::npos) << status;
+}
+
+}  // namespace
+}  // namespace millrace::table
