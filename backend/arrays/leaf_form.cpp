@@ -96,9 +96,11 @@ void packBits(const std::uint32_t* from, std::int64_t rows, std::uint8_t* to) {
 }
 
 bool spansOf(ByteSpan page, std::int64_t count, PoolVector<std::uint64_t>& words) {
-    words.clear();
+    // A text takes four bytes or more, so a page of a false count costs no more than its bytes.
+    words.resize(static_cast<std::size_t>(std::clamp<std::int64_t>(count, 0, page.size() / 4)));
     const std::uint8_t* at = page.begin;
-    for (std::int64_t i = 0; i < count && at != page.end; ++i) {
+    std::int64_t i = 0;
+    for (; i < count && at != page.end; ++i) {
         std::uint32_t length = 0;
         if (page.end - at < 4) {
             return false;
@@ -109,11 +111,10 @@ bool spansOf(ByteSpan page, std::int64_t count, PoolVector<std::uint64_t>& words
             return false;
         }
         const TextSpan span{static_cast<std::uint32_t>(at - page.begin), length};
-        std::uint64_t word = 0;
-        std::memcpy(&word, &span, sizeof(word));
-        words.push_back(word);
+        std::memcpy(words.data() + i, &span, sizeof(span));
         at += length;
     }
+    words.resize(static_cast<std::size_t>(i));
     return true;
 }
 

@@ -11,12 +11,25 @@
 
 namespace millrace::pages {
 
-/// Values without gaps to their places; `none` where there is none. Reads one value more than there
-/// are ones.
+/// Values of four or eight bytes that may be read behind the last one.
+inline constexpr std::size_t kSpreadAhead = 8;
+
+/// Values without gaps to their places, of whole words of `valid` alone, eight or four values a
+/// turn: how many places were filled. `dense` is moved on. The machine must have AVX2.
+std::int64_t spreadWide(const std::uint64_t* valid, std::int64_t count, const std::uint32_t*& dense,
+                        std::uint32_t none, std::uint32_t* out);
+std::int64_t spreadWide(const std::uint64_t* valid, std::int64_t count, const std::uint64_t*& dense,
+                        std::uint64_t none, std::uint64_t* out);
+/// Whether the machine has AVX2.
+bool canSpreadWide();
+
+/// Values without gaps to their places; `none` where there is none. Reads up to kSpreadAhead values
+/// more than there are ones. `isWide`: by spreadWide(), with the same result.
 template <class T>
 void spread(const arrays::PoolVector<std::uint64_t>& valid, std::int64_t count, const T* dense,
-            T none, T* out) {
-    for (std::int64_t i = 0; i < count; i += 64) {
+            T none, T* out, bool isWide = canSpreadWide()) {
+    std::int64_t i = isWide ? spreadWide(valid.data(), count, dense, none, out) : 0;
+    for (; i < count; i += 64) {
         const std::uint64_t word = valid[static_cast<std::size_t>(i >> 6)];
         const std::int64_t n = std::min<std::int64_t>(64, count - i);
         if (word == ~std::uint64_t{0} && n == 64) {

@@ -1,7 +1,6 @@
 #include "backend/pages/page_decoder.h"
 
 #include <cstring>
-#include <optional>
 
 #include <arrow/array/data.h>
 #include <arrow/array/util.h>
@@ -13,60 +12,13 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/leaf_form.h"
-#include "backend/pages/coded_texts.h"
 #include "backend/pages/page_bits.h"
 #include "backend/pages/page_levels.h"
+#include "backend/pages/page_target.h"
 
 namespace millrace::pages {
 
-struct PageDecoder::Shape {
-    bool isList = false, hasNullItems = false;
-    int maxDefinition = 0;
-    int emptyDefinition = 0;  ///< of an empty list; what is below is null
-    arrays::LeafForm form;
-    int width = 0;  ///< bytes a word
-
-    bool isText() const { return form.turn == arrays::LeafForm::Turn::kTexts; }
-};
-
-struct PageDecoder::Target {
-    Target(const RowWish& wish, const RowStretch& stretch)
-        : walk(wish, stretch.begin, stretch.rows),
-          wanted(wish.count(stretch.rows)),
-          rowsMost(stretch.groupRows),
-          mayCode(wish.mayCode) {}
-
-    WishWalk walk;
-    const std::int64_t wanted;
-    const std::int64_t rowsMost;  ///< of the row group
-    const bool mayCode;
-    std::int64_t seen = 0;  ///< rows that have begun
-    std::int64_t levels = 0, levelsMost = 0;
-    // Flat columns.
-    std::shared_ptr<arrow::Buffer> values, validity;
-    std::optional<arrays::TextTarget> texts;
-    std::optional<CodedTexts> coded;   ///< the texts come as codes
-    std::int64_t rows = 0, nulls = 0;  ///< written
-    // Lists.
-    std::optional<ListTarget> lists;
-
-    /// What stands where there is no value: 0, or a null's code.
-    template <class T>
-    T none() const {
-        return coded && sizeof(T) == sizeof(std::uint32_t) ? static_cast<T>(coded->nullCode())
-                                                           : T{0};
-    }
-};
-
 namespace {
-
-Status damaged(std::string_view what) {
-    return dataLoss("corrupt: ", what);
-}
-
-Status misread() {
-    return damaged("a page without the values that its levels count");
-}
 
 template <class T>
 T* wordsOf(const std::shared_ptr<arrow::Buffer>& values) {
@@ -138,12 +90,7 @@ Status PageDecoder::allocate(const Shape& shape, const RowWish& wish, const RowS
                          ListTarget::make(shape.width, wanted, levels, wish.mayRepeat, pool_));
         return okStatus();
     }
-    // What texts come as is known with the first page.
-    if (!shape.isText()) {
-        ASSIGN_OR_RETURN(
-            target.values,
-            arrays::fromArrow(arrow::AllocateBuffer(wanted * shape.width, pool_), "decode"));
-    }
+    // What texts and numbers come as is known with the first page.
     if (shape.maxDefinition > 0) {
         const std::int64_t bytes = (wanted + 7) / 8;
         ASSIGN_OR_RETURN(target.validity,
@@ -164,10 +111,38 @@ Status PageDecoder::allocateTexts(const Shape& shape, bool isDictionary, Target&
                                                         mayBeNull, target.wanted, pool_));
         return okStatus();
     }
+    RETURN_IF_ERROR(allocateWords(shape, target));
+    ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(target.wanted, pool_));
+    return okStatus();
+}
+
+Status PageDecoder::allocateWords(const Shape& shape, Target& target) {
     ASSIGN_OR_RETURN(
         target.values,
         arrays::fromArrow(arrow::AllocateBuffer(target.wanted * shape.width, pool_), "decode"));
-    ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(target.wanted, pool_));
+    return okStatus();
+}
+
+// As codes where the chunk begins with its dictionary, and that is small. When it is left, what
+// came before becomes values too.
+Status PageDecoder::allocateNumbers(const Shape& shape, bool isDictionary, Target& target) {
+    if (target.numbers && !isDictionary) {
+        RETURN_IF_ERROR(allocateWords(shape, target));
+        target.numbers->expand(target.rows, target.values->mutable_data());
+        target.numbers.reset();
+        return okStatus();
+    }
+    if (target.numbers || target.values != nullptr) {
+        return okStatus();
+    }
+    const bool isCoded = target.mayCodeNumbers && isDictionary &&
+                         shape.form.turn == arrays::LeafForm::Turn::kNone &&
+                         CodedNumbers::isWorth(dictionary_.size, target.wanted);
+    if (!isCoded) {
+        return allocateWords(shape, target);
+    }
+    ASSIGN_OR_RETURN(target.numbers,
+                     CodedNumbers::make(dictionary_, shape.width, target.wanted, pool_));
     return okStatus();
 }
 
@@ -221,8 +196,12 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::finishFlat(
     if (target.coded) {
         return target.coded->finish(target.rows, pool_);
     }
-    if (shape.isText() && !target.texts) {
-        RETURN_IF_ERROR(allocateTexts(shape, false, target));
+    if (target.numbers) {
+        return target.numbers->finish(pinned, target.rows, target.nulls, pool_);
+    }
+    if (target.values == nullptr) {
+        RETURN_IF_ERROR(shape.isText() ? allocateTexts(shape, false, target)
+                                       : allocateWords(shape, target));
     }
     std::vector<std::shared_ptr<arrow::Buffer>> buffers = {target.nulls > 0 ? target.validity
                                                                             : nullptr};
@@ -388,12 +367,24 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
     if (shape.isText()) {
         return readTexts(shape, definition, values, count, texts, target);
     }
-    const bool isFine =
-        shape.width == 4
-            ? readFlat<std::uint32_t>(shape, definition, values, count, target,
-                                      wordsOf<std::uint32_t>(target.values) + target.rows)
-            : readFlat<std::uint64_t>(shape, definition, values, count, target,
-                                      wordsOf<std::uint64_t>(target.values) + target.rows);
+    return readNumbers(shape, definition, values, count, target);
+}
+
+Result<bool> PageDecoder::readNumbers(const Shape& shape, arrays::ByteSpan levels,
+                                      PageValues& values, std::int64_t count, Target& target) {
+    RETURN_IF_ERROR(allocateNumbers(shape, values.isDictionary(), target));
+    bool isFine = false;
+    if (target.numbers) {
+        values.giveIndices();
+        isFine =
+            readFlat(shape, levels, values, count, target, target.numbers->codes() + target.rows);
+    } else if (shape.width == 4) {
+        isFine = readFlat(shape, levels, values, count, target,
+                          wordsOf<std::uint32_t>(target.values) + target.rows);
+    } else {
+        isFine = readFlat(shape, levels, values, count, target,
+                          wordsOf<std::uint64_t>(target.values) + target.rows);
+    }
     return isFine ? Result<bool>(true) : misread();
 }
 
@@ -484,7 +475,7 @@ bool PageDecoder::bitmapOfDeep(const Shape& shape, arrays::ByteSpan levels, std:
 template <class T>
 bool PageDecoder::readNullable(PageValues& values, std::int64_t count, std::int64_t present,
                                Target& target, T* out) {
-    dense_.resize(static_cast<std::size_t>(present) * sizeof(T) / 8 + 2);
+    dense_.resize((static_cast<std::size_t>(present) + kSpreadAhead) * sizeof(T) / 8 + 1);
     T* const dense = reinterpret_cast<T*>(dense_.data());
     if (!values.read(present, dense)) {
         return false;

@@ -45,11 +45,12 @@ class PageDecoder {
     /// Of a chunk of `column`, of type `pinned`, the wished rows of a stretch (lists as
     /// dictionary<int32, list> when repeats may be stored once and there are some, texts as
     /// dictionary<int32, utf8> when they may be coded and the chunk begins with a dictionary of no
-    /// more texts than rows are wished); null when the column is not of a kind that this reads.
-    /// Pages without a wished row are not decompressed where their header says their rows (flat
-    /// columns, and V2), and not even read where `places` (of all its pages; may be empty) says
-    /// where they lie. Places that do not fit the pages are as if there were none. The decoder's
-    /// own buffers are kept for the next chunk.
+    /// more texts than rows are wished, numbers likewise where the dictionary is small and all
+    /// pages use it); null when the column is not of a kind that this reads. Pages without a wished
+    /// row are not decompressed where their header says their rows (flat columns, and V2), and not
+    /// even read where `places` (of all its pages; may be empty) says where they lie. Places that
+    /// do not fit the pages are as if there were none. The decoder's own buffers are kept for the
+    /// next chunk.
     Result<std::shared_ptr<arrow::Array>> readChunk(arrow::io::RandomAccessFile& file,
                                                     const parquet::ColumnDescriptor& column,
                                                     const parquet::ColumnChunkMetaData& chunk,
@@ -89,6 +90,10 @@ class PageDecoder {
     template <class T>
     bool readFlat(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
                   std::int64_t count, Target& target, T* out);
+    Status allocateWords(const Shape& shape, Target& target);
+    Status allocateNumbers(const Shape& shape, bool isDictionary, Target& target);
+    Result<bool> readNumbers(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
+                             std::int64_t count, Target& target);
     Status allocateTexts(const Shape& shape, bool isDictionary, Target& target);
     Result<bool> readTexts(const Shape& shape, arrays::ByteSpan levels, PageValues& values,
                            std::int64_t count, arrays::ByteSpan page, Target& target);

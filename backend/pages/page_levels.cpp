@@ -13,6 +13,21 @@ int bitsFor(int most) {
     return std::bit_width(static_cast<unsigned>(most));
 }
 
+/// `n` bits from bit `at` on.
+void setBits(std::uint64_t* words, std::int64_t at, std::int64_t n) {
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
+    std::uint64_t* const first = words + (at >> 6);
+    std::uint64_t* const last = words + ((at + n - 1) >> 6);
+    const std::uint64_t from = kAll << (at & 63), to = kAll >> (63 - ((at + n - 1) & 63));
+    if (first == last) {
+        *first |= from & to;
+        return;
+    }
+    *first |= from;
+    std::fill(first + 1, last, kAll);
+    *last |= to;
+}
+
 }  // namespace
 
 bool takeLevels(arrays::ByteSpan& page, arrays::ByteSpan& levels) {
@@ -71,8 +86,8 @@ bool bitmapOf(arrays::ByteSpan levels, std::int64_t count, arrays::PoolVector<st
     return arrays::forEachRun(
         levels, 1, count,
         [&](std::uint32_t value, std::int64_t n) {
-            for (std::int64_t i = at; value != 0 && i < at + n; ++i) {
-                bits[static_cast<std::size_t>(i >> 6)] |= std::uint64_t{1} << (i & 63);
+            if (value != 0) {
+                setBits(bits.data(), at, n);
             }
             ones += value != 0 ? n : 0;
             at += n;

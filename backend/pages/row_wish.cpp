@@ -11,6 +11,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/number_codes.h"
 #include "backend/arrays/text_codes.h"
 
 namespace millrace::pages {
@@ -66,6 +67,7 @@ Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Arra
 Result<std::shared_ptr<arrow::Array>> expandStored(std::shared_ptr<arrow::Array> values,
                                                    arrow::MemoryPool* pool) {
     ASSIGN_OR_RETURN(values, arrays::plainTexts(std::move(values), pool));
+    ASSIGN_OR_RETURN(values, arrays::plainNumbers(std::move(values), pool));
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }

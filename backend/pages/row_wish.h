@@ -25,6 +25,8 @@ struct RowWish {
     bool mayRepeat = false;
     /// A text column may come as dictionary<int32, utf8> (backend/arrays/text_codes.h).
     bool mayCode = false;
+    /// A column of numbers may come as dictionary<int32, number> (backend/arrays/number_codes.h).
+    bool mayCodeNumbers = false;
 
     std::int64_t count(std::int64_t splitRows) const {
         return rows == nullptr ? splitRows : static_cast<std::int64_t>(rows->size());
@@ -92,7 +94,7 @@ Result<std::shared_ptr<arrow::Array>> selectRows(std::shared_ptr<arrow::Array> a
 /// An array of floats with 0 where it is null, others as they are.
 Result<std::shared_ptr<arrow::Array>> zeroNullFloats(std::shared_ptr<arrow::Array> values,
                                                      arrow::MemoryPool* pool);
-/// A column that came as dictionary<int32, list> or <int32, utf8> as a value a row; others as they
+/// A column that came as a dictionary of lists, texts or numbers as a value a row; others as they
 /// are.
 Result<std::shared_ptr<arrow::Array>> expandStored(std::shared_ptr<arrow::Array> values,
                                                    arrow::MemoryPool* pool);

@@ -67,7 +67,7 @@ Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int6
 
 /// A double outside float's range becomes infinite here, not an error.
 template <class Array>
-void floatsOf(const arrow::Array& values, float fill, float* out) {
+void castFloats(const arrow::Array& values, float fill, float* out) {
     const auto* const in = static_cast<const Array&>(values).raw_values();
     for (std::int64_t i = 0; i < values.length(); ++i) {
         out[i] = static_cast<float>(in[i]);
@@ -282,32 +282,66 @@ Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     return keys(rows, batch);
 }
 
+// Where numbers are stored once each becomes a float once, and rows look theirs up.
+Result<bool> FeatureMaker::storedDense(const Dense& feature, RowSet& rows, FeatureBatch& batch) {
+    ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(feature.name));
+    if (!stored.isWorth()) {
+        return false;
+    }
+    std::vector<float> entries(static_cast<std::size_t>(stored.values->length()));
+    RETURN_IF_ERROR(floatsOf(feature, stored.values, entries.data()));
+    ASSIGN_OR_RETURN(float* const values,
+                     ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
+    const auto* const codes = static_cast<const arrow::Int32Array&>(*stored.indices).raw_values();
+    for (std::int64_t i = 0; i < rows.rows(); ++i) {
+        values[i] = entries[static_cast<std::size_t>(codes[i])];
+    }
+    batch.dense.push_back({feature.name, values});
+    return true;
+}
+
+Status FeatureMaker::floatsOf(const Dense& feature, const ArrayPtr& values, float* out) {
+    switch (values->type_id()) {
+        case arrow::Type::INT32:
+            castFloats<arrow::Int32Array>(*values, feature.fill, out);
+            return okStatus();
+        case arrow::Type::INT64:
+            castFloats<arrow::Int64Array>(*values, feature.fill, out);
+            return okStatus();
+        case arrow::Type::DOUBLE:
+            castFloats<arrow::DoubleArray>(*values, feature.fill, out);
+            return okStatus();
+        default:
+            break;
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr cast,
+                     eval::castValues(values, feature.type, {expr::TypeKind::kFloat}, false));
+    castFloats<arrow::FloatArray>(*cast, feature.fill, out);
+    return okStatus();
+}
+
 Status FeatureMaker::dense(RowSet& rows, FeatureBatch& batch) const {
-    const expr::DataType floatType{expr::TypeKind::kFloat};
     FeatureTimes times(batch, rows.split());
     for (const Dense& feature : dense_) {
         const FeatureTimer timer(times, feature.name);
-        ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
-        ArrayPtr cast = raw;
-        if (feature.type.kind == expr::TypeKind::kDouble) {
-            ASSIGN_OR_RETURN(float* const values,
-                             ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
-            floatsOf<arrow::DoubleArray>(*raw, feature.fill, values);
-            batch.dense.push_back({feature.name, values});
+        ASSIGN_OR_RETURN(const bool isMade, storedDense(feature, rows, batch));
+        if (isMade) {
             continue;
         }
-        ASSIGN_OR_RETURN(cast, eval::castValues(raw, feature.type, floatType, false));
-        const auto& in = static_cast<const arrow::FloatArray&>(*cast);
-        const bool isZeroed = feature.fill == 0 && cast == raw && rows.isAsRead(feature.name);
-        if (in.null_count() == 0 || isZeroed) {
-            batch.dense.push_back({feature.name, in.raw_values()});
-            batch.decodedBytes += in.length() * 4;
-            batch.rowOwners.push_back(cast);
-            continue;
+        ASSIGN_OR_RETURN(ArrayPtr raw, rows.column(feature.name));
+        if (feature.type.kind == expr::TypeKind::kFloat) {
+            const bool isZeroed = feature.fill == 0 && rows.isAsRead(feature.name);
+            if (raw->null_count() == 0 || isZeroed) {
+                batch.dense.push_back(
+                    {feature.name, static_cast<const arrow::FloatArray&>(*raw).raw_values()});
+                batch.decodedBytes += raw->length() * 4;
+                batch.rowOwners.push_back(std::move(raw));
+                continue;
+            }
         }
         ASSIGN_OR_RETURN(float* const values,
                          ownFloats(batch, rows.split(), rows.rows(), batch.rowOwners));
-        floatsOf<arrow::FloatArray>(in, feature.fill, values);
+        RETURN_IF_ERROR(floatsOf(feature, raw, values));
         batch.dense.push_back({feature.name, values});
     }
     return okStatus();

@@ -43,17 +43,20 @@ class FeatureMaker {
     const std::vector<std::string>& vocabularies() const { return vocabularies_; }
 
  private:
-    Status dense(RowSet& rows, FeatureBatch& batch) const;
-    Status ids(RowSet& rows, FeatureBatch& batch) const;
-    Status lists(RowSet& rows, FeatureBatch& batch) const;
-    Status vectors(RowSet& rows, FeatureBatch& batch) const;
-    Status keys(RowSet& rows, FeatureBatch& batch) const;
-
     struct Dense {
         std::string name;
         expr::DataType type;
         float fill = 0;
     };
+    Status dense(RowSet& rows, FeatureBatch& batch) const;
+    /// False: its numbers are not stored once.
+    static Result<bool> storedDense(const Dense& feature, RowSet& rows, FeatureBatch& batch);
+    static Status floatsOf(const Dense& feature, const eval::ArrayPtr& values, float* out);
+    Status ids(RowSet& rows, FeatureBatch& batch) const;
+    Status lists(RowSet& rows, FeatureBatch& batch) const;
+    Status vectors(RowSet& rows, FeatureBatch& batch) const;
+    Status keys(RowSet& rows, FeatureBatch& batch) const;
+
     struct Encoded {
         std::string name;
         IdEncoder encoder;

@@ -6,6 +6,7 @@
 #include <arrow/array/array_dict.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/number_codes.h"
 #include "backend/eval/dictionary_values.h"
 
 namespace millrace::recipe {
@@ -32,7 +33,8 @@ Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>&
     return arrays;
 }
 
-Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
+Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat,
+                        bool mayCodeNumbers) {
     // Of a wide table all columns are asked for at once: each is looked up, not searched.
     std::unordered_set<std::string_view> known, asked;
     if (names.size() > kFewNames) {
@@ -53,7 +55,7 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat) {
         return okStatus();
     }
     const pages::RowWish wish{selection_.has_value() ? &*selection_ : nullptr, mayRepeat,
-                              /*mayCode=*/true};
+                              /*mayCode=*/true, mayCodeNumbers};
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, split_.source->rows(wanted, wish));
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         if (arrays[i]->length() != rows_) {
@@ -82,12 +84,21 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
     if (values->type_id() != arrow::Type::DICTIONARY) {
         return values;
     }
+    return expand(name, std::move(values));
+}
+
+Result<ArrayPtr> RowSet::expand(const std::string& name, ArrayPtr values) {
     ASSIGN_OR_RETURN(values, pages::expandStored(std::move(values), arrow::default_memory_pool()));
     const auto made = made_.find(name);
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
 
 Result<ArrayPtr> RowSet::storedColumn(const std::string& name) {
+    ASSIGN_OR_RETURN(ArrayPtr values, codedColumn(name));
+    return arrays::isNumberCodes(*values) ? expand(name, std::move(values)) : values;
+}
+
+Result<ArrayPtr> RowSet::codedColumn(const std::string& name) {
     const auto made = made_.find(name);
     if (made != made_.end()) {
         MadeColumn& column = made->second;
@@ -181,8 +192,8 @@ std::vector<double>& RowSet::mutableWeights() {
 }
 
 Result<StoredValues> RowSet::storedValues(const std::string& name) {
-    RETURN_IF_ERROR(prefetch({name}, /*mayRepeat=*/true));
-    ASSIGN_OR_RETURN(ArrayPtr column, storedColumn(name));
+    RETURN_IF_ERROR(prefetch({name}, /*mayRepeat=*/true, /*mayCodeNumbers=*/true));
+    ASSIGN_OR_RETURN(ArrayPtr column, codedColumn(name));
     if (column->type_id() != arrow::Type::DICTIONARY) {
         return StoredValues{std::move(column), nullptr};
     }
@@ -194,7 +205,8 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
     if (indices == nullptr) {
         return made;
     }
-    if (made->type_id() != arrow::Type::LIST && made->type_id() != arrow::Type::STRING) {
+    const bool isWord = arrays::isWord(*made->type()) && indices->null_count() == 0;
+    if (!isWord && made->type_id() != arrow::Type::LIST && made->type_id() != arrow::Type::STRING) {
         return indices->null_count() > 0
                    ? eval::takeRows(made, indices)
                    : eval::gatherEntries({values, indices}, made, arrow::default_memory_pool());

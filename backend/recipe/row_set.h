@@ -27,7 +27,7 @@ struct StoredValues {
         return indices != nullptr && indices->null_count() == 0 &&
                values->length() <= indices->length();
     }
-    /// What was made of each value, as a column of rows: lists and texts stay stored once.
+    /// What was made of each value, as a column of rows: lists, texts and numbers stay stored once.
     Result<eval::ArrayPtr> asRows(eval::ArrayPtr made) const;
 };
 
@@ -42,7 +42,8 @@ class RowSet : public eval::ExprInput {
     /// dictionary<int32, utf8>.
     Result<eval::ArrayPtr> storedColumn(const std::string& name) override;
 
-    /// Reads it when it is due.
+    /// The column as it is stored, numbers as dictionary<int32, T> too where the file or the step
+    /// that made them has them so. Reads it when it is due.
     Result<StoredValues> storedValues(const std::string& name);
 
     /// The column's present rows are as the file has them: floats are 0 where they are null.
@@ -54,7 +55,8 @@ class RowSet : public eval::ExprInput {
 
     /// Reads the file columns among `names` in one go, when there are rows left; of the present
     /// rows alone.
-    Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false);
+    Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false,
+                    bool mayCodeNumbers = false);
     /// Keeps these rows (ascending positions among the present ones).
     Status keep(const std::vector<std::int64_t>& positions);
     /// Adds or replaces a column of `rows()` values.
@@ -83,6 +85,9 @@ class RowSet : public eval::ExprInput {
         std::unordered_map<std::string, MadeColumn> columns;
     };
     Result<eval::ArrayPtr> presentRows(const MadeColumn& read) const;
+    Result<eval::ArrayPtr> codedColumn(const std::string& name);
+    /// A value a row, in place of what is kept.
+    Result<eval::ArrayPtr> expand(const std::string& name, eval::ArrayPtr values);
 
     const SplitInput& split_;
     const expr::Schema& schema_;
@@ -96,8 +101,8 @@ class RowSet : public eval::ExprInput {
     std::vector<double> weights_;
 };
 
-/// The same, but where the expression is of one column whose lists or texts are stored once, it is
-/// evaluated once for each of them; a result of lists or texts is then a dictionary too.
+/// The same, but where the expression is of one column whose values are stored once, it is
+/// evaluated once for each of them; a result of lists, texts or numbers is then a dictionary too.
 Result<eval::ArrayPtr> evaluateStored(const expr::Expr& expr, RowSet& rows,
                                       const std::string& place);
 

@@ -234,7 +234,24 @@ class BucketizeStep : public CompiledStep {
     BucketizeStep(const spec::BucketizeStep& step, const expr::DataType& type)
         : step_(step), type_(type) {}
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
+        ASSIGN_OR_RETURN(const StoredValues stored, rows.storedValues(step_.column));
+        if (stored.isWorth()) {
+            ASSIGN_OR_RETURN(const ArrayPtr ids, bucketsOfAll(stored.values));
+            count.reasons[0] += arrays::TextCodes{stored.values, stored.indices}.nullRows();
+            ASSIGN_OR_RETURN(ArrayPtr made, stored.asRows(ids));
+            rows.set(step_.as, std::move(made));
+            return okStatus();
+        }
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(step_.column));
+        ASSIGN_OR_RETURN(ArrayPtr ids, bucketsOfAll(raw));
+        count.reasons[0] += raw->null_count();
+        rows.set(step_.as, std::move(ids));
+        return okStatus();
+    }
+    std::vector<std::string> reasons() const override { return {"null"}; }
+
+ private:
+    Result<ArrayPtr> bucketsOfAll(const ArrayPtr& raw) const {
         ASSIGN_OR_RETURN(const ArrayPtr values,
                          eval::castValues(raw, type_, {expr::TypeKind::kDouble}, false));
         const auto& in = static_cast<const arrow::DoubleArray&>(*values);
@@ -244,13 +261,9 @@ class BucketizeStep : public CompiledStep {
         auto* const ids = reinterpret_cast<std::int64_t*>(made->mutable_data());
         bucketsOf({in.raw_values(), static_cast<std::size_t>(length)}, step_.boundaries, ids);
         arrays::fillNulls(in, std::int64_t{0}, ids);
-        count.reasons[0] += in.null_count();
-        rows.set(step_.as, std::make_shared<arrow::Int64Array>(length, std::move(made)));
-        return okStatus();
+        return ArrayPtr(std::make_shared<arrow::Int64Array>(length, std::move(made)));
     }
-    std::vector<std::string> reasons() const override { return {"null"}; }
 
- private:
     const spec::BucketizeStep step_;
     const expr::DataType type_;
 };

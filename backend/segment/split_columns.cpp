@@ -6,6 +6,7 @@
 #include <arrow/api.h>
 
 #include "backend/arrays/cut_rows.h"
+#include "backend/arrays/number_codes.h"
 #include "backend/arrays/text_codes.h"
 
 namespace millrace::segment {
@@ -197,8 +198,10 @@ Status PiecesOfSplit::readLocked(const std::vector<std::string>& names, const pa
     const std::shared_ptr<const Present> present = present_;
     isReading_ = true;
     mutex_.unlock();
-    Result<ColumnArrays> read = columns_.read(
-        names, {present->isAll ? nullptr : &present->rows, form.mayRepeat, form.mayCode}, readers);
+    Result<ColumnArrays> read = columns_.read(names,
+                                              {present->isAll ? nullptr : &present->rows,
+                                               form.mayRepeat, form.mayCode, form.mayCodeNumbers},
+                                              readers);
     mutex_.lock();
     isReading_ = false;
     if (sharing_.isOn()) {
@@ -265,7 +268,9 @@ Result<std::shared_ptr<arrow::Array>> PiecesOfSplit::cut(const Stored& stored, s
         ASSIGN_OR_RETURN(
             array, pages::selectRows(std::move(array), {&places, wish.mayRepeat}, &sharing_.pool));
     }
-    const bool mayStay = arrays::TextCodes::of(*array).has_value() ? wish.mayCode : wish.mayRepeat;
+    const bool mayStay = arrays::TextCodes::of(*array).has_value() ? wish.mayCode
+                         : arrays::isNumberCodes(*array)           ? wish.mayCodeNumbers
+                                                                   : wish.mayRepeat;
     return mayStay ? Result<std::shared_ptr<arrow::Array>>(std::move(array))
                    : pages::expandStored(std::move(array), &sharing_.pool);
 }

@@ -17,6 +17,7 @@
 #include <parquet/file_reader.h>
 
 #include "backend/arrays/bit_unpack.h"
+#include "backend/arrays/number_codes.h"
 #include "backend/arrays/text_codes.h"
 #include "tests/unit/dataset/data_files.h"
 #include "tests/unit/pages/page_files.h"
@@ -68,7 +69,7 @@ void expectWishes(std::mt19937_64& random, const std::shared_ptr<arrow::Buffer>&
             const RowStretch stretch{begin, rows - begin - rows / 9, rows};
             const std::vector<std::int64_t> picks = someOf(random, stretch.rows, share);
             for (const auto* chosen : {&picks, static_cast<decltype(&picks)>(nullptr)}) {
-                const RowWish wish{chosen, mayStore, mayStore};
+                const RowWish wish{chosen, mayStore, mayStore, mayStore};
                 auto got = decoded(file, all->type(), stretch, wish);
                 ASSERT_TRUE(got.ok()) << what << ": " << got.status();
                 ASSERT_NE(*got, nullptr) << what;
@@ -191,6 +192,49 @@ TEST(PageDecoder, EveryTextOfADictionaryIsStoredOnce) {
     few.push_back(2'000);
     EXPECT_TRUE(codesOf({0, 3'000, 3'000}, {&few, false, true}).has_value());
     EXPECT_FALSE(codesOf({9, 20, 3'000}, {.mayCode = true}).has_value());
+}
+
+TEST(PageDecoder, NumbersOfASmallDictionaryAreStoredOnce) {
+    std::mt19937_64 random(15);
+    for (const double nullShare : {0.0, 0.2}) {
+        const auto array =
+            flat<arrow::DoubleBuilder>(random, {.nullShare = nullShare, .distinct = 50}, 3'000);
+        const auto file = write(array, {}, false);
+        const auto got = [&](const RowStretch& stretch, const RowWish& wish) {
+            const auto made = decoded(file, arrow::float64(), stretch, wish);
+            EXPECT_TRUE(made.ok()) << made.status();
+            return *made;
+        };
+        EXPECT_FALSE(arrays::isNumberCodes(*got({0, 3'000, 3'000}, {.mayCode = true})));
+        const ArrayPtr coded = got({0, 3'000, 3'000}, {.mayCodeNumbers = true});
+        ASSERT_TRUE(arrays::isNumberCodes(*coded));
+        EXPECT_TRUE(coded->ValidateFull().ok());
+        EXPECT_EQ(coded->null_count(), 0);
+        const auto& entries = *static_cast<const arrow::DictionaryArray&>(*coded).dictionary();
+        EXPECT_EQ(entries.length(), nullShare > 0 ? 51 : 50);
+        const auto plain = arrays::plainNumbers(coded, arrow::default_memory_pool());
+        ASSERT_TRUE(plain.ok() && (*plain)->ValidateFull().ok());
+        EXPECT_TRUE((*plain)->Equals(array));
+        EXPECT_EQ((*plain)->null_count(), array->null_count());
+        EXPECT_FALSE(arrays::isNumberCodes(*got({9, 200, 3'000}, {.mayCodeNumbers = true})));
+    }
+    const auto bools = flat<arrow::BooleanBuilder>(random, {}, 300);
+    const auto whole =
+        decoded(write(bools, {}, false), arrow::boolean(), {0, 300, 300}, {.mayCodeNumbers = true});
+    EXPECT_TRUE(whole.ok() && (*whole)->Equals(bools));
+}
+
+TEST(PageDecoder, NumbersThatLeaveTheirDictionaryAreNumbers) {
+    std::mt19937_64 random(16);
+    const Kind kind{.nullShare = 0.1, .distinct = 70'000};
+    for (const ArrayPtr& array : {flat<arrow::Int32Builder>(random, kind, 4'000),
+                                  flat<arrow::DoubleBuilder>(random, kind, 4'000)}) {
+        const auto file = write(array, {true, 300, 2'000}, false);
+        const auto got = decoded(file, array->type(), {0, 4'000, 4'000}, {.mayCodeNumbers = true});
+        ASSERT_TRUE(got.ok()) << got.status();
+        EXPECT_TRUE((*got)->ValidateFull().ok());
+        EXPECT_TRUE((*got)->Equals(array));
+    }
 }
 
 TEST(PageDecoder, PlainPagesBehindADictionaryBecomeEntries) {

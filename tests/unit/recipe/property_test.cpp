@@ -92,9 +92,10 @@ void checkSeed(std::uint64_t seed) {
     bench.spec.labels["l"].expr = "coalesce(ia, 0) > 0";
     const auto want = runOracle(bench.spec, steps, draw.rows(), bench.firstRow, bench.epoch);
     MemoryColumns data(columnsOf(draw.rows(), draw.fileColumns()));
-    for (const bool codesTexts : {false, true}) {
-        SCOPED_TRACE(codesTexts ? "texts as dictionaries" : "plain texts");
-        data.codesTexts = codesTexts;
+    for (const int coded : {0, 1, 2}) {
+        SCOPED_TRACE(strCat(coded, " of texts and numbers as dictionaries"));
+        data.codesTexts = coded > 0;
+        data.codesNumbers = coded > 1;
         checkRun(bench, data, want);
     }
 }

@@ -8,10 +8,12 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/compute/api_vector.h>
 #include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/number_codes.h"
 #include "backend/dataset/facts_cache.h"
 #include "backend/eval/evaluator.h"
 #include "backend/files/file_facts.h"
@@ -49,6 +51,18 @@ inline eval::ArrayPtr codedTexts(const eval::ArrayPtr& values,
     }
     return *arrow::DictionaryArray::FromArrays(arrow::dictionary(arrow::int32(), arrow::utf8()),
                                                *codes.Finish(), *entries.Finish());
+}
+
+/// Numbers as a dictionary, as PageDecoder gives them: a null is an entry, the codes have none.
+inline eval::ArrayPtr codedNumbers(const eval::ArrayPtr& values) {
+    if (!arrays::isWord(*values->type())) {
+        return values;
+    }
+    const auto coded = arrow::compute::DictionaryEncode(
+        values,
+        arrow::compute::DictionaryEncodeOptions(arrow::compute::DictionaryEncodeOptions::ENCODE));
+    EXPECT_TRUE(coded.ok() && coded->null_count() == 0);
+    return coded->make_array();
 }
 
 /// Columns in memory: an expression's input and a split's source. Counts what is read.
@@ -94,11 +108,13 @@ class MemoryColumns : public eval::ExprInput, public recipe::ColumnSource {
         ASSIGN_OR_RETURN(auto arrays, recipe::ColumnSource::rows(names, wish));
         for (eval::ArrayPtr& array : arrays) {
             array = codesTexts && wish.mayCode ? codedTexts(array, unusedText) : array;
+            array = codesNumbers && wish.mayCodeNumbers ? codedNumbers(array) : array;
         }
         return arrays;
     }
     std::map<std::string, int> reads;
-    bool codesTexts = false;  ///< texts come as dictionaries where they may
+    bool codesTexts = false;    ///< texts come as dictionaries where they may
+    bool codesNumbers = false;  ///< numbers likewise
     std::string unusedText = "none's";
 
  private:

@@ -5,6 +5,7 @@
 namespace millrace::recipe {
 namespace {
 
+using eval::ArrayPtr;
 using test::ints;
 using test::MemoryColumns;
 
@@ -60,6 +61,31 @@ TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
     EXPECT_TRUE((*others.column("x"))->Equals(ints({8})));
     EXPECT_TRUE((*copy.column("x"))->Equals(ints({1, 2, 3})));
     EXPECT_EQ(data.reads["x"], 2);
+}
+
+// Numbers that are stored once are evaluated once each, and are a number a row to everybody else.
+TEST(RowSet, NumbersStoredOnceStaySoAndAreGivenByRow) {
+    MemoryColumns data({{"x", ints({5, test::kNull, 5, 7, 5, 5, 7})}});
+    data.codesNumbers = true;
+    const expr::Schema schema = data.schema();
+    const SplitInput split{0, "f.csv", 0, data.rows(), &data};
+    RowSet rows(split, schema);
+    const auto expr = expr::compileExpression("x * 2", schema);
+    ASSERT_TRUE(expr.ok()) << expr.status();
+    const auto doubled = evaluateStored(*expr, rows, "y");
+    ASSERT_TRUE(doubled.ok()) << doubled.status();
+    ASSERT_TRUE(arrays::isNumberCodes(**doubled));
+    EXPECT_EQ(static_cast<const arrow::DictionaryArray&>(**doubled).dictionary()->length(), 3);
+    rows.set("y", *doubled);
+    ASSERT_TRUE(rows.keep({0, 1, 3, 4, 5, 6}).ok());
+    const auto stored = rows.storedValues("y");
+    ASSERT_TRUE(stored.ok() && stored->isWorth());
+    EXPECT_EQ(stored->indices->length(), 6);
+    const ArrayPtr wanted = ints({10, test::kNull, 14, 10, 10, 14});
+    EXPECT_TRUE((*rows.storedColumn("y"))->Equals(wanted));
+    EXPECT_TRUE((*rows.column("y"))->Equals(wanted));
+    EXPECT_TRUE((*rows.column("x"))->Equals(ints({5, test::kNull, 7, 5, 5, 7})));
+    EXPECT_FALSE(rows.storedValues("x")->isWorth()) << "it has become a number a row";
 }
 
 }  // namespace

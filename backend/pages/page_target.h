@@ -1,0 +1,68 @@
+#pragma once
+// What PageDecoder knows of a column chunk and what it makes of it. Private to the room; threads:
+// one.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "backend/arrays/leaf_form.h"
+#include "backend/core/status.h"
+#include "backend/pages/coded_numbers.h"
+#include "backend/pages/coded_texts.h"
+#include "backend/pages/list_target.h"
+#include "backend/pages/page_decoder.h"
+#include "backend/pages/row_wish.h"
+
+namespace millrace::pages {
+
+struct PageDecoder::Shape {
+    bool isList = false, hasNullItems = false;
+    int maxDefinition = 0;
+    int emptyDefinition = 0;  ///< of an empty list; what is below is null
+    arrays::LeafForm form;
+    int width = 0;  ///< bytes a word
+
+    bool isText() const { return form.turn == arrays::LeafForm::Turn::kTexts; }
+};
+
+struct PageDecoder::Target {
+    Target(const RowWish& wish, const RowStretch& stretch)
+        : walk(wish, stretch.begin, stretch.rows),
+          wanted(wish.count(stretch.rows)),
+          rowsMost(stretch.groupRows),
+          mayCode(wish.mayCode),
+          mayCodeNumbers(wish.mayCodeNumbers) {}
+
+    WishWalk walk;
+    const std::int64_t wanted;
+    const std::int64_t rowsMost;  ///< of the row group
+    const bool mayCode, mayCodeNumbers;
+    std::int64_t seen = 0;  ///< rows that have begun
+    std::int64_t levels = 0, levelsMost = 0;
+    // Flat columns.
+    std::shared_ptr<arrow::Buffer> values, validity;
+    std::optional<arrays::TextTarget> texts;
+    std::optional<CodedTexts> coded;      ///< the texts come as codes
+    std::optional<CodedNumbers> numbers;  ///< the numbers come as codes
+    std::int64_t rows = 0, nulls = 0;     ///< written
+    // Lists.
+    std::optional<ListTarget> lists;
+
+    /// What stands where there is no value: 0, or a null's code.
+    template <class T>
+    T none() const {
+        const std::uint32_t code = coded ? coded->nullCode() : numbers ? numbers->nullCode() : 0;
+        return sizeof(T) == sizeof(code) ? static_cast<T>(code) : T{0};
+    }
+};
+
+inline Status damaged(std::string_view what) {
+    return dataLoss("corrupt: ", what);
+}
+
+inline Status misread() {
+    return damaged("a page without the values that its levels count");
+}
+
+}  // namespace millrace::pages
