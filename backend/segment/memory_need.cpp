@@ -18,7 +18,7 @@ constexpr std::int64_t kBetweenBytes = 64;    ///< a row's values between operat
 constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's are twice as wide
 constexpr std::int64_t kListSliceBytes = 8;   ///< where a row's list stands, in its record
 constexpr std::int64_t kFieldBytes = 8;       ///< of text: where it begins and ends
-constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and picks while rows are ordered
+constexpr std::int64_t kOrderBytes = 48;      ///< a row's key and picks while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
 /// Of a thread whose expressions make columns: what the allocators keep of what it freed, at most
 /// so many times what it reads of a split.
