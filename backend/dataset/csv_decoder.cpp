@@ -36,13 +36,18 @@ class CsvDecoder : public FileDecoder {
     Result<std::vector<ArrayPtr>> readColumns(const SplitRange& split,
                                               const std::vector<std::string>& columns) override {
         ASSIGN_OR_RETURN(const std::int64_t skip, firstRowOf(split));
-        std::vector<Column> wanted;
-        for (const std::string& column : columns) {
-            ASSIGN_OR_RETURN(Column one, columnOf(column, split));
-            wanted.push_back(std::move(one));
-        }
+        ASSIGN_OR_RETURN(std::vector<Column> wanted, columnsOf(columns, split));
         RETURN_IF_ERROR(loadText(split.chunk));
-        RETURN_IF_ERROR(parse(split, skip, wanted));
+        if (cut_.fields != nullptr) {
+            ASSIGN_OR_RETURN(const bool isWhole, parseCut(split, skip, wanted));
+            if (!isWhole) {  // what is wrong, and in which line, is told when it is cut again
+                cut_ = {};
+                ASSIGN_OR_RETURN(wanted, columnsOf(columns, split));
+            }
+        }
+        if (cut_.fields == nullptr) {
+            RETURN_IF_ERROR(parse(split, skip, wanted));
+        }
         std::vector<ArrayPtr> arrays;
         for (Column& column : wanted) {
             ArrayPtr array;
@@ -84,6 +89,23 @@ class CsvDecoder : public FileDecoder {
         const csv::CsvField* fields = nullptr;
         std::size_t rows = 0;
     };
+
+    /// The whole stretch as it was cut: blocks of records that all have the file's width.
+    struct Cut {
+        std::shared_ptr<arrow::Buffer> fields;  ///< null: not kept
+        std::vector<Block> blocks;
+        std::int64_t rows = 0;
+    };
+
+    Result<std::vector<Column>> columnsOf(const std::vector<std::string>& names,
+                                          const SplitRange& split) const {
+        std::vector<Column> columns;
+        for (const std::string& name : names) {
+            ASSIGN_OR_RETURN(Column one, columnOf(name, split));
+            columns.push_back(std::move(one));
+        }
+        return columns;
+    }
 
     Result<Column> columnOf(const std::string& name, const SplitRange& split) const {
         Column column{name, {}, 0, nullptr};
@@ -136,7 +158,7 @@ class CsvDecoder : public FileDecoder {
         return skip;
     }
 
-    /// The stretch's bytes; kept, as a split's columns are often asked for in two calls.
+    /// The stretch's bytes; kept, as a split's columns are often asked for in several calls.
     Status loadText(std::int64_t index) {
         if (textOf_ == index) {
             return okStatus();
@@ -144,6 +166,7 @@ class CsvDecoder : public FileDecoder {
         const files::ChunkFacts& chunk = input_.facts->chunks[static_cast<std::size_t>(index)];
         textOf_ = -1;
         bytes_.reset();
+        cut_ = {};
         ASSIGN_OR_RETURN(
             auto buffer,
             arrays::fromArrow(
@@ -168,6 +191,7 @@ class CsvDecoder : public FileDecoder {
                               static_cast<std::size_t>(chunk.bytes));
         std::int64_t line = chunk.firstLine;
         std::int64_t rows = 0;
+        Cut cut = cutOf(chunk);
         while (!rest.empty()) {
             // Places are numbers of 32 bits; no record is as long.
             const std::string_view text = rest.substr(0, kTextBytesMost);
@@ -181,14 +205,70 @@ class CsvDecoder : public FileDecoder {
             const std::int64_t to = std::clamp<std::int64_t>(skip + split.rows - rows, 0, here);
             RETURN_IF_ERROR(addRows(block, static_cast<std::size_t>(from),
                                     static_cast<std::size_t>(to), columns));
+            keep(block, cut);
             rows += here;
             line += records_.lines();
             rest.remove_prefix(records_.bytes());
         }
-        return rows == chunk.rows
-                   ? okStatus()
-                   : failedPrecondition(input_.path, ": ", rows, " rows instead of ", chunk.rows,
-                                        ": the file changed since the run was planned");
+        if (rows != chunk.rows) {
+            return failedPrecondition(input_.path, ": ", rows, " rows instead of ", chunk.rows,
+                                      ": the file changed since the run was planned");
+        }
+        cut_ = std::move(cut);
+        return okStatus();
+    }
+
+    /// Room for a stretch's fields; none where memory has none.
+    Cut cutOf(const files::ChunkFacts& chunk) const {
+        Cut cut;
+        auto room = arrow::AllocateBuffer(
+            chunk.rows * static_cast<std::int64_t>(kinds_.size() * sizeof(csv::CsvField)),
+            input_.pool);
+        cut.fields = room.ok() ? std::move(*room) : nullptr;
+        return cut;
+    }
+
+    /// Keeps a block's fields; where it lacks some, nothing of the stretch is kept.
+    void keep(Block block, Cut& cut) const {
+        const std::size_t bytes = block.rows * kinds_.size() * sizeof(csv::CsvField);
+        const std::size_t at =
+            static_cast<std::size_t>(cut.rows) * kinds_.size() * sizeof(csv::CsvField);
+        const auto isWhole = [this](const csv::CsvRecord& one) {
+            return one.fields == kinds_.size();
+        };
+        if (cut.fields == nullptr || at + bytes > static_cast<std::size_t>(cut.fields->size()) ||
+            (isPicked_ && !std::ranges::all_of(picked_, [&](std::size_t record) {
+                 return isWhole(records_.records()[record]);
+             }))) {
+            cut.fields = nullptr;
+            return;
+        }
+        if (bytes > 0) {
+            std::memcpy(cut.fields->mutable_data() + at, block.fields, bytes);
+        }
+        block.fields = reinterpret_cast<const csv::CsvField*>(cut.fields->data() + at);
+        cut.rows += static_cast<std::int64_t>(block.rows);
+        cut.blocks.push_back(block);
+    }
+
+    /// From what was cut for other columns; false: a value is not of its column's type.
+    Result<bool> parseCut(const SplitRange& split, std::int64_t skip,
+                          std::vector<Column>& columns) {
+        std::int64_t rows = 0;
+        for (const Block& block : cut_.blocks) {
+            const auto here = static_cast<std::int64_t>(block.rows);
+            const auto from =
+                static_cast<std::size_t>(std::clamp<std::int64_t>(skip - rows, 0, here));
+            const auto to = static_cast<std::size_t>(
+                std::clamp<std::int64_t>(skip + split.rows - rows, 0, here));
+            std::size_t end = to;
+            ASSIGN_OR_RETURN(const Column* const wrong, addValues(block, from, end, columns));
+            if (wrong != nullptr) {
+                return false;
+            }
+            rows += here;
+        }
+        return true;
     }
 
     /// Of what was cut last. Where records are left out or have other numbers of fields, the
@@ -232,6 +312,25 @@ class CsvDecoder : public FileDecoder {
             ++whole;
         }
         std::size_t end = whole;
+        ASSIGN_OR_RETURN(const Column* const wrong, addValues(block, from, end, columns));
+        if (wrong != nullptr) {
+            const std::string_view value =
+                block.text.value(block.fields[end * width + wrong->place], memory_);
+            return invalidArgument(input_.path, ":", block.line + recordOf(end).line, ": ",
+                                   csv::csvMisfit(wrong->name, value, wrong->type));
+        }
+        return whole == to
+                   ? okStatus()
+                   : failedPrecondition(input_.path, ":", block.line + recordOf(whole).line, ": ",
+                                        recordOf(whole).fields,
+                                        " fields: the file changed since the run was planned");
+    }
+
+    /// Rows [from, end), or those before the first one that is wrong: then its column, and `end` is
+    /// that row.
+    Result<const Column*> addValues(const Block& block, std::size_t from, std::size_t& end,
+                                    std::vector<Column>& columns) const {
+        const std::size_t width = kinds_.size();
         const Column* wrong = nullptr;
         for (Column& column : columns) {
             if (column.target == nullptr) {
@@ -244,17 +343,7 @@ class CsvDecoder : public FileDecoder {
             wrong = taken < end - from ? &column : wrong;
             end = from + taken;
         }
-        if (wrong != nullptr) {
-            const std::string_view value =
-                block.text.value(block.fields[end * width + wrong->place], memory_);
-            return invalidArgument(input_.path, ":", block.line + recordOf(end).line, ": ",
-                                   csv::csvMisfit(wrong->name, value, wrong->type));
-        }
-        return whole == to
-                   ? okStatus()
-                   : failedPrecondition(input_.path, ":", block.line + recordOf(whole).line, ": ",
-                                        recordOf(whole).fields,
-                                        " fields: the file changed since the run was planned");
+        return wrong;
     }
 
     /// As the first pass tells it.
@@ -286,6 +375,7 @@ class CsvDecoder : public FileDecoder {
     std::string memory_;
     std::shared_ptr<arrow::Buffer> bytes_;
     std::int64_t textOf_ = -1;
+    Cut cut_;  ///< of the same stretch
     std::int64_t bytesRead_ = 0;
 };
 

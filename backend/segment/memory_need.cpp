@@ -17,7 +17,8 @@ constexpr std::int64_t kHeadBytes = 9;        ///< label, weight, mask
 constexpr std::int64_t kBetweenBytes = 64;    ///< a row's values between operations
 constexpr std::int64_t kOffsetBytes = 4;      ///< of a decoded list; a frame's are twice as wide
 constexpr std::int64_t kListSliceBytes = 8;   ///< where a row's list stands, in its record
-constexpr std::int64_t kOrderBytes = 56;      ///< a row's key and picks while rows are ordered
+constexpr std::int64_t kFieldBytes = 8;       ///< of text: where it begins and ends
+constexpr std::int64_t kOrderBytes = 48;      ///< a row's key and picks while rows are ordered
 constexpr std::int64_t kPageBytes = 8 << 20;  ///< pages, chunks of files, small buffers
 /// Of a thread whose expressions make columns: what the allocators keep of what it freed, at most
 /// so many times what it reads of a split.
@@ -61,6 +62,7 @@ struct RowCost {
     std::int64_t order = 0;   ///< beside the pool, of a row while rows are ordered
     bool hasText = false;     ///< expressions may make texts
     bool keepsText = false;   ///< readers keep the bytes of a split
+    std::int64_t fields = 0;  ///< that they keep beside them
 };
 
 RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part part) {
@@ -88,6 +90,7 @@ RowCost costOf(const spec::RunSpec& spec, const stream::Plan& plan, recipe::Part
         ++cost.readPlanned;
         cost.readMore = 2;
         cost.keepsText = true;
+        cost.fields = kFieldBytes * count(plan.schema.fields.size());
     }
     cost.hasText = std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
         const auto* derive = step.as<spec::DeriveStep>();
@@ -112,7 +115,7 @@ std::int64_t computing(const RowCost& cost, const Split& split) {
 // Of the pool: what is read of a split and its columns before they are records.
 std::int64_t reading(const RowCost& cost, const Split& split) {
     return cost.readPlanned * split.planned + split.planned / cost.readMore +
-           (cost.columns + cost.read + kOffsetBytes * cost.lists) * split.rows;
+           (cost.columns + cost.read + cost.fields + kOffsetBytes * cost.lists) * split.rows;
 }
 
 }  // namespace
@@ -148,8 +151,11 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
         // Threads make records of several splits at once, before the columns go.
         const std::int64_t others = std::min<std::int64_t>(threads, inSegment) - 1;
         need.segment += reading(cost, splits.front()) + others * cost.record * splits.front().rows;
-        // Each thread keeps the text that it read last.
-        need.segment += cost.keepsText ? (threads - 1) * splits.front().planned : 0;
+        // Each thread keeps the text that it read last, and where its fields are.
+        need.segment +=
+            cost.keepsText
+                ? (threads - 1) * (splits.front().planned + cost.fields * splits.front().rows)
+                : 0;
         need.computing = need.busyThreads * (computing(cost, splits.front()) + cost.order * rows);
     }
     need.segment = rounded(need.segment) + kPageBytes;

@@ -1,12 +1,12 @@
 #include "backend/segment/segment_runner.h"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
+#include <utility>
 
 #include <arrow/api.h>
 
 #include "backend/dataset/plan_builder.h"
+#include "backend/segment/key_order.h"
 #include "backend/segment/requests.h"
 
 namespace millrace::segment {
@@ -15,34 +15,8 @@ namespace {
 constexpr std::int64_t kSegmentsAhead = 8;  // the read-ahead itself bounds the bytes
 // Runs of this many rows are copied by column; shorter ones from records.
 constexpr std::int64_t kRowsARun = 8;
-constexpr int kBucketRowsLog2 = 4;
 // A split of more pieces is run in pieces always: its columns fit no cache.
 constexpr std::int64_t kPiecesOfLarge = 16;
-
-// Sorts by `key`, then by `isBefore`. The keys are random, so their first bits share the items out
-// evenly, and what is left to sort fits the first-level cache.
-template <class T, class Less>
-void sortByKey(std::vector<T>& items, Less isBefore) {
-    const int bits = std::max(static_cast<int>(std::bit_width(items.size())) - kBucketRowsLog2, 1);
-    const auto bucketOf = [bits](const T& item) { return item.key >> (64 - bits); };
-    std::vector<std::uint32_t> ends((std::size_t{1} << bits) + 1, 0);
-    for (const T& item : items) {
-        ++ends[bucketOf(item) + 1];
-    }
-    std::partial_sum(ends.begin(), ends.end(), ends.begin());
-    const std::vector<std::uint32_t> starts = ends;
-    std::vector<T> sorted(items.size());
-    for (const T& item : items) {
-        sorted[ends[bucketOf(item)]++] = item;
-    }
-    for (std::size_t b = 0; b + 1 < starts.size(); ++b) {
-        std::sort(sorted.begin() + starts[b], sorted.begin() + starts[b + 1],
-                  [&isBefore](const T& x, const T& y) {
-                      return x.key != y.key ? x.key < y.key : isBefore(x, y);
-                  });
-    }
-    items = std::move(sorted);
-}
 
 }  // namespace
 
@@ -327,53 +301,71 @@ std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const 
     return *std::prev(std::upper_bound(starts.begin(), starts.end(), row));
 }
 
-// Rows that stay neighbours, of one chunk.
-std::vector<SegmentRunner::RowRun> SegmentRunner::runsOf(std::uint32_t epoch, std::size_t c,
-                                                         const Chunk& chunk) const {
-    std::vector<RowRun> runs;
+// The first of each run: rows that stay neighbours, of one chunk. Where that is not each row,
+// `ends` has the row behind a run at the place of its first one.
+void SegmentRunner::keyRuns(std::uint32_t epoch, std::size_t c, const Chunk& chunk,
+                            std::span<KeyedRow> out, Runs& runs) const {
+    const bool canRun = input_->shuffle() == Shuffle::kRequests;
     const std::uint64_t seed = input_->spec().batch.seed;
     const std::uint64_t fileKey = stream::fileKey(epoch, input_->files()[chunk.file].relativePath);
+    const auto count = static_cast<std::size_t>(chunk.rows);
     std::uint64_t lastRow = ~std::uint64_t{0};
-    for (std::int64_t r = 0; r < chunk.rows; ++r) {
+    std::size_t first = 0;
+    runs.ends.resize(canRun ? count : 0);
+    for (std::size_t r = 0; r < count; ++r) {
         const std::uint64_t row = keyRow(c, chunk.rowNumbers[r]);
-        if (row == lastRow) {
-            ++runs.back().rows;
-            continue;
+        if (!canRun || row != lastRow) {
+            first = r;
+            lastRow = row;
+            out[runs.count++] = {stream::rowKey(seed, fileKey, row),
+                                 {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)}};
         }
-        runs.push_back({stream::rowKey(seed, fileKey, row),
-                        {static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(r)},
-                        1});
-        lastRow = row;
+        if (canRun) {
+            runs.ends[first] = static_cast<std::uint32_t>(r + 1);
+        }
     }
-    return runs;
 }
 
 // Returns the number of runs.
 std::int64_t SegmentRunner::orderRows(std::uint32_t epoch, SegmentOutput& output) {
     const auto& chunks = output.chunks;
-    std::vector<std::vector<RowRun>> runsOfChunk(chunks.size());
-    const Status keyed = eachChunk(Stage::kOrder, output, [&](std::size_t c) {
-        runsOfChunk[c] = runsOf(epoch, c, chunks[c]);
+    std::vector<std::size_t> starts;
+    std::size_t rows = 0;
+    for (const Chunk& chunk : chunks) {
+        starts.push_back(rows);
+        rows += static_cast<std::size_t>(chunk.rows);
+    }
+    std::vector<KeyedRow> keyed(rows);
+    std::vector<Runs> runs(chunks.size());
+    const Status status = eachChunk(Stage::kOrder, output, [&](std::size_t c) {
+        keyRuns(epoch, c, chunks[c],
+                std::span(keyed).subspan(starts[c], static_cast<std::size_t>(chunks[c].rows)),
+                runs[c]);
         return okStatus();
     });
-    INVARIANT(keyed.ok(), "keys do not fail");
-    std::vector<RowRun> runs;
-    for (std::vector<RowRun>& some : runsOfChunk) {
-        runs.insert(runs.end(), some.begin(), some.end());
-        some = {};
+    INVARIANT(status.ok(), "keys do not fail");
+    auto end = keyed.begin();
+    for (std::size_t c = 0; c < chunks.size(); ++c) {
+        const auto from = keyed.begin() + static_cast<std::ptrdiff_t>(starts[c]);
+        end = std::move(from, from + static_cast<std::ptrdiff_t>(runs[c].count), end);
     }
-    sortByKey(runs, [&chunks](const RowRun& a, const RowRun& b) {
-        const Chunk &x = chunks[a.first.chunk], &y = chunks[b.first.chunk];
-        return x.file != y.file ? x.file < y.file
-                                : x.rowNumbers[a.first.row] < y.rowNumbers[b.first.row];
+    keyed.erase(end, keyed.end());
+    const auto numRuns = static_cast<std::int64_t>(keyed.size());
+    output.order = orderedByKey(std::move(keyed), [&chunks](RowPick a, RowPick b) {
+        const Chunk &x = chunks[a.chunk], &y = chunks[b.chunk];
+        return x.file != y.file ? x.file < y.file : x.rowNumbers[a.row] < y.rowNumbers[b.row];
     });
-    output.order.reserve(output.rowsKept());
-    for (const RowRun& run : runs) {
-        for (std::uint32_t r = 0; r < run.rows; ++r) {
-            output.order.push_back({run.first.chunk, run.first.row + r});
+    if (output.order.size() < rows) {
+        std::vector<RowPick> all;
+        all.reserve(rows);
+        for (const RowPick first : output.order) {
+            for (RowPick pick = first; pick.row < runs[first.chunk].ends[first.row]; ++pick.row) {
+                all.push_back(pick);
+            }
         }
+        output.order = std::move(all);
     }
-    return static_cast<std::int64_t>(runs.size());
+    return numRuns;
 }
 
 }  // namespace millrace::segment

@@ -7,12 +7,15 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/segment/column_jobs.h"
+#include "backend/segment/key_order.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/split_columns.h"
@@ -43,10 +46,10 @@ class SegmentRunner {
 
  private:
     using RequestStarts = std::shared_ptr<const std::vector<std::uint64_t>>;
-    struct RowRun {
-        std::uint64_t key;
-        RowPick first;
-        std::uint32_t rows;
+    /// Of one chunk.
+    struct Runs {
+        std::size_t count = 0;
+        std::vector<std::uint32_t> ends;
     };
     void announce(std::uint32_t epoch, std::int64_t segment);
     /// Rows of a split, counted from its first.
@@ -66,7 +69,8 @@ class SegmentRunner {
     bool isDeduplicated() const;
     Status eachChunk(Stage stage, const SegmentOutput& output,
                      const std::function<Status(std::size_t)>& work);
-    std::vector<RowRun> runsOf(std::uint32_t epoch, std::size_t c, const Chunk& chunk) const;
+    void keyRuns(std::uint32_t epoch, std::size_t c, const Chunk& chunk, std::span<KeyedRow> out,
+                 Runs& runs) const;
     dataset::SplitReader& helper();
     Readers readers();
     std::int64_t pieceRows(std::int64_t rows) const;

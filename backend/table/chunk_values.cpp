@@ -73,23 +73,37 @@ NumberValues<DType>::NumberValues(const ColumnPieces& pieces,
 template <class DType>
 std::int64_t NumberValues<DType>::take(std::int64_t row, std::int64_t most) {
     const std::int64_t rows = std::min(most, pieces_.rows() - row);
-    values_.resize(static_cast<std::size_t>(rows));
-    T* out = values_.data();
-    pieces_.each(row, rows, [&out](const arrow::Array& array, std::int64_t from, std::int64_t n) {
+    gathered_.clear();
+    pieces_.each(row, rows, [&](const arrow::Array& array, std::int64_t from, std::int64_t n) {
         const T* const values = array.data()->GetValues<T>(1) + from;
         const std::uint8_t* const valid = array.null_bitmap_data();
-        if (valid == nullptr || array.null_count() == 0) {
-            out = std::copy(values, values + n, out);
-            return true;
+        const bool hasNulls = valid != nullptr && array.null_count() > 0;
+        if (!hasNulls && n == rows) {
+            values_ = {values, static_cast<std::size_t>(n)};  // as they lie there
+            return false;
         }
-        for (std::int64_t i = 0; i < n; ++i) {
-            *out = values[i];  // the next one takes the place of a null
-            out += arrow::bit_util::GetBit(valid, array.offset() + from + i) ? 1 : 0;
+        if (!hasNulls) {
+            gathered_.insert(gathered_.end(), values, values + n);
+        } else {
+            appendValid(values, n, valid, array.offset() + from);
         }
+        values_ = gathered_;
         return true;
     });
-    values_.resize(static_cast<std::size_t>(out - values_.data()));
     return rows;
+}
+
+template <class DType>
+void NumberValues<DType>::appendValid(const T* values, std::int64_t count,
+                                      const std::uint8_t* valid, std::int64_t firstBit) {
+    const std::size_t before = gathered_.size();
+    gathered_.resize(before + static_cast<std::size_t>(count));
+    T* out = gathered_.data() + before;
+    for (std::int64_t i = 0; i < count; ++i) {
+        *out = values[i];  // the next one takes the place of a null
+        out += arrow::bit_util::GetBit(valid, firstBit + i) ? 1 : 0;
+    }
+    gathered_.resize(static_cast<std::size_t>(out - gathered_.data()));
 }
 
 template <class DType>

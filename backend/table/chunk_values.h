@@ -8,6 +8,7 @@
 // Threads: one owner. Failure: of memory.
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -74,10 +75,14 @@ class NumberValues {
     void restart() { chunk_->Reset(); }
 
  private:
+    void appendValid(const T* values, std::int64_t count, const std::uint8_t* valid,
+                     std::int64_t firstBit);
+
     const ColumnPieces& pieces_;
     const std::size_t entriesMost_;
     std::shared_ptr<parquet::TypedStatistics<DType>> page_, chunk_;
-    std::vector<T> values_, keys_;
+    std::span<const T> values_;  ///< of the page
+    std::vector<T> gathered_, keys_;
     IndexTable table_;
 };
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +15,8 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/files.h"
 #include "backend/core/parallel.h"
+#include "backend/table/row_gather.h"
+#include "backend/table/row_places.h"
 #include "backend/table/sort_key.h"
 #include "backend/table/sort_order.h"
 #include "backend/table/table_writer.h"
@@ -30,15 +32,6 @@ constexpr std::int64_t kPartRows = 65536;  // worth a thread and a run
 constexpr std::size_t kPartsMost = 8;
 constexpr std::int64_t kCollectedRows = std::int64_t{1} << 31;  // row numbers have 32 bits
 
-Result<std::vector<std::uint32_t>> orderOf(const std::shared_ptr<arrow::Schema>& schema,
-                                           const std::vector<BatchPtr>& batches,
-                                           const std::vector<int>& columns) {
-    ASSIGN_OR_RETURN(const BatchPtr keys, joinedColumns(schema, batches, columns));
-    std::vector<int> all(columns.size());
-    std::iota(all.begin(), all.end(), 0);
-    return sortedOrder(*keys, all);
-}
-
 // A run being written.
 class RunWriter {
  public:
@@ -48,12 +41,8 @@ class RunWriter {
         ASSIGN_OR_RETURN(writer_, fromArrow(arrow::ipc::MakeFileWriter(file_, schema), path));
         return okStatus();
     }
-    /// `rows`: of a stored batch; a merge holds one of each run.
-    Status write(const arrow::RecordBatch& batch, std::int64_t rows) {
-        for (std::int64_t at = 0; at < batch.num_rows(); at += rows) {
-            RETURN_IF_ERROR(writeStatus(writer_->WriteRecordBatch(*batch.Slice(at, rows)), path_));
-        }
-        return okStatus();
+    Status write(const arrow::RecordBatch& batch) {
+        return writeStatus(writer_->WriteRecordBatch(batch), path_);
     }
     Status close() {
         RETURN_IF_ERROR(writeStatus(writer_->Close(), path_));
@@ -126,68 +115,6 @@ class RunReader {
     std::int64_t at_ = 0;
 };
 
-// Pieces of sorted runs whose rows come before all others: gives them in order.
-class Merge {
- public:
-    Merge(std::shared_ptr<arrow::Schema> schema, const std::vector<int>& columns, int threads)
-        : schema_(std::move(schema)), columns_(columns), threads_(threads) {}
-
-    /// `rowsMost`: of a batch that is given.
-    Status give(const std::vector<BatchPtr>& pieces, std::int64_t rowsMost,
-                const BatchTaker& take) const {
-        if (pieces.size() == 1) {
-            return take(pieces.front());
-        }
-        ASSIGN_OR_RETURN(const std::vector<std::uint32_t> order,
-                         orderOf(schema_, pieces, columns_));
-        std::vector<std::int64_t> ends, at(pieces.size(), 0);
-        for (const BatchPtr& piece : pieces) {
-            ends.push_back((ends.empty() ? 0 : ends.back()) + piece->num_rows());
-        }
-        const auto most = static_cast<std::size_t>(rowsMost);
-        for (std::size_t begin = 0; begin < order.size(); begin += most) {
-            const std::span<const std::uint32_t> rows =
-                std::span(order).subspan(begin, std::min(most, order.size() - begin));
-            ASSIGN_OR_RETURN(BatchPtr batch, gather(pieces, ends, rows, at));
-            RETURN_IF_ERROR(take(std::move(batch)));
-        }
-        return okStatus();
-    }
-
- private:
-    /// A piece's rows are in order: those among `rows` follow each other from at[piece] on.
-    Result<BatchPtr> gather(const std::vector<BatchPtr>& pieces,
-                            const std::vector<std::int64_t>& ends,
-                            std::span<const std::uint32_t> rows,
-                            std::vector<std::int64_t>& at) const {
-        std::vector<std::uint32_t> pieceOf(rows.size());
-        std::vector<std::int64_t> counts(pieces.size(), 0);
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            const auto piece = std::ranges::upper_bound(ends, std::int64_t{rows[i]}) - ends.begin();
-            pieceOf[i] = static_cast<std::uint32_t>(piece);
-            ++counts[static_cast<std::size_t>(piece)];
-        }
-        std::vector<BatchPtr> slices;
-        std::vector<std::int64_t> next;
-        std::int64_t start = 0;
-        for (std::size_t p = 0; p < pieces.size(); ++p) {
-            slices.push_back(pieces[p]->Slice(at[p], counts[p]));
-            next.push_back(start);
-            start += counts[p];
-            at[p] += counts[p];
-        }
-        std::vector<std::uint32_t> places(rows.size());
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            places[i] = static_cast<std::uint32_t>(next[pieceOf[i]]++);
-        }
-        return gathered(schema_, slices, places, threads_);
-    }
-
-    const std::shared_ptr<arrow::Schema> schema_;
-    const std::vector<int>& columns_;
-    const int threads_;
-};
-
 }  // namespace
 
 ExternalSort::ExternalSort(std::shared_ptr<arrow::Schema> schema, Options options,
@@ -217,8 +144,8 @@ Status ExternalSort::add(BatchPtr batch) {
     collectedRows_ += batch->num_rows();
     collectedBytes_ += arrow::util::TotalBufferSize(*batch);
     collected_.push_back(std::move(batch));
-    // Sorting copies the rows once, so half of the memory may be collected.
-    return collectedBytes_ * 2 > options_.memoryBytes ? writeRuns() : okStatus();
+    const std::int64_t bytes = collectedBytes_ + collectedRows_ * kOrderBytes;
+    return bytes > options_.memoryBytes ? writeRuns() : okStatus();
 }
 
 std::string ExternalSort::nextRunPath() {
@@ -226,12 +153,25 @@ std::string ExternalSort::nextRunPath() {
 }
 
 // Rows of a stored batch, so that kFanIn of them take half of the memory at most.
-std::int64_t ExternalSort::rowsOf(const arrow::RecordBatch& batch, std::int64_t bytes) const {
+std::int64_t ExternalSort::rowsOf(std::int64_t rows, std::int64_t bytes) const {
     const std::int64_t budget =
         options_.memoryBytes / 2 / static_cast<std::int64_t>(options_.fanIn + 2);
-    const std::int64_t perRow =
-        std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, batch.num_rows()));
+    const std::int64_t perRow = std::max<std::int64_t>(1, bytes / std::max<std::int64_t>(1, rows));
     return std::clamp(budget / perRow, kLeastRows, kMostRows);
+}
+
+Status ExternalSort::giveSorted(const std::vector<BatchPtr>& batches, std::int64_t rowsMost,
+                                int threads, const BatchTaker& take) const {
+    const std::vector<std::uint32_t> order = sortedOrder(batches, columns_, threads);
+    const RowPlaces places(batches);
+    const auto most = static_cast<std::size_t>(rowsMost);
+    for (std::size_t begin = 0; begin < order.size(); begin += most) {
+        const std::span<const std::uint32_t> rows =
+            std::span(order).subspan(begin, std::min(most, order.size() - begin));
+        ASSIGN_OR_RETURN(BatchPtr batch, gathered(schema_, batches, places, rows, threads));
+        RETURN_IF_ERROR(take(std::move(batch)));
+    }
+    return okStatus();
 }
 
 // What is collected, as a run for each thread: consecutive batches, so that runs follow each other
@@ -264,15 +204,16 @@ Status ExternalSort::writeRuns() {
 }
 
 Status ExternalSort::writeRun(std::vector<BatchPtr>& batches, const std::string& path) const {
-    BatchPtr sorted;
-    {
-        ASSIGN_OR_RETURN(const auto order, orderOf(schema_, batches, columns_));
-        ASSIGN_OR_RETURN(sorted, gathered(schema_, batches, order, 1));
-        batches.clear();
-    }
     RunWriter writer;
     RETURN_IF_ERROR(writer.open(path, schema_));
-    RETURN_IF_ERROR(writer.write(*sorted, rowsOf(*sorted, arrow::util::TotalBufferSize(*sorted))));
+    std::int64_t bytes = 0, rows = 0;
+    for (const BatchPtr& batch : batches) {
+        bytes += arrow::util::TotalBufferSize(*batch);
+        rows += batch->num_rows();
+    }
+    RETURN_IF_ERROR(giveSorted(batches, rowsOf(rows, bytes), 1,
+                               [&](const BatchPtr& batch) { return writer.write(*batch); }));
+    batches.clear();
     return writer.close();
 }
 
@@ -281,11 +222,11 @@ Status ExternalSort::finish(const BatchTaker& take) {
         if (collected_.empty()) {
             return okStatus();
         }
-        ASSIGN_OR_RETURN(const auto order, orderOf(schema_, collected_, columns_));
-        ASSIGN_OR_RETURN(BatchPtr sorted, gathered(schema_, collected_, order, options_.threads));
-        collected_.clear();
-        collectedBytes_ = collectedRows_ = 0;
-        return take(std::move(sorted));
+        const std::int64_t rows = std::exchange(collectedRows_, 0);
+        const std::int64_t rowsMost = rowsOf(rows, std::exchange(collectedBytes_, 0));
+        RETURN_IF_ERROR(
+            giveSorted(std::exchange(collected_, {}), rowsMost, options_.threads, take));
+        return okStatus();
     }
     if (!collected_.empty()) {
         RETURN_IF_ERROR(writeRuns());
@@ -297,10 +238,9 @@ Status ExternalSort::finish(const BatchTaker& take) {
             const std::string path = nextRunPath();
             RunWriter writer;
             RETURN_IF_ERROR(writer.open(path, schema_));
-            RETURN_IF_ERROR(mergeRuns(
-                {runs_.begin() + static_cast<std::ptrdiff_t>(first),
-                 runs_.begin() + static_cast<std::ptrdiff_t>(end)},
-                [&](const BatchPtr& batch) { return writer.write(*batch, batch->num_rows()); }));
+            RETURN_IF_ERROR(mergeRuns({runs_.begin() + static_cast<std::ptrdiff_t>(first),
+                                       runs_.begin() + static_cast<std::ptrdiff_t>(end)},
+                                      [&](const BatchPtr& batch) { return writer.write(*batch); }));
             RETURN_IF_ERROR(writer.close());
             merged.push_back(path);
         }
@@ -321,7 +261,6 @@ Status ExternalSort::mergeRuns(std::vector<std::string> paths, const BatchTaker&
     for (const auto& reader : readers) {
         rowsMost = std::max(rowsMost, reader->isAtEnd() ? 0 : reader->rows());
     }
-    const Merge merge(schema_, columns_, options_.threads);
     for (;;) {
         // Of the runs that have more than is loaded, the one whose loaded rows end first bounds
         // what can be given. Of rows with its last key, those of earlier runs come before its own.
@@ -353,7 +292,8 @@ Status ExternalSort::mergeRuns(std::vector<std::string> paths, const BatchTaker&
         if (pieces.empty()) {
             return okStatus();
         }
-        RETURN_IF_ERROR(merge.give(pieces, rowsMost, take));
+        RETURN_IF_ERROR(pieces.size() == 1 ? take(pieces.front())
+                                           : giveSorted(pieces, rowsMost, options_.threads, take));
     }
 }
 

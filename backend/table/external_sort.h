@@ -5,8 +5,8 @@
 // directory of the caller's, removed as they are used up. At most kFanIn runs are merged at once;
 // more are merged in several passes. Of the runs' loaded batches, what no later row can precede is
 // ordered and gathered at once.
-// Memory: about `memoryBytes` for the rows that are collected or merged; a single batch that is
-// larger is taken as it is.
+// Memory: about `memoryBytes` for the rows that are collected or merged and their order; a single
+// batch that is larger is taken as it is.
 // Threads: one owner; `threads` of its own, with the owner's, sort and gather. The order does not
 // depend on them. Failure: kResourceExhausted for a full disk, naming the directory.
 #include <cstdint>
@@ -54,7 +54,10 @@ class ExternalSort {
     Status writeRun(std::vector<BatchPtr>& batches, const std::string& path) const;
     Status mergeRuns(std::vector<std::string> paths, const BatchTaker& take);
     std::string nextRunPath();
-    std::int64_t rowsOf(const arrow::RecordBatch& batch, std::int64_t bytes) const;
+    std::int64_t rowsOf(std::int64_t rows, std::int64_t bytes) const;
+    /// In batches of `rowsMost` rows.
+    Status giveSorted(const std::vector<BatchPtr>& batches, std::int64_t rowsMost, int threads,
+                      const BatchTaker& take) const;
 
     const std::shared_ptr<arrow::Schema> schema_;
     const Options options_;

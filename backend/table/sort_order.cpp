@@ -4,50 +4,67 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include <arrow/array.h>
-#include <arrow/array/concatenate.h>
-#include <arrow/buffer.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/compute/exec.h>
-#include <arrow/datum.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
-#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/parallel.h"
+#include "backend/core/status.h"
+#include "backend/table/row_places.h"
+#include "backend/table/text_word.h"
 
 namespace millrace::table {
 
 namespace {
 
-using arrays::fromArrow;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 using arrow::Type;
 
 constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-constexpr std::size_t kFewRows = 256;  // are compared
-constexpr std::size_t kPrefixBytes = 8;
-constexpr std::size_t kComparedFrom = 64;  // texts with as many bytes in common are compared
+constexpr std::size_t kFewItems = 64;       // are compared
+constexpr std::size_t kCachedItems = 8192;  // are sorted byte by byte, from the last one
+constexpr std::size_t kParallelItems = 65536;
+constexpr std::size_t kPrefixBytes = 12;
+constexpr std::size_t kComparedFrom = 60;  // texts with as many bytes in common are compared
 
-/// A row and its key, or the first eight bytes of it, as two words: no byte is lost to alignment.
+/// A row and its key, or the first twelve bytes of it.
 struct Item {
-    std::uint32_t low = 0, high = 0, row = 0;
+    std::uint64_t high = 0;
+    std::uint32_t low = 0, row = 0;
 
-    std::uint64_t key() const { return std::uint64_t{high} << 32 | low; }
+    bool isSameKey(const Item& other) const { return high == other.high && low == other.low; }
+    bool isBefore(const Item& other) const {
+        return high < other.high || (high == other.high && low < other.low);
+    }
+    /// From the lowest.
     std::uint32_t byte(int place) const {
-        return (place < 4 ? low >> (8 * place) : high >> (8 * (place - 4))) & 0xff;
+        return (place < 4 ? low >> (8 * place)
+                          : static_cast<std::uint32_t>(high >> (8 * (place - 4)))) &
+               0xff;
     }
 };
 
-Item itemOf(std::uint64_t key, std::uint32_t row) {
-    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32), row};
-}
+/// What differs among the keys of items.
+struct Differences {
+    explicit Differences(std::span<const Item> items) {
+        std::uint64_t anyHigh = 0, allHigh = ~anyHigh;
+        std::uint32_t anyLow = 0, allLow = ~anyLow;
+        for (const Item& item : items) {
+            anyHigh |= item.high;
+            allHigh &= item.high;
+            anyLow |= item.low;
+            allLow &= item.low;
+        }
+        bits.high = anyHigh ^ allHigh;
+        bits.low = anyLow ^ allLow;
+    }
+    Item bits;
+};
 
 void sortByByte(std::span<const Item> from, int place, std::span<Item> to) {
     std::array<std::uint32_t, 256> starts{};
@@ -60,21 +77,11 @@ void sortByByte(std::span<const Item> from, int place, std::span<Item> to) {
     }
 }
 
-/// By key; equal ones stay as they stand. `other`: memory for as many.
-void sortItems(std::span<Item> items, std::vector<Item>& other) {
-    if (items.size() < kFewRows) {
-        std::ranges::stable_sort(items, {}, &Item::key);
-        return;
-    }
-    std::uint64_t any = 0, all = ~std::uint64_t{0};
-    for (const Item& item : items) {
-        any |= item.key();
-        all &= item.key();
-    }
-    other.resize(std::max(other.size(), items.size()));
-    std::span<Item> from = items, to = std::span(other).first(items.size());
-    for (int place = 0; place < 8; ++place) {
-        if ((((any ^ all) >> (8 * place)) & 0xff) != 0) {
+/// From the lowest byte to the highest.
+void sortByBytes(std::span<Item> items, std::span<Item> spare, const Differences& differ) {
+    std::span<Item> from = items, to = spare;
+    for (int place = 0; place < 12; ++place) {
+        if (differ.bits.byte(place) != 0) {
             sortByByte(from, place, to);
             std::swap(from, to);
         }
@@ -82,6 +89,51 @@ void sortItems(std::span<Item> items, std::vector<Item>& other) {
     if (from.data() != items.data()) {
         std::ranges::copy(from, items.begin());
     }
+}
+
+/// Into `spare` by the highest bits that differ; gives where each part of them ends.
+std::vector<std::uint32_t> partByBits(std::span<const Item> items, std::span<Item> spare,
+                                      std::uint64_t differ) {
+    const int wanted = std::bit_width(items.size() / (kCachedItems / 2));
+    const int highest = std::bit_width(differ);
+    const int width = std::min({wanted, highest, 12});
+    const int shift = highest - width;
+    const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+    std::vector<std::uint32_t> ends(mask + 1, 0);
+    for (const Item& item : items) {
+        ++ends[item.high >> shift & mask];
+    }
+    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::uint32_t{0});
+    for (const Item& item : items) {
+        spare[ends[item.high >> shift & mask]++] = item;
+    }
+    return ends;
+}
+
+/// By key; equal ones stay as they stand. `spare`: as many. Many items are parted by their highest
+/// bits until a part fits into a core's memory.
+void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
+    if (items.size() < kFewItems) {
+        std::ranges::stable_sort(items, [](const Item& a, const Item& b) { return a.isBefore(b); });
+        return;
+    }
+    const Differences differ(items);
+    if (items.size() <= kCachedItems || differ.bits.high == 0) {
+        return sortByBytes(items, spare, differ);
+    }
+    const std::vector<std::uint32_t> ends = partByBits(items, spare, differ.bits.high);
+    const auto sortPart = [&](std::size_t part) {
+        const std::size_t begin = part == 0 ? 0 : ends[part - 1];
+        const std::size_t count = ends[part] - begin;
+        if (count > 0) {
+            sortItems(spare.subspan(begin, count), items.subspan(begin, count), 1);
+            std::ranges::copy(spare.subspan(begin, count), items.subspan(begin).begin());
+        }
+        return okStatus();
+    };
+    const Status status =
+        parallelFor(ends.size(), items.size() < kParallelItems ? 1 : threads, "sort", sortPart);
+    INVARIANT(status.ok(), "sorting in memory does not fail");
 }
 
 /// As sort_key.cpp orders them: -0 is 0, NaN is behind everything.
@@ -104,125 +156,144 @@ std::uint64_t keyOfNumber(T value) {
     }
 }
 
-/// Calls `use(row -> key)` for a column whose values are numbers; false when they are none.
-template <class T, class Use>
-bool useNumbers(const arrow::Array& array, const Use& use) {
-    const T* const values = array.data()->GetValues<T>(1);
-    use([values](std::uint32_t row) { return keyOfNumber(values[row]); });
-    return true;
-}
-
-template <class Use>
-bool useKeys(const arrow::Array& array, const Use& use) {
-    switch (array.type_id()) {
-        case Type::BOOL: {
-            const auto& bools = static_cast<const arrow::BooleanArray&>(array);
-            use([&bools](std::uint32_t row) { return std::uint64_t{bools.Value(row) ? 1U : 0U}; });
-            return true;
-        }
-        case Type::INT8:
-            return useNumbers<std::int8_t>(array, use);
-        case Type::INT16:
-            return useNumbers<std::int16_t>(array, use);
-        case Type::INT32:
-        case Type::DATE32:
-            return useNumbers<std::int32_t>(array, use);
-        case Type::INT64:
-        case Type::TIMESTAMP:
-            return useNumbers<std::int64_t>(array, use);
-        case Type::UINT8:
-            return useNumbers<std::uint8_t>(array, use);
-        case Type::UINT16:
-            return useNumbers<std::uint16_t>(array, use);
-        case Type::UINT32:
-            return useNumbers<std::uint32_t>(array, use);
-        case Type::UINT64:
-            return useNumbers<std::uint64_t>(array, use);
-        case Type::FLOAT:
-            return useNumbers<float>(array, use);
-        case Type::DOUBLE:
-            return useNumbers<double>(array, use);
-        default:
-            return false;
-    }
-}
-
-/// The first eight bytes of a text; behind its end are zeros.
-std::uint64_t prefixOf(std::string_view text) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), std::min(text.size(), sizeof word));
-    return __builtin_bswap64(word);
-}
-
 class RowOrder {
  public:
-    explicit RowOrder(std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {
+    RowOrder(const std::vector<BatchPtr>& batches, int threads)
+        : batches_(batches), places_(batches), threads_(threads), rows_(places_.rows()) {
         std::iota(rows_.begin(), rows_.end(), 0U);
     }
 
-    void sortBy(const arrow::Array& array) {
-        const auto valid = static_cast<std::size_t>(setNullsBehind(array));
-        const auto byKeys = [&](const auto& keyOf) { sortBy(keyOf, valid); };
-        if (!useKeys(array, byKeys)) {
-            array.type_id() == Type::STRING || array.type_id() == Type::BINARY
-                ? sortByText(static_cast<const arrow::BinaryArray&>(array), valid)
-                : sortByDecimal(static_cast<const arrow::FixedSizeBinaryArray&>(array), valid);
+    void sortBy(int column) {
+        parts_.clear();
+        for (const BatchPtr& batch : batches_) {
+            parts_.push_back(batch->column(column));
+        }
+        if (parts_.empty()) {
+            return;
+        }
+        setNullsBehind();
+        items_.resize(valid_);
+        spare_.resize(std::max(spare_.size(), valid_));
+        switch (parts_.front()->type_id()) {
+            case Type::BOOL:
+                return sortByKeys([this](RowPlace place) {
+                    const auto& bools =
+                        static_cast<const arrow::BooleanArray&>(*parts_[place.batch]);
+                    return std::uint64_t{bools.Value(place.row) ? 1U : 0U};
+                });
+            case Type::INT8:
+                return sortByNumbers<std::int8_t>();
+            case Type::INT16:
+                return sortByNumbers<std::int16_t>();
+            case Type::INT32:
+            case Type::DATE32:
+                return sortByNumbers<std::int32_t>();
+            case Type::INT64:
+            case Type::TIMESTAMP:
+                return sortByNumbers<std::int64_t>();
+            case Type::UINT8:
+                return sortByNumbers<std::uint8_t>();
+            case Type::UINT16:
+                return sortByNumbers<std::uint16_t>();
+            case Type::UINT32:
+                return sortByNumbers<std::uint32_t>();
+            case Type::UINT64:
+                return sortByNumbers<std::uint64_t>();
+            case Type::FLOAT:
+                return sortByNumbers<float>();
+            case Type::DOUBLE:
+                return sortByNumbers<double>();
+            case Type::STRING:
+            case Type::BINARY:
+                return sortByText();
+            default:
+                return sortByDecimal();
         }
     }
     std::vector<std::uint32_t> take() { return std::move(rows_); }
 
  private:
-    /// How many rows have a value: these come first.
-    std::int64_t setNullsBehind(const arrow::Array& array) {
-        if (array.null_count() > 0) {
-            std::ranges::stable_partition(
-                rows_, [&array](std::uint32_t row) { return array.IsValid(row); });
+    /// Those that have a value come first: valid_ of them.
+    void setNullsBehind() {
+        std::int64_t nulls = 0;
+        for (const ArrayPtr& part : parts_) {
+            nulls += part->null_count();
         }
-        return array.length() - array.null_count();
+        valid_ = rows_.size() - static_cast<std::size_t>(nulls);
+        if (nulls > 0) {
+            std::ranges::stable_partition(rows_, [this](std::uint32_t row) {
+                const RowPlace place = places_.of(row);
+                return parts_[place.batch]->IsValid(place.row);
+            });
+        }
     }
 
     template <class KeyOf>
-    void sortBy(const KeyOf& keyOf, std::size_t count) {
-        items_.resize(count);
-        for (std::size_t i = 0; i < count; ++i) {
-            items_[i] = itemOf(keyOf(rows_[i]), rows_[i]);
+    void sortByKeys(const KeyOf& keyOf) {
+        for (std::size_t i = 0; i < valid_; ++i) {
+            items_[i] = {keyOf(places_.of(rows_[i])), 0, rows_[i]};
         }
-        sortItems(items_, other_);
+        sortItems(items_, std::span(spare_).first(valid_), threads_);
         setRows();
     }
 
-    void sortByText(const arrow::BinaryArray& texts, std::size_t count) {
-        items_.resize(count);
-        for (std::size_t i = 0; i < count; ++i) {
+    template <class T>
+    void sortByNumbers() {
+        std::vector<const T*> values;
+        for (const ArrayPtr& part : parts_) {
+            values.push_back(part->data()->GetValues<T>(1));
+        }
+        sortByKeys(
+            [&values](RowPlace place) { return keyOfNumber(values[place.batch][place.row]); });
+    }
+
+    std::string_view textAt(std::uint32_t row) const {
+        const RowPlace place = places_.of(row);
+        return static_cast<const arrow::BinaryArray&>(*parts_[place.batch]).GetView(place.row);
+    }
+
+    void sortByText() {
+        for (std::size_t i = 0; i < valid_; ++i) {
             items_[i].row = rows_[i];
         }
-        sortTexts(texts, items_, 0);
+        sortTexts(items_, std::span(spare_).first(valid_), 0);
         setRows();
     }
 
-    /// Texts that are the same before byte `depth`: by the next eight bytes, then those that have
-    /// the same ones by the eight behind.
-    void sortTexts(const arrow::BinaryArray& texts, std::span<Item> items, std::size_t depth) {
-        const auto rest = [&texts, depth](const Item& item) {
-            return texts.GetView(item.row).substr(depth);
+    /// Texts that are the same before byte `depth`: by the next twelve bytes, then those that have
+    /// the same ones by the twelve behind.
+    void sortTexts(std::span<Item> items, std::span<Item> spare, std::size_t depth) {
+        const auto rest = [this, depth](const Item& item) {
+            return textAt(item.row).substr(depth);
         };
         if (depth == kComparedFrom) {
             std::ranges::stable_sort(items, {}, rest);
             return;
         }
+        bool isWhole = true;  // the prefix says all of each text
         for (Item& item : items) {
-            item = itemOf(prefixOf(rest(item)), item.row);
+            const std::string_view text = rest(item);
+            item.high = firstWord(text);
+            item.low =
+                text.size() <= 8 ? 0 : static_cast<std::uint32_t>(firstWord(text.substr(8)) >> 32);
+            isWhole &= text.size() <= kPrefixBytes && (text.empty() || text.back() != 0);
         }
-        sortItems(items, other_);
-        const auto bytesHere = [&rest](const Item& item) {
-            return std::min(rest(item).size(), kPrefixBytes + 1);
+        sortItems(items, spare, threads_);
+        if (!isWhole) {
+            sortSame(items, spare, depth);
+        }
+    }
+
+    /// A text that ends in its prefix comes before those that go on; behind its end it has zeros
+    /// too.
+    void sortSame(std::span<Item> items, std::span<Item> spare, std::size_t depth) {
+        const auto bytesHere = [this, depth](const Item& item) {
+            return std::min(textAt(item.row).size() - depth, kPrefixBytes + 1);
         };
         for (std::size_t begin = 0, end = 0; begin < items.size(); begin = end) {
-            const std::uint64_t key = items[begin].key();
-            while (end < items.size() && items[end].key() == key) {
+            while (end < items.size() && items[end].isSameKey(items[begin])) {
                 ++end;
             }
-            // A text that ends here comes before those that go on; behind its end it has zeros too.
             const std::span<Item> same = items.subspan(begin, end - begin);
             if (same.size() == 1) {
                 continue;
@@ -232,93 +303,48 @@ class RowOrder {
             }
             const auto longer = std::ranges::lower_bound(same, kPrefixBytes + 1, {}, bytesHere);
             if (same.end() - longer > 1) {
-                sortTexts(texts, {longer, same.end()}, depth + kPrefixBytes);
+                const auto at = begin + static_cast<std::size_t>(longer - same.begin());
+                sortTexts(items.subspan(at, end - at), spare.subspan(at, end - at),
+                          depth + kPrefixBytes);
             }
         }
     }
 
     /// Words from the lowest to the highest, which has the sign.
-    void sortByDecimal(const arrow::FixedSizeBinaryArray& values, std::size_t count) {
-        const std::int32_t words = values.byte_width() / 8;
+    void sortByDecimal() {
+        const auto& type = static_cast<const arrow::FixedSizeBinaryType&>(*parts_.front()->type());
+        const std::int32_t words = type.byte_width() / 8;
         for (std::int32_t w = 0; w < words; ++w) {
             const std::uint64_t sign = w + 1 == words ? kSign : 0;
-            const auto keyOf = [&](std::uint32_t row) {
-                std::uint64_t word = 0;
-                std::memcpy(&word, values.GetValue(row) + std::ptrdiff_t{8} * w, sizeof word);
-                return word ^ sign;
-            };
-            sortBy(keyOf, count);
+            sortByKeys([&](RowPlace place) {
+                const auto& part =
+                    static_cast<const arrow::FixedSizeBinaryArray&>(*parts_[place.batch]);
+                return wordAt<std::uint64_t>(part.GetValue(place.row) + std::ptrdiff_t{8} * w) ^
+                       sign;
+            });
         }
     }
 
     void setRows() { std::ranges::transform(items_, rows_.begin(), &Item::row); }
 
+    const std::vector<BatchPtr>& batches_;
+    const RowPlaces places_;
+    const int threads_;
     std::vector<std::uint32_t> rows_;
-    std::vector<Item> items_, other_;
+    std::vector<Item> items_, spare_;
+    arrow::ArrayVector parts_;  ///< of the column by which rows are sorted
+    std::size_t valid_ = 0;
 };
-
-Result<ArrayPtr> joinedColumn(const arrow::Schema& schema, const std::vector<BatchPtr>& batches,
-                              int column) {
-    if (batches.size() == 1) {
-        return batches.front()->column(column);
-    }
-    arrow::ArrayVector parts;
-    for (const BatchPtr& batch : batches) {
-        parts.push_back(batch->column(column));
-    }
-    return batches.empty() ? fromArrow(arrow::MakeEmptyArray(schema.field(column)->type()), "sort")
-                           : fromArrow(arrow::Concatenate(parts), "sort");
-}
 
 }  // namespace
 
-std::vector<std::uint32_t> sortedOrder(const arrow::RecordBatch& batch,
-                                       const std::vector<int>& columns) {
-    RowOrder order(batch.num_rows());
+std::vector<std::uint32_t> sortedOrder(const std::vector<BatchPtr>& batches,
+                                       const std::vector<int>& columns, int threads) {
+    RowOrder order(batches, threads);
     for (auto column = columns.rbegin(); column != columns.rend(); ++column) {
-        order.sortBy(*batch.column(*column));
+        order.sortBy(*column);
     }
     return order.take();
-}
-
-Result<BatchPtr> gathered(const std::shared_ptr<arrow::Schema>& schema,
-                          const std::vector<BatchPtr>& batches, std::span<const std::uint32_t> rows,
-                          int threads) {
-    const auto indices = std::make_shared<arrow::UInt32Array>(
-        static_cast<std::int64_t>(rows.size()), arrow::Buffer::Wrap(rows.data(), rows.size()));
-    arrow::ArrayVector columns(static_cast<std::size_t>(schema->num_fields()));
-    const auto gather = [&](std::size_t c) -> Status {
-        ASSIGN_OR_RETURN(const ArrayPtr all, joinedColumn(*schema, batches, static_cast<int>(c)));
-        arrow::compute::ExecContext context(arrow::default_memory_pool());
-        context.set_use_threads(false);
-        ASSIGN_OR_RETURN(
-            const arrow::Datum taken,
-            fromArrow(arrow::compute::Take(all, indices,
-                                           arrow::compute::TakeOptions::NoBoundsCheck(), &context),
-                      "sort"));
-        columns[c] = taken.make_array();
-        return okStatus();
-    };
-    RETURN_IF_ERROR(parallelFor(columns.size(), threads, "sort", gather));
-    return arrow::RecordBatch::Make(schema, static_cast<std::int64_t>(rows.size()),
-                                    std::move(columns));
-}
-
-Result<BatchPtr> joinedColumns(const std::shared_ptr<arrow::Schema>& schema,
-                               const std::vector<BatchPtr>& batches,
-                               const std::vector<int>& columns) {
-    arrow::FieldVector fields;
-    arrow::ArrayVector arrays;
-    std::int64_t rows = 0;
-    for (const BatchPtr& batch : batches) {
-        rows += batch->num_rows();
-    }
-    for (const int column : columns) {
-        fields.push_back(schema->field(column));
-        ASSIGN_OR_RETURN(ArrayPtr array, joinedColumn(*schema, batches, column));
-        arrays.push_back(std::move(array));
-    }
-    return arrow::RecordBatch::Make(arrow::schema(std::move(fields)), rows, std::move(arrays));
 }
 
 }  // namespace millrace::table

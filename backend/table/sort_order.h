@@ -1,34 +1,22 @@
 #pragma once
-// The order of rows by sort columns, and rows in a given order. Private to the room.
+// The order of rows by sort columns. Private to the room.
 //
 // The order is that of SortKeys, and equal rows stay as they stand. Columns are sorted one after
-// another from the last to the first: numbers by their bytes that differ (radix sort), texts by
-// eight bytes at a time where those before are the same. Memory: 28 bytes a row beside the batch.
-// Threads: pure; gathered() starts its own.
-// Failure: of memory.
+// another from the last to the first, by the bits of their keys that differ (radix sort): numbers
+// as a whole, texts by twelve bytes at a time where those before are the same. Memory: kOrderBytes
+// a row beside the batches. Threads: starts its own. Failure: none.
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
-#include "backend/core/status.h"
 #include "backend/table/external_sort.h"
 
 namespace millrace::table {
 
-/// Numbers of the rows, first to last. `columns`: as SortKeys::columnsOf gives them; fewer than
-/// 2^32 rows.
-std::vector<std::uint32_t> sortedOrder(const arrow::RecordBatch& batch,
-                                       const std::vector<int>& columns);
+constexpr std::int64_t kOrderBytes = 36;
 
-/// Rows of several batches of one schema, which are numbered as if they stood behind one another.
-Result<BatchPtr> gathered(const std::shared_ptr<arrow::Schema>& schema,
-                          const std::vector<BatchPtr>& batches, std::span<const std::uint32_t> rows,
-                          int threads);
-
-/// The same batches as one, of these columns alone.
-Result<BatchPtr> joinedColumns(const std::shared_ptr<arrow::Schema>& schema,
-                               const std::vector<BatchPtr>& batches,
-                               const std::vector<int>& columns);
+/// Numbers of the rows, first to last, as if the batches stood behind one another. `columns`: as
+/// SortKeys::columnsOf gives them; fewer than 2^32 rows.
+std::vector<std::uint32_t> sortedOrder(const std::vector<BatchPtr>& batches,
+                                       const std::vector<int>& columns, int threads);
 
 }  // namespace millrace::table

@@ -30,7 +30,7 @@ Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
     ExternalSort::Options sort;
     sort.keys = options_.sort;
     sort.directory = place_.path() + "/.runs";
-    sort.memoryBytes = options_.memoryBytes / 3;
+    sort.memoryBytes = options_.memoryBytes / 20 * 9;
     sort.threads = options_.writer.threads;
     ASSIGN_OR_RETURN(sort_, ExternalSort::make(schema_, std::move(sort)));
     return okStatus();

@@ -128,24 +128,20 @@ class ParquetTest : public ::testing::Test {
 
 TEST_F(ParquetTest, ReadsBackAsItWasWritten) {
     for (const bool hasNulls : {false, true}) {
-        for (const std::uint64_t varied : {1U, 2U, 300U, 70'000U, 1'000'000'000U}) {
-            for (const char* codec : {"zstd", "none"}) {
-                WriterOptions options;
-                options.codec = codec;
-                options.hasFloatDictionary = varied == 300;
-                options.threads = 3;
-                const BatchPtr rows = withList(batch(45'000, hasNulls, varied));
-                const auto table = read(write(*rows->Slice(1), 33'333, options));
-                ASSERT_TRUE(table->schema()->Equals(rows->schema()));
-                EXPECT_EQ(table->num_rows(), 44'999);
-                const auto whole = *table->CombineChunksToBatch();
-                for (int c = 0; c < rows->num_columns(); ++c) {
-                    EXPECT_TRUE(
-                        whole->column(c)->Equals(rows->column(c)->Slice(1),
-                                                 arrow::EqualOptions::Defaults().nans_equal(true)))
-                        << rows->column_name(c) << " of " << varied << " values, nulls "
-                        << hasNulls;
-                }
+        for (const std::uint64_t varied : {1U, 2U, 300U, 9'000U, 1'000'000'000U}) {
+            WriterOptions options;
+            options.codec = varied == 300 ? "none" : "zstd";
+            options.hasFloatDictionary = varied == 300;
+            options.threads = 3;
+            const BatchPtr rows = withList(batch(25'000, hasNulls, varied));
+            const auto table = read(write(*rows->Slice(1), 20'333, options));
+            ASSERT_TRUE(table->schema()->Equals(rows->schema()));
+            EXPECT_EQ(table->num_rows(), 24'999);
+            const auto whole = *table->CombineChunksToBatch();
+            for (int c = 0; c < rows->num_columns(); ++c) {
+                EXPECT_TRUE(whole->column(c)->Equals(
+                    rows->column(c)->Slice(1), arrow::EqualOptions::Defaults().nans_equal(true)))
+                    << rows->column_name(c) << " of " << varied << " values, nulls " << hasNulls;
             }
         }
     }

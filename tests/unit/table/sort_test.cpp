@@ -1,6 +1,7 @@
 // Sort keys and the external sort, against std::stable_sort over plain values.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/table/external_sort.h"
+#include "backend/table/row_gather.h"
 #include "backend/table/sort_key.h"
 #include "backend/table/sort_order.h"
 #include "tests/support/temp_dir.h"
@@ -241,7 +243,48 @@ TEST(SortedOrder, IsThatOfTheKeys) {
         std::vector<std::uint32_t> expected(static_cast<std::size_t>(batch->num_rows()));
         std::iota(expected.begin(), expected.end(), 0U);
         std::ranges::stable_sort(expected, [&keys](auto a, auto b) { return keys[a] < keys[b]; });
-        ASSERT_EQ(sortedOrder(*batch, columns), expected) << batch->schema()->ToString();
+        // In one piece, and in three, one of them empty.
+        const std::int64_t cut = batch->num_rows() / 3;
+        const std::vector<BatchPtr> pieces{batch->Slice(0, cut), batch->Slice(cut, 0),
+                                           batch->Slice(cut)};
+        ASSERT_EQ(sortedOrder({batch}, columns, 1), expected) << batch->schema()->ToString();
+        ASSERT_EQ(sortedOrder(pieces, columns, 2), expected) << batch->schema()->ToString();
+        const RowPlaces places(pieces);
+        const auto gatheredRows = gathered(batch->schema(), pieces, places, expected, 2);
+        ASSERT_TRUE(gatheredRows.ok()) << gatheredRows.status();
+        const auto nans = arrow::EqualOptions::Defaults().nans_equal(true);
+        for (std::size_t i = 0; i < expected.size(); i += 7) {
+            const auto at = static_cast<std::int64_t>(i);
+            ASSERT_TRUE(
+                (*gatheredRows)->Slice(at, 1)->Equals(*batch->Slice(expected[i], 1), false, nans));
+        }
+    }
+}
+
+/// Enough rows for parts of parts, with prefixes in common and all alike.
+TEST(SortedOrder, OfManyTextsIsThatOfTheirBytes) {
+    std::mt19937 random(5);
+    for (const char* prefix : {"", "the same for all of them "}) {
+        for (const std::uint32_t range : {3U, 4'000'000'000U}) {
+            arrow::StringBuilder builder;
+            std::vector<std::string> texts;
+            for (int i = 0; i < 80'000; ++i) {
+                char hex[16];
+                std::snprintf(hex, sizeof hex, "%012llx", 977ULL * (random() % range));
+                texts.push_back(std::string(prefix) + hex + std::string(random() % 2, '\0') +
+                                std::string(random() % 8 == 0 ? 30 : 0, 'x'));
+                ASSERT_TRUE(builder.Append(texts.back()).ok());
+            }
+            std::vector<std::uint32_t> expected(texts.size());
+            std::iota(expected.begin(), expected.end(), 0U);
+            std::ranges::stable_sort(expected, {}, [&](auto row) { return texts[row]; });
+            const auto column = *builder.Finish();
+            const auto batch = arrow::RecordBatch::Make(
+                arrow::schema({arrow::field("t", arrow::utf8())}), column->length(), {column});
+            EXPECT_EQ(sortedOrder({batch}, {0}, 1), expected) << prefix << range;
+            EXPECT_EQ(sortedOrder({batch->Slice(0, 30'000), batch->Slice(30'000)}, {0}, 3),
+                      expected);
+        }
     }
 }
 
