@@ -51,8 +51,9 @@ class ColumnJobs {
 
     std::int64_t pieceRows() const { return pieceRows_; }
 
-    bool isWorthSharing(std::int64_t rows, std::size_t columns) const {
-        return columns > 1 && rows * static_cast<std::int64_t>(columns) >= leastValues_;
+    /// Of columns of so many values each.
+    bool isWorthSharing(std::int64_t values, std::size_t columns) const {
+        return columns > 1 && values * static_cast<std::int64_t>(columns) >= leastValues_;
     }
 
     /// A split's columns of one segment. `flightNumber`: the segment's among those in flight, the
