@@ -8,6 +8,10 @@
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
 
+namespace millrace::pages {
+class PageDecoder;
+}
+
 namespace millrace::dataset {
 
 /// A file to decode. `schema`, `types` and `options` outlive the decoder.
@@ -19,7 +23,8 @@ struct DecoderInput {
     const SplitReader::Types* types = nullptr;  ///< of the schema's columns
     const files::ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
-    pages::ParquetFooter footer;  ///< Parquet: parsed before
+    pages::ParquetFooter footer;          ///< Parquet: parsed before
+    pages::PageDecoder* pages = nullptr;  ///< Parquet: of the reader, for one file after the other
 };
 
 /// A decoder of one format (Parquet, CSV, Arrow), open on one file.

@@ -41,7 +41,7 @@ class ParquetDecoder : public FileDecoder {
           file_(input.file.input()),
           footer_(input.footer.metadata),
           index_(footer_, file_),
-          pages_(input.pool) {
+          pages_(*input.pages) {
         std::int64_t row = 0;
         for (int group = 0; group < footer_->num_row_groups(); ++group) {
             firstRows_.push_back(row);
@@ -258,7 +258,7 @@ class ParquetDecoder : public FileDecoder {
     std::int64_t bytesRead_ = 0;
     bool keepsMemory_ = false;
     std::vector<ColumnCost> costs_;
-    pages::PageDecoder pages_;
+    pages::PageDecoder& pages_;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "backend/dataset/read_ahead.h"
 #include "backend/dataset/split_facts.h"
 #include "backend/objects/object_store.h"
+#include "backend/pages/page_decoder.h"
 #include "backend/pages/page_index.h"
 #include "backend/pages/parquet_footers.h"
 
@@ -77,7 +78,7 @@ Status SplitReader::openFile(std::uint32_t file) {
     ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(source_, files::FileSource::openAhead(data, pool_, readAhead_, file));
     DecoderInput input{
-        data.path, *source_, facts, &dataset_->schema(), &types_, &dataset_->options(), pool_, {}};
+        data.path, *source_, facts, &dataset_->schema(), &types_, &dataset_->options(), pool_};
     const std::string& format = dataset_->options().format;
     if (format == "csv") {
         ASSIGN_OR_RETURN(decoder_, openCsv(input));
@@ -85,6 +86,10 @@ Status SplitReader::openFile(std::uint32_t file) {
         ASSIGN_OR_RETURN(decoder_, openArrow(input));
     } else {
         ASSIGN_OR_RETURN(input.footer, dataset_->footers().get(data, *source_, facts->contentHash));
+        if (pages_ == nullptr) {
+            pages_ = std::make_unique<pages::PageDecoder>(pool_);
+        }
+        input.pages = pages_.get();
         ASSIGN_OR_RETURN(decoder_, openParquet(input));
     }
     openFile_ = file;
@@ -254,6 +259,8 @@ void SplitReader::keepMemory(bool keeps) {
     keepsMemory_ = keeps;
     if (decoder_ != nullptr) {
         decoder_->keepMemory(keeps);
+    } else if (!keeps && pages_ != nullptr) {
+        pages_->release();
     }
 }
 

@@ -25,8 +25,9 @@ class MemoryPool;
 }  // namespace arrow
 
 namespace millrace::pages {
+class PageDecoder;
 struct ParquetFooter;
-}
+}  // namespace millrace::pages
 
 namespace millrace::dataset {
 
@@ -112,6 +113,7 @@ class SplitReader {
     const std::shared_ptr<ReadAhead> readAhead_;
     const Role role_;
     std::optional<files::FileSource> source_;
+    std::unique_ptr<pages::PageDecoder> pages_;  ///< of all Parquet files that are read
     std::unique_ptr<FileDecoder> decoder_;
     SplitRange split_;  ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "backend/objects/object_store.h"
+
 namespace millrace::files {
 namespace {
 
-constexpr std::int64_t kFooterGuess = 64 * 1024;
+constexpr std::int64_t kFooterGuess = 64 * 1024, kFooterGuessOnDisk = 8 * 1024;
 
 }  // namespace
 
@@ -19,8 +21,10 @@ Result<std::string> readFooter(const DataFile& file, const FileSource& source,
         return dataLoss(file.path, ": ", file.bytes, " bytes are too few for ", kind,
                         " file; it is truncated or of another format");
     }
-    // One request for most footers; the rest of a longer one is a second.
-    const std::int64_t guess = std::min(file.bytes, kFooterGuess);
+    // One request for most footers; the rest of a longer one is a second, which costs a store's
+    // latency, but of a file on disk less than to copy what is not wanted.
+    const std::int64_t guess =
+        std::min(file.bytes, objects::isObjectUri(file.path) ? kFooterGuess : kFooterGuessOnDisk);
     ASSIGN_OR_RETURN(std::string end, source.readText(file.bytes - guess, guess));
     const std::string_view last =
         std::string_view(end).substr(end.size() - static_cast<std::size_t>(tail));

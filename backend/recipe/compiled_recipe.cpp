@@ -1,6 +1,7 @@
 #include "backend/recipe/compiled_recipe.h"
 
 #include <algorithm>
+#include <set>
 
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
@@ -37,10 +38,62 @@ struct Chain {
     expr::Schema columns;
 };
 
+/// A step before which lists are read that it and those behind it ask for one by one: in one go
+/// threads share them.
+class ListsFirst : public CompiledStep {
+ public:
+    ListsFirst(StepPtr step, std::vector<std::string> lists)
+        : step_(std::move(step)), lists_(std::move(lists)) {}
+    Status run(RowSet& rows, const RunContext& context, StepCount& count) const override {
+        RETURN_IF_ERROR(rows.prefetch(lists_, /*mayRepeat=*/true));
+        return step_->run(rows, context, count);
+    }
+    std::vector<std::string> reasons() const override { return step_->reasons(); }
+    void addTables(TableSizes& sizes) const override { step_->addTables(sizes); }
+
+ private:
+    const StepPtr step_;
+    const std::vector<std::string> lists_;
+};
+
+/// Truncations next to each other, which can fail by what they read alone: the first that fails is
+/// the same, whether each reads its list or the first of them all.
+class TruncationRun {
+ public:
+    void add(const spec::Step& step, std::vector<NamedStep>& steps) {
+        const auto* truncate = step.as<spec::TruncateStep>();
+        if (truncate == nullptr) {
+            end(steps);
+            return;
+        }
+        if (lists_.empty()) {
+            first_ = steps.size() - 1;
+        }
+        if (!made_.contains(truncate->column)) {
+            lists_.push_back(truncate->column);
+        }
+        made_.insert(truncate->as);
+    }
+    void end(std::vector<NamedStep>& steps) {
+        if (lists_.size() > 1) {
+            StepPtr& first = steps[first_].step;
+            first = std::make_unique<ListsFirst>(std::move(first), std::move(lists_));
+        }
+        lists_.clear();
+        made_.clear();
+    }
+
+ private:
+    std::size_t first_ = 0;
+    std::vector<std::string> lists_;
+    std::set<std::string> made_;
+};
+
 Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Schema& schema,
                            Part part, const TableSource& tables) {
     Chain chain;
     chain.columns = schema;
+    TruncationRun truncations;
     for (const spec::Step& step : steps) {
         if (!step.enabled || (part == Part::kEval && step.dropsOrWeighs())) {
             continue;
@@ -50,7 +103,9 @@ Result<Chain> compileChain(const std::vector<spec::Step>& steps, const expr::Sch
         // Joins may drop rows without a partner.
         const bool mayDrop = step.dropsOrWeighs() || step.lookup() != nullptr;
         chain.steps.push_back({step.name, std::move(compiled), mayDrop});
+        truncations.add(step, chain.steps);
     }
+    truncations.end(chain.steps);
     return chain;
 }
 

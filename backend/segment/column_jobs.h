@@ -53,10 +53,11 @@ class ColumnJobs {
 
     std::int64_t pieceRows() const { return pieceRows_; }
 
-    /// `wished` of `rows` rows are to be read; each costs the page that it stands on, so few that
-    /// are scattered cost about as much as all.
-    bool isWorthSharing(std::int64_t wished, std::int64_t rows, std::size_t columns) const {
-        const std::int64_t decoded = std::min(rows, wished * kRowsOfAWish);
+    /// `wished` of `rows` rows are to be read, of columns of `valuesARow` values each; a row costs
+    /// the page that it stands on, so few that are scattered cost about as much as all.
+    bool isWorthSharing(std::int64_t wished, std::int64_t rows, std::int64_t valuesARow,
+                        std::size_t columns) const {
+        const std::int64_t decoded = std::min(rows, wished * kRowsOfAWish) * valuesARow;
         return columns > 1 && decoded * static_cast<std::int64_t>(columns) >= leastValues_;
     }
 

@@ -18,6 +18,14 @@ constexpr std::int64_t kRowsARun = 8;
 // A split of more pieces is run in pieces always: its columns fit no cache.
 constexpr std::int64_t kPiecesOfLarge = 16;
 
+// Of one of so many columns, about: more than one where it has lists or long texts.
+std::int64_t valuesARow(const stream::PlanSplit& split, std::size_t columns) {
+    constexpr std::int64_t kBytes = 8;
+    const std::int64_t all =
+        kBytes * split.rows * static_cast<std::int64_t>(std::max<std::size_t>(columns, 1));
+    return std::max<std::int64_t>(split.decodedBytes / std::max<std::int64_t>(all, 1), 1);
+}
+
 }  // namespace
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
@@ -154,7 +162,8 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& want
             return okStatus();
         }
     }
-    SplitColumns columns(sharing_, range, readers());
+    SplitColumns columns(sharing_, range, readers(),
+                         valuesARow(split, input_->recipe().columnsRead().size()));
     const recipe::SplitInput in{ref.file,
                                 file.relativePath,
                                 static_cast<std::uint64_t>(firstRow),

@@ -37,7 +37,7 @@ struct SequencerOptions {
     /// Where rows keep their order, so many of the first segment (whole micro-batches) are computed
     /// and delivered ahead of its others; 0: none.
     std::int64_t headRows = 8192;
-    /// Threads help each other with a split's columns from so many values (rows times columns) on.
+    /// Threads help each other with a split's columns from so many values on.
     std::int64_t valuesToShare = 1 << 17;
     std::int64_t pieceRows = kPieceRows;  ///< recipes are run on pieces of so many rows
     /// False: segments come as they are ready, with no order and no cursor to rely on, for

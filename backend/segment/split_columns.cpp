@@ -55,9 +55,9 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
     }
     dataset::SplitReader& reader = readers.own;
     const std::int64_t before = reader.bytesRead();
-    const bool isShared =
-        sharing_.isOn() && reader.readsByColumn() &&
-        sharing_.jobs->isWorthSharing(wish.count(split_.rows), split_.rows, missing.size());
+    const bool isShared = sharing_.isOn() && reader.readsByColumn() &&
+                          sharing_.jobs->isWorthSharing(wish.count(split_.rows), split_.rows,
+                                                        valuesARow_, missing.size());
     ASSIGN_OR_RETURN(ColumnArrays read,
                      isShared ? sharing_.jobs->read(*sharing_.flightNumber, split_, missing, wish,
                                                     reader, readers.others)

@@ -34,8 +34,10 @@ struct Sharing {
 /// Threads: one at a time. The split's owner is the one that columns() and rows() read for.
 class SplitColumns final : public recipe::ColumnSource {
  public:
-    SplitColumns(const Sharing& sharing, const dataset::SplitRange& split, const Readers& owner)
-        : sharing_(sharing), split_(split), owner_(owner) {}
+    /// `valuesARow`: of a column, about; more than one in lists and long texts.
+    SplitColumns(const Sharing& sharing, const dataset::SplitRange& split, const Readers& owner,
+                 std::int64_t valuesARow = 1)
+        : sharing_(sharing), split_(split), owner_(owner), valuesARow_(valuesARow) {}
 
     Result<ColumnArrays> columns(const std::vector<std::string>& names) override {
         return rows(names, {});
@@ -55,6 +57,7 @@ class SplitColumns final : public recipe::ColumnSource {
     const Sharing& sharing_;
     const dataset::SplitRange split_;
     const Readers owner_;
+    const std::int64_t valuesARow_;
     std::string keptName_;
     std::shared_ptr<arrow::Array> kept_;
     bool isFirst_ = true;

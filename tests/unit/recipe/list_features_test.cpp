@@ -207,5 +207,56 @@ TEST_F(HistoryTest, AnEmptySplitHasAllColumns) {
     EXPECT_EQ(batch->weighted[0].offsets[0], 0);
 }
 
+/// Remembers what was asked for at a time.
+struct AskedColumns : MemoryColumns {
+    using MemoryColumns::MemoryColumns;
+    Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
+        asked.push_back(names);
+        return MemoryColumns::columns(names);
+    }
+    std::vector<std::vector<std::string>> asked;
+};
+
+// Truncations next to each other read their lists in one go; what one of them has made, or what is
+// asked for behind another step, is not among them.
+TEST(TruncatedLists, AreReadTogether) {
+    Bench bench;
+    const auto truncate = [&](const std::string& column, const std::string& as,
+                              const std::string& from) {
+        auto& step =
+            bench.add<spec::TruncateStep>("cut" + std::to_string(bench.spec.recipe.size()));
+        step.column = column;
+        step.as = as;
+        step.length = 2;
+        step.from = from;
+    };
+    truncate("a", "a", "last");
+    truncate("b", "short", "first");
+    truncate("short", "shorter", "last");
+    bench.derive("sum", "length(a) + length(c)");
+    truncate("d", "d", "last");
+    bench.spec.features.lists = {"a", "shorter", "d"};
+    for (const std::string& name : bench.spec.features.lists) {
+        embed(bench, name);
+    }
+    const ArrayPtr lists = longs({{1, 2, 3}, {}, {kNull, kNull}, {4, 5}});
+    AskedColumns data({{"a", lists}, {"b", lists}, {"c", lists}, {"d", lists}});
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    EXPECT_THAT(data.asked, ElementsAre(ElementsAre("a", "b"), ElementsAre("c"), ElementsAre("d")));
+    ASSERT_EQ(batch->lists.size(), 3);
+    for (const ListColumn& list : batch->lists) {
+        const bool isFirst = list.name == "shorter";
+        EXPECT_THAT(firstOf<std::int32_t>(list.offsets, 5), ElementsAre(0, 2, 2, 2, 4))
+            << list.name;
+        EXPECT_THAT(firstOf<std::int64_t>(list.values, 4),
+                    ElementsAre(hashed(isFirst ? 1 : 2, 1000), hashed(isFirst ? 2 : 3, 1000),
+                                hashed(4, 1000), hashed(5, 1000)))
+            << list.name;
+    }
+    EXPECT_EQ(batch->steps[1].reasons[0], 1);
+    EXPECT_EQ(batch->steps[3].reasons[0], 0);
+}
+
 }  // namespace
 }  // namespace millrace::recipe

@@ -168,16 +168,17 @@ TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
 
 TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
     const ColumnJobs jobs(counters_, [] {}, 1000);
-    EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1));
-    EXPECT_FALSE(jobs.isWorthSharing(99, 99, 10));
-    EXPECT_TRUE(jobs.isWorthSharing(100, 100, 10));
+    EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1, 1));
+    EXPECT_FALSE(jobs.isWorthSharing(99, 99, 1, 10));
+    EXPECT_TRUE(jobs.isWorthSharing(100, 100, 1, 10));
 }
 
 TEST_F(ColumnJobsTest, FewRowsOfManyCostTheirPages) {
     const ColumnJobs jobs(counters_, [] {}, 1'000'000);
-    EXPECT_TRUE(jobs.isWorthSharing(2'500, 1'000'000, 6)) << "a filter that few rows pass";
-    EXPECT_FALSE(jobs.isWorthSharing(100, 1'000'000, 6)) << "a page each at most";
-    EXPECT_FALSE(jobs.isWorthSharing(2'500, 2'500, 6));
+    EXPECT_TRUE(jobs.isWorthSharing(2'500, 1'000'000, 1, 6)) << "a filter that few rows pass";
+    EXPECT_FALSE(jobs.isWorthSharing(100, 1'000'000, 1, 6)) << "a page each at most";
+    EXPECT_FALSE(jobs.isWorthSharing(2'500, 2'500, 1, 6));
+    EXPECT_TRUE(jobs.isWorthSharing(2'500, 2'500, 100, 6)) << "lists";
 }
 
 }  // namespace
