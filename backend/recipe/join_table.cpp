@@ -167,8 +167,8 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     }));
     std::partial_sum(arenaEnds_.begin(), arenaEnds_.end(), arenaEnds_.begin());
     const std::size_t bytes = arenaEnds_.empty() ? 0 : arenaEnds_.back();
-    RETURN_IF_ERROR(reserve(options, KeyBuckets<>::bytesFor(rows, options.finds == Finds::kMember) +
-                                         rows * 8 + static_cast<std::int64_t>(bytes)));
+    RETURN_IF_ERROR(reserve(
+        options, bucketBytes(rows, options.finds) + rows * 8 + static_cast<std::int64_t>(bytes)));
     arena_.resize(bytes);
     return forPieces(rows, options.threads, [&](std::int64_t from, std::int64_t count) {
         return forTuples(from, count, [this](std::size_t row, std::string_view key) {
@@ -198,7 +198,7 @@ Status JoinTable::fillBuckets(const Options& options, const std::vector<ArrayPtr
     KeyBuckets<>::Source source;
     std::optional<StoredKeys> stored;
     const bool hasFilter = options.finds == Finds::kMember;
-    const std::int64_t bytes = KeyBuckets<>::bytesFor(keys[0]->length(), hasFilter);
+    const std::int64_t bytes = bucketBytes(keys[0]->length(), options.finds);
     if (kind_ == Kind::kIntegers) {
         RETURN_IF_ERROR(reserve(options, bytes));
         source.load = [&](std::int64_t from, std::size_t n, KeyBlock<>& block) {

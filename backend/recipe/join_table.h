@@ -57,7 +57,9 @@ class JoinTable {
     std::int64_t bytes() const;
     std::int64_t numKeys() const { return numKeys_; }
     /// Bytes that find rows by integers, at most; other keys take their own bytes as well.
-    static std::int64_t bucketBytes(std::int64_t rows) { return KeyBuckets<>::bytesFor(rows); }
+    static std::int64_t bucketBytes(std::int64_t rows, Finds finds = Finds::kRow) {
+        return KeyBuckets<>::bytesFor(rows, finds == Finds::kMember);
+    }
 
  private:
     enum class Kind { kByValue, kIntegers, kShortTexts, kTexts, kTuples };
