@@ -16,7 +16,7 @@
 #include "backend/eval/kernels.h"
 #include "backend/expr/schema.h"
 #include "backend/recipe/key_buckets.h"
-#include "backend/recipe/key_rows.h"
+#include "backend/recipe/text_rows.h"
 
 namespace millrace::recipe {
 

@@ -3,6 +3,8 @@
 #define XXH_INLINE_ALL  // a dozen bytes a key: the call would cost more than the hash
 #include <xxhash.h>
 
+#include "backend/recipe/text_rows.h"
+
 namespace millrace::recipe {
 
 std::uint64_t hashOfKey(std::string_view bytes) {
