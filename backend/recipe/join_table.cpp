@@ -13,7 +13,6 @@
 #include "backend/core/parallel.h"
 #include "backend/eval/evaluator.h"
 #include "backend/expr/expression.h"
-#include "backend/recipe/key_rows.h"
 
 namespace millrace::recipe {
 namespace {
@@ -150,7 +149,7 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     arenaEnds_.assign(static_cast<std::size_t>(rows), 0);
     const auto forTuples = [&](std::int64_t from, std::int64_t count, auto each) -> Status {
         ASSIGN_OR_RETURN(TupleRows tuples, TupleRows::of(keys));
-        KeyBlock block;
+        KeyBlock<> block;
         for (std::int64_t done = 0; done < count; done += kKeyBlock) {
             const auto n =
                 static_cast<std::size_t>(std::min<std::int64_t>(kKeyBlock, count - done));
@@ -168,8 +167,8 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     }));
     std::partial_sum(arenaEnds_.begin(), arenaEnds_.end(), arenaEnds_.begin());
     const std::size_t bytes = arenaEnds_.empty() ? 0 : arenaEnds_.back();
-    RETURN_IF_ERROR(
-        reserve(options, bucketBytes(rows) + rows * 8 + static_cast<std::int64_t>(bytes)));
+    RETURN_IF_ERROR(reserve(
+        options, bucketBytes(rows, options.finds) + rows * 8 + static_cast<std::int64_t>(bytes)));
     arena_.resize(bytes);
     return forPieces(rows, options.threads, [&](std::int64_t from, std::int64_t count) {
         return forTuples(from, count, [this](std::size_t row, std::string_view key) {
@@ -178,12 +177,31 @@ Status JoinTable::keepTuples(const Options& options, const std::vector<ArrayPtr>
     });
 }
 
+/// The column itself is not kept.
+Status JoinTable::fillShort(const Options& options, const ArrayPtr& keys) {
+    const bool hasFilter = options.finds == Finds::kMember;
+    const std::int64_t rows = keys->length();
+    RETURN_IF_ERROR(reserve(options, KeyBuckets<ShortKey>::bytesFor(rows, hasFilter)));
+    RETURN_IF_ERROR(shorts_.make(rows, options.name, hasFilter));
+    KeyBuckets<ShortKey>::Source source;
+    source.load = [&](std::int64_t from, std::size_t n, KeyBlock<ShortKey>& block) {
+        ShortTextRows(form_, textsOf(keys)).load(from, n, block);
+    };
+    const EqualRows equal = shorts_.insert(source, rows, options.threads, options.isFirstTaken);
+    return equal.first == kNoRow ? okStatus() : duplicate(options, {keys}, equal);
+}
+
 Status JoinTable::fillBuckets(const Options& options, const std::vector<ArrayPtr>& keys) {
-    KeyBuckets::Source source;
+    if (kind_ == Kind::kShortTexts) {
+        return fillShort(options, keys[0]);
+    }
+    KeyBuckets<>::Source source;
     std::optional<StoredKeys> stored;
+    const bool hasFilter = options.finds == Finds::kMember;
+    const std::int64_t bytes = bucketBytes(keys[0]->length(), options.finds);
     if (kind_ == Kind::kIntegers) {
-        RETURN_IF_ERROR(reserve(options, bucketBytes(keys[0]->length())));
-        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+        RETURN_IF_ERROR(reserve(options, bytes));
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock<>& block) {
             withIntegers(*keys[0], [&](const auto& rows) {
                 rows.load(from, n, block);
                 return 0;
@@ -191,16 +209,15 @@ Status JoinTable::fillBuckets(const Options& options, const std::vector<ArrayPtr
         };
     } else if (kind_ == Kind::kTexts) {
         texts_ = keys[0];
-        RETURN_IF_ERROR(reserve(
-            options, bucketBytes(texts_->length()) + arrow::util::TotalBufferSize(*texts_)));
+        RETURN_IF_ERROR(reserve(options, bytes + arrow::util::TotalBufferSize(*texts_)));
         stored.emplace(textsOf(texts_));
-        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock<>& block) {
             TextRows(textsOf(texts_)).load(from, n, block);
         };
     } else {
         RETURN_IF_ERROR(keepTuples(options, keys));
         stored.emplace(arena_, arenaEnds_);
-        source.load = [&](std::int64_t from, std::size_t n, KeyBlock& block) {
+        source.load = [&](std::int64_t from, std::size_t n, KeyBlock<>& block) {
             for (std::size_t i = 0; i < n; ++i) {
                 const std::string_view key =
                     stored->of(static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(i));
@@ -214,15 +231,18 @@ Status JoinTable::fillBuckets(const Options& options, const std::vector<ArrayPtr
             return stored->isEqual(row, stored->of(other));
         };
     }
-    RETURN_IF_ERROR(buckets_.make(keys[0]->length(), options.name));
+    RETURN_IF_ERROR(buckets_.make(keys[0]->length(), options.name, hasFilter));
     const EqualRows equal =
         buckets_.insert(source, keys[0]->length(), options.threads, options.isFirstTaken);
     return equal.first == kNoRow ? okStatus() : duplicate(options, keys, equal);
 }
 
 Status JoinTable::fillAgain(const Options& options, const std::vector<ArrayPtr>& keys) {
-    const std::vector<std::int64_t> firsts = buckets_.firstRows(keys[0]->length());
+    const std::int64_t rows = keys[0]->length();
+    const std::vector<std::int64_t> firsts =
+        kind_ == Kind::kShortTexts ? shorts_.firstRows(rows) : buckets_.firstRows(rows);
     buckets_ = {};
+    shorts_ = {};
     arena_ = {};
     arenaEnds_ = {};
     ASSIGN_OR_RETURN(const ArrayPtr indices, eval::indexArray(firsts, false));
@@ -275,12 +295,16 @@ Status JoinTable::fill(const Options& options, std::vector<ArrayPtr> keys) {
             return fillByValue(options, keys[0]);
         }
         kind_ = Kind::kIntegers;
+    } else if (isOne && keys[0]->type_id() == arrow::Type::STRING) {
+        const std::optional<ShortForm> form = ShortForm::of(textsOf(keys[0]));
+        kind_ = form ? Kind::kShortTexts : Kind::kTexts;
+        form_ = form.value_or(ShortForm{});
     } else {
-        kind_ = isOne && keys[0]->type_id() == arrow::Type::STRING ? Kind::kTexts : Kind::kTuples;
+        kind_ = Kind::kTuples;
     }
     RETURN_IF_ERROR(fillBuckets(options, keys));
     // Where most rows repeat a key, one of each is enough.
-    if (options.finds != Finds::kRow && buckets_.numKeys() <= rows / 2) {
+    if (options.finds != Finds::kRow && buckets_.numKeys() + shorts_.numKeys() <= rows / 2) {
         return fillAgain(options, keys);
     }
     return okStatus();
@@ -317,21 +341,29 @@ Result<std::vector<std::int64_t>> JoinTable::findByValue(const ArrayPtr& keys) c
     return found;
 }
 
+void JoinTable::lookUp(const arrow::StringArray& texts, const arrow::Int32Array* numbers,
+                       std::vector<std::int64_t>& found) const {
+    const auto rows = static_cast<std::int64_t>(found.size());
+    if (kind_ == Kind::kShortTexts) {
+        shorts_.find(ShortTextRows(form_, texts, numbers), rows, found.data());
+        return;
+    }
+    const StoredKeys stored(textsOf(texts_));
+    buckets_.find(TextRows(texts, numbers, &stored), rows, found.data());
+}
+
 Result<std::vector<std::int64_t>> JoinTable::findTexts(const ArrayPtr& keys) const {
     std::vector<std::int64_t> found(static_cast<std::size_t>(keys->length()));
-    const StoredKeys stored(textsOf(texts_));
     if (keys->type_id() != arrow::Type::DICTIONARY) {
         RETURN_IF_ERROR(eval::ValueReader::of(*keys).status());
-        TextRows asked(textsOf(keys), &stored);
-        buckets_.find(asked, keys->length(), found.data());
+        lookUp(textsOf(keys), nullptr, found);
         return found;
     }
     const auto& coded = static_cast<const arrow::DictionaryArray&>(*keys);
     const auto& numbers = static_cast<const arrow::Int32Array&>(*coded.indices());
     const arrow::StringArray& texts = textsOf(coded.dictionary());
     if (texts.length() > keys->length()) {
-        TextRows asked(texts, numbers, &stored);
-        buckets_.find(asked, keys->length(), found.data());
+        lookUp(texts, &numbers, found);
         return found;
     }
     ASSIGN_OR_RETURN(const std::vector<std::int64_t> byText, findTexts(coded.dictionary()));
@@ -346,7 +378,7 @@ Result<std::vector<std::int64_t>> JoinTable::findAll(const std::vector<ArrayPtr>
     if (kind_ == Kind::kByValue) {
         return findByValue(keys[0]);
     }
-    if (kind_ == Kind::kTexts) {
+    if (kind_ == Kind::kTexts || kind_ == Kind::kShortTexts) {
         return findTexts(keys[0]);
     }
     std::vector<std::int64_t> found(static_cast<std::size_t>(keys[0]->length()));
@@ -388,7 +420,8 @@ Result<std::vector<std::int64_t>> JoinTable::findOwn(std::vector<ArrayPtr> keys)
 std::int64_t JoinTable::bytes() const {
     return static_cast<std::int64_t>(byValue_.size() * 4 + isMember_.size() * 8 + arena_.size() +
                                      arenaEnds_.size() * 8) +
-           buckets_.bytes() + (texts_ == nullptr ? 0 : arrow::util::TotalBufferSize(*texts_));
+           buckets_.bytes() + shorts_.bytes() +
+           (texts_ == nullptr ? 0 : arrow::util::TotalBufferSize(*texts_));
 }
 
 }  // namespace millrace::recipe

@@ -2,10 +2,10 @@
 // A side table's keys in memory, looked up by value. Read-only.
 //
 // One integer-like key column is its own key: a plain array by value where the values lie close
-// together, else buckets (key_buckets.h). Texts are hashed where they stand and compared with the
-// table's own column, which is kept; several columns, by their canonical bytes. A null in a key
-// never matches. Threads: immutable after make(), shared by all of them.
-// Owns: its memory, reserved in the budget before it is taken.
+// together, else buckets (key_buckets.h). So are texts of up to twelve bytes; longer ones are
+// hashed where they stand and compared with the table's own column, which is kept; several columns,
+// by their canonical bytes. A null in a key never matches. Threads: immutable after make(), shared
+// by all of them. Owns: its memory, reserved in the budget before it is taken.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,6 +16,7 @@
 #include "backend/eval/kernels.h"
 #include "backend/expr/schema.h"
 #include "backend/recipe/key_buckets.h"
+#include "backend/recipe/text_rows.h"
 
 namespace millrace::recipe {
 
@@ -56,10 +57,12 @@ class JoinTable {
     std::int64_t bytes() const;
     std::int64_t numKeys() const { return numKeys_; }
     /// Bytes that find rows by integers, at most; other keys take their own bytes as well.
-    static std::int64_t bucketBytes(std::int64_t rows) { return KeyBuckets::bytesFor(rows); }
+    static std::int64_t bucketBytes(std::int64_t rows, Finds finds = Finds::kRow) {
+        return KeyBuckets<>::bytesFor(rows, finds == Finds::kMember);
+    }
 
  private:
-    enum class Kind { kByValue, kIntegers, kTexts, kTuples };
+    enum class Kind { kByValue, kIntegers, kShortTexts, kTexts, kTuples };
 
     JoinTable() = default;
     Status fill(const Options& options, std::vector<eval::ArrayPtr> keys);
@@ -68,6 +71,7 @@ class JoinTable {
     Status keepTuples(const Options& options, const std::vector<eval::ArrayPtr>& keys);
     bool liesClose(const Options& options, const eval::ArrayPtr& keys);
     Status fillByValue(const Options& options, const eval::ArrayPtr& keys);
+    Status fillShort(const Options& options, const eval::ArrayPtr& keys);
     Status fillBuckets(const Options& options, const std::vector<eval::ArrayPtr>& keys);
     /// Makes it anew from one row of each key.
     Status fillAgain(const Options& options, const std::vector<eval::ArrayPtr>& keys);
@@ -75,6 +79,9 @@ class JoinTable {
                      EqualRows rows) const;
     Result<std::vector<std::int64_t>> findAll(const std::vector<eval::ArrayPtr>& keys) const;
     Result<std::vector<std::int64_t>> findByValue(const eval::ArrayPtr& keys) const;
+    /// `numbers`, if any: row by row the text of that number.
+    void lookUp(const arrow::StringArray& texts, const arrow::Int32Array* numbers,
+                std::vector<std::int64_t>& found) const;
     Result<std::vector<std::int64_t>> findTexts(const eval::ArrayPtr& keys) const;
 
     std::vector<JoinKeySpec> specs_;
@@ -84,7 +91,9 @@ class JoinTable {
     std::uint64_t least_ = 0, span_ = 0;  ///< kByValue: values from least_ to least_ + span_
     std::vector<std::uint32_t> byValue_;
     std::vector<std::uint64_t> isMember_;  ///< kByValue that finds members: a bit each
-    KeyBuckets buckets_;
+    KeyBuckets<> buckets_;
+    KeyBuckets<ShortKey> shorts_;  ///< kShortTexts
+    ShortForm form_;
     eval::ArrayPtr texts_;                  ///< kTexts: the table's column
     std::vector<char> arena_;               ///< kTuples: canonical bytes of all keys
     std::vector<std::uint64_t> arenaEnds_;  ///< by row

@@ -18,14 +18,15 @@ constexpr std::size_t kAhead = 32;                        ///< buckets asked for
 }  // namespace
 
 /// The keys of some rows, for all threads.
-struct KeyBuckets::Chunk {
+template <class Key>
+struct KeyBuckets<Key>::Chunk {
     std::int64_t from = 0;
     std::size_t rows = 0;
-    std::vector<std::uint64_t> keys;
+    std::vector<Key> keys;
     std::vector<std::uint8_t> isKey;
 
     void load(const Source& source, std::size_t begin, std::size_t end) {
-        KeyBlock block;
+        KeyBlock<Key> block;
         for (; begin < end; begin += kKeyBlock) {
             const std::size_t n = std::min(kKeyBlock, end - begin);
             source.load(from + static_cast<std::int64_t>(begin), n, block);
@@ -36,7 +37,8 @@ struct KeyBuckets::Chunk {
 };
 
 /// Puts keys into the buckets of one range.
-struct KeyBuckets::Filler {
+template <class Key>
+struct KeyBuckets<Key>::Filler {
     KeyBuckets& table;
     const Source& source;
     std::size_t begin, end;  ///< of its buckets
@@ -51,7 +53,7 @@ struct KeyBuckets::Filler {
         std::array<std::uint32_t, kAhead + 1> rows;
         std::size_t n = 0;
         for (std::size_t i = 0; i < chunk.rows && !isDone(); ++i) {
-            const std::size_t home = table.bucketOf(chunk.keys[i]);
+            const std::size_t home = table.bucketOf(spread(chunk.keys[i]));
             rows[n] = static_cast<std::uint32_t>(i);
             // Without a branch: which thread's a key is, is chance.
             n += static_cast<std::size_t>(home >= begin) & static_cast<std::size_t>(home < end) &
@@ -68,7 +70,7 @@ struct KeyBuckets::Filler {
     void addWaiting(const Chunk& chunk) {
         for (const std::uint32_t i : waiting) {
             if (!isDone()) {
-                put(chunk, i, table.bucketOf(chunk.keys[i]), true);
+                put(chunk, i, table.bucketOf(spread(chunk.keys[i])), true);
             }
         }
         waiting.clear();
@@ -78,8 +80,12 @@ struct KeyBuckets::Filler {
     void put(const Chunk& chunk, std::span<const std::uint32_t> rows) {
         std::array<std::size_t, kAhead> at;
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            at[i] = table.bucketOf(chunk.keys[rows[i]]);
+            const std::uint64_t hash = spread(chunk.keys[rows[i]]);
+            at[i] = table.bucketOf(hash);
             __builtin_prefetch(&table.buckets_.get()[at[i]], 1);
+            if (table.filter_ != nullptr) {
+                table.filter_[at[i] / 2] |= filterBits(hash);
+            }
         }
         const bool isAlone = begin == 0 && end == table.numBuckets_;
         for (std::size_t i = 0; i < rows.size() && !isDone(); ++i) {
@@ -96,17 +102,16 @@ struct KeyBuckets::Filler {
             }
             at = at == table.numBuckets_ ? 0 : at;
             Bucket& bucket = table.buckets_.get()[at];
-            for (unsigned same = places(bucket, chunk.keys[i]); same != 0; same &= same - 1) {
+            for (unsigned same = bucket.places(chunk.keys[i]); same != 0; same &= same - 1) {
                 const auto place = static_cast<std::size_t>(__builtin_ctz(same));
-                const std::uint32_t known = bucket.rows[place];
+                const std::uint32_t known = bucket.row(place);
                 if (!source.isEqual || source.isEqual(known, row)) {
                     equal = isFirstTaken ? equal : EqualRows{known, row};
                     return;
                 }
             }
-            if (bucket.count < kBucketKeys) {
-                bucket.keys[bucket.count] = chunk.keys[i];
-                bucket.rows[bucket.count++] = row;
+            if (!bucket.isFull()) {
+                bucket.add(chunk.keys[i], row);
                 ++numKeys;
                 return;
             }
@@ -114,13 +119,15 @@ struct KeyBuckets::Filler {
     }
 };
 
-void KeyBuckets::Unmap::operator()(Bucket* buckets) const {
+template <class Key>
+void KeyBuckets<Key>::Unmap::operator()(Bucket* buckets) const {
     ::munmap(buckets, bytes);
 }
 
-Status KeyBuckets::make(std::int64_t rows, const std::string& name) {
+template <class Key>
+Status KeyBuckets<Key>::make(std::int64_t rows, const std::string& name, bool hasFilter) {
     numBuckets_ = bucketsFor(rows);
-    const std::size_t bytes = numBuckets_ * sizeof(Bucket);
+    const auto bytes = static_cast<std::size_t>(bytesFor(rows, hasFilter));
     // Pages of the system are zero until they are written, by the thread that needs them.
     void* memory =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -130,17 +137,21 @@ Status KeyBuckets::make(std::int64_t rows, const std::string& name) {
     buckets_ = {static_cast<Bucket*>(memory), Unmap{bytes}};
     // Looked up at random places: huge pages save half of the time.
     ::madvise(memory, bytes, MADV_HUGEPAGE);
+    filter_ = hasFilter ? reinterpret_cast<std::uint64_t*>(buckets_.get() + numBuckets_) : nullptr;
     return okStatus();
 }
 
-EqualRows KeyBuckets::insert(const Source& source, std::int64_t rows, int threads,
-                             bool isFirstTaken) {
+template <class Key>
+EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int threads,
+                                  bool isFirstTaken) {
     const std::size_t all = static_cast<std::size_t>(rows);
     const std::size_t ranges = all < kManyRows ? 1 : static_cast<std::size_t>(std::max(threads, 1));
     std::vector<Filler> fillers;
     for (std::size_t i = 0; i < ranges; ++i) {
-        fillers.push_back({*this, source, numBuckets_ * i / ranges, numBuckets_ * (i + 1) / ranges,
-                           isFirstTaken});
+        // Even, for each word of the filter to be one thread's.
+        const std::size_t end = numBuckets_ * (i + 1) / ranges / 2 * 2;
+        fillers.push_back({*this, source, i == 0 ? 0 : fillers.back().end,
+                           i + 1 == ranges ? numBuckets_ : end, isFirstTaken});
     }
     Chunk chunk;
     chunk.keys.resize(std::min(all, kChunkRows));
@@ -173,12 +184,13 @@ EqualRows KeyBuckets::insert(const Source& source, std::int64_t rows, int thread
     return {};
 }
 
-std::vector<std::int64_t> KeyBuckets::firstRows(std::int64_t rows) const {
+template <class Key>
+std::vector<std::int64_t> KeyBuckets<Key>::firstRows(std::int64_t rows) const {
     std::vector<bool> isFirst(static_cast<std::size_t>(rows));
     for (std::size_t at = 0; at < numBuckets_; ++at) {
         const Bucket& bucket = buckets_.get()[at];
-        for (std::uint32_t i = 0; i < bucket.count; ++i) {
-            isFirst[bucket.rows[i]] = true;
+        for (std::size_t i = 0; i < bucket.size(); ++i) {
+            isFirst[bucket.row(i)] = true;
         }
     }
     std::vector<std::int64_t> firsts;
@@ -190,5 +202,8 @@ std::vector<std::int64_t> KeyBuckets::firstRows(std::int64_t rows) const {
     }
     return firsts;
 }
+
+template class KeyBuckets<std::uint64_t>;
+template class KeyBuckets<ShortKey>;
 
 }  // namespace millrace::recipe

@@ -1,14 +1,15 @@
 #pragma once
-// A hash table from 64-bit keys to rows: cache-line buckets of five keys. Private to the room.
+// A hash table from 64-bit keys, or short texts, to rows: cache-line buckets. Private to the room.
 //
-// A bucket holds five keys with their row numbers in 64 bytes, so that a look-up costs one cache
-// miss; looked up are blocks of keys, whose buckets are all asked for before the first is searched.
-// Full buckets spill into the next. Several threads fill it side by side: each has a range of
-// buckets and takes the keys that belong there in the order of their rows; what would leave its
-// range waits until all have done. So the row of a key is its first, however many threads there
-// are.
-// Threads: insert() one call at a time, then find() from any.
-// Owns: its memory, in huge pages where it is large.
+// A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
+// that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are all asked
+// for before the first is searched. Where most look-ups may miss, a filter of a bit or two a key
+// (Bloom's: a word for two buckets, three bits of it for a key) refuses nearly all of them first:
+// it stays in the cache when the buckets do not. Full buckets spill into the next. Several threads
+// fill it side by side: each has a range of buckets and takes the keys that belong there in the
+// order of their rows; what would leave its range waits until all have done. So the row of a key is
+// its first, however many threads there are. Threads: insert() one call at a time, then find() from
+// any. Owns: its memory, in huge pages where it is large.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -19,7 +20,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
-#include "backend/recipe/row_keys.h"
+#include "backend/recipe/key_bucket.h"
 
 namespace millrace::recipe {
 
@@ -27,8 +28,9 @@ inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
 inline constexpr std::size_t kKeyBlock = 64;  ///< keys that are looked up together
 
 /// Keys of up to kKeyBlock rows.
+template <class Key = std::uint64_t>
 struct KeyBlock {
-    std::array<std::uint64_t, kKeyBlock> keys;
+    std::array<Key, kKeyBlock> keys;
     std::array<bool, kKeyBlock> isKey;  ///< not so where a part is null
 };
 
@@ -37,21 +39,26 @@ struct EqualRows {
     std::uint32_t first = kNoRow, second = kNoRow;
 };
 
+template <class Key = std::uint64_t>
 class KeyBuckets {
  public:
     /// The keys of a table's rows, and whether two rows with one key are equal.
     struct Source {
-        std::function<void(std::int64_t from, std::size_t rows, KeyBlock& block)> load;
+        std::function<void(std::int64_t from, std::size_t rows, KeyBlock<Key>& block)> load;
         std::function<bool(std::uint32_t row, std::uint32_t other)> isEqual;  ///< none: always
     };
 
     /// Bytes of a table of so many rows.
-    static std::int64_t bytesFor(std::int64_t rows) {
-        return static_cast<std::int64_t>(bucketsFor(rows) * sizeof(Bucket));
+    static std::int64_t bytesFor(std::int64_t rows, bool hasFilter = false) {
+        const std::size_t n = bucketsFor(rows);
+        return static_cast<std::int64_t>(n * sizeof(Bucket) + (hasFilter ? filterBytes(n) : 0));
     }
     /// Empty, with room for so many rows (fewer than kNoRow).
-    Status make(std::int64_t rows, const std::string& name);
-    std::int64_t bytes() const { return static_cast<std::int64_t>(numBuckets_ * sizeof(Bucket)); }
+    Status make(std::int64_t rows, const std::string& name, bool hasFilter = false);
+    std::int64_t bytes() const {
+        return static_cast<std::int64_t>(numBuckets_ * sizeof(Bucket) +
+                                         (filter_ == nullptr ? 0 : filterBytes(numBuckets_)));
+    }
 
     /// Puts in each key's first row of rows [0, rows). Stops where a row's key is known already,
     /// unless `isFirstTaken`: gives the lowest such row.
@@ -66,45 +73,40 @@ class KeyBuckets {
     /// fetch(row), which fetch ahead what isEqual() reads.
     template <class Asked>
     void find(Asked&& asked, std::int64_t rows, std::int64_t* out) const {
-        KeyBlock block;
-        std::array<std::size_t, kKeyBlock> at;
+        KeyBlock<Key> block;
+        Homes homes;
         std::array<std::uint32_t, kKeyBlock> found;
         for (std::int64_t from = 0; from < rows; from += kKeyBlock) {
             const std::size_t n = std::min(kKeyBlock, static_cast<std::size_t>(rows - from));
             asked.load(from, n, block);
-            for (std::size_t i = 0; i < n; ++i) {
-                at[i] = bucketOf(block.keys[i]);
-                __builtin_prefetch(&buckets_.get()[at[i]]);
-            }
-            for (std::size_t i = 0; i < n; ++i) {
-                found[i] = block.isKey[i] ? search(block.keys[i], at[i], anyRow) : kNoRow;
-                asked.ask(found[i]);
+            std::fill_n(out + from, n, -1);
+            askFor(block, n, homes);
+            for (std::size_t j = 0; j < homes.n; ++j) {
+                const std::size_t i = homes.keys[j];
+                found[j] = search(block.keys[i], homes.at[i], anyRow);
+                asked.ask(found[j]);
             }
             if constexpr (!std::remove_cvref_t<Asked>::kIsExact) {
-                for (std::size_t i = 0; i < n; ++i) {
-                    asked.fetch(found[i]);
+                for (std::size_t j = 0; j < homes.n; ++j) {
+                    asked.fetch(found[j]);
                 }
-                for (std::size_t i = 0; i < n; ++i) {
-                    if (found[i] != kNoRow && !asked.isEqual(i, found[i])) {
-                        found[i] = search(block.keys[i], at[i],
+                for (std::size_t j = 0; j < homes.n; ++j) {
+                    const std::size_t i = homes.keys[j];
+                    if (found[j] != kNoRow && !asked.isEqual(i, found[j])) {
+                        found[j] = search(block.keys[i], homes.at[i],
                                           [&](std::uint32_t row) { return asked.isEqual(i, row); });
                     }
                 }
             }
-            for (std::size_t i = 0; i < n; ++i) {
-                out[static_cast<std::size_t>(from) + i] =
-                    found[i] == kNoRow ? -1 : std::int64_t{found[i]};
+            for (std::size_t j = 0; j < homes.n; ++j) {
+                out[static_cast<std::size_t>(from) + homes.keys[j]] =
+                    found[j] == kNoRow ? -1 : std::int64_t{found[j]};
             }
         }
     }
 
  private:
-    static constexpr std::size_t kBucketKeys = 5;
-    struct alignas(64) Bucket {
-        std::array<std::uint64_t, kBucketKeys> keys;  ///< an integer, or a hash
-        std::array<std::uint32_t, kBucketKeys> rows;
-        std::uint32_t count;
-    };
+    using Bucket = KeyBucket<Key>;
     static_assert(sizeof(Bucket) == 64);
     struct Unmap {
         std::size_t bytes;
@@ -112,37 +114,63 @@ class KeyBuckets {
     };
     struct Chunk;
     struct Filler;
+    /// Keys of a block that may be there, and by key the bucket where it belongs.
+    struct Homes {
+        std::array<std::size_t, kKeyBlock> at;
+        std::array<std::uint64_t, kKeyBlock> bits;  ///< in the filter's word
+        std::array<std::uint8_t, kKeyBlock> keys;
+        std::size_t n = 0;
+    };
 
     static bool anyRow(std::uint32_t) { return true; }
     /// Three of four places are taken, so that few keys spill into the next bucket.
     static std::size_t bucketsFor(std::int64_t rows) {
-        return static_cast<std::size_t>(rows) * 4 / (3 * kBucketKeys) + 2;
+        return static_cast<std::size_t>(rows) * 4 / (3 * Bucket::kKeys) + 2;
     }
-    std::size_t bucketOf(std::uint64_t key) const {
+    static std::size_t filterBytes(std::size_t buckets) { return (buckets / 2 + 1) * 8; }
+    /// By the upper bits of spread(key); the filter takes the lower.
+    std::size_t bucketOf(std::uint64_t hash) const {
         __extension__ using Wide = unsigned __int128;
-        return static_cast<std::size_t>((static_cast<Wide>(mixed(key)) * numBuckets_) >> 64);
+        return static_cast<std::size_t>((static_cast<Wide>(hash) * numBuckets_) >> 64);
     }
-    /// The places of the bucket that have the key, as bits.
-    static unsigned places(const Bucket& bucket, std::uint64_t key) {
-        unsigned equal = 0;
-        for (unsigned i = 0; i < kBucketKeys; ++i) {
-            equal |= static_cast<unsigned>(bucket.keys[i] == key) << i;
+    static std::uint64_t filterBits(std::uint64_t hash) {
+        return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63) |
+               std::uint64_t{1} << (hash >> 12 & 63);
+    }
+    /// Asks for the buckets of the keys that the filter lets through.
+    void askFor(const KeyBlock<Key>& block, std::size_t n, Homes& homes) const {
+        homes.n = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint64_t hash = spread(block.keys[i]);
+            homes.at[i] = bucketOf(hash);
+            homes.bits[i] = filterBits(hash);
+            __builtin_prefetch(filter_ == nullptr
+                                   ? static_cast<const void*>(&buckets_.get()[homes.at[i]])
+                                   : static_cast<const void*>(&filter_[homes.at[i] / 2]));
         }
-        return equal & ((1U << bucket.count) - 1);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint64_t bits = homes.bits[i];
+            const bool mayBe = filter_ == nullptr || (filter_[homes.at[i] / 2] & bits) == bits;
+            homes.keys[homes.n] = static_cast<std::uint8_t>(i);
+            homes.n += static_cast<std::size_t>(mayBe) & static_cast<std::size_t>(block.isKey[i]);
+        }
+        for (std::size_t j = 0; filter_ != nullptr && j < homes.n; ++j) {
+            __builtin_prefetch(&buckets_.get()[homes.at[homes.keys[j]]]);
+        }
     }
     /// The row that has the key, which belongs into bucket `at`, or kNoRow.
     template <class IsEqual>
-    std::uint32_t search(std::uint64_t key, std::size_t at, IsEqual isEqual) const {
+    std::uint32_t search(const Key& key, std::size_t at, IsEqual isEqual) const {
         for (;; at = at + 1 == numBuckets_ ? 0 : at + 1) {
             const Bucket& bucket = buckets_.get()[at];
-            for (unsigned equal = places(bucket, key); equal != 0; equal &= equal - 1) {
+            for (unsigned equal = bucket.places(key); equal != 0; equal &= equal - 1) {
                 const std::uint32_t row =
-                    bucket.rows[static_cast<std::size_t>(__builtin_ctz(equal))];
+                    bucket.row(static_cast<std::size_t>(__builtin_ctz(equal)));
                 if (isEqual(row)) {
                     return row;
                 }
             }
-            if (bucket.count < kBucketKeys) {
+            if (!bucket.isFull()) {
                 return kNoRow;
             }
         }
@@ -151,6 +179,10 @@ class KeyBuckets {
     std::size_t numBuckets_ = 0;
     std::int64_t numKeys_ = 0;
     std::unique_ptr<Bucket, Unmap> buckets_;
+    std::uint64_t* filter_ = nullptr;  ///< behind the buckets, in their memory; may be none
 };
+
+extern template class KeyBuckets<std::uint64_t>;
+extern template class KeyBuckets<ShortKey>;
 
 }  // namespace millrace::recipe

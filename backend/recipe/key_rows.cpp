@@ -3,27 +3,58 @@
 #define XXH_INLINE_ALL  // a dozen bytes a key: the call would cost more than the hash
 #include <xxhash.h>
 
+#include "backend/recipe/text_rows.h"
+
 namespace millrace::recipe {
 
 std::uint64_t hashOfKey(std::string_view bytes) {
     return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-void TextRows::load(std::int64_t from, std::size_t n, KeyBlock& block) {
-    const bool hasNulls =
-        rows_.null_count() > 0 || (numbers_ != nullptr && texts_.null_count() > 0);
+TextViews::TextViews(const arrow::StringArray& texts, const arrow::Int32Array* numbers)
+    : data_(reinterpret_cast<const char*>(texts.raw_data())),
+      offsets_(texts.raw_value_offsets()),
+      texts_(texts),
+      rows_(numbers == nullptr ? static_cast<const arrow::Array&>(texts) : *numbers),
+      numbers_(numbers == nullptr ? nullptr : numbers->raw_values()),
+      hasNulls_(rows_.null_count() > 0 || texts.null_count() > 0) {}
+
+void TextViews::load(std::int64_t from, std::size_t n, std::array<bool, kKeyBlock>& isKey) {
     for (std::size_t i = 0; i < n; ++i) {
         const std::int64_t row = from + static_cast<std::int64_t>(i);
-        block.isKey[i] = !hasNulls || rows_.IsValid(row);
-        if (!block.isKey[i]) {
-            block.keys[i] = 0;
+        isKey[i] = !hasNulls_ || rows_.IsValid(row);
+        views_[i] = {};
+        if (!isKey[i]) {
             continue;
         }
         const std::int64_t at = numbers_ == nullptr ? row : numbers_[row];
-        block.isKey[i] = !hasNulls || texts_.IsValid(at);
-        views_[i] = texts_.GetView(at);
-        block.keys[i] = XXH3_64bits(views_[i].data(), views_[i].size());
+        isKey[i] = !hasNulls_ || texts_.IsValid(at);
+        views_[i] = {data_ + offsets_[at],
+                     static_cast<std::size_t>(offsets_[at + 1] - offsets_[at])};
     }
+}
+
+void TextRows::load(std::int64_t from, std::size_t n, KeyBlock<>& block) {
+    views_.load(from, n, block.isKey);
+    for (std::size_t i = 0; i < n; ++i) {
+        block.keys[i] = XXH3_64bits(views_.of(i).data(), views_.of(i).size());
+    }
+}
+
+std::optional<ShortForm> ShortForm::of(const arrow::StringArray& texts) {
+    const std::int32_t* offsets = texts.raw_value_offsets();
+    std::size_t least = kAnyWidth, most = 0;
+    for (std::int64_t row = 0; row < texts.length(); ++row) {
+        if (texts.null_count() == 0 || texts.IsValid(row)) {
+            const auto size = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
+            least = std::min(least, size);
+            most = std::max(most, size);
+        }
+    }
+    if (most > kMost || (least < most && most == kMost)) {
+        return std::nullopt;
+    }
+    return ShortForm{least == most ? most : kAnyWidth};
 }
 
 Result<TupleRows> TupleRows::of(const std::vector<std::shared_ptr<arrow::Array>>& columns,
@@ -37,7 +68,7 @@ Result<TupleRows> TupleRows::of(const std::vector<std::shared_ptr<arrow::Array>>
     return rows;
 }
 
-void TupleRows::load(std::int64_t from, std::size_t n, KeyBlock& block) {
+void TupleRows::load(std::int64_t from, std::size_t n, KeyBlock<>& block) {
     bytes_.clear();
     for (std::size_t i = 0; i < n; ++i) {
         const std::int64_t row = from + static_cast<std::int64_t>(i);

@@ -1,5 +1,6 @@
 #pragma once
-// Keys of rows as KeyBuckets takes them: integers, texts, tuples. Private to the room.
+// Keys of rows as KeyBuckets takes them: integers and tuples (texts: text_rows.h). Private to the
+// room.
 //
 // Threads: one each.
 #include <cstdint>
@@ -101,7 +102,7 @@ class IntegerRows {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(values_[row]));
     }
     bool isKey(std::int64_t row) const { return !hasNulls_ || array_.IsValid(row); }
-    void load(std::int64_t from, std::size_t n, KeyBlock& block) const {
+    void load(std::int64_t from, std::size_t n, KeyBlock<>& block) const {
         for (std::size_t i = 0; i < n; ++i) {
             block.keys[i] = of(from + static_cast<std::int64_t>(i));
             block.isKey[i] = true;
@@ -155,32 +156,6 @@ auto withIntegers(const arrow::Array& keys, Use use) {
     }
 }
 
-/// Texts of a column, each hashed where it stands.
-class TextRows {
- public:
-    static constexpr bool kIsExact = false;
-    explicit TextRows(const arrow::StringArray& texts, const StoredKeys* stored = nullptr)
-        : texts_(texts), rows_(texts), stored_(stored) {}
-    /// Row by row the text of that number.
-    TextRows(const arrow::StringArray& texts, const arrow::Int32Array& numbers,
-             const StoredKeys* stored)
-        : texts_(texts), rows_(numbers), numbers_(numbers.raw_values()), stored_(stored) {}
-
-    void load(std::int64_t from, std::size_t n, KeyBlock& block);
-    bool isEqual(std::size_t i, std::uint32_t row) const {
-        return stored_->isEqual(row, views_[i]);
-    }
-    void ask(std::uint32_t row) const { stored_->ask(row); }
-    void fetch(std::uint32_t row) const { stored_->fetch(row); }
-
- private:
-    const arrow::StringArray& texts_;
-    const arrow::Array& rows_;
-    const std::int32_t* numbers_ = nullptr;
-    const StoredKeys* stored_;
-    std::array<std::string_view, kKeyBlock> views_{};
-};
-
 /// Several columns' values, or those of a type without a form of its own, as canonical bytes.
 class TupleRows {
  public:
@@ -188,7 +163,7 @@ class TupleRows {
     static Result<TupleRows> of(const std::vector<std::shared_ptr<arrow::Array>>& columns,
                                 const StoredKeys* stored = nullptr);
 
-    void load(std::int64_t from, std::size_t n, KeyBlock& block);
+    void load(std::int64_t from, std::size_t n, KeyBlock<>& block);
     /// The bytes of key i of the last block; none where it is no key.
     std::string_view bytes(std::size_t i) const {
         const std::size_t from = i == 0 ? 0 : ends_[i - 1];

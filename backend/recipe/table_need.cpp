@@ -20,6 +20,7 @@ struct Wanted {
     std::string name;
     std::set<std::string> keys, taken;
     bool isAsOf = false;
+    JoinTable::Finds finds = JoinTable::Finds::kRow;
 };
 
 void add(TableNeed& all, std::int64_t loaded, std::int64_t held) {
@@ -43,7 +44,7 @@ Status addTable(const Wanted& wanted, const TableSource& tables, TableNeed& all)
     ASSIGN_OR_RETURN(const expr::Schema schema, tables.schema(wanted.table));
     ASSIGN_OR_RETURN(const dataset::TableSize keys, sizeOf(wanted.keys));
     ASSIGN_OR_RETURN(const dataset::TableSize taken, sizeOf(wanted.taken));
-    std::int64_t held = JoinTable::bucketBytes(keys.rows) + taken.bytes;
+    std::int64_t held = JoinTable::bucketBytes(keys.rows, wanted.finds) + taken.bytes;
     if (wanted.isAsOf || !isOneInteger(schema, wanted.keys)) {
         const auto parts = static_cast<std::int64_t>(wanted.keys.size());
         held += keys.bytes + keys.rows * (2 * kEndBytes + kKeyTagBytes * parts);
@@ -60,6 +61,7 @@ Result<Wanted> wantedBy(const spec::Step& step) {
         wanted.keys.insert(key.right);
     }
     const auto* join = step.as<spec::JoinStep>();
+    wanted.finds = join == nullptr ? JoinTable::Finds::kMember : JoinTable::Finds::kRow;
     if (join != nullptr && join->asOf) {
         wanted.isAsOf = true;
         wanted.keys.insert(join->asOf->right);

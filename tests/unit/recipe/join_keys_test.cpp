@@ -97,6 +97,77 @@ TEST(JoinKeys, TextsMeetInWhateverFormTheyCome) {
     }
 }
 
+/// Texts of one width, or of all up to it where `isOne` is false; bytes of any value but "\x01"
+/// alone, which is a null.
+Texts narrowTexts(std::size_t count, std::size_t width, bool isOne, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Texts made(count);
+    for (std::string& text : made) {
+        std::uint64_t number = random() % (count * 2);
+        for (std::size_t i = 0; i < (isOne ? width : number % (width + 1)); ++i) {
+            text += static_cast<char>(i % 3 == 0 ? number % 3 : number % 128);
+            number = number / 5 + number * 31 % 1009;
+        }
+    }
+    return made;
+}
+
+TEST(JoinKeys, ShortTextsAreTheirOwnKeys) {
+    for (const std::size_t width : {3, 7, 8, 11, 12, 13}) {
+        for (const bool isOne : {true, false}) {
+            const Texts table = narrowTexts(33'000, width, isOne, width);
+            Texts asked = narrowTexts(6'000, width, isOne, width + 1);
+            for (const Texts& others : {narrowTexts(3'000, 13, false, 3), table}) {
+                asked.insert(asked.end(), others.begin(), others.begin() + 3'000);
+            }
+            const Rows expected = firstsOf(table, asked);
+            for (const int threads : {1, 3}) {
+                const auto rows =
+                    JoinTable::make(optionsOf(threads), keysOfType(kTextKey), {texts(table)});
+                ASSERT_TRUE(rows.ok()) << rows.status();
+                EXPECT_EQ(*(*rows)->find({texts(asked)}), expected) << width;
+                EXPECT_EQ(*(*rows)->find({asDictionary(asked, {})}), expected) << width;
+                const auto members = JoinTable::make(optionsOf(threads, JoinTable::Finds::kMember),
+                                                     keysOfType(kTextKey), {texts(table)});
+                ASSERT_TRUE(members.ok()) << members.status();
+                const Rows found = *(*members)->find({texts(asked)});
+                for (std::size_t i = 0; i < asked.size(); ++i) {
+                    ASSERT_EQ(found[i] >= 0, expected[i] >= 0) << width << " " << i;
+                }
+            }
+        }
+    }
+}
+
+TEST(JoinKeys, ShortTextsKeepNoColumn) {
+    Texts narrow(30'000), wide(30'000);
+    for (std::size_t row = 0; row < narrow.size(); ++row) {
+        narrow[row] = std::to_string(100'000'000'000 + row * 7'919);
+        wide[row] = narrow[row] + "x";
+    }
+    const auto bytesOf = [](const Texts& table) {
+        return (*JoinTable::make(optionsOf(1), keysOfType(kTextKey), {texts(table)}))->bytes();
+    };
+    EXPECT_LT(bytesOf(narrow), 30'000 * 22);
+    EXPECT_GT(bytesOf(wide), 30'000 * (17 + 13 + 4));
+}
+
+TEST(JoinKeys, TheFilterOfMembersIsCounted) {
+    constexpr std::int64_t kRows = 40'000;
+    Rows table(kRows);
+    for (std::size_t row = 0; row < table.size(); ++row) {
+        table[row] = static_cast<std::int64_t>(row) * 1'000'003;
+    }
+    MemoryBudget budget(100'000'000);
+    JoinTable::Options options = optionsOf(1, JoinTable::Finds::kMember);
+    options.budget = &budget;
+    const auto members = JoinTable::make(options, keysOfType(kInt64Key), {ints(table)});
+    ASSERT_TRUE(members.ok()) << members.status();
+    EXPECT_EQ((*members)->bytes(), JoinTable::bucketBytes(kRows, JoinTable::Finds::kMember));
+    EXPECT_GT((*members)->bytes(), JoinTable::bucketBytes(kRows));
+    EXPECT_EQ(budget.usedBytes(), (*members)->bytes());
+}
+
 TEST(JoinKeys, TuplesMeetInWhateverFormTheyCome) {
     const Texts table = someTexts(40'000, 4), asked = someTexts(9'000, 5);
     const auto numbersOf = [](const Texts& values) {

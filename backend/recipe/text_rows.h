@@ -1,0 +1,121 @@
+#pragma once
+// Texts as KeyBuckets takes them: short ones as they are, others by their hashes. Private to the
+// room.
+//
+// Threads: one each.
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include <arrow/array/array_binary.h>
+#include <arrow/array/array_primitive.h>
+
+#include "backend/recipe/key_rows.h"
+
+namespace millrace::recipe {
+
+/// Texts of a block of rows, where they stand.
+class TextViews {
+ public:
+    /// `numbers`, if any: row by row the text of that number.
+    TextViews(const arrow::StringArray& texts, const arrow::Int32Array* numbers);
+
+    /// Finds them, and which are keys.
+    void load(std::int64_t from, std::size_t n, std::array<bool, kKeyBlock>& isKey);
+    std::string_view of(std::size_t i) const { return views_[i]; }
+
+ private:
+    const char* data_;
+    const std::int32_t* offsets_;
+    const arrow::Array& texts_;
+    const arrow::Array& rows_;
+    const std::int32_t* numbers_;
+    const bool hasNulls_;
+    std::array<std::string_view, kKeyBlock> views_{};
+};
+
+/// Texts of a column, each hashed where it stands.
+class TextRows {
+ public:
+    static constexpr bool kIsExact = false;
+    explicit TextRows(const arrow::StringArray& texts, const arrow::Int32Array* numbers = nullptr,
+                      const StoredKeys* stored = nullptr)
+        : views_(texts, numbers), stored_(stored) {}
+
+    void load(std::int64_t from, std::size_t n, KeyBlock<>& block);
+    bool isEqual(std::size_t i, std::uint32_t row) const {
+        return stored_->isEqual(row, views_.of(i));
+    }
+    void ask(std::uint32_t row) const { stored_->ask(row); }
+    void fetch(std::uint32_t row) const { stored_->fetch(row); }
+
+ private:
+    TextViews views_;
+    const StoredKeys* stored_;
+};
+
+/// How a table's short texts become keys: their bytes, and their length where it is not that of
+/// all.
+struct ShortForm {
+    static constexpr std::size_t kAnyWidth = ~std::size_t{0};
+    static constexpr std::size_t kMost = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+    std::size_t width = kAnyWidth;  ///< of each text
+
+    /// None where they are too long: up to twelve bytes of one length, eleven of several.
+    static std::optional<ShortForm> of(const arrow::StringArray& texts);
+    bool canBe(std::size_t size) const { return width == kAnyWidth ? size < kMost : size == width; }
+    /// Of a text that can be one.
+    ShortKey key(std::string_view text) const {
+        ShortKey key = bytes(text);
+        key.tail |= width == kAnyWidth ? static_cast<std::uint32_t>(text.size()) << 24 : 0;
+        return key;
+    }
+
+ private:
+    static ShortKey bytes(std::string_view text) {
+        const char* at = text.data();
+        const std::size_t n = text.size();
+        std::uint64_t head = 0;
+        std::uint32_t low = 0, high = 0;
+        if (n >= sizeof head) {
+            std::memcpy(&head, at, sizeof head);
+            std::memcpy(&high, at + n - sizeof high, sizeof high);
+            return {head, static_cast<std::uint32_t>(std::uint64_t{high} >> (8 * (kMost - n)))};
+        }
+        if (n >= sizeof low) {
+            std::memcpy(&low, at, sizeof low);
+            std::memcpy(&high, at + n - sizeof high, sizeof high);
+            return {low | std::uint64_t{high} << (8 * (n - sizeof high)), 0};
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            head |= std::uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
+        }
+        return {head, 0};
+    }
+};
+
+/// Texts of which each is its key.
+class ShortTextRows {
+ public:
+    static constexpr bool kIsExact = true;
+    ShortTextRows(ShortForm form, const arrow::StringArray& texts,
+                  const arrow::Int32Array* numbers = nullptr)
+        : form_(form), views_(texts, numbers) {}
+
+    void load(std::int64_t from, std::size_t n, KeyBlock<ShortKey>& block) {
+        views_.load(from, n, block.isKey);
+        for (std::size_t i = 0; i < n; ++i) {
+            block.isKey[i] = block.isKey[i] && form_.canBe(views_.of(i).size());
+            block.keys[i] = block.isKey[i] ? form_.key(views_.of(i)) : ShortKey{};
+        }
+    }
+    void ask(std::uint32_t) const {}
+
+ private:
+    const ShortForm form_;
+    TextViews views_;
+};
+
+}  // namespace millrace::recipe
