@@ -10,6 +10,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/evaluator.h"
+#include "backend/eval/text_search.h"
 
 namespace millrace::eval {
 namespace {
@@ -151,11 +152,8 @@ Result<Datum> evaluateByArrow(const ExprNode& node, const std::vector<Datum>& c,
             return callKernel(comparisonName(node.op), c);
         case ExprOp::kIn:
             return in(node, c);
-        case ExprOp::kLike: {
-            const arrow::compute::MatchSubstringOptions options(
-                std::get<std::string>(node.children[1]->literal));
-            return callKernel("match_like", {c[0]}, &options);
-        }
+        case ExprOp::kLike:
+            return likeTexts(c[0], std::get<std::string>(node.children[1]->literal));
         case ExprOp::kConcat: {
             std::vector<Datum> texts = c;
             texts.emplace_back(arrow::StringScalar(""));

@@ -20,6 +20,7 @@
 #include "backend/eval/function_calls.h"
 #include "backend/eval/function_kernels.h"
 #include "backend/eval/hash_rows.h"
+#include "backend/eval/text_search.h"
 #include "backend/eval/zip_rows.h"
 
 namespace millrace::eval {
@@ -288,9 +289,16 @@ Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::in
 }
 
 Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
-    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const F id = node.function->id;
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    if (c[1].is_scalar() && c[1].scalar()->is_valid) {
+        const PartPlace place = id == F::kStartsWith ? PartPlace::kBegin
+                                : id == F::kEndsWith ? PartPlace::kEnd
+                                                     : PartPlace::kAnywhere;
+        return matchTexts(machineIsa(), *a, place,
+                          static_cast<const arrow::StringScalar&>(*c[1].scalar()).view());
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     arrow::BooleanBuilder builder;
     const auto match = [&](std::string_view text, std::string_view part) {
         builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
