@@ -11,10 +11,14 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
+#include <arrow/array/data.h>
+#include <arrow/array/util.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
+#include <arrow/util/bit_util.h>
+#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/decimal.h>
 #include <arrow/util/value_parsing.h>
 
@@ -150,10 +154,50 @@ Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const ex
     return array;
 }
 
+/// All values at once, with zeros under nulls; null where one does not fit, even of a null.
+template <class From, class To>
+Result<ArrayPtr> castAll(const arrow::Array& values, const std::shared_ptr<arrow::DataType>& to) {
+    const std::int64_t n = values.length();
+    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    ASSIGN_OR_RETURN(
+        const std::shared_ptr<arrow::Buffer> made,
+        arrays::fromArrow<std::shared_ptr<arrow::Buffer>>(
+            arrow::AllocateBuffer(n * static_cast<std::int64_t>(sizeof(To)), pool), "cast"));
+    const From* const in = values.data()->GetValues<From>(1);
+    To* const out = reinterpret_cast<To*>(made->mutable_data());
+    bool fits = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+        fits &= convertNumber(in[i], out[i]);
+    }
+    std::shared_ptr<arrow::Buffer> validity;
+    if (!fits) {
+        return ArrayPtr();
+    }
+    if (values.null_count() > 0) {
+        ASSIGN_OR_RETURN(
+            validity, arrays::fromArrow(arrow::internal::CopyBitmap(pool, values.null_bitmap_data(),
+                                                                    values.offset(), n),
+                                        "cast"));
+        const std::uint8_t* const bits = validity->data();
+        for (std::int64_t i = 0; i < n; ++i) {
+            out[i] = arrow::bit_util::GetBit(bits, i) ? out[i] : To{0};
+        }
+    }
+    return arrow::MakeArray(arrow::ArrayData::Make(to, n, {std::move(validity), made}));
+}
+
 template <class ArrowTo>
 Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& to, bool isTry) {
-    return withNumeric(values.type_id(), [&](auto tag) {
+    return withNumeric(values.type_id(), [&](auto tag) -> Result<ArrayPtr> {
         using From = typename decltype(tag)::Arrow;
+        using In = typename arrow::TypeTraits<From>::CType;
+        using Out = typename arrow::TypeTraits<ArrowTo>::CType;
+        if constexpr (!std::is_same_v<In, bool> && !std::is_same_v<Out, bool>) {
+            ASSIGN_OR_RETURN(ArrayPtr all, (castAll<In, Out>(values, arrays::toArrowType(to))));
+            if (all != nullptr) {
+                return all;
+            }
+        }
         const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
         typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
