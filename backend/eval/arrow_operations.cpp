@@ -10,6 +10,8 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/evaluator.h"
+#include "backend/eval/function_calls.h"
+#include "backend/eval/text_search.h"
 
 namespace millrace::eval {
 namespace {
@@ -151,16 +153,10 @@ Result<Datum> evaluateByArrow(const ExprNode& node, const std::vector<Datum>& c,
             return callKernel(comparisonName(node.op), c);
         case ExprOp::kIn:
             return in(node, c);
-        case ExprOp::kLike: {
-            const arrow::compute::MatchSubstringOptions options(
-                std::get<std::string>(node.children[1]->literal));
-            return callKernel("match_like", {c[0]}, &options);
-        }
-        case ExprOp::kConcat: {
-            std::vector<Datum> texts = c;
-            texts.emplace_back(arrow::StringScalar(""));
-            return callKernel("binary_join_element_wise", texts);
-        }
+        case ExprOp::kLike:
+            return likeTexts(c[0], std::get<std::string>(node.children[1]->literal));
+        case ExprOp::kConcat:
+            return joinTexts(c, rows, /*skipsNulls=*/false);
         case ExprOp::kCast:
         case ExprOp::kTryCast: {
             ASSIGN_OR_RETURN(const ArrayPtr values, asArray(c[0], rows));

@@ -11,6 +11,7 @@
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_primitive.h>
+#include <arrow/array/data.h>
 #include <arrow/array/util.h>
 #include <arrow/compute/cast.h>
 #include <arrow/compute/exec.h>
@@ -153,42 +154,48 @@ Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const ex
     return array;
 }
 
-/// Numbers that all fit, without a question a row.
-template <class ArrowTo, class Array>
-Result<ArrayPtr> castAll(const Array& in) {
-    using To = typename ArrowTo::c_type;
+/// All values at once, with zeros under nulls; null where one does not fit, even of a null.
+template <class From, class To>
+Result<ArrayPtr> castAll(const arrow::Array& values, const std::shared_ptr<arrow::DataType>& to) {
+    const std::int64_t n = values.length();
     arrow::MemoryPool* const pool = arrow::default_memory_pool();
-    const std::int64_t rows = in.length();
     ASSIGN_OR_RETURN(
-        std::shared_ptr<arrow::Buffer> made,
-        arrays::fromArrow(arrow::AllocateBuffer(rows * std::int64_t{sizeof(To)}, pool), "cast"));
+        const std::shared_ptr<arrow::Buffer> made,
+        arrays::fromArrow<std::shared_ptr<arrow::Buffer>>(
+            arrow::AllocateBuffer(n * static_cast<std::int64_t>(sizeof(To)), pool), "cast"));
+    const From* const in = values.data()->GetValues<From>(1);
     To* const out = reinterpret_cast<To*>(made->mutable_data());
-    const auto* const from = in.raw_values();
-    for (std::int64_t i = 0; i < rows; ++i) {
-        out[i] = static_cast<To>(from[i]);
+    bool fits = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+        fits &= convertNumber(in[i], out[i]);
     }
     std::shared_ptr<arrow::Buffer> validity;
-    if (in.null_count() > 0) {
-        arrays::fillNulls(in, To{}, out);
-        ASSIGN_OR_RETURN(validity,
-                         arrays::fromArrow(arrow::internal::CopyBitmap(pool, in.null_bitmap_data(),
-                                                                       in.offset(), rows),
-                                           "cast"));
+    if (!fits) {
+        return ArrayPtr();
     }
-    return arrow::MakeArray(arrow::ArrayData::Make(arrow::TypeTraits<ArrowTo>::type_singleton(),
-                                                   rows, {std::move(validity), std::move(made)},
-                                                   in.null_count()));
+    if (values.null_count() > 0) {
+        ASSIGN_OR_RETURN(
+            validity, arrays::fromArrow(arrow::internal::CopyBitmap(pool, values.null_bitmap_data(),
+                                                                    values.offset(), n),
+                                        "cast"));
+        arrays::fillNulls(values, To{0}, out);
+    }
+    return arrow::MakeArray(arrow::ArrayData::Make(to, n, {std::move(validity), made}));
 }
 
 template <class ArrowTo>
 Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& to, bool isTry) {
-    return withNumeric(values.type_id(), [&](auto tag) {
+    return withNumeric(values.type_id(), [&](auto tag) -> Result<ArrayPtr> {
         using From = typename decltype(tag)::Arrow;
-        const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
-        if constexpr (arrow::is_integer_type<From>::value &&
-                      arrow::is_floating_type<ArrowTo>::value) {
-            return castAll<ArrowTo>(in);
+        using In = typename arrow::TypeTraits<From>::CType;
+        using Out = typename arrow::TypeTraits<ArrowTo>::CType;
+        if constexpr (!std::is_same_v<In, bool> && !std::is_same_v<Out, bool>) {
+            ASSIGN_OR_RETURN(ArrayPtr all, (castAll<In, Out>(values, arrays::toArrowType(to))));
+            if (all != nullptr) {
+                return all;
+            }
         }
+        const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
         typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return convertNumber(in.Value(i), out);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/eval/kernels.h"
@@ -19,6 +20,12 @@ namespace millrace::eval {
 std::string textArgument(const expr::ExprNode& node, std::size_t i);
 std::int64_t intArgument(const expr::ExprNode& node, std::size_t i, std::int64_t fallback);
 
+/// Bytes of the first character of a text that is not empty, were it no UTF-8.
+std::size_t characterBytes(std::string_view text);
+
+/// The texts of each row one after the other: null where one is, or without those that are.
+Result<Datum> joinTexts(const std::vector<Datum>& texts, std::int64_t rows, bool skipsNulls);
+
 Result<Datum> finished(arrow::ArrayBuilder& builder);
 
 /// What evaluates a call; the arguments are evaluated.
@@ -29,6 +36,8 @@ struct FunctionKernel {
     FunctionCall call;
 };
 
+/// Functions that make texts of texts.
+std::span<const FunctionKernel> textKernels();
 /// Functions over lists.
 std::span<const FunctionKernel> listKernels();
 

@@ -4,7 +4,6 @@
 #include <span>
 
 #include <arrow/array/array_binary.h>
-#include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
@@ -20,9 +19,18 @@
 #include "backend/eval/function_calls.h"
 #include "backend/eval/function_kernels.h"
 #include "backend/eval/hash_rows.h"
+#include "backend/eval/text_search.h"
 #include "backend/eval/zip_rows.h"
 
 namespace millrace::eval {
+
+std::size_t characterBytes(std::string_view text) {
+    std::size_t n = 1;
+    while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) {
+        ++n;
+    }
+    return n;
+}
 
 std::string textArgument(const expr::ExprNode& node, std::size_t i) {
     const auto* text = std::get_if<std::string>(&node.children[i]->literal);
@@ -87,34 +95,6 @@ Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder
     return finished(builder);
 }
 
-Result<Datum> replaceText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    const std::string from = textArgument(node, 1), to = textArgument(node, 2);
-    arrow::StringBuilder builder;
-    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
-        if (from.empty()) {
-            return out.Append(text);
-        }
-        std::string replaced;
-        for (;;) {
-            const std::size_t at = text.find(from);
-            replaced.append(text.substr(0, at));
-            if (at == std::string_view::npos) {
-                return out.Append(replaced);
-            }
-            replaced.append(to);
-            text.remove_prefix(at + from.size());
-        }
-    });
-}
-
-std::size_t characterBytes(std::string_view text) {
-    std::size_t n = 1;
-    while (n < text.size() && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) {
-        ++n;
-    }
-    return n;
-}
-
 Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
     auto parts = std::make_shared<arrow::StringBuilder>();
@@ -139,106 +119,6 @@ Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_
     });
 }
 
-/// The pattern with group `group` called g and the other groups not captured; group 0 is all of it.
-/// Arrow's kernel wants named groups only.
-Result<std::string> namedGroup(const std::string& pattern, std::int64_t group) {
-    std::string out = group == 0 ? "(?P<g>" : "";
-    std::int64_t seen = 0;
-    bool isInSet = false;
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-        const char c = pattern[i];
-        out += c;
-        if (c == '\\' && i + 1 < pattern.size()) {
-            out += pattern[++i];
-        } else if (isInSet) {
-            isInSet = c != ']';
-        } else if (c == '[') {
-            isInSet = true;
-            for (const char first : {'^', ']'}) {  // "[^]x]": these two stand for themselves here
-                if (i + 1 < pattern.size() && pattern[i + 1] == first) {
-                    out += pattern[++i];
-                }
-            }
-        } else if (c == '(') {
-            const bool isPlain = i + 1 >= pattern.size() || pattern[i + 1] != '?';
-            const bool isNamed = pattern.compare(i + 1, 3, "?P<") == 0;
-            if (isPlain || isNamed) {
-                out += ++seen == group ? "?P<g>" : "?:";
-            }
-            if (isNamed) {
-                i = std::min(pattern.find('>', i), pattern.size() - 1);
-            }
-        }
-    }
-    if (group < 0 || group > seen) {
-        return invalidArgument("regexp_extract: the pattern has ", seen, " groups, not ", group);
-    }
-    return group == 0 ? out + ")" : out;
-}
-
-Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const std::string pattern,
-                     namedGroup(textArgument(node, 1), intArgument(node, 2, 0)));
-    const arrow::compute::ExtractRegexOptions options(pattern);
-    ASSIGN_OR_RETURN(const ArrayPtr texts, asArray(argument, rows));
-    ASSIGN_OR_RETURN(const Datum found, callKernel("extract_regex", {Datum(texts)}, &options));
-    const ArrayPtr groups = found.make_array();
-    const auto& matched = static_cast<const arrow::StructArray&>(*groups);
-    const auto& group = static_cast<const arrow::StringArray&>(*matched.field(0));
-    arrow::StringBuilder builder;
-    for (std::int64_t i = 0; i < rows; ++i) {
-        arrow::Status status;
-        if (texts->IsNull(i)) {
-            status = builder.AppendNull();
-        } else {
-            const bool isMatch = matched.IsValid(i) && group.IsValid(i);
-            status = builder.Append(isMatch ? group.GetView(i) : std::string_view());
-        }
-        RETURN_IF_ERROR(arrays::fromArrow(status, "regexp_extract"));
-    }
-    return finished(builder);
-}
-
-/// `count` characters from `start` (from 1; negative: from the end).
-Result<Datum> substring(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    const std::int64_t start = intArgument(node, 1, 1);
-    const std::int64_t count = intArgument(node, 2, std::int64_t{1} << 40);
-    arrow::StringBuilder builder;
-    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
-        std::vector<std::size_t> borders{0};
-        while (borders.back() < text.size()) {
-            borders.push_back(borders.back() + characterBytes(text.substr(borders.back())));
-        }
-        const auto length = static_cast<std::int64_t>(borders.size()) - 1;
-        const std::int64_t from = start > 0 ? start - 1 : start < 0 ? length + start : -1;
-        const std::int64_t begin = std::clamp<std::int64_t>(from, 0, length);
-        const std::int64_t end =
-            std::clamp<std::int64_t>(from + std::max<std::int64_t>(count, 0), begin, length);
-        const std::size_t first = borders[static_cast<std::size_t>(begin)];
-        return out.Append(text.substr(first, borders[static_cast<std::size_t>(end)] - first));
-    });
-}
-
-/// left and right: the first or last n characters; n below 0 leaves out that many.
-Result<Datum> textEnd(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    const std::int64_t n = intArgument(node, 1, 0);
-    const bool isLeft = node.function->id == F::kLeft;
-    arrow::StringBuilder builder;
-    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
-        std::int64_t length = 0;
-        for (std::string_view rest = text; !rest.empty(); ++length) {
-            rest.remove_prefix(characterBytes(rest));
-        }
-        const std::int64_t taken = std::clamp<std::int64_t>(n < 0 ? length + n : n, 0, length);
-        std::int64_t ahead = isLeft ? taken : length - taken;
-        std::string_view rest = text;
-        for (; ahead > 0; --ahead) {
-            rest.remove_prefix(characterBytes(rest));
-        }
-        return out.Append(isLeft ? text.substr(0, text.size() - rest.size()) : rest);
-    });
-}
-
 Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
@@ -255,31 +135,6 @@ Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     return zipRows<arrow::StringArray>(*a, *b, builder, find);
 }
 
-Result<Datum> splitPart(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    const std::string separator = textArgument(node, 1);
-    const std::int64_t index = intArgument(node, 2, 1);
-    arrow::StringBuilder builder;
-    return mapText(argument, rows, builder, [&](std::string_view text, arrow::StringBuilder& out) {
-        std::vector<std::string_view> parts;
-        while (!separator.empty()) {
-            const std::size_t at = text.find(separator);
-            parts.push_back(text.substr(0, at));
-            if (at == std::string_view::npos) {
-                break;
-            }
-            text.remove_prefix(at + separator.size());
-        }
-        while (separator.empty() && !text.empty()) {
-            parts.push_back(text.substr(0, characterBytes(text)));
-            text.remove_prefix(parts.back().size());
-        }
-        const auto count = static_cast<std::int64_t>(parts.size());
-        const std::int64_t at = index > 0 ? index - 1 : count + index;
-        const bool isInside = index != 0 && at >= 0 && at < count;
-        return out.Append(isInside ? parts[static_cast<std::size_t>(at)] : std::string_view());
-    });
-}
-
 Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::int64_t) {
     const arrow::compute::ReplaceSubstringOptions options(textArgument(node, 1),
                                                           textArgument(node, 2),
@@ -288,9 +143,16 @@ Result<Datum> regexpReplace(const ExprNode& node, const Datum& argument, std::in
 }
 
 Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
-    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     const F id = node.function->id;
+    ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
+    if (c[1].is_scalar() && c[1].scalar()->is_valid) {
+        const PartPlace place = id == F::kStartsWith ? PartPlace::kBegin
+                                : id == F::kEndsWith ? PartPlace::kEnd
+                                                     : PartPlace::kAnywhere;
+        return matchTexts(machineIsa(), *a, place,
+                          static_cast<const arrow::StringScalar&>(*c[1].scalar()).view());
+    }
+    ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
     arrow::BooleanBuilder builder;
     const auto match = [&](std::string_view text, std::string_view part) {
         builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
@@ -298,14 +160,6 @@ Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::
                                                   : text.find(part) != std::string_view::npos);
     };
     return zipRows<arrow::StringArray>(*a, *b, builder, match);
-}
-
-/// concat() leaves nulls out, as in DuckDB.
-Result<Datum> concatTexts(const std::vector<Datum>& texts, std::int64_t) {
-    std::vector<Datum> c = texts;
-    c.emplace_back(arrow::StringScalar(""));
-    const arrow::compute::JoinOptions options(arrow::compute::JoinOptions::REPLACE, "");
-    return callKernel("binary_join_element_wise", c, &options);
 }
 
 Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
@@ -372,12 +226,6 @@ Result<Datum> whole(const ExprNode& node, const std::vector<Datum>& c, std::int6
     return callKernel(kName.text, {*number});
 }
 
-template <KernelName kName>
-Result<Datum> trimmed(const ExprNode&, const std::vector<Datum>& c, std::int64_t) {
-    const arrow::compute::TrimOptions blanks(" ");
-    return callKernel(kName.text, c, &blanks);
-}
-
 // The three shapes of the functions above.
 template <Result<Datum> (*kCall)(const std::vector<Datum>&, std::int64_t)>
 Result<Datum> ofAll(const ExprNode&, const std::vector<Datum>& c, std::int64_t rows) {
@@ -410,25 +258,13 @@ constexpr FunctionKernel kKernels[] = {
     {F::kNullif, nullIf},
     {F::kHash01, ofAll<hashCall>},
     {F::kLength, plainCast<KernelName{"utf8_length"}>},
-    {F::kLower, plain<KernelName{"utf8_lower"}>},
-    {F::kUpper, plain<KernelName{"utf8_upper"}>},
-    {F::kTrim, trimmed<KernelName{"utf8_trim"}>},
-    {F::kLtrim, trimmed<KernelName{"utf8_ltrim"}>},
-    {F::kRtrim, trimmed<KernelName{"utf8_rtrim"}>},
-    {F::kSubstr, ofFirst<substring>},
-    {F::kConcat, ofAll<concatTexts>},
     {F::kStartsWith, matchText},
     {F::kEndsWith, matchText},
     {F::kContains, matchText},
-    {F::kReplace, ofFirst<replaceText>},
     {F::kSplit, ofFirst<splitText>},
-    {F::kRegexpExtract, ofFirst<regexpExtract>},
     {F::kRegexpMatches, regexpMatches},
     {F::kRegexpReplace, ofFirst<regexpReplace>},
-    {F::kLeft, ofFirst<textEnd>},
-    {F::kRight, ofFirst<textEnd>},
     {F::kPosition, ofAll<textPosition>},
-    {F::kSplitPart, ofFirst<splitPart>},
     {F::kReverse, plain<KernelName{"utf8_reverse"}>},
     {F::kYear, inLane},
     {F::kMonth, inLane},
@@ -454,7 +290,7 @@ constexpr FunctionKernel kKernels[] = {
 std::map<F, std::vector<FunctionCall>> allKernels() {
     std::map<F, std::vector<FunctionCall>> all;
     for (const std::span<const FunctionKernel> family :
-         {std::span<const FunctionKernel>(kKernels), listKernels()}) {
+         {std::span<const FunctionKernel>(kKernels), listKernels(), textKernels()}) {
         for (const FunctionKernel& kernel : family) {
             all[kernel.id].push_back(kernel.call);
         }

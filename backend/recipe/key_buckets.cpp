@@ -15,6 +15,24 @@ constexpr std::size_t kLoadRows = std::size_t{1} << 13;   ///< that a thread tak
 constexpr std::size_t kManyRows = std::size_t{1} << 15;   ///< worth several threads
 constexpr std::size_t kAhead = 32;                        ///< buckets asked for together
 
+// Makes the whole pages of a stretch there in one go. Without it a page is read before it is
+// written, and so made twice: once as the zero page that all share. Older kernels refuse, which
+// costs just that.
+void makePages(const void* begin, const void* end) {
+#ifdef MADV_POPULATE_WRITE
+    constexpr std::uintptr_t kPage = 4096;
+    const std::uintptr_t from =
+        (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) & ~(kPage - 1);
+    const std::uintptr_t to = reinterpret_cast<std::uintptr_t>(end) & ~(kPage - 1);
+    if (from < to) {
+        (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_POPULATE_WRITE);
+    }
+#else
+    (void)begin;
+    (void)end;
+#endif
+}
+
 }  // namespace
 
 /// The keys of some rows, for all threads.
@@ -48,6 +66,13 @@ struct KeyBuckets<Key>::Filler {
     std::vector<std::uint32_t> waiting{};  ///< rows of the chunk whose keys leave the range
 
     bool isDone() const { return equal.first != kNoRow; }
+
+    void makeMemory() {
+        makePages(table.buckets_.get() + begin, table.buckets_.get() + end);
+        if (table.filter_ != nullptr) {
+            makePages(table.filter_ + begin / 2, table.filter_ + end / 2);
+        }
+    }
 
     void add(const Chunk& chunk) {
         std::array<std::uint32_t, kAhead + 1> rows;
@@ -157,6 +182,12 @@ EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int t
     chunk.keys.resize(std::min(all, kChunkRows));
     chunk.isKey.resize(chunk.keys.size());
     const auto helpers = static_cast<int>(ranges);
+    if (all >= kManyRows) {
+        (void)parallelFor(ranges, helpers, "table", [&](std::size_t i) {
+            fillers[i].makeMemory();
+            return okStatus();
+        });
+    }
     for (std::size_t from = 0; from < all; from += chunk.rows) {
         chunk.from = static_cast<std::int64_t>(from);
         chunk.rows = std::min(kChunkRows, all - from);
