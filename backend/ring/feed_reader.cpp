@@ -40,6 +40,7 @@ struct millrace_feed {
         }
     }
 
+    const pid_t owner = ::getpid();
     std::string path, stream, error;
     std::int64_t attempt = 0;
     std::uint64_t rank = 0, worldSize = 1;
@@ -61,6 +62,8 @@ struct millrace_feed {
     std::shared_ptr<std::atomic<std::uint64_t>> held =
         std::make_shared<std::atomic<std::uint64_t>>(0);
 
+    /// Not in a forked child: its threads are not there, its descriptors and memory the parent's.
+    bool isOwn() const { return ::getpid() == owner; }
     int fail(int result, std::string why) {
         error = std::move(why);
         return result;
@@ -471,6 +474,9 @@ int millrace_feed_open(const char* socket_path, const millrace_feed_options* opt
 
 int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
     *event = millrace_feed_event{};
+    if (!feed->isOwn()) {
+        return MILLRACE_FEED_INVALID;
+    }
     if (feed->finished != MILLRACE_FEED_BATCH) {
         event->number = feed->isOutOfResources ? kExitResources : feed->failedWith;
         return feed->finished;
@@ -487,21 +493,34 @@ int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_fe
 }
 
 int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
+    if (!feed->isOwn()) {
+        return MILLRACE_FEED_INVALID;
+    }
     return walled([&] { return reopenWalled(feed, timeout_ms); },
                   [&] { return outOfResources(*feed, nullptr); });
 }
 
 void millrace_feed_abort(millrace_feed* feed) {
+    if (!feed->isOwn()) {
+        return;
+    }
     feed->isAborted.store(true, std::memory_order_seq_cst);
     const std::uint64_t one = 1;
     static_cast<void>(!::write(feed->abortEvent, &one, sizeof one));
 }
 
 const char* millrace_feed_error(const millrace_feed* feed) {
+    if (!feed->isOwn()) {
+        return "the feed belongs to the process that opened it: a forked child opens one of its "
+               "own";
+    }
     return feed->isOutOfResources ? "the reader ran out of memory or threads" : feed->error.c_str();
 }
 
 char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
+    if (!feed->isOwn()) {
+        return nullptr;
+    }
     return walled([&] { return stateWalled(feed, epoch, next); },
                   []() -> char* { return nullptr; });
 }
@@ -515,11 +534,17 @@ void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info)
 }
 
 void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* stats) {
+    *stats = millrace_feed_stats{};
+    if (!feed->isOwn()) {
+        return;
+    }
     *stats = feed->stats;
     stats->held_batches = feed->held->load();
     stats->ring_bytes = feed->link == nullptr ? 0 : feed->link->ring().dataBytes();
 }
 
 void millrace_feed_close(millrace_feed* feed) {
-    delete feed;
+    if (feed != nullptr && feed->isOwn()) {
+        delete feed;
+    }
 }

@@ -4,10 +4,13 @@
  *
  * A C interface; the library carries its C++ runtime inside and needs libc only. Threads: one feed
  * belongs to one thread at a time; batches may be released from any thread, in any order, also
- * after the feed was closed. Owns: a batch borrows the ring's memory until it is released; its
- * columns may be written to in place (private to this batch). Failure: functions return a
- * millrace_feed_result below 0 and millrace_feed_error() says why in one sentence. No C++ exception
- * leaves this library. It speaks only to a socket of this user or of root.
+ * after the feed was closed. Not in a forked child: there release and close touch nothing, calls
+ * are MILLRACE_FEED_INVALID or NULL with one sentence, and the memory of batches is not mapped: who
+ * reads an inherited one ends by SIGSEGV in the place of reading other rows. Owns: a batch borrows
+ * the ring's memory until it is released; its columns may be written to in place (private to this
+ * batch). Failure: functions return a millrace_feed_result below 0 and millrace_feed_error() says
+ * why in one sentence. No C++ exception leaves this library. It speaks only to a socket of this
+ * user or of root.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -178,22 +178,10 @@ Status Trainer::checkLabels() const {
     return okStatus();
 }
 
-Status Trainer::checkPlace(const FeedEvent& event, std::int64_t from) const {
-    if (event.epoch == epoch_ && event.number >= from) {
-        return okStatus();
-    }
-    const bool isBatch = event.kind == FeedEvent::Kind::kBatch;
-    return dataLoss("train feed: gave ", isBatch ? "micro-batch " : "the end at ", event.number,
-                    " of epoch ", event.epoch, "; expected ", from, " or later of epoch ", epoch_);
-}
-
-// What a step is, its mark says: nothing is counted here. Behind the last step of an epoch stands
-// the epoch's end, which is read with it.
+// What a step is, its mark says. Behind an epoch's last one stands its end, which is read with it.
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
-    std::int64_t from = next_;
-    bool hasEnded = false;
     stepEnd = next_;
-    while (!hasEnded) {
+    for (std::int64_t from = next_; !epochEnded_;) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
         if (event.kind == FeedEvent::Kind::kStopped) {
             return Taken::kStopped;
@@ -202,21 +190,27 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
             streamEnded_ = true;
             break;
         }
-        RETURN_IF_ERROR(checkPlace(event, from));
-        from = event.number;
-        if (event.kind == FeedEvent::Kind::kStep) {
-            stepEnd = event.number;
-            hasEnded = !event.isLast;
-        } else if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
-            epochEnded_ = hasEnded = true;
-            epochBatches_ = event.number;
-            RETURN_IF_ERROR(checkLabels());
-        } else {
+        const bool isBatch = event.kind == FeedEvent::Kind::kBatch;
+        if (event.epoch != epoch_ || event.number < from) {
+            return dataLoss("train feed: gave ", isBatch ? "micro-batch " : "the end at ",
+                            event.number, " of epoch ", event.epoch, "; expected ", from,
+                            " or later of epoch ", epoch_);
+        }
+        from = event.number + (isBatch ? 1 : 0);
+        if (isBatch) {
             RETURN_IF_ERROR(annotate(learner_->accumulate(event.batch, sums),
                                      strCat("step ", step_ + 1, ", micro-batch ", event.number,
                                             " of epoch ", event.epoch)));
             watchLabels(event.batch);
-            ++from;
+        } else if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
+            epochEnded_ = true;
+            epochBatches_ = event.number;
+            RETURN_IF_ERROR(checkLabels());
+        } else {
+            stepEnd = event.number;
+            if (!event.isLast) {
+                break;
+            }
         }
     }
     return stepEnd > next_ ? Taken::kStep : Taken::kNothing;

@@ -1,11 +1,10 @@
 #pragma once
 // The training loop of one rank: steps, evaluations, checkpoints, reports.
 //
-// A step takes the micro-batches up to the feed's mark, which stands behind the next G/b of the
-// epoch, as far as there are, in all ranks alike; it has a number from 1. Everything that a resume
-// needs is in the checkpoint, which is cut at a step's end only; a stop request drops a step that
-// is not complete. Threads: one owner. Failure: run() returns the sentence; checkpoints written
-// before stay.
+// A step takes the micro-batches up to the feed's mark, in all ranks alike; its number counts
+// from 1. Everything that a resume needs is in the checkpoint, which is cut at a step's end only; a
+// stop request drops a step that is not complete. Threads: one owner. Failure: run() returns the
+// sentence; checkpoints written before stay.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -65,8 +64,6 @@ class Trainer {
     Result<Taken> takeStep();
     /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
-    /// kDataLoss for one that lies before `from`, or in another epoch.
-    Status checkPlace(const FeedEvent& event, std::int64_t from) const;
     /// Remembers which labels the first epoch had; at its end they must be of two classes.
     void watchLabels(const BatchView& batch);
     Status checkLabels() const;

@@ -3,11 +3,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
+
+#include <gtest/gtest.h>
 
 #include "backend/frame/frame.h"
 #include "backend/ring/feed_reader.h"
@@ -126,6 +130,42 @@ inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {
     }
     return right;
 }
+
+inline Status writeFrame(FrameSink& sink, std::uint64_t number, std::stop_token stop,
+                         std::uint32_t rows = 8, std::uint64_t values = 16) {
+    const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
+    return putFrame(sink, number, frame.bytes(), stop);
+}
+
+/// A feed in this process whose producer is a function of the hello.
+class Feed {
+ public:
+    using Producer = std::function<void(const FeedHello&, RingWriter&, std::stop_token)>;
+
+    Feed(FeedServerOptions options, Producer producer) : producer_(std::move(producer)) {
+        auto server = FeedServer::start(
+            std::move(options), [this](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
+                threads_.emplace_back([this, hello, writer](std::stop_token stop) {
+                    producer_(hello, *writer, stop);
+                });
+                return okStatus();
+            });
+        EXPECT_TRUE(server.ok()) << server.status();
+        server_ = *std::move(server);
+    }
+    ~Feed() {
+        for (std::jthread& thread : threads_) {
+            thread.request_stop();
+        }
+        threads_.clear();
+        server_.reset();
+    }
+
+ private:
+    Producer producer_;
+    std::vector<std::jthread> threads_;  // the server's thread adds, joined before it ends
+    std::unique_ptr<FeedServer> server_;
+};
 
 /// A reader with the C library's calls.
 class Reader {

@@ -301,5 +301,63 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     EXPECT_EQ(state->orderHash, expected);
 }
 
+/// What a forked child does with what it inherited; its exit code.
+int exitOfChild(const std::function<int()>& body) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// DataLoader workers fork a process that holds batches: what they let go of is not theirs.
+TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
+    constexpr std::uint64_t kTotal = 400;
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+        return produce(hello, w, kTotal, ~0ULL, 5);
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    millrace_batch* held[2] = {};
+    for (millrace_batch*& batch : held) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
+        batch = reader.event.batch;
+    }
+    const std::string sentence =
+        "the feed belongs to the process that opened it: a forked child opens one of its own";
+    EXPECT_EQ(exitOfChild([&] {
+                  millrace_batch_release(held[1]);
+                  millrace_batch_release(held[0]);
+                  millrace_feed_abort(reader.feed());
+                  int wrong = reader.next() == MILLRACE_FEED_INVALID ? 0 : 1;
+                  wrong += reader.error == sentence ? 0 : 2;
+                  wrong += reader.state(0, 0).empty() ? 0 : 4;
+                  wrong += millrace_feed_reopen(reader.feed(), 10) == MILLRACE_FEED_INVALID ? 0 : 8;
+                  millrace_feed_close(reader.feed());
+                  return wrong;
+              }),
+              0);
+    EXPECT_EQ(exitOfChild([&] { return isFrame(held[0], 0) ? 0 : 1; }), -SIGSEGV);
+    // The feed fills the ring and waits: nothing was given back.
+    std::uint64_t n = 2;
+    for (int result = 0; (result = reader.next(200)) == MILLRACE_FEED_BATCH; ++n) {
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_LT(n, kTotal) << "the held batches keep their place";
+    EXPECT_TRUE(isFrame(held[0], 0));
+    EXPECT_TRUE(isFrame(held[1], 1));
+    millrace_batch_release(held[0]);
+    millrace_batch_release(held[1]);
+    for (; reader.next() == MILLRACE_FEED_BATCH; ++n) {
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_EQ(n, kTotal) << reader.error;
+}
+
 }  // namespace
 }  // namespace millrace::ring

@@ -17,42 +17,6 @@
 namespace millrace::ring {
 namespace {
 
-/// A feed in this process whose producer is a function of the hello.
-class Feed {
- public:
-    using Producer = std::function<void(const FeedHello&, RingWriter&, std::stop_token)>;
-
-    Feed(FeedServerOptions options, Producer producer) : producer_(std::move(producer)) {
-        auto server = FeedServer::start(
-            std::move(options), [this](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
-                threads_.emplace_back([this, hello, writer](std::stop_token stop) {
-                    producer_(hello, *writer, stop);
-                });
-                return okStatus();
-            });
-        EXPECT_TRUE(server.ok()) << server.status();
-        server_ = *std::move(server);
-    }
-    ~Feed() {
-        for (std::jthread& thread : threads_) {
-            thread.request_stop();
-        }
-        threads_.clear();
-        server_.reset();
-    }
-
- private:
-    Producer producer_;
-    std::vector<std::jthread> threads_;  // the server's thread adds, joined before it ends
-    std::unique_ptr<FeedServer> server_;
-};
-
-Status writeFrame(FrameSink& sink, std::uint64_t number, std::stop_token stop,
-                  std::uint32_t rows = 8, std::uint64_t values = 16) {
-    const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
-    return putFrame(sink, number, frame.bytes(), stop);
-}
-
 /// One segment that gave all of them, then the end of the epoch.
 Status endEpoch(FrameSink& sink, std::uint64_t total, std::stop_token stop) {
     stream::SegmentRecord record;
@@ -244,32 +208,6 @@ TEST(Ring, PlantedWrongOrderIsRefusedByTheReader) {
     millrace_batch_release(reader.event.batch);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
     EXPECT_NE(reader.error.find("micro-batch 1"), std::string::npos) << reader.error;
-}
-
-// Which numbers a rank gets, only the ring says: that one is missing shows at the step's end.
-TEST(Ring, AMissingMicroBatchIsSeenAtTheStepsMark) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
-    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        ASSERT_TRUE(writeFrame(w, 0, stop).ok());
-        ASSERT_TRUE(writeFrame(w, 2, stop).ok());
-        const Result<FrameSlot> slot = w.reserveStep(stop);
-        ASSERT_TRUE(slot.ok());
-        stream::StepMark mark;
-        mark.number = mark.batches = mark.own.batches = 3;
-        mark.rows = mark.own.rows = mark.rowsDelivered = 24;
-        ASSERT_TRUE(w.commitStep(*slot, mark).ok());
-    });
-    Reader reader;
-    ASSERT_EQ(reader.open(path), 0);
-    for (int i = 0; i < 2; ++i) {
-        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
-        millrace_batch_release(reader.event.batch);
-    }
-    EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
-    EXPECT_EQ(reader.error,
-              "the step before micro-batch 3 of epoch 0: this rank's micro-batches of a step are "
-              "not those that its mark tells of");
 }
 
 TEST(Ring, ADamagedFrameIsRefusedByTheReader) {

@@ -483,6 +483,32 @@ TEST(StepMarks, ASegmentThatARankGetsNothingOfIsKnownToIt) {
     EXPECT_EQ(state.cursor.offset, 2);
 }
 
+// Which numbers a rank gets, only the ring says: that one is missing shows at the step's end.
+TEST(StepMarks, AMissingMicroBatchIsSeenAtTheStepsMark) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        ASSERT_TRUE(writeFrame(w, 0, stop).ok());
+        ASSERT_TRUE(writeFrame(w, 2, stop).ok());
+        const Result<FrameSlot> slot = w.reserveStep(stop);
+        ASSERT_TRUE(slot.ok());
+        stream::StepMark mark;
+        mark.number = mark.batches = mark.own.batches = 3;
+        mark.rows = mark.own.rows = mark.rowsDelivered = 24;
+        ASSERT_TRUE(w.commitStep(*slot, mark).ok());
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0);
+    for (int i = 0; i < 2; ++i) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
+    EXPECT_EQ(reader.error,
+              "the step before micro-batch 3 of epoch 0: this rank's micro-batches of a step are "
+              "not those that its mark tells of");
+}
+
 /// Through rings and sockets: 15 micro-batches, steps of 8, two ranks; the second has its share of
 /// the last step before the first.
 TEST(StepMarks, TwoRanksEndAnEpochThatFillsNoStep) {

@@ -1,16 +1,14 @@
 #pragma once
 // A stream in memory and a daemon that only listens, for the trainer's tests.
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include "backend/core/philox.h"
 #include "backend/train/trainer.h"
+#include "tests/unit/train/scratch.h"
 
 namespace millrace::train::test {
 
@@ -200,26 +198,6 @@ class RecordingReporter final : public Reporter {
     rank::Done done;
     bool isDone = false, stop = false, checkpointAsked = false, isDaemonAway = false;
     std::int64_t stopAt = -1, askCheckpointAt = -1;
-};
-
-/// A directory of its own, removed at the end.
-class Scratch {
- public:
-    Scratch() {
-        char name[] = "/tmp/millrace-train-XXXXXX";
-        path_ = ::mkdtemp(name);
-    }
-    ~Scratch() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    const std::string& path() const { return path_; }
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-    std::string path_;
 };
 
 inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1) {
