@@ -229,14 +229,16 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
             }
         }
     }
-    printDocument(context, {{"runs", list},
-                            {"differences", changed},
-                            {"metrics", values},
-                            {"best", best},
-                            {"last", last},
-                            {"same_stream", all.isOneStream},
-                            {"same_evaluation_rows",
-                             same == SameRows::kUnknown ? Json() : Json(same == SameRows::kSame)}});
+    printDocument(context,
+                  {{"runs", list},
+                   {"differences", changed},
+                   {"metrics", values},
+                   {"best", best},
+                   {"last", last},
+                   {"same_stream", all.isOneStream},
+                   {"same_evaluation_rows", same == SameRows::kSame || same == SameRows::kDifferent
+                                                ? Json(same == SameRows::kSame)
+                                                : Json()}});
 }
 
 }  // namespace

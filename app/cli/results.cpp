@@ -38,6 +38,17 @@ std::string rowsText(std::int64_t rows) {
     return rows > 0 ? formatCount(rows) : "-";
 }
 
+/// Of the evaluation hashes that there are.
+std::set<int> hashVersions(const std::vector<values::RunSummary>& runs) {
+    std::set<int> versions;
+    for (const values::RunSummary& run : runs) {
+        if (!run.evalOrderHash.empty()) {
+            versions.insert(run.orderHashVersion);
+        }
+    }
+    return versions;
+}
+
 }  // namespace
 
 SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs) {
@@ -48,6 +59,9 @@ SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs) {
             hashes.insert(run.evalOrderHash);
             ++known;
         }
+    }
+    if (hashVersions(runs).size() > 1) {
+        return SameRows::kNotComparable;
     }
     if (hashes.size() > 1) {
         return SameRows::kDifferent;
@@ -60,6 +74,15 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs,
     const SameRows same = evaluatedOnSameRows(runs);
     if (same == SameRows::kUnknown) {
         return "";
+    }
+    if (same == SameRows::kNotComparable) {
+        std::string versions;
+        for (const int version : hashVersions(runs)) {
+            strAppend(&versions, versions.empty() ? "" : " and ", version);
+        }
+        return paint(terminal, Tone::kWarn,
+                     "Whether all were evaluated on the same rows is not known:") +
+               strCat(" their order hashes are not comparable: version ", versions, ".\n");
     }
     if (same == SameRows::kDifferent) {
         return paint(terminal, Tone::kWarn, "Not all were evaluated on the same rows:") +

@@ -16,8 +16,9 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
 /// The sentence below a table; "" below two evaluated runs.
 std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal);
 
-enum class SameRows { kUnknown, kSame, kDifferent };
-/// Whether all runs that have an evaluation hash have the same; kUnknown below two of them.
+enum class SameRows { kUnknown, kSame, kDifferent, kNotComparable };
+/// Whether all runs that have an evaluation hash have the same; kUnknown below two of them,
+/// kNotComparable where the hashes are of several versions.
 SameRows evaluatedOnSameRows(const std::vector<values::RunSummary>& runs);
 
 }  // namespace millrace::cli

@@ -7,6 +7,7 @@ namespace millrace::options {
 namespace {
 
 constexpr std::int64_t kRowGroupRowsMax = 100'000'000;
+constexpr std::int64_t kRanksMax = 4096;
 
 /// One option and the member that its value becomes.
 struct Member {
@@ -100,6 +101,11 @@ std::vector<Member> howToRun() {
          setText<&S::from>},
         {flag("--through-ring", "through shared memory to a reader process, as in a run"),
          setFlag<&S::isThroughRing>},
+        {upTo(kRanksMax,
+              count("--ranks", "N",
+                    "with --through-ring: so many readers, each with a rank's share; what "
+                    "they know at the end of each step must be the same")),
+         setNumber<&S::ranks>},
     };
 }
 

@@ -62,12 +62,12 @@ int connectTo(const std::string& path) {
     return fd;
 }
 
-bool isReadable(int fd) {
-    pollfd item{fd, POLLIN, 0};
-    return fd >= 0 && ::poll(&item, 1, 0) > 0;
+bool isAskedToAbort(const FeedLink::Target& target) {
+    pollfd items[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
+    return ::poll(items, 2, 0) > 0;
 }
 
-/// Until `fd` is ready for `events`: false when the deadline has come or the abort fd is readable.
+/// Until `fd` is ready for `events`: false when the deadline has come or an abort fd is readable.
 bool waitFor(int fd, short events, const FeedLink::Target& target) {
     for (;;) {
         const std::int64_t leftMs = (target.deadlineNs - steadyNs()) / 1'000'000 + 1;
@@ -75,13 +75,14 @@ bool waitFor(int fd, short events, const FeedLink::Target& target) {
             return false;
         }
         constexpr std::int64_t kLongestMs = 3'600'000;
-        pollfd items[2] = {{fd, events, 0}, {target.abortFd, POLLIN, 0}};
+        pollfd items[3] = {
+            {fd, events, 0}, {target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
         const int ready =
-            ::poll(items, 2, static_cast<int>(leftMs < kLongestMs ? leftMs : kLongestMs));
+            ::poll(items, 3, static_cast<int>(leftMs < kLongestMs ? leftMs : kLongestMs));
         if (ready < 0 && errno != EINTR) {
             return false;
         }
-        if (ready > 0 && items[1].revents != 0) {
+        if (ready > 0 && (items[1].revents != 0 || items[2].revents != 0)) {
             return false;
         }
         if (ready > 0 && items[0].revents != 0) {
@@ -127,12 +128,16 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
     std::unique_ptr<FeedLink> link(new FeedLink());
     failure = Failure::kLost;
     constexpr int kRetryMs = 10;
-    while ((link->socket_ = connectTo(target.path)) < 0) {
-        const int why = errno;
-        if (isReadable(target.abortFd)) {
+    while (link->socket_ < 0) {
+        if (isAskedToAbort(target)) {
             failure = Failure::kAborted;
             error = "aborted";
             return nullptr;
+        }
+        link->socket_ = connectTo(target.path);
+        const int why = errno;
+        if (link->socket_ >= 0) {
+            break;
         }
         const bool away = why == ENOENT || why == ECONNREFUSED || why == EAGAIN;
         if (!away || steadyNs() >= target.deadlineNs) {
@@ -140,15 +145,15 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
                     (why == EPERM ? "it is another user's" : std::strerror(why));
             return nullptr;
         }
-        pollfd aborted{target.abortFd, POLLIN, 0};
-        ::poll(&aborted, 1, kRetryMs);
+        pollfd aborted[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
+        ::poll(aborted, 2, kRetryMs);
     }
     std::string line;
     int fd = -1;
     if (!link->sendHello(target) || !link->readAnswer(line, fd, target)) {
-        const bool isAborted = isReadable(target.abortFd);
-        failure = isAborted ? Failure::kAborted : Failure::kLost;
-        error = isAborted ? "aborted" : target.path + ": the feed did not answer the hello";
+        const bool wasAborted = isAskedToAbort(target);
+        failure = wasAborted ? Failure::kAborted : Failure::kLost;
+        error = wasAborted ? "aborted" : target.path + ": the feed did not answer the hello";
     } else if (!stream::TinyJson::parse(line, answer)) {
         error = target.path + ": the feed's answer is not JSON";
     } else if (answer.readText("error", error)) {
@@ -167,6 +172,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
         return nullptr;
     }
     link->abortFd_ = target.abortFd;
+    link->abortEvent_ = target.abortEvent;
     link->stopEvent_ = ::eventfd(0, EFD_CLOEXEC);
     link->thread_ = std::thread([raw = link.get()] { raw->watch(); });
     return link;
@@ -258,16 +264,19 @@ void FeedLink::wake() {
 
 void FeedLink::watch() {
     ::pthread_setname_np(::pthread_self(), "feed-watch");
-    pollfd items[3] = {{stopEvent_, POLLIN, 0}, {socket_, POLLIN, 0}, {abortFd_, POLLIN, 0}};
-    while (items[1].fd >= 0 || items[2].fd >= 0) {
-        if (::poll(items, 3, -1) < 0 && errno != EINTR) {
+    pollfd items[4] = {{stopEvent_, POLLIN, 0},
+                       {socket_, POLLIN, 0},
+                       {abortFd_, POLLIN, 0},
+                       {abortEvent_, POLLIN, 0}};
+    while (!isLost() || !isAborted()) {
+        if (::poll(items, 4, -1) < 0 && errno != EINTR) {
             break;
         }
         if (items[0].revents != 0) {
             return;
         }
-        if (items[2].revents != 0) {
-            items[2].fd = -1;
+        if (items[2].revents != 0 || items[3].revents != 0) {
+            items[2].fd = items[3].fd = -1;
             abort();
         }
         if (items[1].revents != 0) {

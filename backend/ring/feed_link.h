@@ -1,8 +1,8 @@
 #pragma once
 // A reader's connection to its feed: hello, the rings that come, the peer's end, an abort.
 //
-// Threads: one of its own ("feed-watch") that listens on the socket and the abort fd; the rest
-// belongs to the reader's thread, abort() to any. Owns: the socket and rings not yet taken.
+// Threads: one of its own ("feed-watch") that listens on the socket and the abort fds; the rest
+// belongs to the reader's thread. Owns: the socket and rings not yet taken.
 // No dependencies.
 #include <atomic>
 #include <condition_variable>
@@ -26,8 +26,9 @@ class FeedLink {
 
     struct Target {
         std::string path;
-        std::string hello;  ///< one line with its end
-        int abortFd = -1;
+        std::string hello;    ///< one line with its end
+        int abortFd = -1;     ///< the caller's; readable: abort
+        int abortEvent = -1;  ///< the reader's own, likewise; stays readable
         std::int64_t deadlineNs = 0;
     };
     enum class Failure { kLost, kRefused, kAborted };
@@ -43,19 +44,19 @@ class FeedLink {
     const char* nextRing();
     bool isLost() const { return lost_.load(std::memory_order_seq_cst); }
     bool isAborted() const { return aborted_.load(std::memory_order_seq_cst); }
-    void abort();
 
  private:
     FeedLink() = default;
     bool sendHello(const Target& target) const;
     bool readAnswer(std::string& line, int& fd, const Target& target);
     void watch();
+    void abort();
     void receiveRing();
     void wake();
 
     int socket_ = -1;
     int stopEvent_ = -1;
-    int abortFd_ = -1;
+    int abortFd_ = -1, abortEvent_ = -1;
     std::thread thread_;
     std::atomic<bool> lost_{false}, aborted_{false};
     std::mutex mutex_;  ///< guards ring_ (as a pointer, against wake()) and fds_

@@ -7,6 +7,7 @@ namespace millrace::ring {
 namespace {
 
 using stream::SegmentRecord;
+using stream::StepMark;
 using stream::StreamState;
 
 constexpr std::size_t kMaxKept = std::size_t{1} << 16;
@@ -20,6 +21,7 @@ void FeedProgress::begin(StreamState start, std::int64_t microRows) {
     nextEpoch_ = base_.cursor.epoch;
     nextSegment_ = base_.cursor.segment;
     nextFirst_ = base_.cursor.segmentFirst();
+    wanted_ = basePlace();
     for (const auto& [name, value] : base_.sums.counts) {
         indexOf(name);
     }
@@ -63,7 +65,11 @@ const char* FeedProgress::addRecord(SegmentRecord record) {
                 return same ? nullptr : "a segment's record changed when it came again";
             }
         }
-        return "the record of a segment that was done";
+        // Of a segment that lies wholly before the last state that was given out: told again where
+        // another rank has to go back further.
+        return key < std::tie(base_.cursor.epoch, base_.cursor.segment)
+                   ? nullptr
+                   : "the record of a segment that was done";
     }
     if (key != std::tie(nextEpoch_, nextSegment_) || record.first != nextFirst_ ||
         record.tailRows >= microRows_) {
@@ -79,33 +85,79 @@ const char* FeedProgress::addRecord(SegmentRecord record) {
     return nullptr;
 }
 
-const char* FeedProgress::endEpoch(std::uint32_t epoch, std::int64_t total) {
-    if (const Ended* known = endedEpoch(epoch)) {
-        return known->total == total ? nullptr : "an epoch's total changed when it came again";
+const char* FeedProgress::addBatch(Place place, const Sum128& hash, std::int64_t rows) {
+    if (place.epoch != wanted_.epoch || place.number < wanted_.number) {
+        return "a micro-batch came that does not follow the ones before";
     }
-    if (epoch != nextEpoch_ || total < nextFirst_ || total > nextFirst_ + 1) {
-        return "an epoch's total is not what its segments' records add up to";
-    }
-    ended_.push_back({epoch, total});
-    expectEpoch(epoch + 1);
+    wanted_.number = place.number + 1;
+    ++open_.batches;
+    open_.rows += rows;
+    open_.hash += hash;
     return nullptr;
 }
 
-void FeedProgress::expectEpoch(std::uint32_t epoch) {
-    nextEpoch_ = epoch;
-    nextSegment_ = 0;
-    nextFirst_ = 0;
+/// Where a consumer stands that has taken everything before the mark.
+FeedProgress::Place FeedProgress::placeOf(const StepMark& mark) {
+    return mark.isLast ? Place{mark.epoch + 1, 0} : Place{mark.epoch, mark.number};
 }
 
-void FeedProgress::addBatch(std::uint32_t epoch, std::int64_t number, const Sum128& hash,
-                            std::int64_t rows) {
-    batches_.push_back({epoch, number, hash, rows});
-    if (batches_.size() > kMaxKept) {
-        // Nobody asks for states: what lies far back can no longer be asked for.
-        const Batch middle = batches_[kMaxKept / 2];
-        StreamState ignored;
-        advance(middle.epoch, middle.number, ignored);
+/// Null where there is none.
+const StepMark* FeedProgress::markAt(Place place) const {
+    const auto found =
+        std::lower_bound(marks_.begin(), marks_.end(), place,
+                         [](const StepMark& mark, Place wanted) { return placeOf(mark) < wanted; });
+    return found != marks_.end() && placeOf(*found) == place ? &*found : nullptr;
+}
+
+const char* FeedProgress::checkMark(const StepMark& mark) const {
+    const Place last = lastPlace();
+    if (mark.epoch != last.epoch || mark.number < wanted_.number ||
+        mark.number - mark.batches != last.number || (mark.batches == 0 && !mark.isLast)) {
+        return "a step's mark does not follow the one before";
     }
+    if (mark.own != open_) {
+        return "this rank's micro-batches of a step are not those that its mark tells of";
+    }
+    const bool isWhole =
+        mark.epoch == nextEpoch_ && mark.number >= nextFirst_ && mark.number <= nextFirst_ + 1;
+    return mark.isLast && !isWhole ? "an epoch's total is not what its segments' records add up to"
+                                   : nullptr;
+}
+
+const char* FeedProgress::addMark(const StepMark& mark, bool& isNew) {
+    isNew = false;
+    if (placeOf(mark) <= lastPlace()) {
+        const StepMark* known = markAt(placeOf(mark));
+        return known == nullptr || known->isSameStep(mark)
+                   ? nullptr
+                   : "a step's mark changed when it came again";
+    }
+    if (const char* wrong = checkMark(mark)) {
+        return wrong;
+    }
+    isNew = true;
+    open_ = {};
+    wanted_ = placeOf(mark);
+    marks_.push_back(mark);
+    if (mark.isLast) {
+        ended_.push_back({mark.epoch, mark.number});
+        nextEpoch_ = mark.epoch + 1;
+        nextSegment_ = nextFirst_ = 0;
+    }
+    if (marks_.size() > kMaxKept) {
+        // Nobody asks for states: what lies far back can no longer be asked for.
+        StreamState ignored;
+        return advance(placeOf(marks_[kMaxKept / 2]), ignored);
+    }
+    return nullptr;
+}
+
+const char* FeedProgress::endEpoch(std::uint32_t epoch, std::int64_t total) const {
+    const Ended* known = endedEpoch(epoch);
+    if (known == nullptr) {
+        return epoch < base_.cursor.epoch ? nullptr : "an epoch ended before its last step";
+    }
+    return known->total == total ? nullptr : "an epoch's total is not the one that its mark told";
 }
 
 const FeedProgress::Ended* FeedProgress::endedEpoch(std::uint32_t epoch) const {
@@ -164,55 +216,50 @@ void FeedProgress::walk(StreamState& state, std::int64_t next) const {
     at.offset = next - first;
 }
 
-const char* FeedProgress::stateAt(std::uint32_t epoch, std::int64_t next, StreamState& out) const {
-    if (const Ended* ended = endedEpoch(epoch); ended != nullptr && ended->total == next &&
-                                                base_.cursor.epoch == epoch + 1 &&
-                                                base_.cursor.next == 0) {
-        out = base_;
-        return nullptr;
+/// To the start of the next epoch: all records of this one are there.
+void FeedProgress::endRecords(StreamState& state) const {
+    stream::Cursor& at = state.cursor;
+    for (const KeptRecord& kept : records_) {
+        if (kept.record.epoch == at.epoch && kept.record.segment >= at.segment) {
+            addSums(kept, state.sums);
+        }
     }
-    if (std::tie(epoch, next) < std::tie(base_.cursor.epoch, base_.cursor.next)) {
+    ++at.epoch;
+    at.next = at.segment = at.offset = 0;
+    at.rest.clear();
+}
+
+const char* FeedProgress::stateAt(Place place, StreamState& out) const {
+    if (const Ended* ended = endedEpoch(place.epoch);
+        ended != nullptr && ended->total == place.number) {
+        place = {place.epoch + 1, 0};
+    }
+    if (place < basePlace()) {
         return "a state before one that was given out, or too far back";
     }
     out = base_;
-    stream::Cursor& at = out.cursor;
-    while (at.epoch < epoch || (endedEpoch(epoch) != nullptr && at.epoch == epoch &&
-                                next == endedEpoch(epoch)->total)) {
-        const Ended* ended = endedEpoch(at.epoch);
-        if (ended == nullptr) {
-            return "a state beyond what was delivered";
-        }
-        for (const KeptRecord& kept : records_) {
-            if (kept.record.epoch == at.epoch) {
-                addSums(kept, out.sums);
-            }
-        }
-        ++at.epoch;
-        at.next = at.segment = at.offset = 0;
-        at.rest.clear();
+    if (place == basePlace()) {
+        return nullptr;
     }
-    if (at.epoch == epoch) {
-        if (const Ended* ended = endedEpoch(epoch); ended != nullptr && next > ended->total) {
-            return "a state beyond the end of its epoch";
-        }
-        if (next != at.next) {
-            walk(out, next);
-        }
+    const StepMark* mark = markAt(place);
+    if (mark == nullptr) {
+        return "not at the end of a step that was read";
     }
-    for (const Batch& batch : batches_) {
-        if (std::tie(batch.epoch, batch.number) < std::tie(at.epoch, at.next)) {
-            out.orderHash.add(stream::OrderHash(batch.hash));
-            out.rowsDelivered = std::min(out.rowsDelivered + batch.rows, stream::kMaxCount);
-        }
+    while (out.cursor.epoch < place.epoch) {
+        endRecords(out);
     }
+    if (out.cursor.next != place.number) {
+        walk(out, place.number);
+    }
+    out.orderHash = mark->orderHash;
+    out.rowsDelivered = mark->rowsDelivered;
     return nullptr;
 }
 
 void FeedProgress::forgetBefore(const StreamState& state) {
     base_ = state;
-    while (!batches_.empty() && std::tie(batches_.front().epoch, batches_.front().number) <
-                                    std::tie(base_.cursor.epoch, base_.cursor.next)) {
-        batches_.pop_front();
+    while (!marks_.empty() && placeOf(marks_.front()) <= basePlace()) {
+        marks_.pop_front();
     }
     const stream::Cursor& at = base_.cursor;
     while (!records_.empty() &&
@@ -225,8 +272,8 @@ void FeedProgress::forgetBefore(const StreamState& state) {
     }
 }
 
-const char* FeedProgress::advance(std::uint32_t epoch, std::int64_t next, StreamState& out) {
-    if (const char* wrong = stateAt(epoch, next, out)) {
+const char* FeedProgress::advance(Place place, StreamState& out) {
+    if (const char* wrong = stateAt(place, out)) {
         return wrong;
     }
     forgetBefore(out);
@@ -234,13 +281,8 @@ const char* FeedProgress::advance(std::uint32_t epoch, std::int64_t next, Stream
 }
 
 StreamState FeedProgress::newest() const {
-    StreamState state = base_;
-    if (nextEpoch_ > base_.cursor.epoch &&
-        (batches_.empty() || batches_.back().epoch < nextEpoch_)) {
-        stateAt(nextEpoch_, 0, state);
-    } else if (!batches_.empty()) {
-        stateAt(batches_.back().epoch, batches_.back().number + 1, state);
-    }
+    StreamState state;
+    static_cast<void>(stateAt(lastPlace(), state));  // there is a mark, or it is the base
     return state;
 }
 

@@ -10,11 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "backend/frame/format.h"
 #include "backend/ring/feed_batch.h"
 #include "backend/ring/feed_link.h"
 #include "backend/ring/feed_progress.h"
 #include "backend/stream/state/record_bytes.h"
+#include "backend/stream/state/step_mark.h"
 #include "backend/stream/state/stream_state.h"
 #include "backend/stream/state/tiny_json.h"
 
@@ -26,15 +30,31 @@ namespace frame = millrace::frame;
 namespace stream = millrace::stream;
 
 struct millrace_feed {
+    millrace_feed() = default;
+    millrace_feed(const millrace_feed&) = delete;
+    millrace_feed& operator=(const millrace_feed&) = delete;
+    ~millrace_feed() {
+        link.reset();  // its thread listens on the event
+        if (abortEvent >= 0) {
+            ::close(abortEvent);
+        }
+    }
+
+    const pid_t owner = ::getpid();
     std::string path, stream, error;
     std::int64_t attempt = 0;
     std::uint64_t rank = 0, worldSize = 1;
     int abortFd = -1;
+    /// Of abort(), which touches nothing else: links come and go in the reader's thread. Readable
+    /// for good once it was called.
+    const int abortEvent = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    std::atomic<bool> isAborted{false};
     std::unique_ptr<ring::FeedLink> link;
     ring::FeedProgress progress;
     std::int64_t microRows = 0;
-    std::uint32_t wantedEpoch = 0;
-    std::uint64_t wantedNumber = 0;
+    bool isAtEpochEnd = false;  ///< and the caller has not heard of it yet
+    std::uint32_t endedEpoch = 0;
+    std::uint64_t endedTotal = 0;
     int finished = MILLRACE_FEED_BATCH;  ///< what every later next() returns; BATCH: goes on
     std::uint64_t failedWith = 0;        ///< the feed's exit code, once it FAILED
     bool isOutOfResources = false;       ///< then `error` could not be written
@@ -42,6 +62,8 @@ struct millrace_feed {
     std::shared_ptr<std::atomic<std::uint64_t>> held =
         std::make_shared<std::atomic<std::uint64_t>>(0);
 
+    /// Not in a forked child: its threads are not there, its descriptors and memory the parent's.
+    bool isOwn() const { return ::getpid() == owner; }
     int fail(int result, std::string why) {
         error = std::move(why);
         return result;
@@ -54,6 +76,7 @@ struct millrace_feed {
 
 namespace {
 
+constexpr int kHelloVersion = 2;
 constexpr std::int64_t kDefaultConnectMs = 30'000;
 constexpr std::uint64_t kExitResources = 6;  // of core/exit_codes.h, which this library lacks
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
@@ -77,7 +100,8 @@ auto walled(Body body, Failed failed) noexcept -> decltype(body()) {
 /// What an exception inside becomes: memory, or a thread that could not be started.
 int outOfResources(millrace_feed& feed, millrace_feed_event* event) noexcept {
     if (event != nullptr) {
-        *event = millrace_feed_event{nullptr, 0, kExitResources};
+        *event = millrace_feed_event{};
+        event->number = kExitResources;
     }
     feed.finished = MILLRACE_FEED_FAILED;
     feed.isOutOfResources = true;
@@ -90,26 +114,29 @@ Sum128 hashOf(const millrace_batch& batch) {
         return batch.bytes + batch.entries()[column].data.offset;
     };
     const std::size_t rows = batch.header().rows;
-    return stream::batchHash(batch.epoch, batch.number,
-                             {reinterpret_cast<const std::uint32_t*>(idsAt(0)), rows},
-                             {reinterpret_cast<const std::uint64_t*>(idsAt(1)), rows});
+    return stream::batchHash(
+        batch.epoch, batch.number,
+        stream::rowIdsHash({reinterpret_cast<const std::uint32_t*>(idsAt(0)), rows},
+                           {reinterpret_cast<const std::uint64_t*>(idsAt(1)), rows}));
 }
 
-std::string helloLine(const millrace_feed& feed, const std::string& state) {
-    return "{\"version\":1,\"attempt\":" + std::to_string(feed.attempt) +
+std::string helloLine(const millrace_feed& feed, const std::string& state,
+                      const ring::FeedProgress::Place& next) {
+    return "{\"version\":" + std::to_string(kHelloVersion) +
+           ",\"attempt\":" + std::to_string(feed.attempt) +
            ",\"rank\":" + std::to_string(feed.rank) +
            ",\"world_size\":" + std::to_string(feed.worldSize) +
            ",\"stream\":" + stream::quoteJson(feed.stream) +
            ",\"state\":" + (state.empty() ? "null" : state) +
-           ",\"next\":{\"epoch\":" + std::to_string(feed.wantedEpoch) +
-           ",\"number\":" + std::to_string(feed.wantedNumber) + "}}\n";
+           ",\"next\":{\"epoch\":" + std::to_string(next.epoch) +
+           ",\"number\":" + std::to_string(next.number) + "}}\n";
 }
 
 /// Connects and says hello; the answer's hashes must be `start`'s where it has some.
-int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t timeoutMs,
-                stream::StreamState& start) {
-    ring::FeedLink::Target target{feed.path, helloLine(feed, state), feed.abortFd,
-                                  steadyAfter(timeoutMs)};
+int connectFeed(millrace_feed& feed, const ring::FeedProgress::Place& next,
+                const std::string& state, std::int64_t timeoutMs, stream::StreamState& start) {
+    ring::FeedLink::Target target{feed.path, helloLine(feed, state, next), feed.abortFd,
+                                  feed.abortEvent, steadyAfter(timeoutMs)};
     stream::TinyJson answer;
     std::string error, served, plan;
     ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
@@ -142,13 +169,6 @@ int connectFeed(millrace_feed& feed, const std::string& state, std::int64_t time
     return 0;
 }
 
-/// The first number from `next` on that belongs to this rank.
-std::uint64_t ownNumber(const millrace_feed& feed, std::int64_t next) {
-    const std::uint64_t behind = static_cast<std::uint64_t>(next) % feed.worldSize;
-    return static_cast<std::uint64_t>(next) +
-           (feed.rank + feed.worldSize - behind) % feed.worldSize;
-}
-
 int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
     stream::StreamState start;
     std::string text;
@@ -157,18 +177,11 @@ int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
             return feed.fail(MILLRACE_FEED_INVALID, wrong);
         }
         text = start.toText();
-        if (feed.rank != 0) {
-            // Sums over ranks must count what came before once.
-            start.orderHash = {};
-            start.rowsDelivered = 0;
-            start.sums = {};
-        }
     }
-    feed.wantedEpoch = start.cursor.epoch;
-    feed.wantedNumber = ownNumber(feed, start.cursor.next);
     const std::int64_t timeout =
         options.connect_timeout_ms > 0 ? options.connect_timeout_ms : kDefaultConnectMs;
-    if (const int result = connectFeed(feed, text, timeout, start)) {
+    const ring::FeedProgress::Place next{start.cursor.epoch, start.cursor.next};
+    if (const int result = connectFeed(feed, next, text, timeout, start)) {
         return result;
     }
     feed.progress.begin(std::move(start), feed.microRows);
@@ -241,13 +254,6 @@ const char* copyDirectory(const unsigned char* payload, std::uint64_t size,
 
 int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* payload,
               std::uint64_t index, millrace_feed_event& event) {
-    if (entry.epoch != feed.wantedEpoch || entry.number != feed.wantedNumber) {
-        return feed.finish(MILLRACE_FEED_CORRUPT,
-                           "micro-batch " + std::to_string(entry.number) + " of epoch " +
-                               std::to_string(entry.epoch) + " came where " +
-                               std::to_string(feed.wantedNumber) + " of epoch " +
-                               std::to_string(feed.wantedEpoch) + " was to come");
-    }
     auto batch = std::make_unique<millrace_batch>();
     if (const char* wrong = copyDirectory(payload, entry.bytes, batch->directory)) {
         return feed.finish(MILLRACE_FEED_CORRUPT,
@@ -260,15 +266,52 @@ int takeFrame(millrace_feed& feed, const ring::RingEntry& entry, unsigned char* 
     batch->size = entry.bytes;
     batch->number = entry.number;
     batch->epoch = entry.epoch;
-    feed.progress.addBatch(entry.epoch, static_cast<std::int64_t>(entry.number), hashOf(*batch),
-                           batch->header().rows);
-    feed.wantedNumber += feed.worldSize;
+    const ring::FeedProgress::Place place{entry.epoch, static_cast<std::int64_t>(entry.number)};
+    if (const char* wrong = feed.progress.addBatch(place, hashOf(*batch), batch->header().rows)) {
+        return feed.finish(MILLRACE_FEED_CORRUPT, "micro-batch " + std::to_string(entry.number) +
+                                                      " of epoch " + std::to_string(entry.epoch) +
+                                                      ": " + wrong);
+    }
     ++feed.stats.batches;
     feed.stats.rows += batch->header().rows;
     feed.stats.bytes += entry.bytes;
     feed.held->fetch_add(1);
-    event = {batch.release(), entry.epoch, entry.number};
+    event.batch = batch.release();
+    event.epoch = entry.epoch;
+    event.number = entry.number;
     return MILLRACE_FEED_BATCH;
+}
+
+/// -100: nothing for the caller, take the next one.
+int takeMark(millrace_feed& feed, const ring::RingEntry& entry, const unsigned char* payload,
+             millrace_feed_event& event) {
+    stream::StepMark mark;
+    bool isNew = false;
+    mark.epoch = entry.epoch;
+    mark.number = static_cast<std::int64_t>(entry.number);
+    const char* wrong = entry.number > static_cast<std::uint64_t>(stream::kMaxCount)
+                            ? "a step's mark holds an impossible number"
+                            : stream::readMark(payload, entry.bytes, mark);
+    wrong = wrong != nullptr ? wrong : feed.progress.addMark(mark, isNew);
+    if (wrong != nullptr) {
+        return feed.finish(MILLRACE_FEED_CORRUPT, "the step before micro-batch " +
+                                                      std::to_string(entry.number) + " of epoch " +
+                                                      std::to_string(entry.epoch) + ": " + wrong);
+    }
+    if (!isNew) {
+        return -100;  // told again after a reopen
+    }
+    if (mark.isLast) {
+        feed.isAtEpochEnd = true;
+        feed.endedEpoch = entry.epoch;
+        feed.endedTotal = entry.number;
+    }
+    event.epoch = entry.epoch;
+    event.number = entry.number;
+    event.batches = static_cast<std::uint64_t>(mark.batches);
+    event.rows = static_cast<std::uint64_t>(mark.rows);
+    event.is_last = mark.isLast ? 1 : 0;
+    return mark.batches > 0 ? MILLRACE_FEED_STEP : -100;
 }
 
 /// -100: nothing for the caller, take the next one.
@@ -279,21 +322,13 @@ int takeRecord(millrace_feed& feed, const ring::RingEntry& entry, const unsigned
         case ring::EntryKind::kSegment:
             wrong = readRecord(feed, entry, payload);
             return wrong == nullptr ? -100 : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        case ring::EntryKind::kStep:
+            return takeMark(feed, entry, payload, event);
         case ring::EntryKind::kEndOfEpoch:
+            // The last step's mark told of it: the caller hears it from there, also when the feed
+            // went away in between.
             wrong = feed.progress.endEpoch(entry.epoch, static_cast<std::int64_t>(entry.number));
-            if (wrong != nullptr ||
-                (entry.epoch == feed.wantedEpoch && entry.number > feed.wantedNumber)) {
-                return feed.finish(MILLRACE_FEED_CORRUPT,
-                                   wrong != nullptr ? wrong : "an epoch ended too early");
-            }
-            if (entry.epoch != feed.wantedEpoch) {
-                return -100;  // told again after a reopen
-            }
-            ++feed.wantedEpoch;
-            feed.wantedNumber = feed.rank;
-            event.epoch = entry.epoch;
-            event.number = entry.number;
-            return MILLRACE_FEED_END_OF_EPOCH;
+            return wrong == nullptr ? -100 : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
         case ring::EntryKind::kEndOfStream:
             feed.finished = MILLRACE_FEED_END_OF_STREAM;
             return feed.finished;
@@ -312,9 +347,21 @@ int takeRecord(millrace_feed& feed, const ring::RingEntry& entry, const unsigned
     }
 }
 
+/// The end of the epoch that the last mark told of.
+int endOfEpoch(millrace_feed& feed, millrace_feed_event& event) {
+    feed.isAtEpochEnd = false;
+    event = millrace_feed_event{};
+    event.epoch = feed.endedEpoch;
+    event.number = feed.endedTotal;
+    return MILLRACE_FEED_END_OF_EPOCH;
+}
+
 int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event) {
     int result = -100;
     while (result == -100) {
+        if (feed.isAtEpochEnd) {
+            return endOfEpoch(feed, event);
+        }
         if (const int waited = waitForEntry(feed, timeoutMs)) {
             return waited;
         }
@@ -358,7 +405,9 @@ int openWalled(const char* socket_path, const millrace_feed_options* options, mi
         opened->rank = static_cast<std::uint64_t>(options->rank);
         opened->worldSize = static_cast<std::uint64_t>(options->world_size);
         opened->abortFd = options->abort_fd;
-        result = openFeed(*opened, *options);
+        result = opened->abortEvent < 0
+                     ? opened->fail(MILLRACE_FEED_FAILED, "millrace_feed_open: out of descriptors")
+                     : openFeed(*opened, *options);
     }
     if (result == 0) {
         *feed = opened.release();
@@ -374,6 +423,9 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
     if (feed->finished != MILLRACE_FEED_BATCH) {
         return feed->finished;
     }
+    if (feed->isAborted.load(std::memory_order_seq_cst)) {
+        return feed->fail(MILLRACE_FEED_ABORTED, "aborted");
+    }
     const bool isTrain = feed->stream == "train";
     if (!isTrain) {
         return feed->fail(MILLRACE_FEED_INVALID, "only \"train\" goes on; open \"eval\" anew");
@@ -382,7 +434,7 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
     const std::string text = newest.toText();
     const std::int64_t timeout = timeout_ms > 0 ? timeout_ms : kDefaultConnectMs;
     const std::int64_t microRows = feed->microRows;
-    const int result = connectFeed(*feed, text, timeout, newest);
+    const int result = connectFeed(*feed, feed->progress.wanted(), text, timeout, newest);
     if (result == 0 && feed->microRows != microRows) {
         return feed->finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows");
     }
@@ -390,12 +442,10 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
 }
 
 char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
-    const bool isBeyond =
-        epoch > feed->wantedEpoch || (epoch == feed->wantedEpoch && next > feed->wantedNumber);
     stream::StreamState state;
-    const char* wrong = isBeyond
-                            ? "a state beyond what was delivered"
-                            : feed->progress.advance(epoch, static_cast<std::int64_t>(next), state);
+    const ring::FeedProgress::Place place{
+        epoch, static_cast<std::int64_t>(std::min<std::uint64_t>(next, stream::kMaxCount))};
+    const char* wrong = feed->progress.advance(place, state);
     if (wrong != nullptr) {
         feed->fail(MILLRACE_FEED_INVALID, std::string("state of micro-batch ") +
                                               std::to_string(next) + " of epoch " +
@@ -403,20 +453,6 @@ char* stateWalled(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) 
         return nullptr;
     }
     return copyText(state.toText());
-}
-
-char* mergeWalled(const char* const* texts, std::size_t count) {
-    stream::StreamState all;
-    if (count == 0 || !all.read(texts[0]).empty()) {
-        return nullptr;
-    }
-    for (std::size_t i = 1; i < count; ++i) {
-        stream::StreamState one;
-        if (!one.read(texts[i]).empty() || !all.merge(one)) {
-            return nullptr;
-        }
-    }
-    return copyText(all.toText());
 }
 
 }  // namespace
@@ -438,12 +474,18 @@ int millrace_feed_open(const char* socket_path, const millrace_feed_options* opt
 
 int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_feed_event* event) {
     *event = millrace_feed_event{};
+    if (!feed->isOwn()) {
+        return MILLRACE_FEED_INVALID;
+    }
     if (feed->finished != MILLRACE_FEED_BATCH) {
         event->number = feed->isOutOfResources ? kExitResources : feed->failedWith;
         return feed->finished;
     }
     return walled(
         [&]() -> int {
+            if (feed->isAborted.load(std::memory_order_seq_cst)) {
+                return feed->fail(MILLRACE_FEED_ABORTED, "aborted");
+            }
             return feed->link == nullptr ? feed->fail(MILLRACE_FEED_LOST, "the feed is gone")
                                          : nextEvent(*feed, timeout_ms, *event);
         },
@@ -451,27 +493,36 @@ int millrace_feed_next(millrace_feed* feed, std::int64_t timeout_ms, millrace_fe
 }
 
 int millrace_feed_reopen(millrace_feed* feed, std::int64_t timeout_ms) {
+    if (!feed->isOwn()) {
+        return MILLRACE_FEED_INVALID;
+    }
     return walled([&] { return reopenWalled(feed, timeout_ms); },
                   [&] { return outOfResources(*feed, nullptr); });
 }
 
 void millrace_feed_abort(millrace_feed* feed) {
-    if (feed->link != nullptr) {
-        feed->link->abort();
+    if (!feed->isOwn()) {
+        return;
     }
+    feed->isAborted.store(true, std::memory_order_seq_cst);
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(feed->abortEvent, &one, sizeof one));
 }
 
 const char* millrace_feed_error(const millrace_feed* feed) {
+    if (!feed->isOwn()) {
+        return "the feed belongs to the process that opened it: a forked child opens one of its "
+               "own";
+    }
     return feed->isOutOfResources ? "the reader ran out of memory or threads" : feed->error.c_str();
 }
 
 char* millrace_feed_state(millrace_feed* feed, std::uint32_t epoch, std::uint64_t next) {
+    if (!feed->isOwn()) {
+        return nullptr;
+    }
     return walled([&] { return stateWalled(feed, epoch, next); },
                   []() -> char* { return nullptr; });
-}
-
-char* millrace_feed_merge_states(const char* const* texts, std::size_t count) {
-    return walled([&] { return mergeWalled(texts, count); }, []() -> char* { return nullptr; });
 }
 
 void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info) {
@@ -483,11 +534,17 @@ void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info)
 }
 
 void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* stats) {
+    *stats = millrace_feed_stats{};
+    if (!feed->isOwn()) {
+        return;
+    }
     *stats = feed->stats;
     stats->held_batches = feed->held->load();
     stats->ring_bytes = feed->link == nullptr ? 0 : feed->link->ring().dataBytes();
 }
 
 void millrace_feed_close(millrace_feed* feed) {
-    delete feed;
+    if (feed != nullptr && feed->isOwn()) {
+        delete feed;
+    }
 }

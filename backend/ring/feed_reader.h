@@ -4,10 +4,13 @@
  *
  * A C interface; the library carries its C++ runtime inside and needs libc only. Threads: one feed
  * belongs to one thread at a time; batches may be released from any thread, in any order, also
- * after the feed was closed. Owns: a batch borrows the ring's memory until it is released; its
- * columns may be written to in place (private to this batch). Failure: functions return a
- * millrace_feed_result below 0 and millrace_feed_error() says why in one sentence. No C++ exception
- * leaves this library. It speaks only to a socket of this user or of root.
+ * after the feed was closed. Not in a forked child: there release and close touch nothing, calls
+ * are MILLRACE_FEED_INVALID or NULL with one sentence, and the memory of batches is not mapped: who
+ * reads an inherited one ends by SIGSEGV in the place of reading other rows. Owns: a batch borrows
+ * the ring's memory until it is released; its columns may be written to in place (private to this
+ * batch). Failure: functions return a millrace_feed_result below 0 and millrace_feed_error() says
+ * why in one sentence. No C++ exception leaves this library. It speaks only to a socket of this
+ * user or of root.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +19,7 @@
 extern "C" {
 #endif
 
-#define MILLRACE_FEED_ABI 1
+#define MILLRACE_FEED_ABI 2
 
 typedef struct millrace_feed millrace_feed;
 typedef struct millrace_batch millrace_batch;
@@ -27,6 +30,10 @@ typedef enum {
     MILLRACE_FEED_END_OF_STREAM = 2, /* nothing will follow */
     MILLRACE_FEED_TIMEOUT = 3,       /* nothing within timeout_ms */
     MILLRACE_FEED_ABORTED = 4,  /* the abort fd became readable or millrace_feed_abort called */
+    MILLRACE_FEED_STEP = 5,     /* a step ended, here and in all other ranks; this rank may have got
+                                   nothing of it. event.epoch, event.number: of the first
+                                   micro-batch behind it, event.batches, event.rows: of the step
+                                   over all ranks, event.is_last: of its epoch */
     MILLRACE_FEED_FAILED = -1,  /* the feed reported an error: do not retry. event.number is its
                                    exit code: 4 input or data, 5 other, 6 memory or disk. Also:
                                    this library ran out of memory or threads (event.number 6) */
@@ -49,7 +56,10 @@ typedef struct {
 typedef struct {
     millrace_batch* batch;
     uint32_t epoch;
-    uint64_t number; /* of FAILED: the feed's exit code */
+    uint64_t number;  /* of FAILED: the feed's exit code */
+    uint64_t batches; /* of STEP */
+    uint64_t rows;
+    uint32_t is_last;
 } millrace_feed_event;
 
 /* A column of a batch. Roles and dtypes: MILLRACE_ROLE_*, MILLRACE_DTYPE_*. */
@@ -123,22 +133,19 @@ int millrace_feed_next(millrace_feed* feed, int64_t timeout_ms, millrace_feed_ev
  * handed out before stay valid. */
 int millrace_feed_reopen(millrace_feed* feed, int64_t timeout_ms);
 
-/* Wakes a next() that waits in another thread; it and all later ones return ABORTED. */
+/* From any thread: wakes a next() or reopen() that waits; it and all later ones return ABORTED. */
 void millrace_feed_abort(millrace_feed* feed);
 
 /* Why the last call on this feed failed. Valid until the next call. */
 const char* millrace_feed_error(const millrace_feed* feed);
 
-/* The state of a consumer that has taken every micro-batch of `epoch` below `next_micro_batch` (of
- * all ranks): cursor, order hash of this rank's batches up to there, summed segment records. JSON
- * text (docs/formats/cursor.md); free() it. NULL with an error when `next_micro_batch` lies before
- * a state given out earlier or beyond what was delivered. When next_micro_batch is the total of an
- * epoch whose end was read, the state is the start of the next epoch. */
+/* The state at a step's end: of a consumer that has taken every micro-batch of `epoch` below
+ * `next_micro_batch`, the event.number of a STEP that was read (or the place where this feed was
+ * opened), whatever was read after it. Cursor, order hash and rows of all ranks up to there, summed
+ * segment records: complete, and the same text in every rank, which any rank count goes on from.
+ * JSON text (docs/formats/cursor.md); free() it. NULL with an error for any other place, and for
+ * one before a state given out earlier. The total of an epoch is the start of the next one. */
 char* millrace_feed_state(millrace_feed* feed, uint32_t epoch, uint64_t next_micro_batch);
-
-/* The state of a step's end over all ranks: order hashes and rows of states at one cursor add up,
- * the rest is texts[0]'s. NULL when they are not states of one cursor. free() it. */
-char* millrace_feed_merge_states(const char* const* texts, size_t count);
 
 void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info);
 void millrace_feed_get_stats(const millrace_feed* feed, millrace_feed_stats* stats);

@@ -20,6 +20,7 @@
 namespace millrace::ring {
 namespace {
 
+constexpr std::int64_t kHelloVersion = 2;
 constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
@@ -90,8 +91,10 @@ struct Connection {
 Result<FeedHello> parseHello(std::string_view line) {
     ASSIGN_OR_RETURN(const Json json, parseBounded(line, "hello", {kMaxHelloBytes}));
     FeedHello hello;
-    if (jsonInt(json, "version") != 1) {
-        return invalidArgument("hello: a version other than 1");
+    if (const std::int64_t version = jsonInt(json, "version"); version != kHelloVersion) {
+        return invalidArgument("hello: version ", version, ", this feed speaks version ",
+                               kHelloVersion,
+                               "; the loader and the reader's library must be of one version");
     }
     hello.attempt = jsonInt(json, "attempt", -1);
     hello.rank = static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "rank", -1), -1, 1 << 20));
@@ -282,7 +285,7 @@ class FeedServer::Impl {
         c.hello = std::move(hello);
         c.writer = std::move(writer);
         c.helloBy = Time::max();
-        return socket->welcome(Json{{"version", 1},
+        return socket->welcome(Json{{"version", kHelloVersion},
                                     {"micro_rows", options_.microRows},
                                     {"stream_hash", options_.streamHash},
                                     {"plan_hash", options_.planHash}});

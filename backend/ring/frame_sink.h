@@ -10,6 +10,7 @@
 #include <span>
 #include <stop_token>
 
+#include "backend/core/hash.h"
 #include "backend/core/status.h"
 #include "backend/stream/state/segment_record.h"
 
@@ -29,6 +30,14 @@ class FrameSink {
     virtual bool wants(std::uint32_t epoch, std::int64_t number) const {
         (void)epoch, (void)number;
         return true;
+    }
+    /// In the place of the frame of a micro-batch that the sink does not want, so that it can count
+    /// what it never sees. `rowIds`: stream::rowIdsHash(). What lies before the place where a
+    /// stream was begun is not told.
+    virtual Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
+                           const Sum128& rowIds, std::stop_token stop) {
+        (void)epoch, (void)number, (void)rows, (void)rowIds, (void)stop;
+        return okStatus();
     }
     /// Room for a frame; blocks while there is none.
     virtual Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,

@@ -38,6 +38,12 @@ std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
     if (memory == MAP_FAILED) {
         return nullptr;
     }
+    // A forked child that lets go of a batch, or reads one that the parent has let go of, must not
+    // meet this memory at all.
+    if (::madvise(memory, size, MADV_DONTFORK) != 0) {
+        ::munmap(memory, size);
+        return nullptr;
+    }
     ring->memory_ = static_cast<unsigned char*>(memory);
     std::memcpy(&ring->header_, memory, sizeof ring->header_);
     if ((wrong = checkRing(ring->header_, size)) != nullptr) {
@@ -51,7 +57,7 @@ std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
 }
 
 ReaderRing::~ReaderRing() {
-    if (memory_ != nullptr) {
+    if (memory_ != nullptr && isOwn()) {
         ::munmap(memory_, header_.totalBytes);
     }
 }

@@ -33,11 +33,14 @@ class ReaderRing {
     /// Wakes the sleeper of this process.
     void wake() { futexWake(writer_->readerWake); }
     std::uint64_t dataBytes() const { return header_.dataBytes; }
+    /// False in a forked child: the memory is not there, and its words are the parent's.
+    bool isOwn() const { return ::getpid() == owner_; }
 
  private:
     ReaderRing() = default;
     void wakeWriter(std::uint32_t atLeast);
 
+    const pid_t owner_ = ::getpid();
     unsigned char* memory_ = nullptr;
     RingHeader header_{};
     WriterPage* writer_ = nullptr;

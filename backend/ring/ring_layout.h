@@ -15,7 +15,7 @@
 namespace millrace::ring {
 
 inline constexpr std::uint32_t kRingMagic = 0x4752524dU;  // "MRRG"
-inline constexpr std::uint32_t kRingVersion = 3;
+inline constexpr std::uint32_t kRingVersion = 4;
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
@@ -55,6 +55,7 @@ enum class EntryKind : std::uint32_t {
     kEndOfStream = 4,
     kError = 5,     ///< payload: text; number: the exit code of its kind
     kContinue = 6,  ///< the next entry stands in the next ring
+    kStep = 7,      ///< number = first micro-batch behind the step; payload: stream::markBytes()
 };
 
 struct RingEntry {

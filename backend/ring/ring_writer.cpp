@@ -328,6 +328,16 @@ Status RingWriter::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64
     return impl_->commit(slot, EntryKind::kFrame, epoch, number);
 }
 
+Result<FrameSlot> RingWriter::reserveStep(std::stop_token stop) {
+    return impl_->reserve(stream::kStepMarkBytes, std::move(stop));
+}
+
+Status RingWriter::commitStep(const FrameSlot& slot, const stream::StepMark& mark) {
+    const auto bytes = stream::markBytes(mark);
+    std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
+    return impl_->commit(slot, EntryKind::kStep, mark.epoch, mark.number);
+}
+
 Status RingWriter::segment(const stream::SegmentRecord& record, std::stop_token stop) {
     if (const char* wrong = stream::checkRecord(record)) {
         return invalidArgument("ring: ", wrong);

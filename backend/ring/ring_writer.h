@@ -13,6 +13,7 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/unique_fd.h"
 #include "backend/ring/frame_sink.h"
+#include "backend/stream/state/step_mark.h"
 
 namespace millrace::ring {
 
@@ -36,7 +37,16 @@ struct RingWriterStats {
     std::uint64_t rings = 0;  ///< made so far
 };
 
-class RingWriter final : public FrameSink {
+/// A sink with places for the marks of steps: a rank's ring.
+class StepSink : public FrameSink {
+ public:
+    /// The place of a mark, behind everything that was asked for before; blocks as reserve() does.
+    virtual Result<FrameSlot> reserveStep(std::stop_token stop) = 0;
+    /// From any thread. What was asked for behind the place is seen after it.
+    virtual Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) = 0;
+};
+
+class RingWriter final : public StepSink {
  public:
     /// Passes a new ring's memfd to the reader (over the socket).
     using PassRing = std::function<Status(int fd, std::uint64_t bytes)>;
@@ -48,6 +58,8 @@ class RingWriter final : public FrameSink {
     Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                               std::stop_token stop) override;
     Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Result<FrameSlot> reserveStep(std::stop_token stop) override;
+    Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) override;
     Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
     Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
     Status endOfStream(std::stop_token stop) override;

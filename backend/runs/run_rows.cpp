@@ -1,6 +1,7 @@
 #include "backend/runs/run_rows.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 
 #include "backend/core/json.h"
@@ -84,6 +85,21 @@ void bindKey(Statement& insert, const RunRecord& run) {
     run.submitKey.empty() ? insert.bindNull() : insert.bind(run.submitKey);
 }
 
+// Of an order hash the version stands behind a slash; the first version had none to tell.
+std::string keptHash(const std::string& hash, std::int64_t version) {
+    return hash.empty() || version <= 1 ? hash : strCat(hash, "/", version);
+}
+template <std::string RunSummary::* kHash>
+void readOrderHash(const Statement& row, int at, RunSummary& run) {
+    const std::string kept = row.textAt(at);
+    const std::size_t slash = std::min(kept.find('/'), kept.size());
+    run.*kHash = kept.substr(0, slash);
+    if (!kept.empty()) {
+        const std::string version = kept.substr(std::min(slash + 1, kept.size()));
+        run.orderHashVersion = version.empty() ? 1 : std::atoi(version.c_str());
+    }
+}
+
 void readRowsTrained(const Statement& row, int at, RunSummary& run) {
     run.progress.rows = run.rowsTrained = row.intAt(at);
 }
@@ -146,8 +162,8 @@ constexpr RunColumn kRunColumns[] = {
     shown<kPhase>("phase", kEmpty),
     shown<&RunSummary::rowsRead>("rows_read", kZero),
     shown<&RunSummary::rowsKept>("rows_kept", kZero),
-    shown<&RunSummary::orderHash>("order_hash", kEmpty),
-    shown<&RunSummary::evalOrderHash>("eval_order_hash", kEmpty),
+    {"order_hash", kEmpty, readOrderHash<&RunSummary::orderHash>},
+    {"eval_order_hash", kEmpty, readOrderHash<&RunSummary::evalOrderHash>},
     {"timed_rows", kZero, readTimedRows},
     {"timed_ms", kZero, readTimedMs},
     {"sealed_line", kZero},
@@ -294,7 +310,10 @@ Status writeReceipt(Database& db, std::int64_t no, std::string_view text) {
                      db.prepare("UPDATE run SET rows_read = ?, rows_kept = ?, order_hash = ?, "
                                 "eval_order_hash = ? WHERE no = ?"));
     update.bind(jsonInt(receipt, "rows_scanned")).bind(jsonInt(receipt, "rows_kept"));
-    update.bind(jsonString(receipt, "order_hash")).bind(jsonString(receipt, "eval_order_hash"));
+    const std::int64_t version = jsonInt(receipt, "order_hash_version", 1);
+    for (const char* hash : {"order_hash", "eval_order_hash"}) {
+        update.bind(keptHash(jsonString(receipt, hash), version));
+    }
     return update.bind(no).run();
 }
 

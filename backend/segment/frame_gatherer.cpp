@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/segment/gather.h"
+#include "backend/stream/state/order_hash.h"
 
 namespace millrace::segment {
 
@@ -65,6 +66,26 @@ void FrameGatherer::select(const SegmentOutput& output, std::int64_t first, std:
             first -= chunk.rows;
         }
     }
+}
+
+Sum128 FrameGatherer::rowIdsHash(const SegmentOutput& output, std::int64_t first,
+                                 std::int64_t rows) {
+    select(output, first, rows);
+    std::vector<std::uint32_t> files;
+    std::vector<std::uint64_t> numbers;
+    for (const RowPick& pick : picks_) {
+        const Chunk& chunk = output.chunks[pick.chunk];
+        files.push_back(chunk.file);
+        std::memcpy(&numbers.emplace_back(),
+                    chunk.records + pick.row * records_.stride() + records_.numberOffset(),
+                    sizeof(std::uint64_t));
+    }
+    for (const Run& run : runs_) {
+        const std::uint64_t* from = run.chunk->rowNumbers + run.from;
+        files.insert(files.end(), static_cast<std::size_t>(run.rows), run.chunk->file);
+        numbers.insert(numbers.end(), from, from + run.rows);
+    }
+    return stream::rowIdsHash(files, numbers);
 }
 
 // Rows of one group share a stored item, wherever they stand in the frame: the first of them stands

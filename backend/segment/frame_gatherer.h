@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/core/hash.h"
 #include "backend/core/status.h"
 #include "backend/frame/frame.h"
 #include "backend/segment/batch_meter.h"
@@ -36,6 +37,8 @@ class FrameGatherer {
                                   std::int64_t rows);
     /// Fills `memory` (as measured last) with that frame.
     Status write(std::span<std::byte> memory, const frame::FrameId& id);
+    /// stream::rowIdsHash() of these rows: what stands for a micro-batch that nobody here reads.
+    Sum128 rowIdsHash(const SegmentOutput& output, std::int64_t first, std::int64_t rows);
     /// Keys of the rows measured last, `which` of their chunks; empty when these have none.
     std::vector<std::uint64_t> keys(const std::uint64_t* Chunk::* which) const;
     /// How these rows are mixed.

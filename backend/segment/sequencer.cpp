@@ -16,6 +16,7 @@
 #include "backend/segment/window.h"
 #include "backend/stream/open_rest.h"
 #include "backend/stream/read_state.h"
+#include "backend/stream/state/order_hash.h"
 #include "backend/system/numa.h"
 
 namespace millrace::segment {
@@ -127,7 +128,13 @@ class Sequencer::Impl {
                     std::int64_t segmentRow, ThreadContext& context);
     std::int64_t rowsInStartRest(std::int64_t segment) const;
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
+    bool isBefore(std::uint32_t epoch, std::int64_t number) const {
+        return epoch == options_.start.epoch && number < options_.start.next;
+    }
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
+    Status leaveOut(const Item& item, ThreadContext& context);
+    Status leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
+                    std::int64_t number);
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number);
     void setPosition(const stream::Cursor& position, std::int64_t rows);
     void fail(const Status& error);
@@ -276,6 +283,7 @@ Status Sequencer::Impl::deliverNext(const Item& item, ThreadContext& context, bo
     }
     const std::int64_t firstNumber = share_.first + share_.firstFull();
     while (nextFrame_ < share_.full && !isWanted(item->epoch, firstNumber + nextFrame_)) {
+        RETURN_IF_ERROR(leaveOut(item, context));
         ++nextFrame_;
     }
     if (nextFrame_ == share_.full) {
@@ -360,8 +368,34 @@ void Sequencer::Impl::endHead(const Item& item) {
 }
 
 bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
-    const bool wasBefore = epoch == options_.start.epoch && number < options_.start.next;
-    return !wasBefore && sink_.wants(epoch, number);
+    return !isBefore(epoch, number) && sink_.wants(epoch, number);
+}
+
+// A full micro-batch that the sink does not want: it hears of its rows all the same.
+Status Sequencer::Impl::leaveOut(const Item& item, ThreadContext& context) {
+    const std::int64_t number = share_.first + share_.firstFull() + nextFrame_;
+    if (isBefore(item->epoch, number)) {
+        return okStatus();
+    }
+    const std::int64_t rows = input_->microRows();
+    const std::int64_t first = share_.lead + (nextFrame_ - firstFrame_) * rows;
+    return sink_.leftOut(item->epoch, number, rows,
+                         context.gatherer.rowIdsHash(*item->output, first, rows),
+                         stop_.get_token());
+}
+
+Status Sequencer::Impl::leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
+                                 std::int64_t number) {
+    std::vector<std::uint32_t> files;
+    std::vector<std::uint64_t> numbers;
+    for (const frame::RowRange& range : ranges) {
+        const auto fileIds = range.frame->rowFiles().subspan(range.from, range.to - range.from);
+        const auto rowIds = range.frame->rowNumbers().subspan(range.from, range.to - range.from);
+        files.insert(files.end(), fileIds.begin(), fileIds.end());
+        numbers.insert(numbers.end(), rowIds.begin(), rowIds.end());
+    }
+    return sink_.leftOut(epoch, number, static_cast<std::int64_t>(files.size()),
+                         stream::rowIdsHash(files, numbers), stop_.get_token());
 }
 
 Result<ring::FrameSlot> Sequencer::Impl::reserve(std::uint64_t bytes, std::uint32_t epoch,
@@ -464,7 +498,7 @@ Status Sequencer::Impl::endSegment(const Item& item, ThreadContext& context) {
 
 // Puts a micro-batch together from tails; small, so the turn is kept until it is committed.
 Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch) {
-    if (!isWanted(epoch, joined.number)) {
+    if (isBefore(epoch, joined.number)) {
         return okStatus();
     }
     std::vector<frame::RowRange> ranges;
@@ -495,6 +529,9 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
                           static_cast<std::uint32_t>(from + piece.rows)});
         addKeys(t.requestKeys, from, piece.rows, requests);
         addKeys(t.userKeys, from, piece.rows, users);
+    }
+    if (!isWanted(epoch, joined.number)) {
+        return leaveOut(ranges, epoch, joined.number);
     }
     if (joined.rows == input_->microRows()) {
         counters_.addMix(joinedMeter_.mixOf(requests, users));

@@ -84,19 +84,4 @@ Status checkCursor(const Cursor& cursor, std::string_view streamHash, std::strin
     return okStatus();
 }
 
-Result<StreamState> mergeStates(const std::vector<StreamState>& ofRanks) {
-    if (ofRanks.empty()) {
-        return invalidArgument("state: nothing to merge");
-    }
-    StreamState all = ofRanks.front();
-    for (std::size_t r = 1; r < ofRanks.size(); ++r) {
-        if (!all.merge(ofRanks[r])) {
-            return failedPrecondition("state: rank ", r, " stands at micro-batch ",
-                                      ofRanks[r].cursor.next, " of epoch ", ofRanks[r].cursor.epoch,
-                                      ", rank 0 elsewhere");
-        }
-    }
-    return all;
-}
-
 }  // namespace millrace::stream

@@ -27,7 +27,4 @@ Json checkedJson(const Cursor& cursor);
 Status checkCursor(const Cursor& cursor, std::string_view streamHash, std::string_view planHash,
                    std::int64_t numSegments, std::int64_t microRows);
 
-/// The state of all ranks at one cursor: order hash and rows add up, sums are the first one's.
-Result<StreamState> mergeStates(const std::vector<StreamState>& ofRanks);
-
 }  // namespace millrace::stream

@@ -96,12 +96,19 @@ Json Receipt::toJson() const {
         vocabularyList.push_back(
             Json{{"feature", v.feature}, {"ids", v.ids}, {"unknown", v.unknown}});
     }
-    return Json{{"files", std::move(fileList)},    {"side_tables", std::move(tableList)},
-                {"steps", std::move(stepList)},    {"rows_scanned", rowsScanned},
-                {"rows_pruned", rowsPruned},       {"rows_kept", rowsKept},
-                {"rows_delivered", rowsDelivered}, {"rows_trained", rowsTrained},
-                {"plan_hash", planHash},           {"stream_hash", streamHash},
-                {"order_hash", orderHash},         {"vocabularies", std::move(vocabularyList)}};
+    return Json{{"files", std::move(fileList)},
+                {"side_tables", std::move(tableList)},
+                {"steps", std::move(stepList)},
+                {"rows_scanned", rowsScanned},
+                {"rows_pruned", rowsPruned},
+                {"rows_kept", rowsKept},
+                {"rows_delivered", rowsDelivered},
+                {"rows_trained", rowsTrained},
+                {"plan_hash", planHash},
+                {"stream_hash", streamHash},
+                {"order_hash", orderHash},
+                {"order_hash_version", orderHashVersion},
+                {"vocabularies", std::move(vocabularyList)}};
 }
 
 namespace {
@@ -153,6 +160,8 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
     r.streamHash = read.hash("stream_hash");
     r.orderHash = read.hash("order_hash");
     RETURN_IF_ERROR(annotate(read.status(), "receipt"));
+    // Receipts of before there were two do not say it.
+    r.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
     return r;
 }
 

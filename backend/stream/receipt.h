@@ -49,6 +49,7 @@ struct Receipt {
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsDelivered = 0, rowsTrained = 0;
     std::string planHash, streamHash;
     std::string orderHash;  ///< hex
+    int orderHashVersion = kOrderHashVersion;
     bool operator==(const Receipt&) const = default;
 
     /// `stepNames` in recipe order; steps without a name are called "step N".

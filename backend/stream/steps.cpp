@@ -12,16 +12,20 @@ Result<Dealing> Dealing::make(std::int64_t batchRows, std::int64_t microRows,
     }
     const std::int64_t perStep = batchRows / microRows;
     if (worldSize < 1 || perStep % worldSize != 0) {
-        std::string admissible;
-        for (std::int64_t w = 1; w <= perStep && admissible.size() < 100; ++w) {
-            if (perStep % w == 0) {
-                strAppend(&admissible, admissible.empty() ? "" : ", ", w);
-            }
-        }
         return invalidArgument("train.ranks: ", worldSize, " does not divide the ", perStep,
-                               " micro-batches of a step; admissible: ", admissible);
+                               " micro-batches of a step; admissible: ", admissibleRanks(perStep));
     }
     return Dealing{perStep, worldSize};
+}
+
+std::string admissibleRanks(std::int64_t perStep) {
+    std::string admissible;
+    for (std::int64_t w = 1; w <= perStep && admissible.size() < 100; ++w) {
+        if (perStep % w == 0) {
+            strAppend(&admissible, admissible.empty() ? "" : ", ", w);
+        }
+    }
+    return admissible;
 }
 
 std::int64_t stepsOf(std::int64_t total, const Dealing& dealing) {

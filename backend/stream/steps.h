@@ -2,6 +2,7 @@
 // How micro-batches are dealt: a step takes the next G/b, rank r of W takes the numbers that leave
 // the remainder r (SEMANTICS 1). The last step of an epoch takes what is left.
 #include <cstdint>
+#include <string>
 
 #include "backend/core/status.h"
 
@@ -17,6 +18,9 @@ struct Dealing {
     std::int64_t rankOf(std::int64_t number) const { return number % worldSize; }
     std::int64_t stepOf(std::int64_t number) const { return number / perStep; }  ///< in the epoch
 };
+
+/// The rank counts that divide a step of so many micro-batches, as far as they fit a sentence.
+std::string admissibleRanks(std::int64_t perStep);
 
 /// A rank's share of one step of an epoch: numbers first, first + W, ... (count of them).
 struct StepShare {

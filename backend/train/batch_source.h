@@ -17,6 +17,7 @@ namespace millrace::train {
 struct FeedEvent {
     enum class Kind {
         kBatch,        ///< batch, epoch, number
+        kStep,         ///< a step ended, for all ranks alike: epoch; number of the next micro-batch
         kEndOfEpoch,   ///< epoch; number = its total of micro-batches
         kEndOfStream,  ///< nothing will follow
         kWaiting,      ///< nothing for a while: ask again
@@ -26,14 +27,16 @@ struct FeedEvent {
     BatchView batch;
     std::int64_t epoch = 0;
     std::int64_t number = 0;
+    bool isLast = false;  ///< of kStep: the epoch's last one, its end follows
 };
 
 class BatchSource {
  public:
     virtual ~BatchSource() = default;
     virtual Result<FeedEvent> next() = 0;
-    /// The position "every micro-batch of `epoch` below `nextMicroBatch` was taken" as opaque JSON
-    /// text with `order_hash`. The total of an epoch whose end was read is the next one's start.
+    /// The position "every micro-batch of `epoch` below `nextMicroBatch` was taken", the end of a
+    /// step, as opaque JSON text with `order_hash`; of all ranks, and the same in each. An epoch's
+    /// total is the next one's start.
     virtual Result<std::string> state(std::int64_t epoch, std::int64_t nextMicroBatch) = 0;
     /// Nanoseconds that next() waited so far.
     virtual std::int64_t stallNs() const = 0;

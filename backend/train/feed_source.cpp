@@ -129,6 +129,10 @@ Result<FeedEvent> FeedSource::next() {
     switch (result) {
         case MILLRACE_FEED_BATCH:
             return view(event);
+        case MILLRACE_FEED_STEP:
+            out.kind = FeedEvent::Kind::kStep;
+            out.isLast = event.is_last != 0;
+            return out;
         case MILLRACE_FEED_END_OF_EPOCH:
             out.kind = FeedEvent::Kind::kEndOfEpoch;
             return out;

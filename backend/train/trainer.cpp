@@ -24,12 +24,6 @@ void addDifferences(const std::string& path, const Json& was, const Json& is,
     }
 }
 
-/// The first number from `from` on that is dealt to `rank`.
-std::int64_t firstOf(std::int64_t from, int rank, int worldSize) {
-    const std::int64_t residue = ((rank - from) % worldSize + worldSize) % worldSize;
-    return from + residue;
-}
-
 }  // namespace
 
 Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, SourceOpener open,
@@ -184,37 +178,40 @@ Status Trainer::checkLabels() const {
     return okStatus();
 }
 
+// What a step is, its mark says. Behind an epoch's last one stands its end, which is read with it.
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
-    stepEnd = next_ + options_.microBatchesPerStep;
-    std::int64_t expected = firstOf(next_, options_.rank, options_.worldSize);
-    while (expected < stepEnd) {
+    stepEnd = next_;
+    for (std::int64_t from = next_; !epochEnded_;) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
         if (event.kind == FeedEvent::Kind::kStopped) {
             return Taken::kStopped;
         }
         if (event.kind == FeedEvent::Kind::kEndOfStream) {
             streamEnded_ = true;
-            stepEnd = std::max(next_, expected - options_.worldSize + 1);
             break;
         }
-        const bool isEnd = event.kind == FeedEvent::Kind::kEndOfEpoch;
-        if (event.epoch != epoch_ || (isEnd ? event.number < next_ : event.number != expected)) {
-            return dataLoss("train feed: gave ", isEnd ? "the end at " : "micro-batch ",
-                            event.number, " of epoch ", event.epoch, "; expected ", expected,
-                            " of epoch ", epoch_);
+        const bool isBatch = event.kind == FeedEvent::Kind::kBatch;
+        if (event.epoch != epoch_ || event.number < from) {
+            return dataLoss("train feed: gave ", isBatch ? "micro-batch " : "the end at ",
+                            event.number, " of epoch ", event.epoch, "; expected ", from,
+                            " or later of epoch ", epoch_);
         }
-        if (isEnd) {
+        from = event.number + (isBatch ? 1 : 0);
+        if (isBatch) {
+            RETURN_IF_ERROR(annotate(learner_->accumulate(event.batch, sums),
+                                     strCat("step ", step_ + 1, ", micro-batch ", event.number,
+                                            " of epoch ", event.epoch)));
+            watchLabels(event.batch);
+        } else if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
             epochEnded_ = true;
             epochBatches_ = event.number;
-            stepEnd = event.number;
             RETURN_IF_ERROR(checkLabels());
-            break;
+        } else {
+            stepEnd = event.number;
+            if (!event.isLast) {
+                break;
+            }
         }
-        RETURN_IF_ERROR(annotate(
-            learner_->accumulate(event.batch, sums),
-            strCat("step ", step_ + 1, ", micro-batch ", event.number, " of epoch ", event.epoch)));
-        watchLabels(event.batch);
-        expected += options_.worldSize;
     }
     return stepEnd > next_ ? Taken::kStep : Taken::kNothing;
 }

@@ -1,9 +1,9 @@
 #pragma once
 // The training loop of one rank: steps, evaluations, checkpoints, reports.
 //
-// A step takes the next G/b micro-batches of its epoch, as far as there are, and has a number from
-// 1. Everything that a resume needs is in the checkpoint, which is cut at a step's end only; a stop
-// request drops a step that is not complete. Threads: one owner. Failure: run() returns the
+// A step takes the micro-batches up to the feed's mark, in all ranks alike; its number counts
+// from 1. Everything that a resume needs is in the checkpoint, which is cut at a step's end only; a
+// stop request drops a step that is not complete. Threads: one owner. Failure: run() returns the
 // sentence; checkpoints written before stay.
 #include <cstdint>
 #include <limits>
@@ -62,7 +62,7 @@ class Trainer {
 
     enum class Taken { kStep, kNothing, kStopped };
     Result<Taken> takeStep();
-    /// Accumulates micro-batches up to a step's number or the end of the epoch.
+    /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
     /// Remembers which labels the first epoch had; at its end they must be of two classes.
     void watchLabels(const BatchView& batch);

@@ -91,6 +91,9 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
             evalOrderHash_ = jsonString(json, "order_hash");
             return true;
         }
+        if (event.kind == FeedEvent::Kind::kStep) {
+            continue;
+        }
         if (event.kind != FeedEvent::Kind::kBatch) {
             return event.kind == FeedEvent::Kind::kEndOfStream;
         }

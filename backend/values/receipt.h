@@ -39,7 +39,8 @@ struct Receipt {
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
     std::string orderHash, evalOrderHash, planHash;
-    std::string json;  ///< the receipt as stored, with the files of `files`
+    int orderHashVersion = 0;  ///< of both order hashes; those of two versions do not compare
+    std::string json;          ///< the receipt as stored, with the files of `files`
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
 
     std::int64_t numFiles() const {

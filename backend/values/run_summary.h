@@ -71,6 +71,7 @@ struct RunSummary {
     std::uint64_t revision = 0;  ///< grows with every change of any run
     std::int64_t rowsRead = 0, rowsKept = 0, rowsTrained = 0;  ///< of committed steps
     std::string orderHash, evalOrderHash;                      ///< "" unknown
+    int orderHashVersion = 0;  ///< of both; those of two versions do not compare. 0: unknown
     std::map<std::string, std::string> params;  ///< scalars of the resolved spec; where asked for
 
     /// The newest value of a metric.

@@ -44,6 +44,7 @@ void receiptFields(Way, auto& value, auto& message) {
     MR_VALUES(vocabularies, vocabularies);
     MR_FIELD(orderHash, order_hash);
     MR_FIELD(evalOrderHash, eval_order_hash);
+    MR_FIELD(orderHashVersion, order_hash_version);
     MR_FIELD(planHash, plan_hash);
     MR_FIELD(rowsScanned, rows_scanned);
     MR_FIELD(rowsPruned, rows_pruned);

@@ -82,6 +82,7 @@ void runFields(Way way, auto& value, auto& message) {
     MR_FIELD(rowsTrained, rows_trained);
     MR_FIELD(orderHash, order_hash);
     MR_FIELD(evalOrderHash, eval_order_hash);
+    MR_FIELD(orderHashVersion, order_hash_version);
 }
 
 template <class Way>

@@ -1,5 +1,6 @@
-// libFuzzer target: what the C library reads from a ring and from a checkpoint: a segment record's
-// bytes, and the text of a state. What was read is bounded, and writes itself as it was read.
+// libFuzzer target: what the C library reads from a ring and from a checkpoint: the bytes of a
+// segment's record and of a step's mark, and the text of a state. What was read is bounded, and
+// writes itself as it was read.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include "backend/stream/state/record_bytes.h"
+#include "backend/stream/state/step_mark.h"
 #include "backend/stream/state/stream_state.h"
 
 namespace {
@@ -53,9 +55,22 @@ void requireRecord(const SegmentRecord& record) {
     require(again == record);
 }
 
+void requireMark(const stream::StepMark& mark) {
+    require(mark.batches >= 0 && mark.rows >= 0 && mark.rowsDelivered <= stream::kMaxCount);
+    const auto bytes = stream::markBytes(mark);
+    stream::StepMark again;
+    require(stream::readMark(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                             again) == nullptr);
+    require(again == mark);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    stream::StepMark mark;
+    if (stream::readMark(data, size, mark) == nullptr) {
+        requireMark(mark);
+    }
     SegmentRecord record;
     if (stream::readRecord(data, size, record) == nullptr) {
         requireRecord(record);

@@ -107,7 +107,8 @@ Json jsonOf(const values::RunSummary& run) {
             {"rows_kept", run.rowsKept},
             {"rows_trained", run.rowsTrained},
             {"order_hash", orNull(run.orderHash)},
-            {"eval_order_hash", orNull(run.evalOrderHash)}};
+            {"eval_order_hash", orNull(run.evalOrderHash)},
+            {"order_hash_version", run.orderHashVersion > 0 ? Json(run.orderHashVersion) : Json()}};
 }
 
 Json jsonOf(const values::Receipt& receipt) {
@@ -134,6 +135,7 @@ Json jsonOf(const values::Receipt& receipt) {
             {"vocabularies", vocabularies},
             {"order_hash", orNull(receipt.orderHash)},
             {"eval_order_hash", orNull(receipt.evalOrderHash)},
+            {"order_hash_version", receipt.orderHashVersion},
             {"plan_hash", orNull(receipt.planHash)},
             {"rows_scanned", receipt.rowsScanned},
             {"rows_pruned", receipt.rowsPruned},

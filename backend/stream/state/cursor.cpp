@@ -62,9 +62,9 @@ std::string Cursor::read(const TinyJson& json) {
     *this = Cursor();
     TinyJsonMembers members(json);
     const std::int64_t version = members.count("version");
-    if (members.wrong().empty() && version != kVersion) {
-        return "cursor: version " + std::to_string(version) + ", this program reads version " +
-               std::to_string(kVersion);
+    if (members.wrong().empty() && (version < 1 || version > kVersion)) {
+        return "cursor: version " + std::to_string(version) +
+               ", this program reads versions 1 to " + std::to_string(kVersion);
     }
     streamHash = members.hash("stream_hash");
     planHash = members.hash("plan_hash");

@@ -20,7 +20,8 @@ struct RestPart {
 };
 
 struct Cursor {
-    static constexpr int kVersion = 1;
+    /// Version 1 has the same members and is read as well.
+    static constexpr int kVersion = 2;
 
     std::string streamHash;
     std::string planHash;

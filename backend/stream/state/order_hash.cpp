@@ -10,8 +10,7 @@
 
 namespace millrace::stream {
 
-Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, std::span<const std::uint32_t> files,
-                 std::span<const std::uint64_t> rows) {
+Sum128 rowIdsHash(std::span<const std::uint32_t> files, std::span<const std::uint64_t> rows) {
     if (files.size() != rows.size()) {
         std::abort();  // a row id is a file and a row
     }
@@ -22,9 +21,6 @@ Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, std::span<const std:
     std::array<unsigned char, kRowBytes * kBlockRows> block;
     XXH3_state_t state;
     XXH3_128bits_reset(&state);
-    std::memcpy(block.data(), &epoch, 4);
-    std::memcpy(block.data() + 4, &number, 8);
-    XXH3_128bits_update(&state, block.data(), kRowBytes);
     for (std::size_t from = 0; from < rows.size(); from += kBlockRows) {
         const std::size_t count = std::min(kBlockRows, rows.size() - from);
         for (std::size_t i = 0; i < count; ++i) {
@@ -34,6 +30,16 @@ Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, std::span<const std:
         XXH3_128bits_update(&state, block.data(), count * kRowBytes);
     }
     const XXH128_hash_t h = XXH3_128bits_digest(&state);
+    return Sum128{h.low64, h.high64};
+}
+
+Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, const Sum128& rowIds) {
+    std::array<unsigned char, 28> bytes;
+    std::memcpy(bytes.data(), &epoch, 4);
+    std::memcpy(bytes.data() + 4, &number, 8);
+    std::memcpy(bytes.data() + 12, &rowIds.low, 8);
+    std::memcpy(bytes.data() + 20, &rowIds.high, 8);
+    const XXH128_hash_t h = XXH3_128bits(bytes.data(), bytes.size());
     return Sum128{h.low64, h.high64};
 }
 

@@ -1,9 +1,11 @@
 #pragma once
-// The figure that shows that two streams are the same, rows and order (SEMANTICS 4).
+// The figure that shows that two streams are the same, rows and order (docs/formats/cursor.md).
 //
-// order_hash = sum over micro-batches, mod 2^128, of XXH3-128(epoch u32, number u64, then file u32
-// and row u64 of each row; little-endian). It adds up over ranks and resumes. A mistake here would
-// be the same on both sides of the ring, so tests hold it against the bytes written out by hand.
+// order_hash, version 2 = sum over micro-batches, mod 2^128, of XXH3-128(epoch u32, number u64,
+// hash of the row ids), that one = XXH3-128(file u32 and row u64 of each row); little-endian, the
+// low word of a hash first. It adds up over ranks and resumes, and 16 bytes a micro-batch are
+// enough to add what one never sees. A mistake here would be the same on both sides of the ring, so
+// tests hold it against the bytes written out by hand. Threads: values.
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,10 +16,14 @@
 
 namespace millrace::stream {
 
-/// The share of one micro-batch. `files` and `rows` have equal length; rows are read once, front to
-/// back, so they may lie in memory that another process wrote.
-Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, std::span<const std::uint32_t> files,
-                 std::span<const std::uint64_t> rows);
+/// Of what is written today. Hashes of two versions are neither equal nor different.
+inline constexpr int kOrderHashVersion = 2;
+
+/// Of a micro-batch's rows, wherever it stands. `files` and `rows` have equal length; rows are read
+/// once, front to back, so they may lie in memory that another process wrote.
+Sum128 rowIdsHash(std::span<const std::uint32_t> files, std::span<const std::uint64_t> rows);
+/// The share of the micro-batch with these rows in the order hash.
+Sum128 batchHash(std::uint32_t epoch, std::uint64_t number, const Sum128& rowIds);
 
 class OrderHash {
  public:
@@ -25,7 +31,7 @@ class OrderHash {
     explicit OrderHash(Sum128 sum) : sum_(sum) {}
     void add(std::uint32_t epoch, std::uint64_t number, std::span<const std::uint32_t> files,
              std::span<const std::uint64_t> rows) {
-        sum_ += batchHash(epoch, number, files, rows);
+        sum_ += batchHash(epoch, number, rowIdsHash(files, rows));
     }
     void add(const OrderHash& other) { sum_ += other.sum_; }
     const Sum128& sum() const { return sum_; }

@@ -1,7 +1,5 @@
 #include "backend/stream/state/stream_state.h"
 
-#include <algorithm>
-
 #include "backend/stream/state/tiny_json.h"
 
 namespace millrace::stream {
@@ -58,6 +56,10 @@ std::string StreamState::read(std::string_view text) {
     }
     TinyJsonMembers members(json);
     const std::int64_t version = members.count("version");
+    if (members.wrong().empty() && version == 1) {
+        return "state: version 1: its order hash is of an older kind that no later micro-batch can "
+               "be added to, and it is one rank's share; start the run anew";
+    }
     if (members.wrong().empty() && version != kVersion) {
         return "state: version " + std::to_string(version) + ", this program reads version " +
                std::to_string(kVersion);
@@ -79,15 +81,6 @@ std::string StreamState::read(std::string_view text) {
     }
     orderHash = OrderHash::fromHex(hash).value_or(OrderHash());
     return cursor.read(place);
-}
-
-bool StreamState::merge(const StreamState& other) {
-    if (other.cursor != cursor) {
-        return false;
-    }
-    orderHash.add(other.orderHash);
-    rowsDelivered = std::min(rowsDelivered + other.rowsDelivered, kMaxCount);
-    return true;
 }
 
 }  // namespace millrace::stream

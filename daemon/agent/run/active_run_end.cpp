@@ -12,12 +12,12 @@ constexpr std::int64_t kStoreAgainNs = 1'000'000'000;
 
 // OK without one, too: when nothing was committed.
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
-    if (inputs.states.empty()) {
+    if (inputs.state.empty()) {
         ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
         if (checkpoints.empty()) {
             return okStatus();
         }
-        inputs.states.push_back(checkpoints.front().cursor);
+        inputs.state = checkpoints.front().cursor;
     }
     ASSIGN_OR_RETURN(inputs.plan, store.document(id, values::LargeDocument::kPlan));
     ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));

@@ -63,7 +63,8 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     for (int rank = 0; rank < ranks; ++rank) {
         const Json& said = jsonMember(words_, job::rankName(rank));
         if (said.is_object()) {
-            inputs.states.push_back(jsonString(said, "state"));
+            // Every rank's says the same.
+            inputs.state = inputs.state.empty() ? jsonString(said, "state") : inputs.state;
             inputs.rowsTrained = std::max(inputs.rowsTrained, jsonInt(said, "rows", -1));
         }
     }

@@ -67,6 +67,7 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     }
     receipt.orderHash = jsonString(json, "order_hash");
     receipt.evalOrderHash = jsonString(json, "eval_order_hash");
+    receipt.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
     receipt.planHash = jsonString(json, "plan_hash");
     receipt.rowsScanned = jsonInt(json, "rows_scanned");
     receipt.rowsPruned = jsonInt(json, "rows_pruned");
@@ -81,17 +82,12 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
 Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     ASSIGN_OR_RETURN(const stream::Plan plan, headOf(inputs.plan));
     ASSIGN_OR_RETURN(const std::string files, filesOf(inputs.plan));
-    std::vector<stream::StreamState> states;
-    for (const std::string& text : inputs.states) {
-        ASSIGN_OR_RETURN(stream::StreamState state, stream::readState(text));
-        states.push_back(std::move(state));
-    }
-    if (states.empty()) {
+    if (inputs.state.empty()) {
         return invalidArgument("receipt: no committed position");
     }
-    ASSIGN_OR_RETURN(const stream::StreamState merged, stream::mergeStates(states));
-    const std::int64_t rows = inputs.rowsTrained >= 0 ? inputs.rowsTrained : merged.rowsDelivered;
-    Json json = stream::Receipt::of(plan, merged, inputs.stepNames, rows).toJson();
+    ASSIGN_OR_RETURN(const stream::StreamState state, stream::readState(inputs.state));
+    const std::int64_t rows = inputs.rowsTrained >= 0 ? inputs.rowsTrained : state.rowsDelivered;
+    Json json = stream::Receipt::of(plan, state, inputs.stepNames, rows).toJson();
     if (!inputs.evalOrderHash.empty()) {
         json["eval_order_hash"] = inputs.evalOrderHash;
     }

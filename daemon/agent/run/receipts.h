@@ -16,7 +16,7 @@ namespace millrace::agent {
 
 struct ReceiptInputs {
     std::string plan;                    ///< canonical JSON, as stored
-    std::vector<std::string> states;     ///< of the ranks at one committed cursor, rank 0 first
+    std::string state;                   ///< at the committed cursor: any rank's; "" none
     std::vector<std::string> stepNames;  ///< of the recipe, in order
     std::int64_t rowsTrained = -1;       ///< -1: the rows delivered up to the cursor
     std::string evalOrderHash;           ///< "" unknown

@@ -15,6 +15,7 @@
 #include "daemon/worker/loader/questions/inspect.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/profile.h"
+#include "daemon/worker/loader/stream/ring_reader.h"
 #include "daemon/worker/loader/stream/stream.h"
 
 namespace {
@@ -31,8 +32,7 @@ struct Arguments {
     options::OptionValues stream;
     loader::PreviewOptions preview;
     loader::ProfileRequest profile;
-    std::string readerSocket, readerPart = "train";
-    bool reads = false;
+    loader::RingReaderOptions reader;
 };
 
 /// Values as they are typed; who reads them checks them again.
@@ -112,7 +112,7 @@ void addProfile(CLI::App& app, loader::ProfileRequest& request) {
 
 int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("ring-reader")) {
-        return loader::runRingReader(arguments.readerSocket, arguments.readerPart, arguments.reads);
+        return loader::runRingReader(arguments.reader);
     }
     const Status ready = segment::initializeKernels();
     if (!ready.ok()) {
@@ -172,9 +172,11 @@ int main(int argc, char** argv) {
         ->required();
     app.add_subcommand("inspect", "answer one JSON request from stdin on stdout");
     CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
-    reader->add_option("--socket", arguments.readerSocket)->required();
-    reader->add_option("--data", arguments.readerPart);
-    reader->add_flag("--reads", arguments.reads);
+    reader->add_option("--socket", arguments.reader.socketPath)->required();
+    reader->add_option("--data", arguments.reader.part);
+    reader->add_option("--ranks", arguments.reader.ranks);
+    reader->add_option("--state", arguments.reader.statePath);
+    reader->add_flag("--reads", arguments.reader.reads);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,8 +1,5 @@
 #include "daemon/worker/loader/sinks.h"
 
-#include <algorithm>
-#include <tuple>
-
 namespace millrace::loader {
 
 Result<ring::FrameSlot> SumSink::reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
@@ -54,58 +51,6 @@ stream::OrderHash SumSink::orderHash() const {
 std::optional<SumSink::Clock::time_point> SumSink::firstFrame() const {
     MutexLock lock(mutex_);
     return first_;
-}
-
-RingSink::RingSink(std::vector<Rank> ranks, int worldSize)
-    : ranks_(std::move(ranks)), worldSize_(worldSize) {}
-
-const RingSink::Rank* RingSink::rankOf(std::int64_t number) const {
-    const auto wanted = static_cast<int>(number % worldSize_);
-    const auto found = std::find_if(ranks_.begin(), ranks_.end(),
-                                    [wanted](const Rank& rank) { return rank.rank == wanted; });
-    return found == ranks_.end() ? nullptr : &*found;
-}
-
-bool RingSink::wants(std::uint32_t epoch, std::int64_t number) const {
-    const Rank* rank = rankOf(number);
-    if (rank == nullptr) {
-        return false;
-    }
-    if (!rank->next) {
-        return true;
-    }
-    return std::tie(epoch, number) >= std::tie(rank->next->epoch, rank->next->number);
-}
-
-Result<ring::FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch,
-                                          std::int64_t number, std::stop_token stop) {
-    Result<ring::FrameSlot> slot =
-        rankOf(number)->ring->reserve(bytes, epoch, number, std::move(stop));
-    RETURN_IF_ERROR(noted(slot.status()));
-    return slot;
-}
-
-Status RingSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
-    return noted(rankOf(number)->ring->commit(slot, epoch, number));
-}
-
-Status RingSink::segment(const stream::SegmentRecord& record, std::stop_token stop) {
-    return all([&](ring::FrameSink& ring) { return ring.segment(record, stop); });
-}
-
-Status RingSink::endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) {
-    return all([&](ring::FrameSink& ring) { return ring.endOfEpoch(epoch, total, stop); });
-}
-
-Status RingSink::endOfStream(std::stop_token stop) {
-    return all([&](ring::FrameSink& ring) { return ring.endOfStream(stop); });
-}
-
-Status RingSink::error(const Status& why, std::stop_token stop) {
-    for (const Rank& rank : ranks_) {
-        RETURN_IF_ERROR(rank.ring->error(why, stop));  // a reader that goes now is no reason
-    }
-    return okStatus();
 }
 
 }  // namespace millrace::loader

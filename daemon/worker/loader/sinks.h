@@ -1,5 +1,5 @@
 #pragma once
-// Where the sequence goes: into one ring a rank, or into sums (`millrace stream`).
+// Where the sequence goes in `millrace stream`: into sums, and what stands before a sink.
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend/core/mutex.h"
-#include "backend/ring/feed_server.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/stream/state/order_hash.h"
@@ -62,6 +61,10 @@ class ForwardingSink : public ring::FrameSink {
     bool wants(std::uint32_t epoch, std::int64_t number) const override {
         return sink_.wants(epoch, number);
     }
+    Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
+                   const Sum128& rowIds, std::stop_token stop) override {
+        return sink_.leftOut(epoch, number, rows, rowIds, std::move(stop));
+    }
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) override {
         return sink_.reserve(bytes, epoch, number, std::move(stop));
@@ -110,50 +113,6 @@ class LimitedSink final : public ForwardingSink {
     const std::int64_t most_;
     std::int64_t given_ = 0;  ///< of the delivering thread, like reserve()
     std::atomic<bool> hasEnough_{false};
-};
-
-/// Deals the sequence to the ranks' rings by the number's remainder; records go to all.
-/// Threads: as FrameSink says. Failure: kUnavailable when a rank is gone.
-class RingSink final : public ring::FrameSink {
- public:
-    struct Rank {
-        int rank = 0;
-        std::shared_ptr<ring::FrameSink> ring;
-        std::optional<ring::FeedPosition> next;  ///< frames before it were delivered already
-    };
-    /// `ranks`: those served here; the others' frames are left out. worldSize >= 1.
-    RingSink(std::vector<Rank> ranks, int worldSize);
-
-    bool wants(std::uint32_t epoch, std::int64_t number) const override;
-    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
-                                    std::stop_token stop) override;
-    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
-    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
-    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
-    Status endOfStream(std::stop_token stop) override;
-    Status error(const Status& why, std::stop_token stop) override;
-    /// A call was refused because a reader had gone.
-    bool hasLostReader() const { return hasLostReader_; }
-
- private:
-    const Rank* rankOf(std::int64_t number) const;
-    Status noted(Status status) {
-        if (status.code() == absl::StatusCode::kUnavailable) {
-            hasLostReader_ = true;
-        }
-        return status;
-    }
-    template <class Call>
-    Status all(Call call) {
-        for (const Rank& rank : ranks_) {
-            RETURN_IF_ERROR(noted(call(*rank.ring)));
-        }
-        return okStatus();
-    }
-
-    const std::vector<Rank> ranks_;
-    const int worldSize_;
-    std::atomic<bool> hasLostReader_{false};
 };
 
 }  // namespace millrace::loader

@@ -101,7 +101,7 @@ class FeedProgram : public LoaderProgram {
         while (most-- > 0) {
             do {
                 result = millrace_feed_next(feed, 60'000, &event);
-            } while (result == MILLRACE_FEED_END_OF_EPOCH);
+            } while (result == MILLRACE_FEED_END_OF_EPOCH || result == MILLRACE_FEED_STEP);
             if (result != MILLRACE_FEED_BATCH) {
                 break;
             }
@@ -109,6 +109,18 @@ class FeedProgram : public LoaderProgram {
             next = event.number + 1;
             millrace_batch_release(event.batch);
         }
+        return result;
+    }
+
+    // Reads on to the end of a step behind which `next` stands.
+    int readStep(millrace_feed* feed, std::uint64_t& rows, std::uint64_t& next) {
+        millrace_feed_event event{};
+        int result = 0;
+        while ((result = millrace_feed_next(feed, 60'000, &event)) == MILLRACE_FEED_BATCH) {
+            rows += millrace_batch_rows(event.batch);
+            millrace_batch_release(event.batch);
+        }
+        next = event.number;
         return result;
     }
 

@@ -169,7 +169,7 @@ TEST_F(CountedFeed, ReasonsAndUnknownIdsReachTheReceipt) {
     EXPECT_EQ(receipt.vocabularies[0].unknown, streamed["vocabularies"][0]["unknown"]);
 }
 
-TEST_F(CountedFeed, ResumedFromAnyMiddleTheCountsAreThoseOfOneRun) {
+TEST_F(CountedFeed, ResumedFromAnyStepTheCountsAreThoseOfOneRun) {
     startDaemonSide();
     startFeed(counted());
     std::string state;
@@ -178,6 +178,8 @@ TEST_F(CountedFeed, ResumedFromAnyMiddleTheCountsAreThoseOfOneRun) {
         millrace_feed* part = connect("train", state.empty() ? nullptr : state.c_str());
         ASSERT_NE(part, nullptr);
         ASSERT_EQ(read(part, batches, rows, next), MILLRACE_FEED_BATCH);
+        EXPECT_EQ(millrace_feed_state(part, 0, next), nullptr) << "within a step";
+        ASSERT_EQ(readStep(part, rows, next), MILLRACE_FEED_STEP);
         char* text = millrace_feed_state(part, 0, next);
         ASSERT_NE(text, nullptr) << millrace_feed_error(part);
         state = text;

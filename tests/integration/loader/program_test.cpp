@@ -27,6 +27,32 @@ TEST_F(LoaderProgram, StreamsTheSameForOneTwoAndFourThreadsAndThroughTheRing) {
         EXPECT_EQ(other["checksum"], one["checksum"]) << more.front();
     }
     EXPECT_NE(report({"--set", "batch.seed=8"})["order_hash"], one["order_hash"]);
+    EXPECT_EQ(one["order_hash_version"], 2);
+}
+
+// Steps of 4 micro-batches: 5,400 rows an epoch are 338 of them, the last step of 2.
+TEST_F(LoaderProgram, RanksShareTheStreamAndKnowTheSameAtEachStep) {
+    const Json one = report();
+    for (const std::string ranks : {"1", "2", "4"}) {
+        const Json many = report({"--through-ring", "--ranks", ranks});
+        EXPECT_EQ(many["order_hash"], one["order_hash"]) << ranks;
+        EXPECT_EQ(many["checksum"], one["checksum"]) << ranks;
+        EXPECT_EQ(many["step_marks"], 2 * 85) << ranks;
+        EXPECT_EQ(many["ranks"], std::stoi(ranks));
+    }
+    const SubprocessOutput refused = run({"stream", "spec.yaml", "--through-ring", "--ranks", "3"});
+    EXPECT_EQ(refused.exitCode, 4);
+    EXPECT_NE(refused.err.find("admissible: 1, 2, 4"), std::string::npos) << refused.err;
+    EXPECT_EQ(run({"stream", "spec.yaml", "--ranks", "2"}).exitCode, 2) << "without rings";
+}
+
+TEST_F(LoaderProgram, RanksGoOnFromACursorWithinAStep) {
+    const Json cursor = report({"--micro-batches", "101"})["cursor"];
+    const Json rest = report({"--from", dumpJson(cursor)});
+    const Json ranks = report({"--from", dumpJson(cursor), "--through-ring", "--ranks", "2"});
+    EXPECT_EQ(ranks["order_hash"], rest["order_hash"]);
+    EXPECT_EQ(ranks["checksum"], rest["checksum"]);
+    EXPECT_EQ(ranks["step_marks"], 2 * 85 - 25);
 }
 
 TEST_F(LoaderProgram, AVariationWithFewerNegativesKeepsASubset) {

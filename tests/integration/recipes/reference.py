@@ -194,6 +194,6 @@ def order_hash(epochs):
     total = 0
     for epoch, batches in enumerate(epochs):
         for number, rows in enumerate(batches):
-            data = struct.pack("<IQ", epoch, number) + b"".join(struct.pack("<IQ", *row) for row in rows)
-            total += xxh3_128(data)
+            ids = xxh3_128(b"".join(struct.pack("<IQ", *row) for row in rows))
+            total += xxh3_128(struct.pack("<IQQQ", epoch, number, ids & 2**64 - 1, ids >> 64))
     return "%032x" % (total & MASK128)

@@ -65,6 +65,22 @@ TEST(Golden, AReceiptIsReadAndWrittenAsItWas) {
     EXPECT_EQ(dumpJson(read->toJson()), text);
 }
 
+// Of before there were two kinds of order hashes.
+TEST(Golden, AReceiptWithoutAVersionOfItsOrderHashIsOfVersion1) {
+    const Result<stream::Receipt> read =
+        stream::Receipt::fromJson(Json::parse(fileText("receipt-1.json")));
+    ASSERT_TRUE(read.ok()) << read.status();
+    stream::Receipt expected = receipt();
+    expected.orderHashVersion = 1;
+    EXPECT_EQ(*read, expected);
+}
+
+// Nothing can be added to what it says: it is refused, and not as damaged.
+TEST(Golden, AStateOfVersion1IsRefusedWithASentence) {
+    const Status status = stream::readState(fileText("cursor-1.json")).status();
+    EXPECT_THAT(std::string(messageOf(status)), ::testing::StartsWith("state: version 1: "));
+}
+
 TEST(Golden, ACheckpointIsRead) {
     const UniqueFd fd(::open((directory() + "/" + kCheckpointName).c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_TRUE(fd.isOpen());
@@ -158,10 +174,10 @@ TEST(Golden, AVersionThatNobodyKnowsYetIsRefusedEverywhere) {
     EXPECT_FALSE(job::JobFile::fromText(dumpJson(job)).ok());
 
     Json state = Json::parse(fileText("cursor.json"));
-    state["version"] = 2;
+    state["version"] = 3;
     EXPECT_FALSE(stream::readState(dumpJson(state)).ok());
-    state["version"] = 1;
-    state["cursor"]["version"] = 2;
+    state["version"] = 2;
+    state["cursor"]["version"] = 3;
     EXPECT_FALSE(stream::readState(dumpJson(state)).ok());
 
     frame::FrameBuffer buffer = alignedCopy(fileText("frame.bin"));

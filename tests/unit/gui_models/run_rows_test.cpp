@@ -168,6 +168,18 @@ TEST_F(RunRowsTest, DoesNotCompareWhatWasEvaluatedOnOtherRows) {
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kBetter);
 }
 
+TEST_F(RunRowsTest, DoesNotCompareOrderHashesOfTwoVersions) {
+    addFamily();
+    for (const char* hash : {"aaaa", "bbbb"}) {
+        RunSummary other = sampleRun("r-v1", 0.4, "r-base", "keep-30");
+        other.evalOrderHash = hash;
+        other.orderHashVersion = 1;
+        table.apply(false, {other}, {});
+        const int auc = rows.columnOfKey("metric:eval.auc");
+        EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kOtherHashes);
+    }
+}
+
 TEST_F(RunRowsTest, DoesNotJudgeTheLossOfOtherTrainingRows) {
     addFamily();
     RunSummary fewer = sampleRun("r-v1", 0.2, "r-base", "keep-10");

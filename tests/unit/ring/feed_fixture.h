@@ -3,15 +3,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <unistd.h>
 
+#include <gtest/gtest.h>
+
 #include "backend/frame/frame.h"
 #include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"
+#include "backend/ring/ring_sink.h"
 
 namespace millrace::ring {
 
@@ -78,12 +83,35 @@ inline frame::FrameBuffer makeFrame(std::uint32_t epoch, std::uint64_t number, s
 }
 
 /// reserve, copy, commit: number `number` of epoch 0.
-inline Status putFrame(RingWriter& writer, std::uint64_t number, std::span<const std::byte> bytes,
+inline Status putFrame(FrameSink& sink, std::uint64_t number, std::span<const std::byte> bytes,
                        std::stop_token stop) {
     const auto n = static_cast<std::int64_t>(number);
-    ASSIGN_OR_RETURN(const FrameSlot slot, writer.reserve(bytes.size(), 0, n, std::move(stop)));
+    ASSIGN_OR_RETURN(const FrameSlot slot, sink.reserve(bytes.size(), 0, n, std::move(stop)));
     std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
-    return writer.commit(slot, 0, n);
+    return sink.commit(slot, 0, n);
+}
+
+/// stream::rowIdsHash() of makeFrame()'s rows.
+inline Sum128 idsOf(std::uint32_t epoch, std::uint64_t number, std::uint32_t rows) {
+    const std::vector<std::uint32_t> files(rows, epoch);
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < rows; ++i) {
+        numbers.push_back(number * 1000 + i);
+    }
+    return stream::rowIdsHash(files, numbers);
+}
+
+/// What marks the steps of one rank's ring; `hello` may say where it goes on.
+inline RingSink sinkOf(RingWriter& writer, std::int64_t perStep = 4, const FeedHello& hello = {}) {
+    RingSink::Options options;
+    options.worldSize = hello.worldSize;
+    options.perStep = perStep;
+    if (hello.state) {
+        options.orderHash = hello.state->orderHash;
+        options.rowsDelivered = hello.state->rowsDelivered;
+    }
+    const std::shared_ptr<StepSink> ring(&writer, [](StepSink*) {});
+    return RingSink({{hello.rank, ring, hello.next}}, options);
 }
 
 inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {
@@ -102,6 +130,42 @@ inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {
     }
     return right;
 }
+
+inline Status writeFrame(FrameSink& sink, std::uint64_t number, std::stop_token stop,
+                         std::uint32_t rows = 8, std::uint64_t values = 16) {
+    const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
+    return putFrame(sink, number, frame.bytes(), stop);
+}
+
+/// A feed in this process whose producer is a function of the hello.
+class Feed {
+ public:
+    using Producer = std::function<void(const FeedHello&, RingWriter&, std::stop_token)>;
+
+    Feed(FeedServerOptions options, Producer producer) : producer_(std::move(producer)) {
+        auto server = FeedServer::start(
+            std::move(options), [this](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
+                threads_.emplace_back([this, hello, writer](std::stop_token stop) {
+                    producer_(hello, *writer, stop);
+                });
+                return okStatus();
+            });
+        EXPECT_TRUE(server.ok()) << server.status();
+        server_ = *std::move(server);
+    }
+    ~Feed() {
+        for (std::jthread& thread : threads_) {
+            thread.request_stop();
+        }
+        threads_.clear();
+        server_.reset();
+    }
+
+ private:
+    Producer producer_;
+    std::vector<std::jthread> threads_;  // the server's thread adds, joined before it ends
+    std::unique_ptr<FeedServer> server_;
+};
 
 /// A reader with the C library's calls.
 class Reader {
@@ -123,9 +187,18 @@ class Reader {
         error = text;
         return result;
     }
-    int next(std::int64_t timeoutMs = 20'000) {
+    /// Steps' ends too.
+    int nextEvent(std::int64_t timeoutMs = 20'000) {
         const int result = millrace_feed_next(feed_, timeoutMs, &event);
         error = millrace_feed_error(feed_);
+        steps += result == MILLRACE_FEED_STEP ? 1 : 0;
+        return result;
+    }
+    int next(std::int64_t timeoutMs = 20'000) {
+        int result = nextEvent(timeoutMs);
+        while (result == MILLRACE_FEED_STEP) {
+            result = nextEvent(timeoutMs);
+        }
         return result;
     }
     std::string state(std::uint32_t epoch, std::uint64_t number) {
@@ -137,6 +210,7 @@ class Reader {
     millrace_feed* feed() { return feed_; }
     millrace_feed_event event{};
     std::string error;
+    int steps = 0;
 
  private:
     millrace_feed* feed_ = nullptr;

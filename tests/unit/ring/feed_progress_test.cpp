@@ -13,12 +13,40 @@ namespace {
 using stream::Cursor;
 using stream::SegmentRecord;
 using stream::SegmentSums;
+using stream::StepMark;
 using stream::StreamState;
 
 StreamState emptyState() {
     StreamState state;
     state.cursor = Cursor::start(std::string(32, 'a'), std::string(32, 'b'));
     return state;
+}
+
+/// The mark of a step that this rank alone got, [number - batches, number) of the epoch.
+StepMark markOf(std::uint32_t epoch, std::int64_t number, std::int64_t batches, bool isLast,
+                StepMark::Share own, const Sum128& hash, std::int64_t rows) {
+    StepMark mark;
+    mark.epoch = epoch;
+    mark.number = number;
+    mark.batches = batches;
+    mark.rows = own.rows;
+    mark.isLast = isLast;
+    mark.orderHash = stream::OrderHash(hash);
+    mark.rowsDelivered = rows;
+    mark.own = own;
+    return mark;
+}
+
+/// A step of one micro-batch with the hash 1.
+const char* addStep(FeedProgress& progress, std::uint32_t epoch, std::int64_t number,
+                    std::int64_t before, bool isLast = false) {
+    const char* wrong = progress.addBatch({epoch, number}, {1, 0}, 1);
+    bool isNew = false;
+    return wrong != nullptr
+               ? wrong
+               : progress.addMark(markOf(epoch, number + 1, 1, isLast, {1, 1, {1, 0}},
+                                         {static_cast<std::uint64_t>(before) + 1, 0}, before + 1),
+                                  isNew);
 }
 
 SegmentSums someSums(std::mt19937_64& random, std::int64_t rowsKept) {
@@ -61,9 +89,13 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
             sumsBefore.back().add(record.sums);
             ASSERT_EQ(progress.addRecord(record), nullptr);
         }
+        for (std::int64_t n = 0; n < static_cast<std::int64_t>(cursors.size()); ++n) {
+            ASSERT_EQ(addStep(progress, 0, n, n), nullptr);
+        }
         for (const Cursor& cursor : cursors) {
             StreamState state;
-            ASSERT_EQ(progress.stateAt(0, cursor.next, state), nullptr);
+            ASSERT_EQ(progress.stateAt({0, cursor.next}, state), nullptr);
+            EXPECT_EQ(state.rowsDelivered, cursor.next);
             // A place at a segment's start may be given before empty segments.
             if (cursor.offset > 0) {
                 EXPECT_EQ(state.cursor, cursor) << state.toText();
@@ -83,25 +115,37 @@ TEST(FeedProgress, AnEpochsEndIsTheNextOnesStartAndMayBeAskedForTwice) {
     FeedProgress progress;
     progress.begin(emptyState(), 4);
     ASSERT_EQ(progress.addRecord({0, 0, 0, 2, 1, {1, 10, 0, 9, {{10, 9}}}}), nullptr);
-    progress.addBatch(0, 0, {1, 0}, 4);
-    progress.addBatch(0, 1, {2, 0}, 4);
-    progress.addBatch(0, 2, {4, 0}, 1);
+    bool isNew = false;
+    ASSERT_EQ(progress.addBatch({0, 0}, {1, 0}, 4), nullptr);
+    ASSERT_EQ(progress.addBatch({0, 1}, {2, 0}, 4), nullptr);
+    ASSERT_EQ(progress.addMark(markOf(0, 2, 2, false, {2, 8, {3, 0}}, {3, 0}, 8), isNew), nullptr);
+    ASSERT_TRUE(isNew);
+    ASSERT_EQ(progress.addBatch({0, 2}, {4, 0}, 1), nullptr);
     StreamState before, after, again;
-    ASSERT_EQ(progress.stateAt(0, 2, before), nullptr);
+    EXPECT_NE(progress.stateAt({0, 1}, before), nullptr) << "within a step";
+    EXPECT_NE(progress.stateAt({0, 3}, before), nullptr) << "its mark is not there";
+    ASSERT_EQ(progress.stateAt({0, 2}, before), nullptr);
     EXPECT_EQ(before.cursor.segment, 1);
     EXPECT_EQ(before.cursor.rest, (std::vector<stream::RestPart>{{0, 1}}));
     EXPECT_EQ(before.orderHash.sum(), (Sum128{3, 0}));
+    ASSERT_EQ(progress.addMark(markOf(0, 3, 1, true, {1, 1, {4, 0}}, {7, 0}, 9), isNew), nullptr);
     ASSERT_EQ(progress.endEpoch(0, 3), nullptr);
-    ASSERT_EQ(progress.advance(0, 3, after), nullptr);
+    EXPECT_NE(progress.endEpoch(0, 4), nullptr);
+    StreamState prefetched;
+    ASSERT_EQ(progress.stateAt({0, 2}, prefetched), nullptr);
+    EXPECT_EQ(prefetched.toText(), before.toText()) << "whatever was read meanwhile";
+    ASSERT_EQ(progress.advance({0, 3}, after), nullptr);
     EXPECT_EQ(after.cursor.epoch, 1U);
     EXPECT_EQ(after.cursor.next, 0);
     EXPECT_TRUE(after.cursor.rest.empty());
     EXPECT_EQ(after.orderHash.sum(), (Sum128{7, 0}));
     EXPECT_EQ(after.rowsDelivered, 9);
     EXPECT_EQ(after.sums.rowsScanned, 10);
-    ASSERT_EQ(progress.advance(0, 3, again), nullptr);
-    EXPECT_EQ(again.toText(), after.toText());
-    EXPECT_NE(progress.advance(0, 1, again), nullptr) << "never back";
+    for (const FeedProgress::Place place : {FeedProgress::Place{0, 3}, {1, 0}}) {
+        ASSERT_EQ(progress.advance(place, again), nullptr);
+        EXPECT_EQ(again.toText(), after.toText());
+    }
+    EXPECT_NE(progress.advance({0, 2}, again), nullptr) << "never back";
 }
 
 TEST(FeedProgress, RefusesRecordsThatDoNotFollow) {
@@ -113,9 +157,59 @@ TEST(FeedProgress, RefusesRecordsThatDoNotFollow) {
     EXPECT_EQ(progress.addRecord({0, 0, 0, 2, 0, {}}), nullptr);
     EXPECT_EQ(progress.addRecord({0, 0, 0, 2, 0, {}}), nullptr) << "again, after a reopen";
     EXPECT_NE(progress.addRecord({0, 0, 0, 3, 0, {}}), nullptr) << "changed";
-    EXPECT_NE(progress.endEpoch(0, 1), nullptr);
-    EXPECT_NE(progress.endEpoch(1, 2), nullptr);
-    EXPECT_EQ(progress.endEpoch(0, 2), nullptr);
+    EXPECT_NE(progress.endEpoch(0, 2), nullptr) << "before its last mark";
+    EXPECT_EQ(addStep(progress, 0, 0, 0), nullptr);
+    EXPECT_NE(addStep(progress, 0, 3, 1, true), nullptr) << "more than the records have";
+}
+
+TEST(FeedProgress, RefusesMarksThatDoNotFollow) {
+    const auto refused = [](StepMark mark) {
+        FeedProgress progress;
+        progress.begin(emptyState(), 4);
+        EXPECT_EQ(progress.addRecord({0, 0, 0, 4, 0, {}}), nullptr);
+        EXPECT_EQ(progress.addBatch({0, 1}, {5, 0}, 4), nullptr);
+        bool isNew = false;
+        const char* wrong = progress.addMark(mark, isNew);
+        return wrong == nullptr ? "" : std::string(wrong);
+    };
+    const StepMark right = markOf(0, 2, 2, false, {1, 4, {5, 0}}, {9, 0}, 8);
+    EXPECT_EQ(refused(right), "");
+    const std::string order = "a step's mark does not follow the one before";
+    const std::string share =
+        "this rank's micro-batches of a step are not those that its mark tells of";
+    StepMark wrong = right;
+    wrong.epoch = 1;
+    EXPECT_EQ(refused(wrong), order);
+    wrong = right;
+    wrong.number = wrong.batches = 1;
+    EXPECT_EQ(refused(wrong), order) << "before a micro-batch that came";
+    wrong = right;
+    wrong.batches = 1;
+    EXPECT_EQ(refused(wrong), order) << "a step is missing";
+    wrong = right;
+    wrong.own.hash = {6, 0};
+    EXPECT_EQ(refused(wrong), share);
+    wrong = right;
+    wrong.own.batches = 0;
+    EXPECT_EQ(refused(wrong), share);
+    wrong = right;
+    wrong.isLast = true;
+    EXPECT_EQ(refused(wrong), "an epoch's total is not what its segments' records add up to");
+}
+
+TEST(FeedProgress, AMarkThatComesAgainMustSayTheSame) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 4);
+    ASSERT_EQ(progress.addRecord({0, 0, 0, 4, 0, {}}), nullptr);
+    ASSERT_EQ(addStep(progress, 0, 0, 0), nullptr);
+    ASSERT_EQ(addStep(progress, 0, 1, 1), nullptr);
+    StepMark again = markOf(0, 1, 1, false, {}, {1, 0}, 1);
+    again.rows = 1;
+    bool isNew = true;
+    EXPECT_EQ(progress.addMark(again, isNew), nullptr) << "another feed has another share";
+    EXPECT_FALSE(isNew);
+    again.rowsDelivered = 2;
+    EXPECT_STREQ(progress.addMark(again, isNew), "a step's mark changed when it came again");
 }
 
 TEST(FeedProgress, KeepsABoundedHistory) {
@@ -123,11 +217,11 @@ TEST(FeedProgress, KeepsABoundedHistory) {
     progress.begin(emptyState(), 1);
     for (std::int64_t n = 0; n < 200'000; ++n) {
         ASSERT_EQ(progress.addRecord({0, n, n, 1, 0, {1, 1, 0, 1, {}}}), nullptr);
-        progress.addBatch(0, n, {1, 0}, 1);
+        ASSERT_EQ(addStep(progress, 0, n, n), nullptr);
     }
     StreamState state;
-    EXPECT_NE(progress.stateAt(0, 1, state), nullptr) << "too far back";
-    ASSERT_EQ(progress.stateAt(0, 200'000, state), nullptr);
+    EXPECT_NE(progress.stateAt({0, 1}, state), nullptr) << "too far back";
+    ASSERT_EQ(progress.stateAt({0, 200'000}, state), nullptr);
     EXPECT_EQ(state.orderHash.sum(), (Sum128{200'000, 0}));
     EXPECT_EQ(state.sums.rowsScanned, 200'000);
 }

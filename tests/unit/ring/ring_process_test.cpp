@@ -73,22 +73,29 @@ class ChildFeed {
     pid_t pid_ = -1;
 };
 
-/// The sequence of the tests: segments of 3 micro-batches, 8 rows each; record after its frames.
+constexpr std::int64_t kPerStep = 2;
+
+/// The sequence of the tests: steps of 2 micro-batches, segments of 3, 8 rows each; record after
+/// its frames.
 Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::uint64_t dieAt,
                std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    std::uint64_t from = 0;
+    std::uint64_t from = 0, begun = 0;
     if (hello.state) {
         from = static_cast<std::uint64_t>(hello.state->cursor.segmentFirst());
+        begun = static_cast<std::uint64_t>(hello.state->cursor.next);
     }
+    RingSink sink = sinkOf(w, kPerStep, hello);
     for (std::uint64_t n = from; n < total; ++n) {
         if (n == dieAt) {
             RETURN_IF_ERROR(w.drain({}));  // so that the reader has had its welcome
             ::raise(SIGKILL);
         }
-        if (static_cast<std::int64_t>(n) >= hello.next->number) {
+        if (sink.wants(0, static_cast<std::int64_t>(n))) {
             const frame::FrameBuffer frame = makeFrame(0, n, 8, random() % 1500);
-            RETURN_IF_ERROR(putFrame(w, n, frame.bytes(), {}));
+            RETURN_IF_ERROR(putFrame(sink, n, frame.bytes(), {}));
+        } else if (n >= begun) {
+            RETURN_IF_ERROR(sink.leftOut(0, static_cast<std::int64_t>(n), 8, idsOf(0, n, 8), {}));
         }
         if (n % 3 == 2) {
             const auto number = static_cast<std::int64_t>(n);
@@ -98,11 +105,11 @@ Status produce(const FeedHello& hello, RingWriter& w, std::uint64_t total, std::
             if (n == 5) {
                 record.sums.counts["step/1/no partner"] = 26;
             }
-            RETURN_IF_ERROR(w.segment(record, {}));
+            RETURN_IF_ERROR(sink.segment(record, {}));
         }
     }
-    RETURN_IF_ERROR(w.endOfEpoch(0, static_cast<std::int64_t>(total), {}));
-    return w.endOfStream({});
+    RETURN_IF_ERROR(sink.endOfEpoch(0, static_cast<std::int64_t>(total), {}));
+    return sink.endOfStream({});
 }
 
 TEST(RingProcess, RandomSizesReleasedOutOfOrder) {
@@ -205,9 +212,14 @@ TEST(RingProcess, AReplacedFeedGoesOnWithoutLossOrRepetition) {
         serverOptions(path),
         [&](const FeedHello& hello, RingWriter& w) { return produce(hello, w, kTotal, 4, 7); });
     ASSERT_EQ(reader.open(path), 0) << reader.error;
-    std::uint64_t n = 0;
+    std::uint64_t n = 0, step = 0;
     int result = 0, lost = 0;
-    while ((result = reader.next()) != MILLRACE_FEED_END_OF_EPOCH) {
+    while ((result = reader.nextEvent()) != MILLRACE_FEED_END_OF_EPOCH) {
+        if (result == MILLRACE_FEED_STEP) {
+            ASSERT_EQ(reader.event.number, n);
+            step = n;
+            continue;
+        }
         if (result == MILLRACE_FEED_BATCH) {
             ASSERT_TRUE(isFrame(reader.event.batch, n++));
             millrace_batch_release(reader.event.batch);
@@ -223,11 +235,12 @@ TEST(RingProcess, AReplacedFeedGoesOnWithoutLossOrRepetition) {
                                             });
         ASSERT_EQ(millrace_feed_reopen(reader.feed(), 5000), 0)
             << millrace_feed_error(reader.feed());
-        if (n % 2 == 0) {
-            ASSERT_FALSE(reader.state(0, n).empty()) << "a step's end right after";
+        if (n % 4 < 2) {
+            ASSERT_FALSE(reader.state(0, step).empty()) << "the last step's end";
         }
     }
     EXPECT_EQ(n, kTotal);
+    EXPECT_EQ(reader.steps, static_cast<int>(kTotal) / kPerStep);
     EXPECT_GT(lost, 3);
     EXPECT_EQ(reader.state(0, kTotal), whole) << "order hash, sums and cursor as undisturbed";
 }
@@ -236,7 +249,7 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     constexpr std::uint64_t kTotal = 15;
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
-    std::vector<std::string> states;
+    std::vector<std::pair<std::uint64_t, std::string>> states;
     std::string last;
     const auto run = [&](const char* state, std::uint64_t from, bool keep) {
         ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
@@ -245,11 +258,13 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
         Reader reader;
         ASSERT_EQ(reader.open(path, state), 0) << reader.error;
         std::uint64_t n = from;
-        while (reader.next() == MILLRACE_FEED_BATCH) {
-            ASSERT_TRUE(isFrame(reader.event.batch, n++));
-            millrace_batch_release(reader.event.batch);
-            if (keep) {
-                states.push_back(reader.state(0, n));
+        for (int result = 0; (result = reader.nextEvent()) == MILLRACE_FEED_BATCH ||
+                             result == MILLRACE_FEED_STEP;) {
+            if (result == MILLRACE_FEED_BATCH) {
+                ASSERT_TRUE(isFrame(reader.event.batch, n++));
+                millrace_batch_release(reader.event.batch);
+            } else if (keep) {
+                states.emplace_back(reader.event.number, reader.state(0, reader.event.number));
             }
         }
         ASSERT_EQ(n, kTotal) << reader.error;
@@ -257,9 +272,11 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
     };
     run(nullptr, 0, true);
     const std::string whole = last;
-    ASSERT_EQ(states.size(), kTotal);
-    for (std::uint64_t n = 1; n <= kTotal; ++n) {
-        run(states[n - 1].c_str(), n, false);
+    ASSERT_EQ(states.size(), 8U);
+    EXPECT_EQ(states.back().second, whole) << "the last step's end is the epoch's";
+    states.pop_back();
+    for (const auto& [n, text] : states) {
+        run(text.c_str(), n, false);
         EXPECT_EQ(last, whole) << "from " << n;
     }
     const auto state = stream::readState(whole);
@@ -282,6 +299,64 @@ TEST(RingProcess, ResumedFromAnyStateEndsInTheSameState) {
         expected.add(0, n, view->rowFiles(), view->rowNumbers());
     }
     EXPECT_EQ(state->orderHash, expected);
+}
+
+/// What a forked child does with what it inherited; its exit code.
+int exitOfChild(const std::function<int()>& body) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::signal(SIGSEGV, SIG_DFL);  // not a sanitizer's
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// DataLoader workers fork a process that holds batches: what they let go of is not theirs.
+TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
+    constexpr std::uint64_t kTotal = 400;
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+        return produce(hello, w, kTotal, ~0ULL, 5);
+    });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    millrace_batch* held[2] = {};
+    for (millrace_batch*& batch : held) {
+        ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
+        batch = reader.event.batch;
+    }
+    const std::string sentence =
+        "the feed belongs to the process that opened it: a forked child opens one of its own";
+    EXPECT_EQ(exitOfChild([&] {
+                  millrace_batch_release(held[1]);
+                  millrace_batch_release(held[0]);
+                  millrace_feed_abort(reader.feed());
+                  int wrong = reader.next() == MILLRACE_FEED_INVALID ? 0 : 1;
+                  wrong += reader.error == sentence ? 0 : 2;
+                  wrong += reader.state(0, 0).empty() ? 0 : 4;
+                  wrong += millrace_feed_reopen(reader.feed(), 10) == MILLRACE_FEED_INVALID ? 0 : 8;
+                  millrace_feed_close(reader.feed());
+                  return wrong;
+              }),
+              0);
+    EXPECT_EQ(exitOfChild([&] { return isFrame(held[0], 0) ? 0 : 1; }), -SIGSEGV);
+    // The feed fills the ring and waits: nothing was given back.
+    std::uint64_t n = 2;
+    for (int result = 0; (result = reader.next(200)) == MILLRACE_FEED_BATCH; ++n) {
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_LT(n, kTotal) << "the held batches keep their place";
+    EXPECT_TRUE(isFrame(held[0], 0));
+    EXPECT_TRUE(isFrame(held[1], 1));
+    millrace_batch_release(held[0]);
+    millrace_batch_release(held[1]);
+    for (; reader.next() == MILLRACE_FEED_BATCH; ++n) {
+        millrace_batch_release(reader.event.batch);
+    }
+    EXPECT_EQ(n, kTotal) << reader.error;
 }
 
 }  // namespace

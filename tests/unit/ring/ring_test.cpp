@@ -17,59 +17,24 @@
 namespace millrace::ring {
 namespace {
 
-/// A feed in this process whose producer is a function of the hello.
-class Feed {
- public:
-    using Producer = std::function<void(const FeedHello&, RingWriter&, std::stop_token)>;
-
-    Feed(FeedServerOptions options, Producer producer) : producer_(std::move(producer)) {
-        auto server = FeedServer::start(
-            std::move(options), [this](const FeedHello& hello, std::shared_ptr<RingWriter> writer) {
-                threads_.emplace_back([this, hello, writer](std::stop_token stop) {
-                    producer_(hello, *writer, stop);
-                });
-                return okStatus();
-            });
-        EXPECT_TRUE(server.ok()) << server.status();
-        server_ = *std::move(server);
-    }
-    ~Feed() {
-        for (std::jthread& thread : threads_) {
-            thread.request_stop();
-        }
-        threads_.clear();
-        server_.reset();
-    }
-
- private:
-    Producer producer_;
-    std::vector<std::jthread> threads_;  // the server's thread adds, joined before it ends
-    std::unique_ptr<FeedServer> server_;
-};
-
-Status writeFrame(RingWriter& writer, std::uint64_t number, std::stop_token stop,
-                  std::uint32_t rows = 8, std::uint64_t values = 16) {
-    const frame::FrameBuffer frame = makeFrame(0, number, rows, values);
-    return putFrame(writer, number, frame.bytes(), stop);
-}
-
 /// One segment that gave all of them, then the end of the epoch.
-Status endEpoch(RingWriter& writer, std::uint64_t total, std::stop_token stop) {
+Status endEpoch(FrameSink& sink, std::uint64_t total, std::stop_token stop) {
     stream::SegmentRecord record;
     record.count = static_cast<std::int64_t>(total);
     record.sums.rowsScanned = record.sums.rowsKept = record.count * 8;
-    RETURN_IF_ERROR(writer.segment(record, stop));
-    return writer.endOfEpoch(0, record.count, stop);
+    RETURN_IF_ERROR(sink.segment(record, stop));
+    return sink.endOfEpoch(0, record.count, stop);
 }
 
 TEST(Ring, DeliversFramesAndRecordsInOrder) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        RingSink sink = sinkOf(w);
         for (std::uint64_t n = 0; n < 500; ++n) {
-            ASSERT_TRUE(writeFrame(w, n, stop).ok());
+            ASSERT_TRUE(writeFrame(sink, n, stop).ok());
         }
-        ASSERT_TRUE(endEpoch(w, 500, stop).ok());
+        ASSERT_TRUE(endEpoch(sink, 500, stop).ok());
         ASSERT_TRUE(w.endOfStream(stop).ok());
     });
     Reader reader;
@@ -81,6 +46,7 @@ TEST(Ring, DeliversFramesAndRecordsInOrder) {
     }
     ASSERT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH);
     EXPECT_EQ(reader.event.number, 500U);
+    EXPECT_EQ(reader.steps, 125);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
     millrace_feed_stats stats{};
@@ -98,10 +64,11 @@ TEST(Ring, GrowsByAContinueRecordAndKeepsOldBatchesValid) {
     options.ring.budget = &budget;
     std::promise<std::int64_t> usedAtEnd;
     Feed feed(options, [&](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        RingSink sink = sinkOf(w);
         for (std::uint64_t n = 0; n < 12; ++n) {
-            ASSERT_TRUE(writeFrame(w, n, stop, 8, 16ULL << n).ok());
+            ASSERT_TRUE(writeFrame(sink, n, stop, 8, 16ULL << n).ok());
         }
-        ASSERT_TRUE(endEpoch(w, 12, stop).ok());
+        ASSERT_TRUE(endEpoch(sink, 12, stop).ok());
         ASSERT_TRUE(w.endOfStream(stop).ok());
         EXPECT_GT(w.stats().rings, 1U);
         ASSERT_TRUE(w.drain(stop).ok());
@@ -205,17 +172,18 @@ TEST(Ring, CommitsInAnyOrderAreSeenInOrder) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+        RingSink sink = sinkOf(w);
         std::vector<FrameSlot> slots;
-        for (std::uint64_t n = 0; n < 6; ++n) {
-            const frame::FrameBuffer frame = makeFrame(0, n, 8, 16);
-            slots.push_back(*w.reserve(frame.size(), 0, 0, stop));
+        for (std::int64_t n = 0; n < 6; ++n) {
+            const frame::FrameBuffer frame = makeFrame(0, static_cast<std::uint64_t>(n), 8, 16);
+            slots.push_back(*sink.reserve(frame.size(), 0, n, stop));
             std::memcpy(slots.back().bytes.data(), frame.bytes().data(), frame.size());
         }
         for (const std::uint64_t n : {5, 1, 0, 3, 4, 2}) {
-            ASSERT_TRUE(w.commit(slots[n], 0, n).ok());
+            ASSERT_TRUE(sink.commit(slots[n], 0, static_cast<std::int64_t>(n)).ok());
         }
         EXPECT_FALSE(w.commit(slots[2], 0, 2).ok()) << "twice";
-        ASSERT_TRUE(endEpoch(w, 6, stop).ok());
+        ASSERT_TRUE(endEpoch(sink, 6, stop).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0) << reader.error;
@@ -231,15 +199,15 @@ TEST(Ring, PlantedWrongOrderIsRefusedByTheReader) {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
     Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
-        ASSERT_TRUE(writeFrame(w, 0, stop).ok());
         ASSERT_TRUE(writeFrame(w, 2, stop).ok());
+        ASSERT_TRUE(writeFrame(w, 1, stop).ok());
     });
     Reader reader;
     ASSERT_EQ(reader.open(path), 0);
     ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH);
     millrace_batch_release(reader.event.batch);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_CORRUPT);
-    EXPECT_NE(reader.error.find("micro-batch 2"), std::string::npos) << reader.error;
+    EXPECT_NE(reader.error.find("micro-batch 1"), std::string::npos) << reader.error;
 }
 
 TEST(Ring, ADamagedFrameIsRefusedByTheReader) {
@@ -279,6 +247,9 @@ TEST(Ring, WaitsEndByTimeoutAbortCallAndAbortFd) {
     EXPECT_EQ(reader.next(5), MILLRACE_FEED_TIMEOUT);
     std::jthread aborter([&] { millrace_feed_abort(reader.feed()); });
     EXPECT_EQ(reader.next(), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_feed_reopen(reader.feed(), 5'000), MILLRACE_FEED_ABORTED)
+        << "what was aborted stays so";
+    EXPECT_EQ(reader.next(5), MILLRACE_FEED_ABORTED);
 
     const int event = ::eventfd(0, EFD_CLOEXEC);
     Reader other;
@@ -332,10 +303,14 @@ TEST(FeedServer, SurvivesGarbageAndEachRankGetsItsOwnRing) {
     FeedServerOptions options = serverOptions(path);
     options.worldSize = 2;
     Feed feed(options, [](const FeedHello& hello, RingWriter& w, std::stop_token stop) {
-        for (auto n = static_cast<std::uint64_t>(hello.rank); n < 7; n += 2) {
-            ASSERT_TRUE(writeFrame(w, n, stop).ok());
+        RingSink sink = sinkOf(w, 4, hello);
+        for (std::uint64_t n = 0; n < 7; ++n) {
+            const auto number = static_cast<std::int64_t>(n);
+            ASSERT_TRUE((sink.wants(0, number) ? writeFrame(sink, n, stop)
+                                               : sink.leftOut(0, number, 8, idsOf(0, n, 8), stop))
+                            .ok());
         }
-        ASSERT_TRUE(endEpoch(w, 7, stop).ok());
+        ASSERT_TRUE(endEpoch(sink, 7, stop).ok());
     });
     for (const char* garbage : {"\n", "{}\n", "[1,2]\n", "{\"version\":1,\"rank\":-5}\n"}) {
         const Result<UniqueFd> socket = connectUnix(path);
@@ -379,7 +354,6 @@ TEST(FeedReader, RefusesMissingArguments) {
     char text[8] = "";
     EXPECT_EQ(millrace_feed_open("x", &options, &feed, text, sizeof text), MILLRACE_FEED_INVALID);
     EXPECT_EQ(std::string(text), "millrac") << "cut to the caller's room";
-    EXPECT_EQ(millrace_feed_merge_states(nullptr, 0), nullptr);
     millrace_batch_release(nullptr);
     millrace_feed_close(nullptr);
 }

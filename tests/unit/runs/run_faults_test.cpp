@@ -222,6 +222,13 @@ TEST_F(RunStoreTest, ListsShowWhatTheReceiptSays) {
     EXPECT_EQ(listed.rowsKept, 90);
     EXPECT_EQ(listed.orderHash, "aa");
     EXPECT_EQ(listed.evalOrderHash, "ee");
+    EXPECT_EQ(listed.orderHashVersion, 1) << "a receipt of before there were two";
+    const std::string now = R"({"order_hash_version":2,)" + std::string(kReceipt.substr(1));
+    ASSERT_TRUE(store->setReceipt(id, now).ok());
+    const values::RunSummary later = store->list({})->runs.at(0);
+    EXPECT_EQ(later.orderHash, "aa");
+    EXPECT_EQ(later.evalOrderHash, "ee");
+    EXPECT_EQ(later.orderHashVersion, 2);
 }
 
 TEST_F(RunStoreTest, ARequeuedRunWaitsBehindTheOthersAndKeepsItsStep) {

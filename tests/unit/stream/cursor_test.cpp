@@ -27,6 +27,16 @@ TEST(Cursor, RoundTripsThroughText) {
     EXPECT_EQ(cursor.segmentFirst(), 37);
 }
 
+// It says what version 2 says: texts that people kept go on.
+TEST(Cursor, OneOfVersion1IsRead) {
+    Json json = *parseJson(someCursor().toText(), "cursor");
+    EXPECT_EQ(json["version"], 2);
+    json["version"] = 1;
+    const Result<Cursor> read = readCursor(dumpJson(json));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, someCursor());
+}
+
 TEST(Cursor, NamesTheSegmentsToRecompute) {
     EXPECT_EQ(someCursor().segmentsToRecompute(20), (std::vector<std::int64_t>{4, 7, 9}));
     EXPECT_EQ(someCursor().segmentsToRecompute(9), (std::vector<std::int64_t>{4, 7}));
@@ -50,7 +60,8 @@ TEST(Cursor, RefusesAnotherStreamOrPlanWithASentence) {
 
 TEST(Cursor, RefusesWhatIsNoCursor) {
     const std::vector<std::function<void(Json&)>> changes = {
-        [](Json& j) { j["version"] = 2; },
+        [](Json& j) { j["version"] = 3; },
+        [](Json& j) { j["version"] = 0; },
         [](Json& j) { j.erase("plan_hash"); },
         [](Json& j) { j["stream_hash"] = "short"; },
         [](Json& j) { j["epoch"] = std::int64_t{1} << 40; },

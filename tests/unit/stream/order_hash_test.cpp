@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -38,6 +39,15 @@ OrderHash hashOf(const std::vector<DealtBatch>& batches) {
     return hash;
 }
 
+/// Of bytes, as bytes: the low word first.
+std::string hashBytes(const std::string& bytes) {
+    const Sum128 hash = Sum128::ofBytes(bytes);
+    std::string text(16, '\0');
+    std::memcpy(text.data(), &hash.low, 8);
+    std::memcpy(text.data() + 8, &hash.high, 8);
+    return text;
+}
+
 TEST(OrderHash, IsTheHashOfTheWrittenDownBytes) {
     const std::vector<std::uint32_t> files = {1, 2};
     const std::vector<std::uint64_t> rows = {10, 20};
@@ -45,27 +55,34 @@ TEST(OrderHash, IsTheHashOfTheWrittenDownBytes) {
     const auto put = [&](auto value) {
         bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
     };
-    put(std::uint32_t{3});
-    put(std::uint64_t{4});
     for (std::size_t i = 0; i < 2; ++i) {
         put(files[i]);
         put(rows[i]);
     }
-    EXPECT_EQ(batchHash(3, 4, files, rows), Sum128::ofBytes(bytes));
+    EXPECT_EQ(rowIdsHash(files, rows), Sum128::ofBytes(bytes));
+    const std::string ids = std::exchange(bytes, "");
+    put(std::uint32_t{3});
+    put(std::uint64_t{4});
+    const Sum128 expected = Sum128::ofBytes(bytes + hashBytes(ids));
+    EXPECT_EQ(batchHash(3, 4, rowIdsHash(files, rows)), expected);
+    OrderHash hash;
+    hash.add(3, 4, files, rows);
+    EXPECT_EQ(hash.sum(), expected);
+    EXPECT_EQ(kOrderHashVersion, 2) << "another sum is another version";
 }
 
 TEST(OrderHash, LargeBatchesAreHashedInBlocks) {
     for (const std::size_t n : {0U, 1U, 511U, 512U, 513U, 4096U}) {
         std::vector<std::uint32_t> files(n);
         std::vector<std::uint64_t> rows(n);
-        std::string bytes(12, '\0');
+        std::string bytes;
         for (std::size_t i = 0; i < n; ++i) {
             files[i] = static_cast<std::uint32_t>(i % 3);
             rows[i] = i * i;
             bytes.append(reinterpret_cast<const char*>(&files[i]), 4);
             bytes.append(reinterpret_cast<const char*>(&rows[i]), 8);
         }
-        EXPECT_EQ(batchHash(0, 0, files, rows), Sum128::ofBytes(bytes)) << n;
+        EXPECT_EQ(rowIdsHash(files, rows), Sum128::ofBytes(bytes)) << n;
     }
 }
 

@@ -38,20 +38,6 @@ TEST(StreamState, RoundTripsThroughText) {
               "state: 'counts' must be an object");
 }
 
-TEST(StreamState, MergesRanksAtOneCursor) {
-    StreamState other = someState();
-    other.orderHash = OrderHash(Sum128{~std::uint64_t{0}, 1});
-    other.sums = {};
-    const Result<StreamState> all = mergeStates({someState(), other});
-    ASSERT_TRUE(all.ok());
-    EXPECT_EQ(all->orderHash.sum(), (Sum128{6, 11}));
-    EXPECT_EQ(all->rowsDelivered, 2048);
-    EXPECT_EQ(all->sums, someState().sums);
-    other.cursor.next = 5;
-    EXPECT_FALSE(mergeStates({someState(), other}).ok());
-    EXPECT_FALSE(mergeStates({}).ok());
-}
-
 TEST(SegmentSums, AddUpWithUnequalSteps) {
     SegmentSums sums{1, 10, 0, 5, {{10, 5}}};
     sums.add({1, 20, 5, 6, {{15, 10}, {10, 6}}});

@@ -47,10 +47,10 @@ TEST(StreamStateText, IsTheDocumentedOne) {
         state.toText(),
         R"({"counts":{"ids/größe":7,"step/0/\"\\\n":1},"cursor":{"epoch":2,"next":40,)"
         R"("offset":3,"plan_hash":"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb","rest":[[4,100],[7,50]],)"
-        R"("segment":9,"stream_hash":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":1},)"
+        R"("segment":9,"stream_hash":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","version":2},)"
         R"("order_hash":"00000000000000010000000000000007","rows_delivered":10240,)"
         R"("rows_kept":20000,"rows_pruned":5,"rows_scanned":90000,"segments":9,)"
-        R"("steps":[[90000,20000]],"version":1})");
+        R"("steps":[[90000,20000]],"version":2})");
     EXPECT_EQ(dumpJson(*parseJson(state.toText(), "state")), state.toText())
         << "the same bytes as the JSON library's";
 }
@@ -78,7 +78,11 @@ TEST(StreamStateText, SaysWhatIsWrong) {
     EXPECT_EQ(state.read("x"),
               "state: not the text of a state: a JSON object of counts, texts and lists");
     EXPECT_EQ(state.read("{}"), "state: 'version' must be a count");
-    EXPECT_EQ(state.read(R"({"version":2})"), "state: version 2, this program reads version 1");
+    EXPECT_EQ(state.read(R"({"version":3})"), "state: version 3, this program reads version 2");
+    EXPECT_EQ(
+        state.read(R"({"version":1})"),
+        "state: version 1: its order hash is of an older kind that no later micro-batch can be "
+        "added to, and it is one rank's share; start the run anew");
     std::string text = emptyState().toText();
     text.replace(text.find(R"("next":0)"), 8, R"("next":"")");
     EXPECT_EQ(state.read(text), "cursor: 'next' must be a count");

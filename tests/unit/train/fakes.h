@@ -1,16 +1,14 @@
 #pragma once
 // A stream in memory and a daemon that only listens, for the trainer's tests.
 #include <cmath>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
 #include "backend/core/philox.h"
 #include "backend/train/trainer.h"
+#include "tests/unit/train/scratch.h"
 
 namespace millrace::train::test {
 
@@ -60,9 +58,11 @@ struct MemoryStream {
     std::uint64_t rows = 300, microRows = 16;
     std::int64_t epochs = 2;
     std::int64_t stopAfter = -1;  ///< micro-batches until next() says kStopped
-    bool skipsOne = false;        ///< leaves micro-batch 3 out
-    std::optional<float> label;   ///< of every row
-    int numLosses = 0;            ///< opened streams that are lost after their first micro-batch
+    bool goesBack = false;        ///< gives micro-batch 2 in the place of 3
+    std::int64_t perStep = 4;
+    int rank = 0, worldSize = 1;
+    std::optional<float> label;  ///< of every row
+    int numLosses = 0;           ///< opened streams that are lost after their first micro-batch
     int numOpened = 0, numWaits = 0;
 
     std::int64_t batchesOfEpoch() const {
@@ -78,7 +78,7 @@ class MemorySource final : public BatchSource {
         if (!state.empty()) {
             const Json json = *parseJson(state, "state");
             epoch_ = jsonInt(json, "epoch");
-            number_ = jsonInt(json, "next");
+            number_ = marked_ = jsonInt(json, "next");
         }
         ++stream.numOpened;
     }
@@ -96,14 +96,23 @@ class MemorySource final : public BatchSource {
             --stream_.numLosses;
             return unavailable("the feed is gone");
         }
+        const std::int64_t total = stream_.batchesOfEpoch();
+        const std::int64_t stepEnd = std::min(total, marked_ + stream_.perStep);
+        while (number_ < stepEnd && number_ % stream_.worldSize != stream_.rank) {
+            ++number_;
+        }
         event.epoch = epoch_;
         event.number = number_;
         if (epoch_ >= epochs_) {
             event.kind = FeedEvent::Kind::kEndOfStream;
-        } else if (number_ == stream_.batchesOfEpoch()) {
+        } else if (marked_ == total) {
             event.kind = FeedEvent::Kind::kEndOfEpoch;
             ++epoch_;
-            number_ = 0;
+            number_ = marked_ = 0;
+        } else if (number_ == stepEnd) {
+            event.kind = FeedEvent::Kind::kStep;
+            event.isLast = stepEnd == total;
+            marked_ = stepEnd;
         } else {
             give(event);
         }
@@ -119,8 +128,8 @@ class MemorySource final : public BatchSource {
 
  private:
     void give(FeedEvent& event) {
-        if (stream_.skipsOne && number_ == 3) {
-            event.number = ++number_;
+        if (stream_.goesBack && number_ == 3) {
+            event.number = 2;
         }
         const std::uint64_t base = static_cast<std::uint64_t>(epoch_) << 32;
         const std::uint64_t from = static_cast<std::uint64_t>(number_) * stream_.microRows;
@@ -137,6 +146,7 @@ class MemorySource final : public BatchSource {
     MemoryStream& stream_;
     std::uint64_t seed_;
     std::int64_t epochs_, epoch_ = 0, number_ = 0;
+    std::int64_t marked_ = 0;  // where the last step ended
     Columns columns_;
 };
 
@@ -188,26 +198,6 @@ class RecordingReporter final : public Reporter {
     rank::Done done;
     bool isDone = false, stop = false, checkpointAsked = false, isDaemonAway = false;
     std::int64_t stopAt = -1, askCheckpointAt = -1;
-};
-
-/// A directory of its own, removed at the end.
-class Scratch {
- public:
-    Scratch() {
-        char name[] = "/tmp/millrace-train-XXXXXX";
-        path_ = ::mkdtemp(name);
-    }
-    ~Scratch() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    const std::string& path() const { return path_; }
-    std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-    std::string path_;
 };
 
 inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1) {

@@ -18,6 +18,9 @@ Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSum
         if (run.evalOrderHash.empty() || other.evalOrderHash.empty()) {
             return Verdict::kUnknownRows;
         }
+        if (run.orderHashVersion != other.orderHashVersion) {
+            return Verdict::kOtherHashes;
+        }
         if (run.evalOrderHash != other.evalOrderHash) {
             return Verdict::kOtherRows;
         }
@@ -54,6 +57,11 @@ QString sentenceOf(Verdict verdict, double difference, const QString& other) {
                 .arg(other);
         case Verdict::kUnknownRows:
             return QObject::tr("%1; not known yet whether on the same rows").arg(apart);
+        case Verdict::kOtherHashes:
+            return QObject::tr(
+                       "%1; whether on the same rows is not known: order hashes of two "
+                       "versions are not comparable")
+                .arg(apart);
         case Verdict::kOtherTraining:
             return QObject::tr("Trained on other rows than %1: the losses do not compare")
                 .arg(other);

@@ -11,7 +11,8 @@ namespace millrace::gui {
 
 /// A run's metric against another's.
 struct BaseDifference {
-    /// kOtherRows: evaluated on other rows, not to be compared. kOtherTraining: a figure of the
+    /// kOtherRows: evaluated on other rows, not to be compared. kOtherHashes: whether on other ones
+    /// cannot be told, as the order hashes are of two versions. kOtherTraining: a figure of the
     /// training rows, which are others; neither better nor worse.
     enum class Verdict {
         kBetter,
@@ -20,6 +21,7 @@ struct BaseDifference {
         kNeutral,
         kOtherRows,
         kUnknownRows,
+        kOtherHashes,
         kOtherTraining
     };
     double value = 0;  ///< the variation's minus the base's

@@ -64,6 +64,9 @@ class Feed {
     bool areAllClosed() const;
     void sendMetrics(bool isLast = false);
     int worldSize() const { return static_cast<int>(job_.spec.train.ranks); }
+    ring::RingSink::Options dealing() const {
+        return {worldSize(), job_.spec.microBatchesPerStep()};
+    }
 
     const FeedJob job_;
     LoaderMemory memory_;
@@ -264,28 +267,32 @@ Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
     };
 }
 
-// Starts when every rank is there; all go on from the foremost common place, each skips what it
-// has.
+// Starts when every rank is there; all go on from the furthest place that all have come to, each
+// skips what it has.
 Status Feed::startTrain() {
     trainProducer_.reset();
     ++generation_;
     isTrainEnded_ = false;
     Producer::Request request;
     request.input = train_;
-    request.worldSize = worldSize();
+    request.dealing = dealing();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
     bool isFirst = true;
     for (const auto& [rank, reader] : readers_) {
         if (reader.isClosed || reader.writer->isPeerGone()) {
             return okStatus();
         }
-        stream::Cursor cursor = stream::Cursor::start(train_->streamHash(), train_->planHash());
+        stream::StreamState state;
+        state.cursor = stream::Cursor::start(train_->streamHash(), train_->planHash());
         if (reader.hello.state) {
-            cursor = reader.hello.state->cursor;
+            state = *reader.hello.state;
         }
         stream::Cursor& start = request.sequencer.start;
-        if (isFirst || std::pair(cursor.epoch, cursor.next) < std::pair(start.epoch, start.next)) {
-            start = cursor;
+        if (isFirst ||
+            std::pair(state.cursor.epoch, state.cursor.next) < std::pair(start.epoch, start.next)) {
+            start = state.cursor;
+            request.dealing.orderHash = state.orderHash;
+            request.dealing.rowsDelivered = state.rowsDelivered;
         }
         isFirst = false;
         request.ranks.push_back({rank, reader.writer, reader.hello.next});
@@ -315,7 +322,7 @@ Status Feed::startEval(const Reader& reader) {
     evalPools_[rank] = std::make_unique<segment::BufferPool>(memory_.evalBytes());
     Producer::Request request;
     ASSIGN_OR_RETURN(request.input, evalInput());
-    request.worldSize = reader.hello.worldSize;
+    request.dealing = dealing();
     request.sequencer = sequencerOptions(1);
     // Of the readers' own pools: what one of them holds stands in nobody's way.
     request.sequencer.framePool = nullptr;

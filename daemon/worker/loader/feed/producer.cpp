@@ -6,7 +6,7 @@ namespace millrace::loader {
 
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
-    std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.worldSize));
+    std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.dealing));
     ASSIGN_OR_RETURN(producer->sequencer_,
                      segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
                                               counters, producer->sink_));

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "backend/ring/ring_sink.h"
 #include "backend/segment/sequencer.h"
-#include "daemon/worker/loader/sinks.h"
 
 namespace millrace::loader {
 
@@ -18,8 +18,8 @@ class Producer {
     struct Request {
         std::shared_ptr<const segment::StreamInput> input;
         segment::SequencerOptions sequencer;
-        std::vector<RingSink::Rank> ranks;
-        int worldSize = 1;
+        std::vector<ring::RingSink::Rank> ranks;
+        ring::RingSink::Options dealing;
     };
     using OnEnd = std::function<void(const Status&, bool isReaderGone)>;
 
@@ -30,9 +30,9 @@ class Producer {
     stream::Cursor position() const { return sequencer_->position(); }
 
  private:
-    Producer(std::vector<RingSink::Rank> ranks, int worldSize)
-        : sink_(std::move(ranks), worldSize) {}
-    RingSink sink_;
+    Producer(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& dealing)
+        : sink_(std::move(ranks), dealing) {}
+    ring::RingSink sink_;
     std::unique_ptr<segment::Sequencer> sequencer_;
     std::jthread thread_;
 };

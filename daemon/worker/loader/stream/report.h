@@ -24,6 +24,8 @@ struct StreamReport {
     bool isComplete = false;
     bool isLimited = false;  ///< --micro-batches ended it
     bool isThroughRing = false;
+    std::int64_t ranks = 1;  ///< that read rings
+    std::int64_t steps = 0;  ///< of training, as their marks in the rings told
     std::int64_t threads = 0, epochs = 0;
     double seconds = 0;        ///< since process start
     double streamSeconds = 0;  ///< since the pipeline was built

@@ -1,32 +1,29 @@
 #include "daemon/worker/loader/stream/ring_stream.h"
 
 #include <chrono>
-#include <cstdio>
+#include <vector>
 
 #include <unistd.h>
 
 #include "backend/core/bounded_queue.h"
+#include "backend/core/files.h"
 #include "backend/core/json.h"
 #include "backend/core/paths.h"
 #include "backend/core/unique_fd.h"
-#include "backend/ring/feed_reader.h"
 #include "backend/ring/feed_server.h"
-#include "backend/stream/receipt.h"
-#include "backend/stream/state/order_hash.h"
+#include "backend/ring/ring_sink.h"
+#include "backend/stream/state/stream_state.h"
 #include "backend/system/pipe.h"
 #include "backend/system/subprocess.h"
-#include "daemon/worker/loader/checksum.h"
-#include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/scratch.h"
-#include "daemon/worker/loader/sinks.h"
-#include "daemon/worker/loader/stream/stream.h"
 
 namespace millrace::loader {
 
 namespace {
 
 constexpr std::chrono::seconds kReaderTime{10};
+constexpr std::size_t kConnectionsBeside = 16;
 
 double wallSeconds() {
     return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -51,32 +48,39 @@ class RingStream::Impl {
         reader_.reset();
     }
 
-    Status open(const segment::StreamInput& input, const std::string& part, bool reads,
-                MemoryBudget* budget) {
+    Status open(const segment::StreamInput& input, const Options& options, MemoryBudget* budget) {
         if (directory_.path().empty()) {
             return errnoStatus(errno, "a directory for the ring");
         }
-        ring::FeedServerOptions options;
-        options.socketPath = directory_.path() + "/feed.sock";
-        options.streamHash = input.streamHash();
-        options.planHash = input.planHash();
-        options.microRows = input.microRows();
-        options.ring.budget = budget;
-        options.evalRing.budget = budget;
+        ring::FeedServerOptions server;
+        server.socketPath = directory_.path() + "/feed.sock";
+        server.streamHash = input.streamHash();
+        server.planHash = input.planHash();
+        server.microRows = input.microRows();
+        server.worldSize = options.ranks;
+        server.maxConnections = static_cast<std::size_t>(options.ranks) + kConnectionsBeside;
+        server.ring.budget = budget;
+        server.evalRing.budget = budget;
         ASSIGN_OR_RETURN(server_, ring::FeedServer::start(
-                                      options, [this](const ring::FeedHello&,
-                                                      std::shared_ptr<ring::RingWriter> writer) {
-                                          opened_.push(std::move(writer));
+                                      server, [this](const ring::FeedHello& hello,
+                                                     std::shared_ptr<ring::RingWriter> writer) {
+                                          opened_.push({hello.rank, std::move(writer)});
                                           return okStatus();
                                       }));
-        RETURN_IF_ERROR(startReader(options.socketPath, part, reads));
-        auto writer = opened_.popFor(kReaderTime);
-        if (!writer) {
-            return deadlineExceeded("--through-ring: the reader process did not come within ",
-                                    kReaderTime.count(), " s");
+        RETURN_IF_ERROR(startReader(server.socketPath, options));
+        std::vector<ring::RingSink::Rank> ranks;
+        while (static_cast<int>(ranks.size()) < options.ranks) {
+            auto rank = opened_.popFor(kReaderTime);
+            if (!rank) {
+                return deadlineExceeded("--through-ring: the reader process did not come within ",
+                                        kReaderTime.count(), " s");
+            }
+            ranks.push_back({rank->first, std::move(rank->second), std::nullopt});
         }
-        sink_ = std::make_unique<RingSink>(
-            std::vector<RingSink::Rank>{{0, std::move(*writer), std::nullopt}}, 1);
+        ring::RingSink::Options dealing;
+        dealing.worldSize = options.ranks;
+        dealing.perStep = options.perStep;
+        sink_ = std::make_unique<ring::RingSink>(std::move(ranks), dealing);
         return okStatus();
     }
 
@@ -97,13 +101,14 @@ class RingStream::Impl {
         reading.checksum = jsonString(json, "checksum");
         reading.orderHash = jsonString(json, "order_hash");
         reading.rows = jsonInt(json, "rows");
+        reading.steps = jsonInt(json, "steps");
         const double first = jsonReal(json, "first_batch_wall", -1);
         reading.firstBatchSeconds = first < 0 ? -1 : secondsSinceStart() - (wallSeconds() - first);
         return reading;
     }
 
  private:
-    Status startReader(const std::string& socketPath, const std::string& part, bool reads) {
+    Status startReader(const std::string& socketPath, const Options& reader) {
         UniqueFd theirs;
         RETURN_IF_ERROR(makePipe(output_, theirs));
         SubprocessOptions options;
@@ -112,33 +117,41 @@ class RingStream::Impl {
                         "--socket",
                         socketPath,
                         "--data",
-                        part};
-        if (reads) {
+                        reader.part,
+                        "--ranks",
+                        strCat(reader.ranks)};
+        if (!reader.start.streamHash.empty()) {
+            const std::string path = directory_.path() + "/state.json";
+            stream::StreamState state;
+            state.cursor = reader.start;
+            RETURN_IF_ERROR(writeFileAtomic(path, state.toText()));
+            options.argv.insert(options.argv.end(), {"--state", path});
+        }
+        if (reader.reads) {
             options.argv.push_back("--reads");
         }
         options.stdoutFd = theirs.get();
         options.newSession = true;
-        ASSIGN_OR_RETURN(Subprocess reader, Subprocess::start(options));
-        reader_ = std::make_unique<Subprocess>(std::move(reader));
+        ASSIGN_OR_RETURN(Subprocess started, Subprocess::start(options));
+        reader_ = std::make_unique<Subprocess>(std::move(started));
         return okStatus();
     }
 
     const ScratchDirectory directory_{"millrace-stream"};
-    BoundedQueue<std::shared_ptr<ring::RingWriter>> opened_{4};
+    BoundedQueue<std::pair<int, std::shared_ptr<ring::RingWriter>>> opened_{4096};
     std::unique_ptr<ring::FeedServer> server_;
     std::unique_ptr<Subprocess> reader_;
     UniqueFd output_;
-    std::unique_ptr<RingSink> sink_;
+    std::unique_ptr<ring::RingSink> sink_;
 };
 
 RingStream::RingStream(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RingStream::~RingStream() = default;
 
 Result<std::unique_ptr<RingStream>> RingStream::open(const segment::StreamInput& input,
-                                                     const std::string& part, bool reads,
-                                                     MemoryBudget* budget) {
+                                                     const Options& options, MemoryBudget* budget) {
     auto impl = std::make_unique<Impl>();
-    RETURN_IF_ERROR(impl->open(input, part, reads, budget));
+    RETURN_IF_ERROR(impl->open(input, options, budget));
     return std::unique_ptr<RingStream>(new RingStream(std::move(impl)));
 }
 
@@ -148,53 +161,6 @@ ring::FrameSink& RingStream::sink() {
 
 Result<RingReading> RingStream::finish(const Status& streamed) {
     return impl_->finish(streamed);
-}
-
-int runRingReader(const std::string& socketPath, const std::string& part, bool reads) {
-    millrace_feed_options options{};
-    options.struct_size = sizeof options;
-    options.world_size = 1;
-    options.abort_fd = -1;
-    options.stream = part.c_str();
-    char error[512] = "";
-    millrace_feed* feed = nullptr;
-    if (millrace_feed_open(socketPath.c_str(), &options, &feed, error, sizeof error) != 0) {
-        return fail(unavailable(error));
-    }
-    Checksum sums;
-    stream::OrderHash order;
-    double first = -1;
-    millrace_feed_event event{};
-    int result;
-    while ((result = millrace_feed_next(feed, -1, &event)) == MILLRACE_FEED_BATCH ||
-           result == MILLRACE_FEED_END_OF_EPOCH) {
-        if (result != MILLRACE_FEED_BATCH) {
-            continue;
-        }
-        first = first < 0 ? wallSeconds() : first;
-        millrace_column files, rows;
-        millrace_batch_column(event.batch, 0, &files);
-        millrace_batch_column(event.batch, 1, &rows);
-        order.add(event.epoch, event.number,
-                  {static_cast<const std::uint32_t*>(files.data), files.num_values},
-                  {static_cast<const std::uint64_t*>(rows.data), rows.num_values});
-        if (reads) {
-            sums.add(event.batch);
-        }
-        millrace_batch_release(event.batch);
-    }
-    if (result != MILLRACE_FEED_END_OF_STREAM) {
-        const int code = fail(dataLoss(millrace_feed_error(feed)));
-        millrace_feed_close(feed);
-        return code;
-    }
-    millrace_feed_close(feed);
-    const Json json = {{"checksum", reads ? sums.text() : ""},
-                       {"order_hash", order.hex()},
-                       {"rows", sums.rows()},
-                       {"first_batch_wall", first}};
-    std::puts(dumpJson(json).c_str());
-    return kExitDone;
 }
 
 }  // namespace millrace::loader

@@ -1,5 +1,5 @@
 #pragma once
-// `millrace stream --through-ring`: the real ring, with a reader in a process of its own.
+// `millrace stream --through-ring`: the real rings, with their readers in a process of its own.
 #include <memory>
 #include <string>
 
@@ -7,23 +7,30 @@
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/stream_input.h"
+#include "backend/stream/state/cursor.h"
 
 namespace millrace::loader {
 
-/// What the reader saw.
+/// What the readers saw.
 struct RingReading {
     std::string checksum, orderHash;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0, steps = 0;
     double firstBatchSeconds = -1;  ///< since this process's start
 };
 
 /// Threads: one owner; sink() as FrameSink says. Owns: the socket's directory and the reader
-/// process. Failure: open() when the reader does not come within 10 s.
+/// process. Failure: open() when the readers do not come within 10 s.
 class RingStream {
  public:
+    struct Options {
+        std::string part;
+        bool reads = false;  ///< every value
+        int ranks = 1;
+        std::int64_t perStep = 1;  ///< micro-batches of a step
+        stream::Cursor start;      ///< without hashes: the start
+    };
     static Result<std::unique_ptr<RingStream>> open(const segment::StreamInput& input,
-                                                    const std::string& part, bool reads,
-                                                    MemoryBudget* budget);
+                                                    const Options& options, MemoryBudget* budget);
     ~RingStream();
     ring::FrameSink& sink();
     /// Waits for the reader's sums; a stream that ended with an error ends the reader.

@@ -13,6 +13,7 @@
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequencer.h"
 #include "backend/stream/read_state.h"
+#include "backend/stream/steps.h"
 #include "backend/table/row_stream.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/labels.h"
@@ -72,6 +73,22 @@ Status checkEvaluation(const ResolvedRun& run) {
                             : invalidArgument("eval.dataset: ", findings.front().message);
 }
 
+int ranksOf(const options::StreamOptions& options) {
+    return static_cast<int>(std::max<std::int64_t>(1, options.ranks));
+}
+
+// So many ranks must be able to share a step.
+Status checkRanks(const options::StreamOptions& options, const spec::RunSpec& spec) {
+    const std::int64_t perStep = spec.microBatchesPerStep();
+    if (options.ranks == 0 || perStep % options.ranks == 0) {
+        return okStatus();
+    }
+    return invalidArgument("--ranks: ", options.ranks, " does not divide the ", perStep,
+                           " micro-batches of a step (batch.rows ", spec.batch.rows,
+                           ", micro_rows ", spec.batch.microRows,
+                           "); admissible: ", stream::admissibleRanks(perStep));
+}
+
 Result<Stream> openStream(const options::StreamOptions& options,
                           std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
@@ -85,7 +102,8 @@ Result<Stream> openStream(const options::StreamOptions& options,
     stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
                                                 : specThreads > 0   ? specThreads
                                                                     : usableCores());
-    LoaderSetUp setUp{stream.sequencer.threads, part, options.isThroughRing ? 1 : 0};
+    RETURN_IF_ERROR(checkRanks(options, stream.run.spec));
+    LoaderSetUp setUp{stream.sequencer.threads, part, options.isThroughRing ? ranksOf(options) : 0};
     setUp.writesTable = options.isTable();
     memory = std::make_unique<LoaderMemory>(stream.run.spec.resources.memoryLimitMb,
                                             loaderNeed(stream.run.spec, stream.run.plan, setUp));
@@ -173,6 +191,7 @@ void describe(StreamReport& report, const Stream& stream) {
     report.part = stream.options.part;
     report.sink = stream.options.sink;
     report.isThroughRing = stream.options.isThroughRing;
+    report.ranks = ranksOf(stream.options);
     report.streamHash = stream.run.streamHash;
     report.planHash = stream.run.planHash;
     report.segmentSize = segmentSizeOf(stream.run.plan);
@@ -264,8 +283,13 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
     const double start = secondsSinceStart();
-    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, stream.options.part,
-                                                 stream.options.sink == "hash", &memory.budget()));
+    RingStream::Options options;
+    options.part = stream.options.part;
+    options.reads = stream.options.sink == "hash";
+    options.ranks = ranksOf(stream.options);
+    options.perStep = stream.run.spec.microBatchesPerStep();
+    options.start = stream.sequencer.start;
+    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, &memory.budget()));
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, ring->sink()));
     const Status status = runSequencer(watch, *sequencer, progress);
@@ -275,6 +299,7 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
         report.orderHash = reading->orderHash;
         report.checksum = reading->checksum;
         report.firstBatchSeconds = reading->firstBatchSeconds;
+        report.steps = reading->steps;
     }
     describe(report, stream, *sequencer, counters);
     return status.ok() ? reading.status() : status;
@@ -333,20 +358,22 @@ Result<std::unique_ptr<table::TableOutput>> openTable(const options::StreamOptio
 // What made a table, for whoever finds it.
 Json tableFacts(const Stream& stream, const StreamReport& report) {
     const options::StreamOptions& options = stream.options;
-    return {{"schema_version", 1},
-            {"name", stream.run.spec.name},
-            {"variation", stream.run.variation},
-            {"part", options.part},
-            {"content", options.isAllRows ? "all rows"
-                        : options.isRows  ? "rows"
-                                          : "features"},
-            {"epochs", options.isRows ? 1 : report.epochs},
-            {"sort", namesOf(options.sort)},
-            {"rows", report.totals.rowsDelivered},
-            {"stream_hash", stream.run.streamHash},
-            {"plan_hash", stream.run.planHash},
-            {"order_hash", report.orderHash.empty() ? Json() : Json(report.orderHash)},
-            {"resolved_spec", stream.run.spec.toJson()}};
+    return {
+        {"schema_version", 1},
+        {"name", stream.run.spec.name},
+        {"variation", stream.run.variation},
+        {"part", options.part},
+        {"content", options.isAllRows ? "all rows"
+                    : options.isRows  ? "rows"
+                                      : "features"},
+        {"epochs", options.isRows ? 1 : report.epochs},
+        {"sort", namesOf(options.sort)},
+        {"rows", report.totals.rowsDelivered},
+        {"stream_hash", stream.run.streamHash},
+        {"plan_hash", stream.run.planHash},
+        {"order_hash", report.orderHash.empty() ? Json() : Json(report.orderHash)},
+        {"order_hash_version", report.orderHash.empty() ? Json() : Json(stream::kOrderHashVersion)},
+        {"resolved_spec", stream.run.spec.toJson()}};
 }
 
 Status finishTable(const Stream& stream, table::TableOutput& output, StreamReport& report) {
@@ -479,6 +506,9 @@ Status checkOptions(const options::StreamOptions& options) {
     }
     if (options.isThroughRing && (isTable || options.microBatches > 0)) {
         return invalidArgument("--through-ring is for --sink hash and null, to the end");
+    }
+    if (options.ranks > 0 && !options.isThroughRing) {
+        return invalidArgument("--ranks goes with --through-ring");
     }
     const bool isPartial =
         options.from || options.epochs > 0 || options.part == "eval" || options.microBatches > 0;

@@ -14,8 +14,4 @@ Status checkOptions(const options::StreamOptions& options);
 /// The role. The process's exit code: 0, 3 stopped by a signal, 4 input or data, 5 other.
 int runStream(const options::StreamOptions& options);
 
-/// The reader process of --through-ring: reads the ring at `socketPath` to its end and writes one
-/// JSON object with its sums to stdout.
-int runRingReader(const std::string& socketPath, const std::string& part, bool reads);
-
 }  // namespace millrace::loader

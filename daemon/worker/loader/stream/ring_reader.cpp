@@ -1,0 +1,250 @@
+#include "daemon/worker/loader/stream/ring_reader.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/core/files.h"
+#include "backend/core/json.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/ring/feed_reader.h"
+#include "backend/stream/read_state.h"
+#include "backend/stream/state/order_hash.h"
+#include "daemon/worker/loader/checksum.h"
+#include "daemon/worker/loader/exit.h"
+
+namespace millrace::loader {
+namespace {
+
+using FeedPtr = std::unique_ptr<millrace_feed, decltype(&millrace_feed_close)>;
+using Place = std::pair<std::uint32_t, std::uint64_t>;  // epoch, number
+
+double wallNow() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+// What all readers together have seen.
+class Readings {
+ public:
+    explicit Readings(std::size_t ranks) : ranks_(ranks) {}
+
+    void firstBatch() {
+        MutexLock lock(mutex_);
+        first_ = first_ < 0 ? wallNow() : first_;
+    }
+
+    // The values of one micro-batch; they are summed in the order of the sequence.
+    void addValues(Place at, Checksum sums) {
+        MutexLock lock(mutex_);
+        if (ranks_ == 1) {
+            sums_.merge(sums);
+        } else {
+            waiting_.emplace(at, std::move(sums));
+        }
+    }
+
+    // What one rank knows at the end of a step.
+    Status addState(Place at, std::string text) {
+        MutexLock lock(mutex_);
+        auto& [state, numRanks] = states_.try_emplace(at, text, 0).first->second;
+        if (state != text) {
+            return dataLoss("--through-ring: two ranks disagree before micro-batch ", at.second,
+                            " of epoch ", at.first, ": ", state, " and ", text);
+        }
+        if (++numRanks == ranks_) {
+            last_ = std::move(text);
+            states_.erase(at);
+            for (auto next = waiting_.begin(); next != waiting_.end() && next->first < at;
+                 next = waiting_.erase(next)) {
+                sums_.merge(next->second);
+            }
+        }
+        return okStatus();
+    }
+
+    // A rank has come to its end.
+    Status addRank(const stream::OrderHash& own, std::int64_t rows, std::int64_t steps) {
+        MutexLock lock(mutex_);
+        if (steps_ && *steps_ != steps) {
+            return dataLoss("--through-ring: one rank saw ", *steps_, " steps, another ", steps);
+        }
+        steps_ = steps;
+        own_.add(own);
+        rows_ += rows;
+        return okStatus();
+    }
+
+    // After all ranks have.
+    Result<Json> result(bool reads) const {
+        MutexLock lock(mutex_);
+        stream::StreamState state;
+        if (!last_.empty()) {
+            ASSIGN_OR_RETURN(state, stream::readState(last_));
+        }
+        if (state.orderHash != own_ || state.rowsDelivered != rows_ || !states_.empty()) {
+            return dataLoss("--through-ring: the marks tell of order hash ", state.orderHash.hex(),
+                            " and ", state.rowsDelivered, " rows, what came has ", own_.hex(),
+                            " and ", rows_);
+        }
+        return Json{{"checksum", reads ? sums_.text() : ""},
+                    {"order_hash", state.orderHash.hex()},
+                    {"rows", rows_},
+                    {"steps", steps_.value_or(0)},
+                    {"first_batch_wall", first_}};
+    }
+
+ private:
+    const std::size_t ranks_;
+    mutable Mutex mutex_;
+    /// By place: the text, and how many ranks have told it. Those that not all have come to.
+    std::map<Place, std::pair<std::string, std::size_t>> states_ MR_GUARDED_BY(mutex_);
+    std::map<Place, Checksum> waiting_ MR_GUARDED_BY(mutex_);
+    std::string last_ MR_GUARDED_BY(mutex_);
+    Checksum sums_ MR_GUARDED_BY(mutex_);
+    stream::OrderHash own_ MR_GUARDED_BY(mutex_);
+    std::int64_t rows_ MR_GUARDED_BY(mutex_) = 0;
+    std::optional<std::int64_t> steps_ MR_GUARDED_BY(mutex_);
+    double first_ MR_GUARDED_BY(mutex_) = -1;
+};
+
+// One rank's ring, from its first entry to its end.
+class RankReader {
+ public:
+    RankReader(const RingReaderOptions& options, millrace_feed* feed, Readings& readings)
+        : options_(options), feed_(feed), readings_(readings) {}
+
+    Status run() {
+        int result = MILLRACE_FEED_BATCH;
+        while ((result = millrace_feed_next(feed_, -1, &event_)) >= 0 &&
+               result != MILLRACE_FEED_END_OF_STREAM && result != MILLRACE_FEED_ABORTED) {
+            if (result == MILLRACE_FEED_BATCH) {
+                takeBatch();
+            } else if (result == MILLRACE_FEED_END_OF_EPOCH) {
+                RETURN_IF_ERROR(tellState());
+            } else if (result == MILLRACE_FEED_STEP) {
+                ++steps_;
+                // Alone there is nobody to compare with; the end of the epoch tells it as well.
+                if (options_.ranks > 1 && event_.is_last == 0) {
+                    RETURN_IF_ERROR(tellState());
+                }
+            }
+        }
+        if (result == MILLRACE_FEED_ABORTED) {
+            return cancelled("another rank failed");
+        }
+        return result == MILLRACE_FEED_END_OF_STREAM ? readings_.addRank(own_, rows_, steps_)
+                                                     : dataLoss(millrace_feed_error(feed_));
+    }
+
+ private:
+    void takeBatch() {
+        if (rows_ == 0) {
+            readings_.firstBatch();
+        }
+        millrace_column files, rows;
+        millrace_batch_column(event_.batch, 0, &files);
+        millrace_batch_column(event_.batch, 1, &rows);
+        own_.add(event_.epoch, event_.number,
+                 {static_cast<const std::uint32_t*>(files.data), files.num_values},
+                 {static_cast<const std::uint64_t*>(rows.data), rows.num_values});
+        rows_ += static_cast<std::int64_t>(rows.num_values);
+        if (options_.reads) {
+            Checksum sums;
+            sums.add(event_.batch);
+            readings_.addValues({event_.epoch, event_.number}, std::move(sums));
+        }
+        millrace_batch_release(event_.batch);
+    }
+
+    Status tellState() {
+        char* text = millrace_feed_state(feed_, event_.epoch, event_.number);
+        if (text == nullptr) {
+            return dataLoss(millrace_feed_error(feed_));
+        }
+        std::string copy = text;
+        std::free(text);
+        return readings_.addState({event_.epoch, event_.number}, std::move(copy));
+    }
+
+    const RingReaderOptions& options_;
+    millrace_feed* const feed_;
+    Readings& readings_;
+    millrace_feed_event event_{};
+    stream::OrderHash own_;
+    std::int64_t rows_ = 0, steps_ = 0;
+};
+
+Result<FeedPtr> openRank(const RingReaderOptions& options, int rank, const std::string& state) {
+    millrace_feed_options feed{};
+    feed.struct_size = sizeof feed;
+    feed.rank = rank;
+    feed.world_size = options.ranks;
+    feed.abort_fd = -1;
+    feed.stream = options.part.c_str();
+    feed.state = state.empty() ? nullptr : state.c_str();
+    char error[512] = "";
+    millrace_feed* opened = nullptr;
+    if (millrace_feed_open(options.socketPath.c_str(), &feed, &opened, error, sizeof error) != 0) {
+        return unavailable(error);
+    }
+    return FeedPtr(opened, &millrace_feed_close);
+}
+
+// The first failure ends the other ranks.
+Status readAll(const RingReaderOptions& options, const std::vector<FeedPtr>& feeds,
+               Readings& readings) {
+    Mutex mutex;
+    Status failure;
+    std::vector<std::jthread> threads;
+    for (std::size_t r = 0; r < feeds.size(); ++r) {
+        threads.push_back(startThread(strCat("rank-", r), [&, r](std::stop_token) {
+            const Status status = RankReader(options, feeds[r].get(), readings).run();
+            if (status.ok()) {
+                return;
+            }
+            {
+                MutexLock lock(mutex);
+                failure = failure.ok() ? status : failure;
+            }
+            for (const FeedPtr& feed : feeds) {
+                millrace_feed_abort(feed.get());
+            }
+        }));
+    }
+    threads.clear();
+    return failure;
+}
+
+Result<Json> readRings(const RingReaderOptions& options) {
+    std::string state;
+    if (!options.statePath.empty()) {
+        ASSIGN_OR_RETURN(state, readFile(options.statePath));
+    }
+    std::vector<FeedPtr> feeds;
+    for (int rank = 0; rank < options.ranks; ++rank) {
+        ASSIGN_OR_RETURN(FeedPtr feed, openRank(options, rank, state));
+        feeds.push_back(std::move(feed));
+    }
+    Readings readings(feeds.size());
+    RETURN_IF_ERROR(readAll(options, feeds, readings));
+    return readings.result(options.reads);
+}
+
+}  // namespace
+
+int runRingReader(const RingReaderOptions& options) {
+    const Result<Json> read = readRings(options);
+    if (!read.ok()) {
+        return fail(read.status());
+    }
+    std::puts(dumpJson(*read).c_str());
+    return kExitDone;
+}
+
+}  // namespace millrace::loader
