@@ -242,9 +242,13 @@ struct TestRank {
     FeedProgress progress;
     std::map<FeedProgress::Place, std::string> states;  ///< at each mark, asked at once
     std::vector<StepMark> marks;
+    StepMark lastMark;  ///< of this ring
+    SegmentRecord lastRecord;
 
     /// Reads what may be read, at most so many entries; what is wrong, or "".
     std::string read(EntryRing& ring, std::size_t most) {
+        lastMark = {};
+        lastRecord = {};
         for (std::size_t i = 0; i < std::min(most, ring.entries.size()); ++i) {
             const EntryRing::Entry& entry = ring.entries[i];
             if (!entry.isCommitted) {
@@ -267,14 +271,30 @@ struct TestRank {
                     view->rows());
             }
             case EntryKind::kSegment:
-                return progress.addRecord(entry.record);
+                return takeRecord(entry.record);
             case EntryKind::kStep:
                 return takeMark(entry.mark);
             default:
                 return progress.endEpoch(entry.epoch, entry.number);
         }
     }
+    /// Where a mark stands among the records; the first segment's may follow some of its frames.
+    const char* takeRecord(const SegmentRecord& record) {
+        if (record.count > 0) {
+            if (record.segment > 0 && record.epoch == lastMark.epoch &&
+                record.first < lastMark.number) {
+                return "a record stands behind a mark that it belongs before";
+            }
+            lastRecord = record;
+        }
+        return progress.addRecord(record);
+    }
     const char* takeMark(const StepMark& mark) {
+        if (lastRecord.epoch == mark.epoch && lastRecord.first >= mark.number &&
+            lastRecord.count > 0) {
+            return "a mark stands behind a record that it belongs before";
+        }
+        lastMark = mark;
         bool isNew = false;
         const char* wrong = progress.addMark(mark, isNew);
         if (wrong == nullptr && isNew) {
@@ -555,8 +575,7 @@ TEST(StepMarks, TwoRanksEndAnEpochThatFillsNoStep) {
     ASSERT_TRUE(sink.endOfStream({}).ok());
     std::string states[2];
     for (int r = 0; r < 2; ++r) {
-        int batches = 0;
-        int result = 0;
+        int batches = 0, result = 0;
         while ((result = readers[r].nextEvent()) == MILLRACE_FEED_BATCH ||
                result == MILLRACE_FEED_STEP) {
             if (result == MILLRACE_FEED_BATCH) {
