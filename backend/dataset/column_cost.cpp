@@ -8,6 +8,8 @@ namespace millrace::dataset {
 
 namespace {
 
+bool areStopped = false;
+
 std::int64_t nowOf(clockid_t clock) {
     timespec now{};
     ::clock_gettime(clock, &now);
@@ -16,18 +18,16 @@ std::int64_t nowOf(clockid_t clock) {
 
 }  // namespace
 
-bool CostClock::areStopped_ = false;
-
 void CostClock::stopAll() {
-    areStopped_ = true;
+    areStopped = true;
 }
 
 std::int64_t CostClock::wallNs() {
-    return areStopped_ ? 0 : nowOf(CLOCK_MONOTONIC);
+    return areStopped ? 0 : nowOf(CLOCK_MONOTONIC);
 }
 
 std::int64_t CostClock::threadNs() {
-    if (areStopped_) {
+    if (areStopped) {
         return 0;
     }
     struct Asked {

@@ -42,7 +42,6 @@ class CostClock {
     static std::int64_t wallNs();
 
  private:
-    static bool areStopped_;
     std::int64_t wall_, busy_;
 };
 
