@@ -59,7 +59,7 @@ class WallClock {
     std::int64_t start_, wall_;
 };
 
-/// The same of the processor alone: one clock read a lap.
+/// The same of the processor alone.
 class BusyClock {
  public:
     BusyClock() : busy_(CostClock::threadNs()) {}

@@ -37,25 +37,15 @@ struct Sse2Doubles {
     static bool any(Type mask) { return _mm_movemask_pd(mask) != 0; }
 };
 
-constexpr ElementaryCode kPlainElementary = {
-    "plain",
-    {mapVectors<PlainDoubles, Sleef_cinz_logd1_u10purec>,
-     mapVectors<PlainDoubles,
-                wholeLog1p<PlainDoubles, Sleef_cinz_log1pd1_u10purec, Sleef_cinz_logd1_u10purec>>,
-     mapVectors<PlainDoubles, Sleef_cinz_log2d1_u10purec>,
-     mapVectors<PlainDoubles, Sleef_cinz_log10d1_u10purec>,
-     mapVectors<PlainDoubles, Sleef_cinz_expd1_u10purec>},
-    zipVectors<PlainDoubles, Sleef_cinz_powd1_u10purec>};
+constexpr ElementaryCode kPlainElementary =
+    codeOf<PlainDoubles, Sleef_cinz_logd1_u10purec, Sleef_cinz_log1pd1_u10purec,
+           Sleef_cinz_log2d1_u10purec, Sleef_cinz_log10d1_u10purec, Sleef_cinz_expd1_u10purec,
+           Sleef_cinz_powd1_u10purec>("plain");
 
-constexpr ElementaryCode kSse2Elementary = {
-    "sse2",
-    {mapVectors<Sse2Doubles, Sleef_cinz_logd2_u10sse2>,
-     mapVectors<Sse2Doubles,
-                wholeLog1p<Sse2Doubles, Sleef_cinz_log1pd2_u10sse2, Sleef_cinz_logd2_u10sse2>>,
-     mapVectors<Sse2Doubles, Sleef_cinz_log2d2_u10sse2>,
-     mapVectors<Sse2Doubles, Sleef_cinz_log10d2_u10sse2>,
-     mapVectors<Sse2Doubles, Sleef_cinz_expd2_u10sse2>},
-    zipVectors<Sse2Doubles, Sleef_cinz_powd2_u10sse2>};
+constexpr ElementaryCode kSse2Elementary =
+    codeOf<Sse2Doubles, Sleef_cinz_logd2_u10sse2, Sleef_cinz_log1pd2_u10sse2,
+           Sleef_cinz_log2d2_u10sse2, Sleef_cinz_log10d2_u10sse2, Sleef_cinz_expd2_u10sse2,
+           Sleef_cinz_powd2_u10sse2>("sse2");
 
 std::vector<const ElementaryCode*> codesHere() {
     std::vector<const ElementaryCode*> codes = {&kPlainElementary, &kSse2Elementary};

@@ -27,14 +27,8 @@ struct AvxDoubles {
 
 }  // namespace
 
-const ElementaryCode kAvxElementary = {
-    "avx",
-    {mapVectors<AvxDoubles, Sleef_cinz_logd4_u10avx>,
-     mapVectors<AvxDoubles,
-                wholeLog1p<AvxDoubles, Sleef_cinz_log1pd4_u10avx, Sleef_cinz_logd4_u10avx>>,
-     mapVectors<AvxDoubles, Sleef_cinz_log2d4_u10avx>,
-     mapVectors<AvxDoubles, Sleef_cinz_log10d4_u10avx>,
-     mapVectors<AvxDoubles, Sleef_cinz_expd4_u10avx>},
-    zipVectors<AvxDoubles, Sleef_cinz_powd4_u10avx>};
+constinit const ElementaryCode kAvxElementary =
+    codeOf<AvxDoubles, Sleef_cinz_logd4_u10avx, Sleef_cinz_log1pd4_u10avx, Sleef_cinz_log2d4_u10avx,
+           Sleef_cinz_log10d4_u10avx, Sleef_cinz_expd4_u10avx, Sleef_cinz_powd4_u10avx>("avx");
 
 }  // namespace millrace::elementary

@@ -27,14 +27,9 @@ struct Avx512Doubles {
 
 }  // namespace
 
-const ElementaryCode kAvx512Elementary = {
-    "avx512",
-    {mapVectors<Avx512Doubles, Sleef_cinz_logd8_u10avx512fnofma>,
-     mapVectors<Avx512Doubles, wholeLog1p<Avx512Doubles, Sleef_cinz_log1pd8_u10avx512fnofma,
-                                          Sleef_cinz_logd8_u10avx512fnofma>>,
-     mapVectors<Avx512Doubles, Sleef_cinz_log2d8_u10avx512fnofma>,
-     mapVectors<Avx512Doubles, Sleef_cinz_log10d8_u10avx512fnofma>,
-     mapVectors<Avx512Doubles, Sleef_cinz_expd8_u10avx512fnofma>},
-    zipVectors<Avx512Doubles, Sleef_cinz_powd8_u10avx512fnofma>};
+constinit const ElementaryCode kAvx512Elementary =
+    codeOf<Avx512Doubles, Sleef_cinz_logd8_u10avx512fnofma, Sleef_cinz_log1pd8_u10avx512fnofma,
+           Sleef_cinz_log2d8_u10avx512fnofma, Sleef_cinz_log10d8_u10avx512fnofma,
+           Sleef_cinz_expd8_u10avx512fnofma, Sleef_cinz_powd8_u10avx512fnofma>("avx512");
 
 }  // namespace millrace::elementary

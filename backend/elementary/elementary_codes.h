@@ -67,4 +67,18 @@ void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
     }
 }
 
+/// All functions by SLEEF's for one kind of vectors, in the order of Elementary; the last is pow.
+template <class V, const typename V::Type (*kLn)(typename V::Type),
+          const typename V::Type (*kLog1p)(typename V::Type),
+          const typename V::Type (*kLog2)(typename V::Type),
+          const typename V::Type (*kLog10)(typename V::Type),
+          const typename V::Type (*kExp)(typename V::Type),
+          const typename V::Type (*kPow)(typename V::Type, typename V::Type)>
+constexpr ElementaryCode codeOf(const char* name) {
+    return {name,
+            {mapVectors<V, kLn>, mapVectors<V, wholeLog1p<V, kLog1p, kLn>>, mapVectors<V, kLog2>,
+             mapVectors<V, kLog10>, mapVectors<V, kExp>},
+            zipVectors<V, kPow>};
+}
+
 }  // namespace millrace::elementary

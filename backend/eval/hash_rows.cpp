@@ -68,8 +68,8 @@ Result<ArrayPtr> idArray(std::int64_t rows, arrow::MemoryPool* pool, std::int64_
 }
 
 template <class Array, class Take>
-void hashIntegers(const arrow::Array& values, const ValueHash& hash, Take take) {
-    const auto* const from = static_cast<const Array&>(values).raw_values();
+void hashIntegers(const Array& values, const ValueHash& hash, Take take) {
+    const auto* const from = values.raw_values();
     for (std::int64_t i = 0; i < values.length(); ++i) {
         take(i, hash.integer(static_cast<std::uint64_t>(static_cast<std::int64_t>(from[i]))));
     }
@@ -93,43 +93,12 @@ void hashTexts(const arrow::StringArray& in, ValueHash& hash, Take take) {
 template <class Take>
 bool hashValues(const arrow::Array& values, std::uint64_t seed, Take take) {
     ValueHash hash(seed);
-    switch (values.type_id()) {
-        case arrow::Type::INT8:
-            hashIntegers<arrow::Int8Array>(values, hash, take);
-            return true;
-        case arrow::Type::INT16:
-            hashIntegers<arrow::Int16Array>(values, hash, take);
-            return true;
-        case arrow::Type::INT32:
-            hashIntegers<arrow::Int32Array>(values, hash, take);
-            return true;
-        case arrow::Type::INT64:
-            hashIntegers<arrow::Int64Array>(values, hash, take);
-            return true;
-        case arrow::Type::UINT8:
-            hashIntegers<arrow::UInt8Array>(values, hash, take);
-            return true;
-        case arrow::Type::UINT16:
-            hashIntegers<arrow::UInt16Array>(values, hash, take);
-            return true;
-        case arrow::Type::UINT32:
-            hashIntegers<arrow::UInt32Array>(values, hash, take);
-            return true;
-        case arrow::Type::UINT64:
-            hashIntegers<arrow::UInt64Array>(values, hash, take);
-            return true;
-        case arrow::Type::DATE32:
-            hashIntegers<arrow::Date32Array>(values, hash, take);
-            return true;
-        case arrow::Type::TIMESTAMP:
-            hashIntegers<arrow::TimestampArray>(values, hash, take);
-            return true;
-        case arrow::Type::STRING:
-            hashTexts(static_cast<const arrow::StringArray&>(values), hash, take);
-            return true;
-        default:
-            return false;
+    if (values.type_id() == arrow::Type::STRING) {
+        hashTexts(static_cast<const arrow::StringArray&>(values), hash, take);
+        return true;
     }
+    return arrays::visitIntegers(values,
+                                 [&](const auto& integers) { hashIntegers(integers, hash, take); });
 }
 
 Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,

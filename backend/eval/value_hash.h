@@ -11,6 +11,8 @@
 #include <cstring>
 #include <vector>
 
+#include "backend/core/first_bytes.h"
+
 namespace millrace::eval {
 
 static_assert(std::endian::native == std::endian::little);
@@ -34,7 +36,9 @@ class ValueHash {
     /// `left`: bytes from `text` on that may be read, at least `length`.
     std::uint64_t text(const std::uint8_t* text, std::uint64_t length, std::uint64_t left) {
         if (length < 8) {
-            return shortText(length, left >= 8 ? load(text) : loadSome(text, length));
+            return shortText(
+                length,
+                left >= 8 ? load(text) : firstBytes({reinterpret_cast<const char*>(text), length}));
         }
         return length <= kLongest ? midText(text, length) : longText(text, length);
     }
@@ -54,13 +58,6 @@ class ValueHash {
     static std::uint64_t load(const std::uint8_t* at) {
         std::uint64_t word = 0;
         std::memcpy(&word, at, 8);
-        return word;
-    }
-    static std::uint64_t loadSome(const std::uint8_t* at, std::uint64_t length) {
-        std::uint64_t word = 0;
-        if (length > 0) {
-            std::memcpy(&word, at, length);
-        }
         return word;
     }
     static std::uint64_t fold(std::uint64_t a, std::uint64_t b) {

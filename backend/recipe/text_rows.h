@@ -12,6 +12,7 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
 
+#include "backend/core/first_bytes.h"
 #include "backend/recipe/key_rows.h"
 
 namespace millrace::recipe {
@@ -75,24 +76,14 @@ struct ShortForm {
 
  private:
     static ShortKey bytes(std::string_view text) {
-        const char* at = text.data();
         const std::size_t n = text.size();
-        std::uint64_t head = 0;
-        std::uint32_t low = 0, high = 0;
-        if (n >= sizeof head) {
-            std::memcpy(&head, at, sizeof head);
-            std::memcpy(&high, at + n - sizeof high, sizeof high);
-            return {head, static_cast<std::uint32_t>(std::uint64_t{high} >> (8 * (kMost - n)))};
+        const std::uint64_t head = firstBytes(text);
+        std::uint32_t tail = 0;
+        if (n > sizeof head) {
+            std::memcpy(&tail, text.data() + n - sizeof tail, sizeof tail);
+            tail >>= 8 * (kMost - n);
         }
-        if (n >= sizeof low) {
-            std::memcpy(&low, at, sizeof low);
-            std::memcpy(&high, at + n - sizeof high, sizeof high);
-            return {low | std::uint64_t{high} << (8 * (n - sizeof high)), 0};
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            head |= std::uint64_t{static_cast<unsigned char>(at[i])} << (8 * i);
-        }
-        return {head, 0};
+        return {head, tail};
     }
 };
 

@@ -2,10 +2,11 @@
 // Short texts as numbers: what decides most comparisons is a word, not a call. Private to the room.
 //
 // Threads: pure.
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "backend/core/first_bytes.h"
 
 namespace millrace::table {
 
@@ -19,22 +20,7 @@ Word wordAt(const void* at) {
 
 /// The first eight bytes of a text, the first one highest; behind its end are zeros.
 inline std::uint64_t firstWord(std::string_view text) {
-    static_assert(std::endian::native == std::endian::little);
-    const char* const at = text.data();
-    const std::size_t size = text.size();
-    if (size >= 8) {
-        return __builtin_bswap64(wordAt<std::uint64_t>(at));
-    }
-    const auto shifted = [](std::uint64_t value, std::size_t bytes) { return value << 8 * bytes; };
-    if (size >= 4) {  // the two halves lie over each other
-        return shifted(__builtin_bswap32(wordAt<std::uint32_t>(at)), 4) |
-               shifted(__builtin_bswap32(wordAt<std::uint32_t>(at + size - 4)), 8 - size);
-    }
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-        word |= shifted(static_cast<unsigned char>(at[i]), 7 - i);
-    }
-    return word;
+    return __builtin_bswap64(firstBytes(text));
 }
 
 /// memcpy, without a call where the text is short.

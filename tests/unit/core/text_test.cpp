@@ -1,10 +1,13 @@
 #include "backend/core/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "backend/core/first_bytes.h"
 #include "backend/core/json.h"
 #include "backend/core/json_text.h"
 #include "backend/core/log.h"
@@ -86,6 +89,21 @@ TEST(Log, ValuesThatWouldBreakALineAreQuoted) {
               "stream: starved run=r-81 waitedMs=5200");
     EXPECT_EQ(formatLogLine("x", {{"why", "a b\nc"}}), "x why=\"a b\\nc\"");
     EXPECT_EQ(formatLogLine("x", {{"empty", ""}}), "x empty=\"\"");
+}
+
+// Of every length up to beyond the word, at every distance from the memory's end.
+TEST(FirstBytes, AreThoseOfTheTextAndNoOthers) {
+    const std::string letters = "\xff\x01zyxwvutsrqponmlk";
+    for (std::size_t begin = 0; begin <= letters.size(); ++begin) {
+        for (std::size_t size = 0; size <= letters.size() - begin; ++size) {
+            std::uint64_t wanted = 0;
+            for (std::size_t i = 0; i < std::min<std::size_t>(size, 8); ++i) {
+                wanted |= std::uint64_t{static_cast<unsigned char>(letters[begin + i])} << 8 * i;
+            }
+            const std::vector<char> alone(letters.begin() + begin, letters.begin() + begin + size);
+            EXPECT_EQ(firstBytes({alone.data(), alone.size()}), wanted) << begin << ", " << size;
+        }
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/text.h"
+#include "backend/segment/segment_runner.h"
 #include "daemon/worker/loader/feed/metrics.h"
 #include "daemon/worker/loader/progress.h"
 
@@ -57,6 +58,15 @@ TEST(ExplanationTest, StepsSayWhatARowTakesAndRowGroupsWhatWouldBeBetter) {
     why.segmentsAdvice = "row groups of up to 9 rows";
     EXPECT_THAT(why.toText(100, false), HasSubstr("  row groups of up to 9 rows\n"));
     EXPECT_EQ(why.toJson()["segments_advice"], "row groups of up to 9 rows");
+}
+
+TEST(ExplanationTest, NobodyIsToldToDoWithoutLabels) {
+    Explanation why = explanation();
+    why.steps.emplace_back(std::string(segment::kLabelsStep),
+                           segment::StepTime{150 * kMs, 1000, 1000});
+    const std::string text = why.toText(100, false);
+    EXPECT_THAT(text, HasSubstr("  (labels)  "));
+    EXPECT_THAT(text, Not(HasSubstr("'(labels)'")));
 }
 
 TEST(ExplanationTest, ExpressionsOfAStepStandBelowItTheDearestFirst) {

@@ -6,6 +6,7 @@
 
 #include "backend/core/status.h"
 #include "backend/core/text.h"
+#include "backend/segment/segment_runner.h"
 
 namespace millrace::loader {
 
@@ -277,6 +278,9 @@ std::vector<Explanation::Change> Explanation::changes() const {
         }
     }
     for (const auto& [name, step] : steps) {
+        if (name == segment::kLabelsStep) {
+            continue;  // no stream is without
+        }
         const auto kind = stepKinds.find(name);
         const bool isJoin = kind != stepKinds.end() && kind->second.ends_with("join");
         const std::int64_t count = numSteps(name);
