@@ -2,9 +2,14 @@
 // Mutex, CondVar and the lock annotations that clang's -Wthread-safety checks (preset `locks`).
 //
 // Every guarded field says MR_GUARDED_BY(mutex_); fooLocked() says MR_REQUIRES(mutex_).
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <condition_variable>
+#include <cstdint>
+#include <ctime>
 #include <mutex>
+
+#include <pthread.h>
 
 #if defined(__clang__)
 #define MILLRACE_TSA(x) __attribute__((x))
@@ -45,25 +50,36 @@ class MILLRACE_TSA(scoped_lockable) MutexLock {
 };
 
 /// A condition variable on a Mutex. wait() may wake without reason: loop on the condition.
+/// On pthread's own: what std::condition_variable calls is newer than the oldest C++ runtime that
+/// the programs are to start on (GLIBCXX_3.4.29).
 class CondVar {
  public:
+    CondVar() = default;
+    CondVar(const CondVar&) = delete;
+    CondVar& operator=(const CondVar&) = delete;
+    ~CondVar() { ::pthread_cond_destroy(&condition_); }
+
     void wait(Mutex& mutex) MR_REQUIRES(mutex) {
-        std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-        condition_.wait(lock);
-        lock.release();
+        ::pthread_cond_wait(&condition_, mutex.mutex_.native_handle());
     }
     /// False when the time is up.
     bool waitFor(Mutex& mutex, std::chrono::milliseconds timeout) MR_REQUIRES(mutex) {
-        std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-        const bool inTime = condition_.wait_for(lock, timeout) == std::cv_status::no_timeout;
-        lock.release();
-        return inTime;
+        constexpr std::int64_t kNsPerMs = 1'000'000, kNsPerSecond = 1'000'000'000;
+        constexpr std::int64_t kLongestMs = 1'000'000'000'000;  // 30 years: never
+        timespec until{};
+        ::clock_gettime(CLOCK_MONOTONIC, &until);
+        const std::int64_t ms = std::clamp<std::int64_t>(timeout.count(), 0, kLongestMs);
+        const std::int64_t ns = until.tv_nsec + ms % 1000 * kNsPerMs;
+        until.tv_sec += ms / 1000 + ns / kNsPerSecond;
+        until.tv_nsec = ns % kNsPerSecond;
+        return ::pthread_cond_clockwait(&condition_, mutex.mutex_.native_handle(), CLOCK_MONOTONIC,
+                                        &until) != ETIMEDOUT;
     }
-    void notifyOne() { condition_.notify_one(); }
-    void notifyAll() { condition_.notify_all(); }
+    void notifyOne() { ::pthread_cond_signal(&condition_); }
+    void notifyAll() { ::pthread_cond_broadcast(&condition_); }
 
  private:
-    std::condition_variable condition_;
+    pthread_cond_t condition_ = PTHREAD_COND_INITIALIZER;
 };
 
 }  // namespace millrace

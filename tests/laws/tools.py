@@ -79,7 +79,7 @@ class Flags:
         commands = pathlib.Path(build) / "compile_commands.json"
         if not commands.exists():
             raise CannotLook(f"{commands} is not there: configure the build (cmake --preset release)")
-        self.root, self.of_folder = root, {}
+        self.root, self.of_folder, self.of_file = root, {}, {}
         for entry in json.loads(commands.read_text()):
             words = shlex.split(entry["command"])
             output = entry.get("output") or words[words.index("-o") + 1]
@@ -88,6 +88,9 @@ class Flags:
             for flag in self.wanted(words):
                 if flag not in flags:
                     flags.append(flag)
+            # Some files alone are compiled for newer processors.
+            if newer := [word for word in words if re.fullmatch(r"-m(avx|fma|bmi)\w*", word)]:
+                self.of_file[os.path.relpath(entry["file"], root)] = newer
 
     @staticmethod
     def wanted(words):
@@ -99,11 +102,13 @@ class Flags:
             elif word.startswith(("-I", "-D", "-isystem", "-std=")):
                 yield word
 
-    def of(self, path):
-        folder = os.path.dirname(path)
+    def of(self, paths):
+        """For one unit of files of the same folder."""
+        folder = os.path.dirname(paths[0])
         while folder and folder not in self.of_folder:
             folder = os.path.dirname(folder)
-        return ["-xc++", "-fPIC", f"-I{self.root}", *self.of_folder.get(folder, ["-std=c++20"])]
+        return ["-xc++", "-fPIC", f"-I{self.root}", *self.of_folder.get(folder, ["-std=c++20"]),
+                *(flag for path in paths for flag in self.of_file.get(path, []))]
 
 
 def by_folder(files, size):
@@ -121,7 +126,7 @@ def several_at_once(root, flags, tool):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "unit.cpp"
             path.write_text("".join(f'#include "{root / file}"\n' for file in group))
-            return tool(str(path), flags.of(group[0]))
+            return tool(str(path), flags.of(group))
 
     def together_or_each(group):
         said = unit(group)
