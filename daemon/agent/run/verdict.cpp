@@ -5,6 +5,8 @@
 
 #include <signal.h>
 
+#include "backend/job/attempt_paths.h"
+
 namespace millrace::agent {
 namespace {
 
@@ -17,22 +19,24 @@ const engines::WorkerState* findWorker(const engines::State& gang, std::string_v
     return nullptr;
 }
 
-bool hasExitCode(const engines::State& gang, int code) {
-    for (const engines::WorkerState& worker : gang.workers) {
-        if (worker.exitCode == code) {
-            return true;
+/// The worker whose code says that the same again would end the same: the feed, whose word it is
+/// whoever fell first, or the engine's first. A survivor's is not heard: what it found is what the
+/// first one left behind. Null: no such.
+const engines::WorkerState* failedOnInput(const engines::State& gang) {
+    for (const std::string_view name : {job::kFeed, std::string_view(gang.worker)}) {
+        const engines::WorkerState* worker = findWorker(gang, name);
+        if (worker != nullptr && worker->exitCode == kExitInput) {
+            return worker;
         }
     }
-    return false;
+    return nullptr;
 }
 
 // The worker whose end is the cause: one that failed on its input, else the engine's first, else
 // one that spoke of an error.
 std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
-    for (const engines::WorkerState& worker : gang.workers) {
-        if (worker.exitCode == kExitInput) {
-            return worker.name;
-        }
+    if (const engines::WorkerState* worker = failedOnInput(gang)) {
+        return worker->name;
     }
     if (!gang.worker.empty()) {
         return gang.worker;
@@ -72,7 +76,7 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const std::string reason = failureReason(facts, gang);
-    if (hasExitCode(gang, kExitInput)) {
+    if (failedOnInput(gang) != nullptr) {
         return {Verdict::Kind::kFailed, reason};
     }
     const bool tookSteps = facts.lastStep > facts.resumeStep;

@@ -53,6 +53,19 @@ TEST(Verdict, BadInputOfTheFeedIsTheReasonEvenWhenTheRankFellFirst) {
     EXPECT_EQ(verdict.reason, "feed: part-3.parquet: truncated");
 }
 
+TEST(Verdict, WhatASurvivorTakesForBadInputIsNoReasonToGiveUp) {
+    engines::State gang = gangOf(137, 0);
+    gang.workers.push_back(gang.workers.front());
+    gang.workers.back().name = "rank1";
+    gang.workers.back().exitCode = kExitInput;
+    gang.workers.back().signal = 0;
+    const Verdict verdict = judge(someFacts(), gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_NE(verdict.reason.find("rank0 was ended by SIGKILL"), std::string::npos);
+    gang.worker = "rank1";  // the first one: then it is
+    EXPECT_EQ(judge(someFacts(), gang).kind, Verdict::Kind::kFailed);
+}
+
 TEST(Verdict, WithoutRestartsTheFirstFailureIsTheLast) {
     AttemptFacts facts = someFacts();
     facts.maxRestarts = 0;
