@@ -5,9 +5,7 @@ add_room(gui_shell
     DEPS core client session gui_models gui_bridge gui_charts gui_shell_widgets gui_page gui_watch
          gui_runs gui_launch gui_data Qt6::Widgets)
 target_compile_definitions(millrace_gui_shell PRIVATE MILLRACE_VERSION="${PROJECT_VERSION}")
-add_program(millrace-console SOURCES main.cpp
-    DEPS ${MILLRACE_STATIC_GRPC} gui_shell)
-target_link_options(millrace-console PRIVATE -Wl,--as-needed -Wl,--gc-sections)
+add_program(millrace-console RPC SOURCES main.cpp DEPS gui_shell)
 
 install(TARGETS millrace-console RUNTIME DESTINATION bin)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/desktop/millrace-console.desktop

@@ -7,7 +7,7 @@ set(MILLRACE_WHEELS "${MILLRACE_DEPS_DIR}/wheels")
 
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
-find_package(CURL 7.85 REQUIRED)
+find_package(SmallCurl REQUIRED)
 find_package(absl REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(PkgConfig REQUIRED)
