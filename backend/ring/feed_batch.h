@@ -1,7 +1,8 @@
 #pragma once
 // millrace_batch as this library sees it: a frame in the ring's memory that the caller keeps.
 //
-// Threads: as feed_reader.h says. No dependencies.
+// Threads: as feed_reader.h says. Owns: a copy of the frame's header and directory. Failure: a
+// static sentence. No dependencies.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,40 @@
 #include "backend/ring/feed_reader.h"
 #include "backend/ring/reader_ring.h"
 
+namespace millrace::ring {
+
+/// Header and column directory of a frame, copied out of the shared memory before they were
+/// checked: what is read later is what was checked.
+class FrameDirectory {
+ public:
+    /// Null, or what is wrong.
+    const char* copy(const unsigned char* frame, std::uint64_t bytes);
+    bool isEmpty() const { return words_.empty(); }
+
+    const frame::FrameHeader& header() const {
+        return *reinterpret_cast<const frame::FrameHeader*>(words_.data());
+    }
+    const frame::ColumnEntry* entries() const {
+        return reinterpret_cast<const frame::ColumnEntry*>(
+            reinterpret_cast<const unsigned char*>(words_.data()) + sizeof(frame::FrameHeader));
+    }
+    const char* names() const {
+        return reinterpret_cast<const char*>(entries() + header().columns);
+    }
+    bool operator==(const FrameDirectory&) const = default;
+
+    /// As millrace_batch_all_columns(); `frame` null: no places.
+    int columns(unsigned char* frame, millrace_column* to, std::size_t max,
+                std::size_t* count) const;
+    millrace_column column(std::size_t index, unsigned char* frame) const;
+
+ private:
+    std::vector<std::uint64_t> words_;
+    std::uint32_t inverse_ = 0;  ///< the column of it; 0: none
+};
+
+}  // namespace millrace::ring
+
 struct millrace_batch {
     std::shared_ptr<millrace::ring::ReaderRing> ring;
     std::shared_ptr<std::atomic<std::uint64_t>> held;
@@ -18,19 +53,5 @@ struct millrace_batch {
     unsigned char* bytes = nullptr;
     std::uint64_t size = 0, number = 0;
     std::uint32_t epoch = 0;
-    /// Header and column directory, copied out of the shared memory before they were checked: what
-    /// is read later is what was checked.
-    std::vector<std::uint64_t> directory;
-
-    const millrace::frame::FrameHeader& header() const {
-        return *reinterpret_cast<const millrace::frame::FrameHeader*>(directory.data());
-    }
-    const millrace::frame::ColumnEntry* entries() const {
-        return reinterpret_cast<const millrace::frame::ColumnEntry*>(
-            reinterpret_cast<const unsigned char*>(directory.data()) +
-            sizeof(millrace::frame::FrameHeader));
-    }
-    const char* names() const {
-        return reinterpret_cast<const char*>(entries() + header().columns);
-    }
+    millrace::ring::FrameDirectory directory;
 };

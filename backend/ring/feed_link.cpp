@@ -1,6 +1,7 @@
 #include "backend/ring/feed_link.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -162,7 +163,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
         error = target.path + ": the feed passed no ring";
     } else {
         const char* wrong = nullptr;
-        link->ring_ = ReaderRing::map(std::exchange(fd, -1), wrong);
+        link->ring_ = ReaderRing::map(std::exchange(fd, -1), target.rings, wrong);
         error = wrong == nullptr ? "" : wrong;
     }
     if (fd >= 0) {
@@ -173,9 +174,24 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
     }
     link->abortFd_ = target.abortFd;
     link->abortEvent_ = target.abortEvent;
+    link->rings_ = target.rings;
     link->stopEvent_ = ::eventfd(0, EFD_CLOEXEC);
-    link->thread_ = std::thread([raw = link.get()] { raw->watch(); });
+    link->startWatch();
     return link;
+}
+
+/// Signals are for the threads of the program: one that came here would not end a wait of theirs.
+void FeedLink::startWatch() {
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::thread([this] { watch(); });
+    } catch (...) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 FeedLink::~FeedLink() {
@@ -233,8 +249,10 @@ bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
 const char* FeedLink::nextRing() {
     int fd = -1;
     {
-        std::unique_lock lock(mutex_);
-        came_.wait(lock, [this] { return !fds_.empty() || isLost() || isAborted(); });
+        MutexLock lock(mutex_);
+        while (fds_.empty() && !isLost() && !isAborted()) {
+            came_.wait(mutex_);
+        }
         if (fds_.empty()) {
             return "the feed ended before it passed the next ring";
         }
@@ -242,12 +260,12 @@ const char* FeedLink::nextRing() {
         fds_.pop_front();
     }
     const char* wrong = nullptr;
-    std::shared_ptr<ReaderRing> next = ReaderRing::map(fd, wrong);
+    std::shared_ptr<ReaderRing> next = ReaderRing::map(fd, rings_, wrong);
     if (next == nullptr) {
         return wrong;
     }
-    const std::lock_guard lock(mutex_);
-    ring_ = std::move(next);
+    const MutexLock lock(mutex_);
+    ring_.swap(next);
     return nullptr;
 }
 
@@ -257,9 +275,9 @@ void FeedLink::abort() {
 }
 
 void FeedLink::wake() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ring_->wake();
-    came_.notify_all();
+    came_.notifyAll();
 }
 
 void FeedLink::watch() {
@@ -292,7 +310,7 @@ void FeedLink::receiveRing() {
     int fd = -1;
     const ssize_t n = receive(socket_, bytes, sizeof bytes, fd);
     {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (fd >= 0) {
             fds_.push_back(fd);
         }

@@ -1,18 +1,17 @@
 #pragma once
 // A reader's connection to its feed: hello, the rings that come, the peer's end, an abort.
 //
-// Threads: one of its own ("feed-watch") that listens on the socket and the abort fds; the rest
-// belongs to the reader's thread. Owns: the socket and rings not yet taken.
+// Threads: one of its own ("feed-watch") that listens on the socket and the abort fds and takes no
+// signals; the rest belongs to the reader's thread. Owns: the socket and rings not yet taken.
 // No dependencies.
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "backend/core/mutex.h"
 #include "backend/ring/reader_ring.h"
 #include "backend/stream/state/tiny_json.h"
 
@@ -30,6 +29,7 @@ class FeedLink {
         int abortFd = -1;     ///< the caller's; readable: abort
         int abortEvent = -1;  ///< the reader's own, likewise; stays readable
         std::int64_t deadlineNs = 0;
+        std::shared_ptr<MappedRings> rings;  ///< hears of each ring
     };
     enum class Failure { kLost, kRefused, kAborted };
     /// Connects (waiting for the socket to appear), says hello and reads the answer with the first
@@ -49,6 +49,7 @@ class FeedLink {
     FeedLink() = default;
     bool sendHello(const Target& target) const;
     bool readAnswer(std::string& line, int& fd, const Target& target);
+    void startWatch();
     void watch();
     void abort();
     void receiveRing();
@@ -59,8 +60,9 @@ class FeedLink {
     int abortFd_ = -1, abortEvent_ = -1;
     std::thread thread_;
     std::atomic<bool> lost_{false}, aborted_{false};
-    std::mutex mutex_;  ///< guards ring_ (as a pointer, against wake()) and fds_
-    std::condition_variable came_;
+    std::shared_ptr<MappedRings> rings_;
+    Mutex mutex_;  ///< guards ring_ (as a pointer, against wake()) and fds_
+    CondVar came_;
     std::shared_ptr<ReaderRing> ring_;
     std::deque<int> fds_;
 };

@@ -112,7 +112,8 @@ const StepMark* FeedProgress::markAt(Place place) const {
 const char* FeedProgress::checkMark(const StepMark& mark) const {
     const Place last = lastPlace();
     if (mark.epoch != last.epoch || mark.number < wanted_.number ||
-        mark.number - mark.batches != last.number || (mark.batches == 0 && !mark.isLast)) {
+        mark.number - mark.batches != last.number || (mark.batches == 0 && !mark.isLast) ||
+        (mark.isLeftOut && !mark.isLast)) {
         return "a step's mark does not follow the one before";
     }
     if (mark.own != open_) {
@@ -253,6 +254,7 @@ const char* FeedProgress::stateAt(Place place, StreamState& out) const {
     }
     out.orderHash = mark->orderHash;
     out.rowsDelivered = mark->rowsDelivered;
+    out.rowsLeftOut = mark->rowsLeftOut;
     return nullptr;
 }
 

@@ -21,6 +21,7 @@ namespace millrace::ring {
 namespace {
 
 constexpr std::int64_t kHelloVersion = 2;
+constexpr char kKeepName[] = "keep", kDropName[] = "drop";
 constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
@@ -101,6 +102,14 @@ Result<FeedHello> parseHello(std::string_view line) {
     hello.worldSize =
         static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "world_size"), 0, 1 << 20));
     hello.stream = jsonString(json, "stream");
+    hello.join = jsonBool(json, "join");
+    const std::string last = jsonString(json, "last", kKeepName);
+    if (last != kKeepName && last != kDropName) {
+        return invalidArgument("hello: last '", last, "' must be ", kKeepName, " or ", kDropName);
+    }
+    hello.last = last == kDropName ? stream::LastStep::kDrop : stream::LastStep::kKeep;
+    hello.numaNode =
+        static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "numa_node", -1), -1, 1 << 20));
     if (const Json& state = jsonMember(json, "state"); state.is_object()) {
         const std::string wrong = hello.state.emplace().read(dumpJson(state));
         if (!wrong.empty()) {
@@ -140,6 +149,15 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
         return invalidArgument("hello: 'next' lies before the state's cursor");
     }
     return okStatus();
+}
+
+Status refusedLast(const FeedHello& hello, const FeedHello& other) {
+    const auto name = [](stream::LastStep last) {
+        return last == stream::LastStep::kDrop ? kDropName : kKeepName;
+    };
+    return failedPrecondition("hello: rank ", hello.rank, " asks for last=", name(hello.last),
+                              ", rank ", other.rank, " for last=", name(other.last),
+                              "; all ranks of a stream must ask for the same");
 }
 
 Status checkHello(const FeedServerOptions& options, const FeedHello& hello) {
@@ -269,24 +287,28 @@ class FeedServer::Impl {
         ASSIGN_OR_RETURN(FeedHello hello, parseHello(line));
         RETURN_IF_ERROR(checkHello(options_, hello));
         for (Connection& other : connections_) {
-            const bool same = other.writer != nullptr && other.hello.stream == hello.stream &&
-                              other.hello.rank == hello.rank;
-            if (&other != &c && same) {
+            const bool isBeside = &other != &c && other.writer != nullptr && !other.isDone &&
+                                  other.hello.stream == hello.stream;
+            if (isBeside && other.hello.rank == hello.rank) {
                 end(other);
+            } else if (isBeside && other.hello.last != hello.last) {
+                return refusedLast(hello, other.hello);
             }
         }
         const std::shared_ptr<ReaderSocket> socket = c.socket;
-        ASSIGN_OR_RETURN(
-            std::shared_ptr<RingWriter> writer,
-            RingWriter::open(
-                hello.stream == "eval" ? options_.evalRing : options_.ring,
-                [socket](int fd, std::uint64_t bytes) { return socket->pass(fd, bytes); }));
+        RingWriterOptions ring = hello.stream == "eval" ? options_.evalRing : options_.ring;
+        ring.numaNode = hello.numaNode;
+        ASSIGN_OR_RETURN(std::shared_ptr<RingWriter> writer,
+                         RingWriter::open(std::move(ring), [socket](int fd, std::uint64_t bytes) {
+                             return socket->pass(fd, bytes);
+                         }));
         RETURN_IF_ERROR(onOpen_(hello, writer));
         c.hello = std::move(hello);
         c.writer = std::move(writer);
         c.helloBy = Time::max();
         return socket->welcome(Json{{"version", kHelloVersion},
                                     {"micro_rows", options_.microRows},
+                                    {"step_batches", options_.stepBatches},
                                     {"stream_hash", options_.streamHash},
                                     {"plan_hash", options_.planHash}});
     }

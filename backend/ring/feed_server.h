@@ -5,7 +5,8 @@
 // returns, and must not block: hand the writer to a producer thread. Owns: the connections; a
 // writer is shared with its producer. When a rank's connection ends its writer turns kUnavailable.
 // Failure: a wrong hello or state is answered with a sentence and logged, and so is none in time;
-// the server goes on.
+// the server goes on. What the frames' columns are comes through the ring (RingSink::Options): a
+// reader is answered before the feed has opened its data, so that what is wrong there reaches it.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/ring/ring_writer.h"
+#include "backend/stream/state/step_mark.h"
 #include "backend/stream/state/stream_state.h"
 #include "backend/system/unix_listener.h"
 
@@ -32,6 +34,10 @@ struct FeedHello {
     int rank = 0;
     int worldSize = 1;
     std::string stream;  ///< "train" or "eval"
+    bool join = false;   ///< its micro-batches of a step as one frame: RingSink::Rank::join
+    /// For RingSink::Options::last; the same for all ranks of a stream that are connected.
+    stream::LastStep last = stream::LastStep::kKeep;
+    int numaNode = -1;  ///< where its ring's memory lies already; -1: anywhere
     /// Of the last step's end, its hashes already checked against the options; none: the start.
     /// Frames below its cursor are never wanted.
     std::optional<stream::StreamState> state;
@@ -44,6 +50,7 @@ struct FeedServerOptions {
     std::string streamHash;  ///< 32 hex digits
     std::string planHash;
     std::int64_t microRows = 0;
+    std::int64_t stepBatches = 1;  ///< micro-batches of a step over all ranks
     int worldSize = 1;
     std::int64_t attempt = 0;  ///< hellos of another attempt are refused
     RingWriterOptions ring;

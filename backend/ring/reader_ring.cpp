@@ -1,6 +1,7 @@
 #include "backend/ring/reader_ring.h"
 
 #include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,7 +23,8 @@ const char* checkRing(const RingHeader& h, std::uint64_t size) {
 
 }  // namespace
 
-std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
+std::shared_ptr<ReaderRing> ReaderRing::map(int fd, std::shared_ptr<MappedRings> rings,
+                                            const char*& wrong) {
     std::shared_ptr<ReaderRing> ring(new ReaderRing());
     struct stat info{};
     const int seals = ::fcntl(fd, F_GET_SEALS);
@@ -53,13 +55,27 @@ std::shared_ptr<ReaderRing> ReaderRing::map(int fd, const char*& wrong) {
     }
     ring->writer_ = reinterpret_cast<WriterPage*>(ring->memory_ + kPageBytes);
     ring->reader_ = reinterpret_cast<ReaderPage*>(ring->memory_ + 2 * kPageBytes);
+    if (rings != nullptr) {
+        rings->add(ring->memory_, size);
+        ring->rings_ = std::move(rings);
+    }
     return ring;
 }
 
 ReaderRing::~ReaderRing() {
     if (memory_ != nullptr && isOwn()) {
+        if (rings_ != nullptr) {
+            rings_->remove(memory_);
+        }
         ::munmap(memory_, header_.totalBytes);
     }
+}
+
+std::uint32_t ReaderRing::nextKind() const {
+    std::uint32_t kind = 0;
+    std::memcpy(&kind, memory_ + kEntriesOffset + (taken_ % kNumEntries) * sizeof(RingEntry),
+                sizeof kind);
+    return kind;
 }
 
 const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index) {

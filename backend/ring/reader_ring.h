@@ -9,19 +9,24 @@
 #include <memory>
 #include <mutex>
 
+#include "backend/ring/mapped_rings.h"
 #include "backend/ring/ring_layout.h"
 
 namespace millrace::ring {
 
 class ReaderRing {
  public:
-    /// Maps the memfd and closes it. Null with `wrong` set when it is not a ring.
-    static std::shared_ptr<ReaderRing> map(int fd, const char*& wrong);
+    /// Maps the memfd and closes it. Null with `wrong` set when it is not a ring. `rings` (may be
+    /// null) hears of it, and before it is unmapped.
+    static std::shared_ptr<ReaderRing> map(int fd, std::shared_ptr<MappedRings> rings,
+                                           const char*& wrong);
     ~ReaderRing();
     ReaderRing(const ReaderRing&) = delete;
     ReaderRing& operator=(const ReaderRing&) = delete;
 
     bool hasNext() const { return writer_->published.load(std::memory_order_seq_cst) > taken_; }
+    /// Of the next entry (hasNext()); take() looks at it anew.
+    std::uint32_t nextKind() const;
     /// The next entry (hasNext()) with its payload and its index for release().
     const char* take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index);
     void release(std::uint64_t index);
@@ -41,6 +46,7 @@ class ReaderRing {
     void wakeWriter(std::uint32_t atLeast);
 
     const pid_t owner_ = ::getpid();
+    std::shared_ptr<MappedRings> rings_;
     unsigned char* memory_ = nullptr;
     RingHeader header_{};
     WriterPage* writer_ = nullptr;

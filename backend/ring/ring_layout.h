@@ -15,7 +15,7 @@
 namespace millrace::ring {
 
 inline constexpr std::uint32_t kRingMagic = 0x4752524dU;  // "MRRG"
-inline constexpr std::uint32_t kRingVersion = 4;
+inline constexpr std::uint32_t kRingVersion = 5;
 inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
@@ -53,9 +53,12 @@ enum class EntryKind : std::uint32_t {
     kSegment = 2,     ///< payload: stream::recordBytes()
     kEndOfEpoch = 3,  ///< number = total
     kEndOfStream = 4,
-    kError = 5,     ///< payload: text; number: the exit code of its kind
-    kContinue = 6,  ///< the next entry stands in the next ring
-    kStep = 7,      ///< number = first micro-batch behind the step; payload: stream::markBytes()
+    kError = 5,  ///< payload: text; number: the exit code of its kind
+    kContinue =
+        6,      ///< the next entry stands in the next ring; number: batches kept, if they are why
+    kStep = 7,  ///< number = first micro-batch behind the step; payload: stream::markBytes()
+    kNothing = 8,  ///< a place that was not needed
+    kColumns = 9,  ///< the first entry of a stream; payload: a frame without rows
 };
 
 struct RingEntry {
@@ -64,7 +67,9 @@ struct RingEntry {
     std::uint64_t number;
     std::uint64_t position;  ///< counts on; the payload is at position % dataBytes, in one piece
     std::uint64_t bytes;
-    std::uint64_t reserved[4];
+    std::uint64_t stride;  ///< of a frame of several micro-batches: number, number + stride, ...
+    std::uint64_t count;   ///< how many; 0: `number` alone
+    std::uint64_t reserved[2];
 };
 static_assert(sizeof(RingEntry) == 64);
 

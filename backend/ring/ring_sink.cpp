@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/frame/format.h"
+#include "backend/frame/frame.h"
 
 namespace millrace::ring {
 namespace {
@@ -48,9 +49,35 @@ RingSink::RingSink(std::vector<Rank> ranks, const Options& options)
     : ranks_(std::move(ranks)),
       worldSize_(options.worldSize),
       perStep_(options.perStep),
+      microRows_(options.microRows),
+      last_(options.last),
+      layout_(options.layout),
+      memory_(options.budget),
       orderHash_(options.orderHash),
-      rowsDelivered_(options.rowsDelivered) {
+      rowsDelivered_(options.rowsDelivered),
+      rowsLeftOut_(options.rowsLeftOut) {
     INVARIANT(worldSize_ >= 1 && perStep_ >= 1, "there is a rank and a step has a micro-batch");
+    const bool isJoined =
+        std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.join; });
+    INVARIANT(!isJoined || layout_ != nullptr, "frames are joined by their layout");
+    INVARIANT((!isJoined && last_ == stream::LastStep::kKeep) || microRows_ >= 1,
+              "a whole step is known by its rows");
+}
+
+Status RingSink::begin(const std::stop_token& stop) {
+    if (isBegun_ || layout_ == nullptr) {
+        return okStatus();
+    }
+    frame::FrameWriter writer(*layout_);
+    const std::vector<std::uint64_t> none(layout_->numColumns());
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, writer.declare(0, none));
+    frame::FrameBuffer frame(bytes);
+    RETURN_IF_ERROR(writer.bind(frame.bytes(), {}));
+    isBegun_ = true;
+    for (const Rank& rank : ranks_) {
+        RETURN_IF_ERROR(noted(rank.ring->columns(frame.bytes(), stop)));
+    }
+    return okStatus();
 }
 
 /// The index of the ring that a micro-batch is dealt to; the number of rings: not served here.
@@ -70,24 +97,55 @@ bool RingSink::wants(std::uint32_t epoch, std::int64_t number) const {
     return !next || std::tie(epoch, number) >= std::tie(next->epoch, next->number);
 }
 
-// The open step has all it gets: its mark takes its place in every ring, and is filled there once
-// everything before it was committed.
+// The open step has all it gets: its joined frames and its mark take their places in every ring,
+// and are filled there once everything before the mark was committed.
 Status RingSink::closeStep(bool isLast, const std::stop_token& stop) {
+    std::vector<std::shared_ptr<Joint>> joints;
+    {
+        MutexLock lock(mutex_);
+        Step& step = steps_.back();
+        step.mark.isLast = isLast;
+        const bool isCut = isLast && step.mark.number < step.end;
+        if (last_ == stream::LastStep::kDrop && step.fate == Fate::kOpen && (isCut || !isLast)) {
+            step.fate = isCut ? Fate::kLeftOut : Fate::kDelivered;
+        }
+        RETURN_IF_ERROR(settleLocked(step));
+        joints = step.joints;
+    }
+    const auto isWanted = [this](const Joint& joint) {
+        MutexLock lock(mutex_);
+        return joint.fate != Fate::kLeftOut;
+    };
     std::vector<FrameSlot> slots;
-    for (const Rank& rank : ranks_) {
-        Result<FrameSlot> slot = rank.ring->reserveStep(stop);
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        if (joints[r] != nullptr && !joints[r]->parts.empty() && isWanted(*joints[r])) {
+            Result<FrameSlot> slot = ranks_[r].ring->reserve(joints[r]->bytes, 0, 0, stop);
+            RETURN_IF_ERROR(noted(slot.status()));
+            MutexLock lock(mutex_);
+            joints[r]->slot = *slot;
+        }
+        Result<FrameSlot> slot = ranks_[r].ring->reserveStep(stop);
         RETURN_IF_ERROR(noted(slot.status()));
         slots.push_back(*slot);
     }
     isOpen_ = false;
-    MutexLock lock(mutex_);
-    steps_.back().mark.isLast = isLast;
-    steps_.back().slots = std::move(slots);
-    return fillMarksLocked();
+    openParts_ = 0;
+    {
+        MutexLock lock(mutex_);
+        steps_.back().slots = std::move(slots);
+        RETURN_IF_ERROR(fillMarksLocked());
+    }
+    for (const std::shared_ptr<Joint>& joint : joints) {
+        if (joint != nullptr) {
+            RETURN_IF_ERROR(writeJoint(*joint));
+        }
+    }
+    return okStatus();
 }
 
 Status RingSink::closeBefore(std::uint32_t epoch, std::int64_t number,
                              const std::stop_token& stop) {
+    RETURN_IF_ERROR(begin(stop));
     if (isOpen_ && number >= openEnd_) {
         RETURN_IF_ERROR(closeStep(false, stop));
     }
@@ -97,7 +155,10 @@ Status RingSink::closeBefore(std::uint32_t epoch, std::int64_t number,
         Step step;
         step.mark.epoch = epoch;
         step.mark.number = number;
+        step.end = openEnd_;
+        step.fate = last_ == stream::LastStep::kKeep ? Fate::kDelivered : Fate::kOpen;
         step.shares.resize(ranks_.size());
+        step.joints.resize(ranks_.size());
         MutexLock lock(mutex_);
         steps_.push_back(std::move(step));
     }
@@ -115,36 +176,83 @@ void RingSink::give(std::uint32_t epoch, std::int64_t number) {
     ++step.missing;
 }
 
+RingSink::Step& RingSink::stepOfLocked(std::uint32_t epoch, std::int64_t number) {
+    const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) {
+        return std::tie(epoch, number) < std::tie(s.mark.epoch, s.mark.number);
+    });
+    INVARIANT(step != steps_.end() && step->missing > 0, "it was given before");
+    return *step;
+}
+
 Status RingSink::count(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
                        const Sum128& rowIds) {
     const Sum128 hash = stream::batchHash(epoch, static_cast<std::uint64_t>(number), rowIds);
     const std::size_t ring = ringOf(number);
     MutexLock lock(mutex_);
-    const auto step = std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) {
-        return std::tie(epoch, number) < std::tie(s.mark.epoch, s.mark.number);
-    });
-    INVARIANT(step != steps_.end() && step->missing > 0, "it was given before");
-    --step->missing;
-    step->hash += hash;
-    step->mark.rows += rows;
+    Step& step = stepOfLocked(epoch, number);
+    --step.missing;
+    step.hash += hash;
+    step.mark.rows += rows;
     if (ring < ranks_.size()) {
-        stream::StepMark::Share& share = step->shares[ring];
+        stream::StepMark::Share& share = step.shares[ring];
         ++share.batches;
         share.rows += rows;
         share.hash += hash;
     }
+    RETURN_IF_ERROR(settleLocked(step));
     return fillMarksLocked();
+}
+
+/// Whether the step is part of what is delivered, as far as that can be said: of one that an
+/// epoch's end cut short or that another follows closeStep() says it.
+Status RingSink::settleLocked(Step& step) {
+    if (step.fate == Fate::kOpen && step.missing == 0 && step.mark.number == step.end) {
+        step.fate = step.mark.isWhole(perStep_, microRows_) ? Fate::kDelivered : Fate::kLeftOut;
+    }
+    if (step.fate == Fate::kOpen) {
+        return okStatus();
+    }
+    for (const std::shared_ptr<Joint>& joint : step.joints) {
+        if (joint != nullptr && joint->fate == Fate::kOpen) {
+            joint->fate = step.fate;
+            RETURN_IF_ERROR(settleJointLocked(*joint));
+        }
+    }
+    return okStatus();
+}
+
+/// What is written is seen, once it is known that it is to be.
+Status RingSink::settleJointLocked(Joint& joint) {
+    if (!joint.isWritten) {
+        return okStatus();
+    }
+    StepSink& ring = *ranks_[joint.ring].ring;
+    switch (joint.fate) {
+        case Fate::kDelivered:
+            return noted(ring.commitJoined(*joint.slot, joint.numbers, joint.bytes));
+        case Fate::kLeftOut:
+            return noted(ring.commitNothing(*joint.slot));
+        default:
+            return noted(ring.park(*joint.slot));
+    }
 }
 
 Status RingSink::fillMarksLocked() {
     while (!steps_.empty() && steps_.front().missing == 0 && !steps_.front().slots.empty()) {
         Step& step = steps_.front();
-        orderHash_.add(stream::OrderHash(step.hash));
-        rowsDelivered_ += step.mark.rows;
+        step.mark.isLeftOut = step.fate == Fate::kLeftOut && step.mark.batches > 0;
+        if (step.mark.isLeftOut) {
+            rowsLeftOut_ += step.mark.rows;
+        } else {
+            orderHash_.add(stream::OrderHash(step.hash));
+            rowsDelivered_ += step.mark.rows;
+        }
         step.mark.orderHash = orderHash_;
         step.mark.rowsDelivered = rowsDelivered_;
+        step.mark.rowsLeftOut = rowsLeftOut_;
         for (std::size_t r = 0; r < ranks_.size(); ++r) {
-            step.mark.own = step.shares[r];
+            const bool hasFrames = !step.mark.isLeftOut || !ranks_[r].join;
+            step.mark.own = hasFrames ? step.shares[r] : stream::StepMark::Share{};
             RETURN_IF_ERROR(noted(ranks_[r].ring->commitStep(step.slots[r], step.mark)));
         }
         steps_.pop_front();
@@ -162,21 +270,129 @@ Status RingSink::leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t 
 Result<FrameSlot> RingSink::reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) {
     RETURN_IF_ERROR(closeBefore(epoch, number, stop));
-    Result<FrameSlot> slot =
-        ranks_[ringOf(number)].ring->reserve(bytes, epoch, number, std::move(stop));
+    const std::size_t ring = ringOf(number);
+    Result<FrameSlot> slot = ranks_[ring].join
+                                 ? reserveJoined(bytes, ring, number, stop)
+                                 : ranks_[ring].ring->reserve(bytes, epoch, number, stop);
     RETURN_IF_ERROR(noted(slot.status()));
     give(epoch, number);
+    return slot;
+}
+
+/// In the ring where it is all that the ring can get of the step, beside it otherwise.
+Result<FrameSlot> RingSink::reserveJoined(std::uint64_t bytes, std::size_t ring,
+                                          std::int64_t number, const std::stop_token& stop) {
+    std::shared_ptr<Joint> joint;
+    {
+        MutexLock lock(mutex_);
+        std::shared_ptr<Joint>& known = steps_.back().joints[ring];
+        if (known == nullptr) {
+            known = std::make_shared<Joint>();
+            known->ring = ring;
+            known->numbers = {steps_.back().mark.epoch, number, worldSize_, 0};
+            known->fate = steps_.back().fate;
+        }
+        joint = known;
+    }
+    FrameSlot slot;
+    if (joint->parts.empty() && number + worldSize_ >= openEnd_) {
+        ASSIGN_OR_RETURN(slot, ranks_[ring].ring->reserve(bytes, 0, number, stop));
+        MutexLock lock(mutex_);
+        joint->numbers.count = 1;
+        joint->bytes = bytes;
+        joint->slot = slot;
+        return slot;
+    }
+    ASSIGN_OR_RETURN(JoinMemory::Buffer part, memory_.take(bytes, openParts_, stop));
+    ++openParts_;
+    slot.bytes = part.bytes().first(bytes);
+    MutexLock lock(mutex_);
+    INVARIANT(number == joint->numbers.first + joint->numbers.count * joint->numbers.stride,
+              "a ring's numbers of a step are one stride apart");
+    joint->parts.push_back(std::move(part));
+    joint->bytes += bytes;
+    ++joint->numbers.count;
+    ++joint->missing;
     return slot;
 }
 
 Status RingSink::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
     // Before the commit: the frame is the reader's afterwards.
     ASSIGN_OR_RETURN(const FrameRows of, rowsOf(slot.bytes));
-    RETURN_IF_ERROR(noted(ranks_[ringOf(number)].ring->commit(slot, epoch, number)));
-    return count(epoch, number, of.rows, of.ids);
+    const std::size_t ring = ringOf(number);
+    if (!ranks_[ring].join) {
+        RETURN_IF_ERROR(noted(ranks_[ring].ring->commit(slot, epoch, number)));
+        return count(epoch, number, of.rows, of.ids);
+    }
+    std::shared_ptr<Joint> joint;
+    {
+        MutexLock lock(mutex_);
+        joint = stepOfLocked(epoch, number).joints[ring];
+    }
+    // After this the step may be gone, and its mark stand in all rings: what is behind a place that
+    // is not filled nobody sees.
+    RETURN_IF_ERROR(count(epoch, number, of.rows, of.ids));
+    return commitPart(joint);
+}
+
+Status RingSink::commitPart(const std::shared_ptr<Joint>& joint) {
+    {
+        MutexLock lock(mutex_);
+        if (joint->parts.empty()) {
+            joint->isWritten = true;
+            return settleJointLocked(*joint);
+        }
+        --joint->missing;
+    }
+    return writeJoint(*joint);
+}
+
+/// Once, by whoever finds all parts committed and a place for them.
+Status RingSink::writeJoint(Joint& joint) {
+    bool isWanted = true;
+    {
+        MutexLock lock(mutex_);
+        if (joint.isTaken || joint.missing > 0 || !joint.slot || joint.parts.empty()) {
+            return okStatus();
+        }
+        joint.isTaken = true;
+        isWanted = joint.fate != Fate::kLeftOut;
+    }
+    std::uint64_t bytes = 0;
+    if (isWanted) {
+        ASSIGN_OR_RETURN(bytes, join(joint));
+    }
+    joint.parts.clear();
+    MutexLock lock(mutex_);
+    joint.bytes = bytes;
+    joint.isWritten = true;
+    return settleJointLocked(joint);
+}
+
+/// The frame's bytes. Its name is its first micro-batch's.
+Result<std::uint64_t> RingSink::join(Joint& joint) const {
+    std::vector<frame::FrameView> views;
+    std::vector<frame::RowRange> ranges;
+    views.reserve(joint.parts.size());
+    for (JoinMemory::Buffer& part : joint.parts) {
+        frame::FrameHeader header;
+        std::memcpy(&header, part.bytes().data(), sizeof header);
+        if (header.totalBytes > part.bytes().size()) {
+            return dataLoss("ring: a micro-batch that is larger than its place");
+        }
+        ASSIGN_OR_RETURN(frame::FrameView view,
+                         frame::FrameView::open(part.bytes().first(header.totalBytes),
+                                                frame::CheckLevel::kDirectory));
+        views.push_back(view);
+        ranges.push_back({&views.back(), 0, view.rows()});
+    }
+    ASSIGN_OR_RETURN(frame::FrameConcat all, frame::FrameConcat::make(*layout_, ranges));
+    RETURN_IF_ERROR(all.write(joint.slot->bytes, views.front().id()));
+    return all.totalBytes();
 }
 
 Status RingSink::segment(const stream::SegmentRecord& record, std::stop_token stop) {
+    RETURN_IF_ERROR(begin(stop));
     if (isOpen_ && record.first >= openEnd_ && record.count > 0) {
         RETURN_IF_ERROR(closeStep(false, stop));
     }

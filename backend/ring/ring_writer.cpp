@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "backend/core/clock.h"
@@ -21,6 +22,7 @@ constexpr std::size_t kMaxErrorBytes = 4096;
 // A ticket: the ring's number above the entry's index. 2^40 entries outlast any stream; 2^24 rings
 // outlast their doubling.
 constexpr int kIndexBits = 40;
+constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
 
 /// Watches how long a full ring is held by its reader: nothing was given back since `since_`, and
 /// it is the reader that keeps it (WriterRing::isHeld).
@@ -28,14 +30,19 @@ class HeldWatch {
  public:
     explicit HeldWatch(const RingWriterOptions& options) : options_(options) {}
 
-    Status check(const WriterRing& ring, std::int64_t nowNs) {
+    /// True: another ring is to be tried.
+    Result<bool> check(const WriterRing& ring, std::int64_t nowNs) {
         if (!ring.isHeld() || ring.released() != released_) {
             released_ = ring.released();
             since_ = nowNs;
             warned_ = false;
-            return okStatus();
+            return false;
         }
         const std::chrono::nanoseconds held(nowNs - since_);
+        if (held >= options_.heldReplace && nowNs >= nextTry_) {
+            nextTry_ = nowNs + std::chrono::nanoseconds(options_.heldReplace).count();
+            return true;
+        }
         if (held >= options_.heldError) {
             return failedPrecondition(sentence(ring, held), "; release batches, or keep fewer");
         }
@@ -48,7 +55,7 @@ class HeldWatch {
                 logWarn("ring: held", {{"what", text}});
             }
         }
-        return okStatus();
+        return false;
     }
 
  private:
@@ -60,7 +67,7 @@ class HeldWatch {
 
     const RingWriterOptions& options_;
     std::uint64_t released_ = ~std::uint64_t{0};
-    std::int64_t since_ = 0;
+    std::int64_t since_ = 0, nextTry_ = 0;
     bool warned_ = false;
 };
 
@@ -73,30 +80,38 @@ class RingWriter::Impl {
 
     Status openFirst() {
         ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> ring,
-                         WriterRing::make(options_.ringBytes, options_.budget));
+                         WriterRing::make(options_.ringBytes, options_.budget, options_.numaNode));
         return install(std::move(ring));
     }
 
     Result<FrameSlot> reserve(std::uint64_t bytes, std::stop_token stop) {
-        RETURN_IF_ERROR(growFor(bytes, stop));
-        return waitForSlot(bytes, stop);
+        RETURN_IF_ERROR(growFor(bytes));
+        HeldWatch watch(options_);
+        for (;;) {
+            std::optional<FrameSlot> slot;
+            RETURN_IF_ERROR(waitForSlot(bytes, stop, watch, slot));
+            if (slot) {
+                return *slot;
+            }
+            RETURN_IF_ERROR(replaceHeld());
+        }
     }
 
-    Status commit(const FrameSlot& slot, EntryKind kind, std::uint32_t epoch, std::int64_t number) {
+    Status commit(const FrameSlot& slot, const WriterRing::Content& content) {
         MutexLock lock(mutex_);
-        if (gone_) {
-            return goneStatus();
-        }
-        WriterRing* ring = ringOfLocked(slot.ticket >> kIndexBits);
-        if (ring == nullptr) {
-            return invalidArgument("ring: a slot of a ring that is gone");
-        }
-        RETURN_IF_ERROR(ring->commit(slot.ticket & ((std::uint64_t{1} << kIndexBits) - 1), kind,
-                                     epoch, static_cast<std::uint64_t>(number)));
-        if (kind == EntryKind::kFrame) {
+        ASSIGN_OR_RETURN(WriterRing* const ring, ringOfSlotLocked(slot));
+        RETURN_IF_ERROR(ring->commit(slot.ticket & kIndexMask, content));
+        if (content.kind == EntryKind::kFrame) {
             ++frames_;
-            bytes_ += slot.bytes.size();
+            bytes_ += content.bytes;
         }
+        return okStatus();
+    }
+
+    Status park(const FrameSlot& slot) {
+        MutexLock lock(mutex_);
+        ASSIGN_OR_RETURN(WriterRing* const ring, ringOfSlotLocked(slot));
+        ring->park(slot.ticket & kIndexMask);
         return okStatus();
     }
 
@@ -106,7 +121,7 @@ class RingWriter::Impl {
         if (!payload.empty()) {
             std::memcpy(at.bytes.data(), payload.data(), payload.size());
         }
-        return commit(at, kind, epoch, number);
+        return commit(at, {kind, epoch, static_cast<std::uint64_t>(number), payload.size()});
     }
 
     Status drain(std::stop_token stop) {
@@ -171,10 +186,8 @@ class RingWriter::Impl {
         return okStatus();
     }
 
-    /// A frame that does not fit: the next ring, at least twice as large, and a record that says
-    /// so. The record's slot is reserved in the old ring before current_ changes, so that it is the
-    /// last there; the reader has the new memfd (pass_) before it can read the record.
-    Status growFor(std::uint64_t bytes, std::stop_token stop) {
+    /// A frame that does not fit: the next ring, at least twice as large.
+    Status growFor(std::uint64_t bytes) {
         std::uint64_t size = 0;
         {
             MutexLock lock(mutex_);
@@ -191,14 +204,56 @@ class RingWriter::Impl {
                                          options_.maxRingBytes, "; lower batch.micro_rows");
             }
         }
-        ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> next, WriterRing::make(size, options_.budget));
-        ASSIGN_OR_RETURN(const FrameSlot last, waitForSlot(0, stop));
-        RETURN_IF_ERROR(install(std::move(next)));
-        return commit(last, EntryKind::kContinue, 0, 0);
+        ASSIGN_OR_RETURN(std::unique_ptr<WriterRing> next,
+                         WriterRing::make(size, options_.budget, options_.numaNode));
+        return goOver(std::move(next), 0);
     }
 
-    Result<FrameSlot> waitForSlot(std::uint64_t bytes, std::stop_token stop) {
-        FrameSlot found;
+    /// The reader keeps what is in the ring and has taken all else: another one, twice as large
+    /// where that is allowed. Nothing is done where the memory for it is not.
+    Status replaceHeld() {
+        std::uint64_t size = 0, all = 0, held = 0;
+        {
+            MutexLock lock(mutex_);
+            size = current_->ring->dataBytes();
+            for (const Numbered& r : rings_) {
+                all += r.ring->dataBytes();
+                held += r.ring->heldFrames();
+            }
+        }
+        for (const std::uint64_t bytes : {2 * size, size}) {
+            if (all + bytes > options_.maxRingBytes) {
+                continue;
+            }
+            auto next = WriterRing::make(bytes, options_.budget, options_.numaNode);
+            if (next.ok()) {
+                logWarn("ring: the reader keeps batches, going on in another ring",
+                        {{"batches", held}, {"bytes", bytes}});
+                return goOver(*std::move(next), held);
+            }
+            if (next.status().code() != absl::StatusCode::kResourceExhausted) {
+                return next.status();
+            }
+        }
+        return okStatus();
+    }
+
+    /// The record's slot is reserved in the old ring before current_ changes, so that it is the
+    /// last there, and the reader has the new memfd (pass_) before it can read the record.
+    Status goOver(std::unique_ptr<WriterRing> next, std::uint64_t heldBatches) {
+        FrameSlot last;
+        {
+            MutexLock lock(mutex_);
+            const std::optional<std::uint64_t> index = current_->ring->reserveLast();
+            INVARIANT(index, "a ring keeps a place for its last entry");
+            last.ticket = current_->number << kIndexBits | *index;
+        }
+        RETURN_IF_ERROR(install(std::move(next)));
+        return commit(last, {EntryKind::kContinue, 0, heldBatches});
+    }
+
+    Status waitForSlot(std::uint64_t bytes, std::stop_token stop, HeldWatch& watch,
+                       std::optional<FrameSlot>& found) {
         const auto attempt = [&]() -> Result<bool> {
             MutexLock lock(mutex_);
             if (gone_) {
@@ -213,16 +268,15 @@ class RingWriter::Impl {
             if (!index) {
                 return false;
             }
-            found.bytes = current_->ring->payload(*index);
-            found.ticket = current_->number << kIndexBits | *index;
+            found =
+                FrameSlot{current_->ring->payload(*index), current_->number << kIndexBits | *index};
             return true;
         };
-        HeldWatch watch(options_);
-        RETURN_IF_ERROR(waitUntil(kWaitsForRelease, stop, &watch, attempt));
-        return found;
+        return waitUntil(kWaitsForRelease, stop, &watch, attempt);
     }
 
-    /// Sleeps on the reader's word until `attempt` is true. Costs nothing when it is at once.
+    /// Sleeps on the reader's word until `attempt` is true or `watch` asks for another ring. Costs
+    /// nothing when it is at once.
     ///
     /// No wake-up is lost: the word's value is read first, then the reader is told that somebody
     /// waits, then comes the attempt, then the sleep on the value that was read. A reader that
@@ -241,7 +295,8 @@ class RingWriter::Impl {
         const std::stop_callback wake(stop, [&word] { futexWake(word); });
         const std::int64_t start = steadyNs();
         Status status;
-        while (!done && status.ok()) {
+        bool isHeld = false;
+        while (!done && !isHeld && status.ok()) {
             const std::uint32_t seen = word.load(std::memory_order_seq_cst);
             ring.writerPage().writerWaiting.store(waitFor, std::memory_order_seq_cst);
             const Result<bool> again = attempt();
@@ -252,9 +307,11 @@ class RingWriter::Impl {
             }
             if (status.ok() && !done && watch != nullptr) {
                 MutexLock lock(mutex_);
-                status = watch->check(ring, steadyNs());
+                const Result<bool> asked = watch->check(ring, steadyNs());
+                status = asked.status();
+                isHeld = asked.ok() && *asked;
             }
-            if (status.ok() && !done) {
+            if (status.ok() && !done && !isHeld) {
                 futexWait(word, seen, sleepNs());
             }
         }
@@ -265,7 +322,8 @@ class RingWriter::Impl {
 
     /// A held ring is noticed by looking, so a sleep ends in time for the next threshold.
     std::int64_t sleepNs() const {
-        const auto shortest = std::min(options_.heldWarning, options_.heldError) / 4;
+        const auto shortest =
+            std::min({options_.heldReplace, options_.heldWarning, options_.heldError}) / 4;
         const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(shortest).count();
         return std::clamp<std::int64_t>(ns, 1'000'000, 1'000'000'000);
     }
@@ -275,13 +333,16 @@ class RingWriter::Impl {
         return *current_->ring;
     }
 
-    WriterRing* ringOfLocked(std::uint64_t number) MR_REQUIRES(mutex_) {
+    Result<WriterRing*> ringOfSlotLocked(const FrameSlot& slot) MR_REQUIRES(mutex_) {
+        if (gone_) {
+            return goneStatus();
+        }
         for (Numbered& r : rings_) {
-            if (r.number == number) {
+            if (r.number == slot.ticket >> kIndexBits) {
                 return r.ring.get();
             }
         }
-        return nullptr;
+        return invalidArgument("ring: a slot of a ring that is gone");
     }
 
     Status refreshLocked() MR_REQUIRES(mutex_) {
@@ -325,7 +386,31 @@ Result<FrameSlot> RingWriter::reserve(std::uint64_t bytes, std::uint32_t, std::i
 }
 
 Status RingWriter::commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
-    return impl_->commit(slot, EntryKind::kFrame, epoch, number);
+    return impl_->commit(
+        slot, {EntryKind::kFrame, epoch, static_cast<std::uint64_t>(number), slot.bytes.size()});
+}
+
+Status RingWriter::columns(std::span<const std::byte> frame, std::stop_token stop) {
+    return impl_->record(EntryKind::kColumns, 0, 0, frame, std::move(stop));
+}
+
+Status RingWriter::commitJoined(const FrameSlot& slot, const FrameNumbers& of,
+                                std::uint64_t bytes) {
+    WriterRing::Content content{EntryKind::kFrame, of.epoch, static_cast<std::uint64_t>(of.first),
+                                bytes};
+    if (of.count > 1) {
+        content.stride = static_cast<std::uint64_t>(of.stride);
+        content.count = static_cast<std::uint64_t>(of.count);
+    }
+    return impl_->commit(slot, content);
+}
+
+Status RingWriter::commitNothing(const FrameSlot& slot) {
+    return impl_->commit(slot, {});
+}
+
+Status RingWriter::park(const FrameSlot& slot) {
+    return impl_->park(slot);
 }
 
 Result<FrameSlot> RingWriter::reserveStep(std::stop_token stop) {
@@ -335,7 +420,8 @@ Result<FrameSlot> RingWriter::reserveStep(std::stop_token stop) {
 Status RingWriter::commitStep(const FrameSlot& slot, const stream::StepMark& mark) {
     const auto bytes = stream::markBytes(mark);
     std::memcpy(slot.bytes.data(), bytes.data(), bytes.size());
-    return impl_->commit(slot, EntryKind::kStep, mark.epoch, mark.number);
+    return impl_->commit(slot, {EntryKind::kStep, mark.epoch,
+                                static_cast<std::uint64_t>(mark.number), bytes.size()});
 }
 
 Status RingWriter::segment(const stream::SegmentRecord& record, std::stop_token stop) {

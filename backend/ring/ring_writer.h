@@ -2,9 +2,10 @@
 // The writing end of one rank's ring: reserve, fill in place, commit.
 //
 // Threads: as FrameSink says; peerGone() from any thread. Owns: the memfds and their mappings; an
-// old ring goes when its last frame was given back. Failure: kUnavailable when the reader is gone,
-// kFailedPrecondition when it keeps everything for too long, kResourceExhausted when the memory
-// budget refuses a larger ring, kDataLoss when the reader's control words are wrong.
+// old ring goes when its last frame was given back, and the writer goes over to another one where a
+// frame does not fit or the reader keeps what is in it. Failure: kUnavailable when the reader is
+// gone, kFailedPrecondition when it keeps everything for too long, kResourceExhausted when the
+// memory budget refuses a larger ring, kDataLoss when the reader's control words are wrong.
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,10 @@ struct RingWriterOptions {
     std::uint64_t ringBytes = std::uint64_t{8} << 20;  ///< room for frames at the start
     std::uint64_t maxRingBytes = std::uint64_t{16} << 30;
     MemoryBudget* budget = nullptr;  ///< both rings count while a larger one takes over
-    /// A full ring that the reader holds: a warning, then an error.
+    int numaNode = -1;               ///< where the rings' memory is to lie; -1: anywhere
+    /// A full ring that the reader holds: the writer goes over to another one as long as the budget
+    /// and maxRingBytes (of all of them together) allow it; else a warning, then an error.
+    std::chrono::milliseconds heldReplace{1'000};
     std::chrono::milliseconds heldWarning{10'000};
     std::chrono::milliseconds heldError{600'000};
     std::function<void(std::string_view)> warn;  ///< default: a log line
@@ -37,9 +41,26 @@ struct RingWriterStats {
     std::uint64_t rings = 0;  ///< made so far
 };
 
-/// A sink with places for the marks of steps: a rank's ring.
+/// The micro-batches of one frame: first, first + stride, ... One that is alone is as any other.
+struct FrameNumbers {
+    std::uint32_t epoch = 0;
+    std::int64_t first = 0, stride = 1, count = 1;
+};
+
+/// A sink with places for the marks of steps, and for frames of several micro-batches: a rank's
+/// ring.
 class StepSink : public FrameSink {
  public:
+    /// Before everything else. `frame`: one without rows, which has the columns of all.
+    virtual Status columns(std::span<const std::byte> frame, std::stop_token stop) = 0;
+    /// In the place of commit(), with the frame's bytes: at most those that were reserved.
+    virtual Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
+                                std::uint64_t bytes) = 0;
+    /// In the place of commit(): what is in the slot is not wanted.
+    virtual Status commitNothing(const FrameSlot& slot) = 0;
+    /// Before a commit that hangs on what is still to be reserved, here or in other rings: while
+    /// that is waited for it is the reader, not the feed, that keeps a full ring full.
+    virtual Status park(const FrameSlot& slot) = 0;
     /// The place of a mark, behind everything that was asked for before; blocks as reserve() does.
     virtual Result<FrameSlot> reserveStep(std::stop_token stop) = 0;
     /// From any thread. What was asked for behind the place is seen after it.
@@ -58,6 +79,11 @@ class RingWriter final : public StepSink {
     Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                               std::stop_token stop) override;
     Status commit(const FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status columns(std::span<const std::byte> frame, std::stop_token stop) override;
+    Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
+                        std::uint64_t bytes) override;
+    Status commitNothing(const FrameSlot& slot) override;
+    Status park(const FrameSlot& slot) override;
     Result<FrameSlot> reserveStep(std::stop_token stop) override;
     Status commitStep(const FrameSlot& slot, const stream::StepMark& mark) override;
     Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;

@@ -5,15 +5,53 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/text.h"
 
 namespace millrace::ring {
 namespace {
 
-Result<UniqueFd> makeMemfd(std::uint64_t bytes) {
+/// Whether the machine's only node is this one: then all memory lies there.
+bool isOnlyNode(int node) {
+    const Result<std::string> online = readFile("/sys/devices/system/node/online");
+    return node == 0 && (!online.ok() || *online == "0\n");
+}
+
+/// Before it has memory: says where that is to come from.
+Status placeOnNode(int fd, std::uint64_t bytes, int node) {
+    constexpr int kMostNodes = 1024, kWordBits = 64, kBind = 2;  // MPOL_BIND
+    if (node < 0 || isOnlyNode(node)) {
+        return okStatus();
+    }
+    if (node >= kMostNodes ||
+        ::access(strCat("/sys/devices/system/node/node", node).c_str(), F_OK) != 0) {
+        return invalidArgument("ring: this machine has no NUMA node ", node);
+    }
+    void* memory = MAP_FAILED;
+    if (::ftruncate(fd, static_cast<off_t>(bytes)) == 0) {
+        memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (memory == MAP_FAILED) {
+        return errnoStatus(errno, "ring: map");
+    }
+    // The kernel keeps the policy with the file: it holds for fallocate() and for every mapping.
+    std::uint64_t nodes[kMostNodes / kWordBits] = {};
+    nodes[node / kWordBits] = std::uint64_t{1} << (node % kWordBits);
+    const long bound = ::syscall(SYS_mbind, memory, bytes, kBind, nodes, kMostNodes + 1, 0);
+    const int error = errno;
+    ::munmap(memory, bytes);
+    return bound == 0 ? okStatus() : errnoStatus(error, strCat("ring: NUMA node ", node));
+}
+
+Result<UniqueFd> makeMemfd(std::uint64_t bytes, int numaNode) {
     UniqueFd fd(::memfd_create("millrace-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd.isOpen()) {
         return errnoStatus(errno, "ring: memfd");
     }
+    RETURN_IF_ERROR(placeOnNode(fd.get(), bytes, numaNode));
     if (const int error = ::posix_fallocate(fd.get(), 0, static_cast<off_t>(bytes)); error != 0) {
         return resourceExhausted("ring: no memory for ", bytes, " bytes: ", std::strerror(error));
     }
@@ -27,8 +65,8 @@ Result<UniqueFd> makeMemfd(std::uint64_t bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<WriterRing>> WriterRing::make(std::uint64_t dataBytes,
-                                                     MemoryBudget* budget) {
+Result<std::unique_ptr<WriterRing>> WriterRing::make(std::uint64_t dataBytes, MemoryBudget* budget,
+                                                     int numaNode) {
     std::unique_ptr<WriterRing> ring(new WriterRing());
     const std::uint64_t data = (dataBytes + kPageBytes - 1) / kPageBytes * kPageBytes;
     ring->header_ = {kRingMagic, kRingVersion, kDataOffset + data, kDataOffset, data};
@@ -37,7 +75,7 @@ Result<std::unique_ptr<WriterRing>> WriterRing::make(std::uint64_t dataBytes,
         ASSIGN_OR_RETURN(ring->budget_,
                          budget->reserve(static_cast<std::int64_t>(total), "a ring of frames"));
     }
-    ASSIGN_OR_RETURN(ring->fd_, makeMemfd(total));
+    ASSIGN_OR_RETURN(ring->fd_, makeMemfd(total, numaNode));
     void* memory = ::mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd_.get(), 0);
     if (memory == MAP_FAILED) {
         return errnoStatus(errno, "ring: map");
@@ -79,8 +117,8 @@ Status WriterRing::refresh() {
     return okStatus();
 }
 
-std::optional<std::uint64_t> WriterRing::reserve(std::uint64_t bytes) {
-    if (reserved_ - released_ >= kNumEntries) {
+std::optional<std::uint64_t> WriterRing::reserveOf(std::uint64_t bytes, std::uint64_t mostEntries) {
+    if (reserved_ - released_ >= mostEntries) {
         return std::nullopt;
     }
     const std::uint64_t size = alignData(bytes);
@@ -106,15 +144,18 @@ std::span<std::byte> WriterRing::payload(std::uint64_t index) {
     return {memory_ + kDataOffset + entry.position % header_.dataBytes, entry.bytes};
 }
 
-Status WriterRing::commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch,
-                          std::uint64_t number) {
-    if (index < published_ || index >= reserved_ || liveAt(index).committed) {
+Status WriterRing::commit(std::uint64_t index, const Content& content) {
+    const bool isOpen = index >= published_ && index < reserved_ && !liveAt(index).committed;
+    if (!isOpen || content.bytes > liveAt(index).entry.bytes) {
         return invalidArgument("ring: a slot is committed twice or was never reserved");
     }
     Live& live = liveAt(index);
-    live.entry.kind = static_cast<std::uint32_t>(kind);
-    live.entry.epoch = epoch;
-    live.entry.number = number;
+    live.entry.kind = static_cast<std::uint32_t>(content.kind);
+    live.entry.epoch = content.epoch;
+    live.entry.number = content.number;
+    live.entry.bytes = content.bytes;
+    live.entry.stride = content.stride;
+    live.entry.count = content.count;
     live.committed = true;
     const std::uint64_t before = published_;
     while (published_ < reserved_ && liveAt(published_).committed) {

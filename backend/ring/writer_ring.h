@@ -24,7 +24,9 @@ class WriterRing {
  public:
     /// `dataBytes` is rounded up to pages. The memory is taken at once, so that a full machine is
     /// an error here and not a signal later.
-    static Result<std::unique_ptr<WriterRing>> make(std::uint64_t dataBytes, MemoryBudget* budget);
+    /// `numaNode`: where the memory is to lie; -1: anywhere.
+    static Result<std::unique_ptr<WriterRing>> make(std::uint64_t dataBytes, MemoryBudget* budget,
+                                                    int numaNode = -1);
     ~WriterRing();
     WriterRing(const WriterRing&) = delete;
     WriterRing& operator=(const WriterRing&) = delete;
@@ -39,17 +41,31 @@ class WriterRing {
     /// Reads the reader's words and takes back what it released.
     Status refresh();
     /// The index of a new entry; nothing when there is no room. `bytes` fits().
-    std::optional<std::uint64_t> reserve(std::uint64_t bytes);
+    std::optional<std::uint64_t> reserve(std::uint64_t bytes) {
+        return reserveOf(bytes, kNumEntries - 1);
+    }
     std::span<std::byte> payload(std::uint64_t index);
+    /// As reserve(0) for the ring's last entry: there is always a place for that.
+    std::optional<std::uint64_t> reserveLast() { return reserveOf(0, kNumEntries); }
+    /// What an entry says; `bytes` at most those reserved.
+    struct Content {
+        EntryKind kind = EntryKind::kNothing;
+        std::uint32_t epoch = 0;
+        std::uint64_t number = 0, bytes = 0;
+        std::uint64_t stride = 0, count = 0;
+    };
     /// Publishes the entry once all before it are committed.
-    Status commit(std::uint64_t index, EntryKind kind, std::uint32_t epoch, std::uint64_t number);
+    Status commit(std::uint64_t index, const Content& content);
+    /// The entry is filled, and whether it is committed hangs on what is still to be reserved.
+    void park(std::uint64_t index) { liveAt(index).parked = true; }
 
     bool isDrained() const { return taken_ == published_ && published_ == reserved_; }
     bool isAllReleased() const { return live_.empty(); }
     /// The reader has seen everything and keeps some of it. Not while a place is reserved and not
-    /// committed: then it is the writer that others wait for.
+    /// committed: then it is the writer that others wait for, but for places that are parked.
     bool isHeld() const {
-        return taken_ == published_ && published_ == reserved_ && released_ < taken_;
+        return taken_ == published_ && released_ < taken_ &&
+               (published_ == reserved_ || live_[published_ - released_].parked);
     }
     std::uint64_t released() const { return released_; }
     std::uint64_t heldFrames() const;
@@ -63,9 +79,10 @@ class WriterRing {
     struct Live {
         RingEntry entry;
         std::uint64_t end;
-        bool committed;
+        bool committed, parked;
     };
     WriterRing() = default;
+    std::optional<std::uint64_t> reserveOf(std::uint64_t bytes, std::uint64_t mostEntries);
     std::uint64_t waitingFrames() const;
     Live& liveAt(std::uint64_t index) { return live_[index - released_]; }
 

@@ -1,7 +1,5 @@
 #include "backend/train/feed_source.h"
 
-#include <cstdlib>
-
 #include "backend/core/clock.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
@@ -41,6 +39,7 @@ Status errorOf(int result, std::uint64_t exitCode, const std::string& stream, co
 }
 
 bool find(const millrace_batch* batch, std::uint32_t role, const char* name, millrace_column& out) {
+    out.struct_size = sizeof out;
     return millrace_batch_find(batch, role, name, &out) == 0;
 }
 
@@ -94,6 +93,7 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
     o.stream = options.stream.c_str();
     o.state = options.state.empty() ? nullptr : options.state.c_str();
     o.connect_timeout_ms = static_cast<std::int32_t>(options.connectTimeout.count());
+    o.numa_node = -1;
     millrace_feed* feed = nullptr;
     char error[1024] = {};
     const int result =
@@ -122,6 +122,7 @@ Result<FeedEvent> FeedSource::next() {
         return reconnect();
     }
     millrace_feed_event event{};
+    event.struct_size = sizeof event;
     const int result = millrace_feed_next(feed_, kWaitMs, &event);
     FeedEvent out;
     out.epoch = event.epoch;
@@ -138,6 +139,10 @@ Result<FeedEvent> FeedSource::next() {
             return out;
         case MILLRACE_FEED_END_OF_STREAM:
             out.kind = FeedEvent::Kind::kEndOfStream;
+            return out;
+        case MILLRACE_FEED_NOTICE:
+            logWarn("train: feed",
+                    {{"stream", options_.stream}, {"what", millrace_feed_error(feed_)}});
             return out;
         case MILLRACE_FEED_TIMEOUT:
             return out;
@@ -252,12 +257,13 @@ Result<std::string> FeedSource::state(std::int64_t epoch, std::int64_t nextMicro
         return internalError(options_.stream, " feed: ", millrace_feed_error(feed_));
     }
     std::string out = text;
-    std::free(text);
+    millrace_free(text);
     return out;
 }
 
 std::int64_t FeedSource::stallNs() const {
     millrace_feed_stats stats{};
+    stats.struct_size = sizeof stats;
     millrace_feed_get_stats(feed_, &stats);
     return static_cast<std::int64_t>(stats.wait_ns) + lostNs_;
 }

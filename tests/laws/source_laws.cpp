@@ -38,7 +38,7 @@ const std::vector<RoomLaw>& roomLaws() {
           "backend/pages/row_wish.h", "backend/dataset/", "backend/eval/"}},
         {"backend/frame/", {"backend/core/"}},
         {"backend/ring/",
-         {"backend/core/", "backend/system/", "backend/stream/state/", "backend/frame/format.h"}},
+         {"backend/core/", "backend/system/", "backend/stream/state/", "backend/frame/"}},
         {"backend/segment/",
          {"backend/core/", "backend/system/numa.h", "backend/expr/schema.h", "backend/spec/",
           "backend/stream/", "backend/objects/object_store.h", "backend/arrays/",

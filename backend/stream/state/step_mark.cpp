@@ -8,9 +8,9 @@ namespace millrace::stream {
 namespace {
 
 constexpr std::size_t kMarkWords = kStepMarkBytes / 8;
-constexpr std::uint64_t kIsLast = 1;
+constexpr std::uint64_t kIsLast = 1, kIsLeftOut = 2;
 
-/// The counts of a mark and the places of its words; the last two words are held and 0.
+/// The counts of a mark and the places of its words; the last five words are held and 0.
 enum MarkWord : std::size_t {
     kBatches,
     kRows,
@@ -21,7 +21,8 @@ enum MarkWord : std::size_t {
     kOwnBatches,
     kOwnRows,
     kOwnHashLow,
-    kOwnHashHigh
+    kOwnHashHigh,
+    kRowsLeftOut
 };
 
 }  // namespace
@@ -36,10 +37,11 @@ std::array<std::byte, kStepMarkBytes> markBytes(const StepMark& mark) {
     std::array<std::uint64_t, kMarkWords> words{};
     words[kBatches] = static_cast<std::uint64_t>(mark.batches);
     words[kRows] = static_cast<std::uint64_t>(mark.rows);
-    words[kFlags] = mark.isLast ? kIsLast : 0;
+    words[kFlags] = (mark.isLast ? kIsLast : 0) | (mark.isLeftOut ? kIsLeftOut : 0);
     words[kHashLow] = mark.orderHash.sum().low;
     words[kHashHigh] = mark.orderHash.sum().high;
     words[kRowsDelivered] = static_cast<std::uint64_t>(mark.rowsDelivered);
+    words[kRowsLeftOut] = static_cast<std::uint64_t>(mark.rowsLeftOut);
     words[kOwnBatches] = static_cast<std::uint64_t>(mark.own.batches);
     words[kOwnRows] = static_cast<std::uint64_t>(mark.own.rows);
     words[kOwnHashLow] = mark.own.hash.low;
@@ -55,7 +57,8 @@ const char* readMark(const unsigned char* bytes, std::uint64_t size, StepMark& m
         return "a step's mark is cut off or too long";
     }
     std::memcpy(words.data(), bytes, sizeof words);
-    for (const MarkWord count : {kBatches, kRows, kRowsDelivered, kOwnBatches, kOwnRows}) {
+    for (const MarkWord count :
+         {kBatches, kRows, kRowsDelivered, kOwnBatches, kOwnRows, kRowsLeftOut}) {
         if (words[count] > static_cast<std::uint64_t>(kMaxCount)) {
             return "a step's mark holds an impossible count";
         }
@@ -63,8 +66,10 @@ const char* readMark(const unsigned char* bytes, std::uint64_t size, StepMark& m
     mark.batches = static_cast<std::int64_t>(words[kBatches]);
     mark.rows = static_cast<std::int64_t>(words[kRows]);
     mark.isLast = (words[kFlags] & kIsLast) != 0;
+    mark.isLeftOut = (words[kFlags] & kIsLeftOut) != 0;
     mark.orderHash = OrderHash(Sum128{words[kHashLow], words[kHashHigh]});
     mark.rowsDelivered = static_cast<std::int64_t>(words[kRowsDelivered]);
+    mark.rowsLeftOut = static_cast<std::int64_t>(words[kRowsLeftOut]);
     mark.own = {static_cast<std::int64_t>(words[kOwnBatches]),
                 static_cast<std::int64_t>(words[kOwnRows]),
                 Sum128{words[kOwnHashLow], words[kOwnHashHigh]}};

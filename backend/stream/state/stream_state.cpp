@@ -42,7 +42,11 @@ std::string StreamState::toText() const {
     TinyJsonText text;
     text.counts("counts", sums.counts).member("cursor", cursor.toText());
     text.text("order_hash", orderHash.hex()).count("rows_delivered", rowsDelivered);
-    text.count("rows_kept", sums.rowsKept).count("rows_pruned", sums.rowsPruned);
+    text.count("rows_kept", sums.rowsKept);
+    if (rowsLeftOut > 0) {
+        text.count("rows_left_out", rowsLeftOut);
+    }
+    text.count("rows_pruned", sums.rowsPruned);
     text.count("rows_scanned", sums.rowsScanned).count("segments", sums.segments);
     text.pairs("steps", sums.steps, &StepRows::in, &StepRows::out).count("version", kVersion);
     return text.object();
@@ -67,6 +71,7 @@ std::string StreamState::read(std::string_view text) {
     const TinyJson& place = members.object("cursor");
     const std::string hash = members.hash("order_hash");
     rowsDelivered = members.count("rows_delivered");
+    rowsLeftOut = members.countOr("rows_left_out", 0);
     sums.segments = members.count("segments");
     sums.rowsScanned = members.count("rows_scanned");
     sums.rowsPruned = members.count("rows_pruned");

@@ -20,6 +20,8 @@ struct StreamState {
     Cursor cursor;
     OrderHash orderHash;
     std::int64_t rowsDelivered = 0;  ///< of all ranks' frames before the cursor
+    /// Of epochs' last steps that were not whole and were dropped: in neither of the two before.
+    std::int64_t rowsLeftOut = 0;
     SegmentSums sums;
 
     /// Members by name, without spaces: equal states have equal texts.

@@ -269,6 +269,10 @@ std::int64_t TinyJsonMembers::count(const char* name) {
     return member(name, TinyJson::Kind::kCount, "a count").count;
 }
 
+std::int64_t TinyJsonMembers::countOr(const char* name, std::int64_t absent) {
+    return object_.find(name) == nullptr ? absent : count(name);
+}
+
 std::string TinyJsonMembers::hash(const char* name) {
     constexpr const char* kWhat = "a hash of 32 hex digits";
     const std::string& text = member(name, TinyJson::Kind::kText, kWhat).text;

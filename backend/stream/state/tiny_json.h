@@ -42,6 +42,8 @@ class TinyJsonMembers {
  public:
     explicit TinyJsonMembers(const TinyJson& object);
     std::int64_t count(const char* name);
+    /// For a member that may be absent.
+    std::int64_t countOr(const char* name, std::int64_t absent);
     /// 32 lower-case hex digits.
     std::string hash(const char* name);
     const TinyJson& list(const char* name);

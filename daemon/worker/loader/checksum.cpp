@@ -122,7 +122,8 @@ void Checksum::add(const millrace_batch* batch) {
     startFrame(rows);
     const std::size_t columns = millrace_batch_columns(batch);
     for (std::size_t c = 2; c < columns; ++c) {
-        millrace_column from;
+        millrace_column from{};
+        from.struct_size = sizeof from;
         if (millrace_batch_column(batch, c, &from) != 0) {
             continue;
         }

@@ -80,7 +80,7 @@ class FeedProgram : public LoaderProgram {
         millrace_feed_options options{};
         options.struct_size = sizeof options;
         options.world_size = 1;
-        options.abort_fd = -1;
+        options.abort_fd = options.numa_node = -1;
         options.attempt = 1;
         options.stream = stream;
         options.state = state;
@@ -97,6 +97,7 @@ class FeedProgram : public LoaderProgram {
     // Reads at most `most` batches; the last result.
     int read(millrace_feed* feed, std::int64_t most, std::uint64_t& rows, std::uint64_t& next) {
         millrace_feed_event event{};
+        event.struct_size = sizeof event;
         int result = MILLRACE_FEED_BATCH;
         while (most-- > 0) {
             do {
@@ -115,6 +116,7 @@ class FeedProgram : public LoaderProgram {
     // Reads on to the end of a step behind which `next` stands.
     int readStep(millrace_feed* feed, std::uint64_t& rows, std::uint64_t& next) {
         millrace_feed_event event{};
+        event.struct_size = sizeof event;
         int result = 0;
         while ((result = millrace_feed_next(feed, 60'000, &event)) == MILLRACE_FEED_BATCH) {
             rows += millrace_batch_rows(event.batch);

@@ -48,14 +48,14 @@ TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {
     millrace_feed_close(first);
     millrace_feed* second = connect("train", state);
     ASSERT_NE(second, nullptr);
-    std::free(state);
+    millrace_free(state);
     EXPECT_EQ(read(second, 100000, rows, next), MILLRACE_FEED_END_OF_STREAM)
         << millrace_feed_error(second);
     EXPECT_EQ(rows, 10800U + 16U) << "micro-batch 36 came twice: it lay behind the state";
     char* end = millrace_feed_state(second, 2, 0);
     ASSERT_NE(end, nullptr) << millrace_feed_error(second);
     const auto parsed = stream::readState(end);
-    std::free(end);
+    millrace_free(end);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
     EXPECT_EQ(parsed->orderHash.hex(), report()["order_hash"].get<std::string>());
     EXPECT_EQ(parsed->sums.rowsKept, 10800);
@@ -126,7 +126,7 @@ class CountedFeed : public FeedProgram {
         EXPECT_NE(text, nullptr) << millrace_feed_error(feed);
         auto state = stream::readState(text == nullptr ? "" : text);
         EXPECT_TRUE(state.ok()) << state.status();
-        std::free(text);
+        millrace_free(text);
         millrace_feed_close(feed);
         return state.ok() ? *state : stream::StreamState{};
     }
@@ -183,7 +183,7 @@ TEST_F(CountedFeed, ResumedFromAnyStepTheCountsAreThoseOfOneRun) {
         char* text = millrace_feed_state(part, 0, next);
         ASSERT_NE(text, nullptr) << millrace_feed_error(part);
         state = text;
-        std::free(text);
+        millrace_free(text);
         millrace_feed_close(part);
     }
     millrace_feed* last = connect("train", state.c_str());

@@ -44,6 +44,7 @@ inline FeedServerOptions serverOptions(const std::string& path) {
     options.streamHash = kStream;
     options.planHash = kPlan;
     options.microRows = 8;
+    options.stepBatches = 4;
     options.attempt = 1;
     options.ring.ringBytes = 64 << 10;
     options.evalRing.ringBytes = 64 << 10;
@@ -106,16 +107,19 @@ inline RingSink sinkOf(RingWriter& writer, std::int64_t perStep = 4, const FeedH
     RingSink::Options options;
     options.worldSize = hello.worldSize;
     options.perStep = perStep;
+    options.last = hello.last;
+    options.microRows = 8;
+    options.layout = &testLayout();
     if (hello.state) {
-        options.orderHash = hello.state->orderHash;
-        options.rowsDelivered = hello.state->rowsDelivered;
+        options.beginAt(*hello.state);
     }
     const std::shared_ptr<StepSink> ring(&writer, [](StepSink*) {});
-    return RingSink({{hello.rank, ring, hello.next}}, options);
+    return RingSink({{hello.rank, ring, hello.next, hello.join}}, options);
 }
 
 inline bool isFrame(const millrace_batch* batch, std::uint64_t number) {
     millrace_column id{}, list{};
+    id.struct_size = list.struct_size = sizeof id;
     if (millrace_batch_number(batch) != number ||
         millrace_batch_find(batch, MILLRACE_ROLE_ID, "id", &id) != 0 ||
         millrace_batch_find(batch, MILLRACE_ROLE_LIST, "list", &list) != 0) {
@@ -178,6 +182,9 @@ class Reader {
         options.rank = rank;
         options.world_size = world;
         options.abort_fd = abortFd;
+        options.join = join;
+        options.last = last;
+        options.numa_node = numaNode;
         options.attempt = attempt;
         options.stream = stream;
         options.state = state;
@@ -189,6 +196,7 @@ class Reader {
     }
     /// Steps' ends too.
     int nextEvent(std::int64_t timeoutMs = 20'000) {
+        event.struct_size = sizeof event;
         const int result = millrace_feed_next(feed_, timeoutMs, &event);
         error = millrace_feed_error(feed_);
         steps += result == MILLRACE_FEED_STEP ? 1 : 0;
@@ -204,13 +212,15 @@ class Reader {
     std::string state(std::uint32_t epoch, std::uint64_t number) {
         char* text = millrace_feed_state(feed_, epoch, number);
         std::string copy = text == nullptr ? "" : text;
-        std::free(text);
+        millrace_free(text);
         return copy;
     }
     millrace_feed* feed() { return feed_; }
     millrace_feed_event event{};
     std::string error;
     int steps = 0;
+    // Of the options, before open().
+    int join = 0, last = MILLRACE_LAST_KEEP, numaNode = -1;
 
  private:
     millrace_feed* feed_ = nullptr;

@@ -50,6 +50,7 @@ TEST(Ring, DeliversFramesAndRecordsInOrder) {
     EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
     EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM);
     millrace_feed_stats stats{};
+    stats.struct_size = sizeof stats;
     millrace_feed_get_stats(reader.feed(), &stats);
     EXPECT_EQ(stats.batches, 500U);
     EXPECT_EQ(stats.rows, 4000U);
@@ -96,6 +97,7 @@ TEST(Ring, GrowsByAContinueRecordAndKeepsOldBatchesValid) {
         millrace_batch_release(kept[n]);
     }
     millrace_feed_stats stats{};
+    stats.struct_size = sizeof stats;
     millrace_feed_get_stats(reader.feed(), &stats);
     EXPECT_LT(usedAtEnd.get_future().get(), static_cast<std::int64_t>(stats.ring_bytes + (1 << 20)))
         << "only the newest ring is left";
@@ -472,7 +474,7 @@ TEST(FeedReader, AFeedThatTakesNoConnectionsIsLostWithinTheTimeout) {
     millrace_feed_options options{};
     options.struct_size = sizeof options;
     options.world_size = 1;
-    options.abort_fd = -1;
+    options.abort_fd = options.numa_node = -1;
     options.stream = "train";
     options.connect_timeout_ms = 30;
     millrace_feed* feed = nullptr;

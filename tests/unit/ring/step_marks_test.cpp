@@ -31,7 +31,9 @@ class EntryRing final : public StepSink {
         frame::FrameBuffer frame{0};
         SegmentRecord record;
         StepMark mark;
-        bool isCommitted = false;
+        FrameNumbers numbers;
+        std::uint64_t bytes = 0;
+        bool isCommitted = false, isParked = false;
     };
 
     Result<FrameSlot> reserve(std::uint64_t bytes, std::uint32_t, std::int64_t,
@@ -71,6 +73,27 @@ class EntryRing final : public StepSink {
     }
     Status endOfStream(std::stop_token) override { return okStatus(); }
     Status error(const Status&, std::stop_token) override { return okStatus(); }
+    Status columns(std::span<const std::byte>, std::stop_token) override {
+        add(EntryKind::kColumns).isCommitted = true;
+        return okStatus();
+    }
+    Status commitJoined(const FrameSlot& slot, const FrameNumbers& of,
+                        std::uint64_t bytes) override {
+        Entry& entry = entries[slot.ticket];
+        EXPECT_LE(bytes, slot.bytes.size());
+        entry.bytes = bytes;
+        entry.numbers = of;
+        return commit(slot, of.epoch, of.first);
+    }
+    Status commitNothing(const FrameSlot& slot) override {
+        entries[slot.ticket].kind = EntryKind::kNothing;
+        entries[slot.ticket].isCommitted = true;
+        return okStatus();
+    }
+    Status park(const FrameSlot& slot) override {
+        entries[slot.ticket].isParked = true;
+        return okStatus();
+    }
 
     std::deque<Entry> entries;
 

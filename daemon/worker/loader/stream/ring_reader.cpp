@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <optional>
@@ -121,6 +120,7 @@ class RankReader {
 
     Status run() {
         int result = MILLRACE_FEED_BATCH;
+        event_.struct_size = sizeof event_;
         while ((result = millrace_feed_next(feed_, -1, &event_)) >= 0 &&
                result != MILLRACE_FEED_END_OF_STREAM && result != MILLRACE_FEED_ABORTED) {
             if (result == MILLRACE_FEED_BATCH) {
@@ -147,9 +147,11 @@ class RankReader {
         if (rows_ == 0) {
             readings_.firstBatch();
         }
-        millrace_column files, rows;
-        millrace_batch_column(event_.batch, 0, &files);
-        millrace_batch_column(event_.batch, 1, &rows);
+        millrace_column columns[2];
+        std::size_t count = 0;
+        columns[0].struct_size = sizeof columns[0];
+        millrace_batch_all_columns(event_.batch, columns, 2, &count);
+        const millrace_column &files = columns[0], &rows = columns[1];
         own_.add(event_.epoch, event_.number,
                  {static_cast<const std::uint32_t*>(files.data), files.num_values},
                  {static_cast<const std::uint64_t*>(rows.data), rows.num_values});
@@ -168,7 +170,7 @@ class RankReader {
             return dataLoss(millrace_feed_error(feed_));
         }
         std::string copy = text;
-        std::free(text);
+        millrace_free(text);
         return readings_.addState({event_.epoch, event_.number}, std::move(copy));
     }
 
@@ -185,7 +187,7 @@ Result<FeedPtr> openRank(const RingReaderOptions& options, int rank, const std::
     feed.struct_size = sizeof feed;
     feed.rank = rank;
     feed.world_size = options.ranks;
-    feed.abort_fd = -1;
+    feed.abort_fd = feed.numa_node = -1;
     feed.stream = options.part.c_str();
     feed.state = state.empty() ? nullptr : state.c_str();
     char error[512] = "";

@@ -1,0 +1,269 @@
+// What comes out of a ring, entry by entry, as events of the C interface.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backend/frame/format.h"
+#include "backend/ring/feed_batch.h"
+#include "backend/ring/feed_handle.h"
+#include "backend/stream/state/record_bytes.h"
+#include "backend/stream/state/step_mark.h"
+
+namespace millrace::ring {
+namespace {
+
+constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
+
+/// Until an entry can be taken. Costs no system call when one is there.
+int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
+    FeedLink& link = *feed.link;
+    ReaderRing& from = link.ring();
+    if (!link.isAborted() && from.hasNext()) {
+        return 0;
+    }
+    const std::int64_t start = steadyNs();
+    const std::int64_t end = timeoutMs < 0 ? INT64_MAX : steadyAfter(timeoutMs);
+    int result = kGoOn;
+    while (result == kGoOn) {
+        const std::uint32_t seen = from.beginWait();
+        const bool lost = link.isLost();
+        const std::int64_t left = end - steadyNs();
+        if (link.isAborted()) {
+            result = feed.fail(MILLRACE_FEED_ABORTED, "aborted");
+        } else if (from.hasNext()) {
+            result = 0;
+        } else if (lost) {
+            result = feed.fail(MILLRACE_FEED_LOST, "the feed is gone");
+        } else if (left <= 0) {
+            result = MILLRACE_FEED_TIMEOUT;
+        } else {
+            from.sleep(seen, left < kLongestSleepNs ? left : kLongestSleepNs);
+        }
+        from.endWait();
+    }
+    feed.stats.wait_ns += static_cast<std::uint64_t>(steadyNs() - start);
+    return result;
+}
+
+const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload) {
+    stream::SegmentRecord record;
+    record.epoch = entry.epoch;
+    if (const char* wrong = stream::readRecord(payload, entry.bytes, record)) {
+        return wrong;
+    }
+    return feed.progress.addRecord(std::move(record));
+}
+
+/// The micro-batches of a frame, as its entry tells them: cut every micro_rows rows. What they are
+/// is added up one by one, so that the sums are those of the sequence.
+const char* addBatches(millrace_feed& feed, const RingEntry& entry, const millrace_batch& batch) {
+    const auto idsAt = [&batch](std::size_t column) {
+        return batch.bytes + batch.directory.entries()[column].data.offset;
+    };
+    const auto* files = reinterpret_cast<const std::uint32_t*>(idsAt(0));
+    const auto* numbers = reinterpret_cast<const std::uint64_t*>(idsAt(1));
+    const std::uint64_t rows = batch.directory.header().rows;
+    const std::uint64_t count = std::max<std::uint64_t>(entry.count, 1);
+    const std::uint64_t most = entry.count == 0 ? rows : static_cast<std::uint64_t>(feed.microRows);
+    constexpr auto kMost = static_cast<std::uint64_t>(stream::kMaxCount);
+    const bool isPossible =
+        entry.number <= kMost &&
+        (entry.count == 0 || (count <= rows && rows > (count - 1) * most && rows <= count * most &&
+                              entry.stride >= 1 && entry.stride <= kMost / count / 2));
+    if (!isPossible) {
+        return "its rows are not those of the micro-batches that its entry tells of";
+    }
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t number = entry.number + i * entry.stride;
+        const std::uint64_t from = i * most, size = std::min(most, rows - from);
+        const Sum128 hash = stream::batchHash(
+            entry.epoch, number, stream::rowIdsHash({files + from, size}, {numbers + from, size}));
+        const FeedProgress::Place place{entry.epoch, static_cast<std::int64_t>(number)};
+        if (const char* wrong =
+                feed.progress.addBatch(place, hash, static_cast<std::int64_t>(size))) {
+            return wrong;
+        }
+    }
+    return nullptr;
+}
+
+int takeFrame(millrace_feed& feed, const RingEntry& entry, unsigned char* payload,
+              std::uint64_t index, millrace_feed_event& event) {
+    auto batch = std::make_unique<millrace_batch>();
+    if (const char* wrong = batch->directory.copy(payload, entry.bytes)) {
+        return feed.finish(MILLRACE_FEED_CORRUPT,
+                           "micro-batch " + std::to_string(entry.number) + ": " + wrong);
+    }
+    batch->ring = feed.link->sharedRing();
+    batch->held = feed.held;
+    batch->index = index;
+    batch->bytes = payload;
+    batch->size = entry.bytes;
+    batch->number = entry.number;
+    batch->epoch = entry.epoch;
+    if (const char* wrong = addBatches(feed, entry, *batch)) {
+        return feed.finish(MILLRACE_FEED_CORRUPT, "micro-batch " + std::to_string(entry.number) +
+                                                      " of epoch " + std::to_string(entry.epoch) +
+                                                      ": " + wrong);
+    }
+    ++feed.stats.batches;
+    feed.stats.rows += batch->directory.header().rows;
+    feed.stats.bytes += entry.bytes;
+    feed.held->fetch_add(1);
+    event.batch = batch.release();
+    event.epoch = entry.epoch;
+    event.number = entry.number;
+    return MILLRACE_FEED_BATCH;
+}
+
+int takeMark(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload,
+             millrace_feed_event& event) {
+    stream::StepMark mark;
+    bool isNew = false;
+    mark.epoch = entry.epoch;
+    mark.number = static_cast<std::int64_t>(entry.number);
+    const char* wrong = entry.number > static_cast<std::uint64_t>(stream::kMaxCount)
+                            ? "a step's mark holds an impossible number"
+                            : stream::readMark(payload, entry.bytes, mark);
+    wrong = wrong != nullptr ? wrong : feed.progress.addMark(mark, isNew);
+    if (wrong != nullptr) {
+        return feed.finish(MILLRACE_FEED_CORRUPT, "the step before micro-batch " +
+                                                      std::to_string(entry.number) + " of epoch " +
+                                                      std::to_string(entry.epoch) + ": " + wrong);
+    }
+    if (!isNew) {
+        return kGoOn;  // told again after a reopen
+    }
+    if (mark.isLast) {
+        feed.isAtEpochEnd = true;
+        feed.endedEpoch = entry.epoch;
+        feed.endedTotal = entry.number;
+    }
+    event.epoch = entry.epoch;
+    event.number = entry.number;
+    event.batches = static_cast<std::uint64_t>(mark.batches);
+    event.rows = static_cast<std::uint64_t>(mark.rows);
+    event.is_last = mark.isLast ? 1 : 0;
+    event.is_left_out = mark.isLeftOut ? 1 : 0;
+    return mark.batches > 0 ? MILLRACE_FEED_STEP : kGoOn;
+}
+
+/// `held`: batches for whose sake the feed gave the ring up.
+int takeContinue(millrace_feed& feed, std::uint64_t held) {
+    if (const char* wrong = feed.link->nextRing()) {
+        return feed.link->isAborted() ? feed.fail(MILLRACE_FEED_ABORTED, "aborted")
+                                      : feed.fail(MILLRACE_FEED_LOST, wrong);
+    }
+    if (held == 0) {
+        return kGoOn;
+    }
+    constexpr std::uint64_t kBytesPerMb = 1 << 20;
+    return feed.fail(
+        MILLRACE_FEED_NOTICE,
+        "rank " + std::to_string(feed.rank) + " keeps " + std::to_string(held) +
+            (held == 1 ? " batch" : " batches") +
+            " and so the memory behind; the feed goes on in another ring of " +
+            std::to_string((feed.link->ring().dataBytes() + kBytesPerMb - 1) / kBytesPerMb) +
+            " MiB, as far as its memory limit allows: release batches, or copy what is to be kept");
+}
+
+int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload,
+               millrace_feed_event& event) {
+    const char* wrong = nullptr;
+    switch (static_cast<EntryKind>(entry.kind)) {
+        case EntryKind::kSegment:
+            wrong = readRecord(feed, entry, payload);
+            return wrong == nullptr ? kGoOn : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        case EntryKind::kStep:
+            return takeMark(feed, entry, payload, event);
+        case EntryKind::kEndOfEpoch:
+            // The last step's mark told of it: the caller hears it from there, also when the feed
+            // went away in between.
+            wrong = feed.progress.endEpoch(entry.epoch, static_cast<std::int64_t>(entry.number));
+            return wrong == nullptr ? kGoOn : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        case EntryKind::kEndOfStream:
+            feed.finished = MILLRACE_FEED_END_OF_STREAM;
+            return feed.finished;
+        case EntryKind::kError:
+            feed.failedWith = entry.number;
+            event.number = entry.number;
+            return feed.finish(MILLRACE_FEED_FAILED,
+                               std::string(reinterpret_cast<const char*>(payload), entry.bytes));
+        case EntryKind::kContinue:
+            return takeContinue(feed, entry.number);
+        case EntryKind::kNothing:
+            return kGoOn;
+        case EntryKind::kColumns: {
+            FrameDirectory told;
+            wrong = told.copy(payload, entry.bytes);
+            if (wrong == nullptr && !feed.columns.isEmpty() && !(told == feed.columns)) {
+                wrong = "the feed came back with other columns";
+            }
+            if (feed.columns.isEmpty()) {
+                feed.columns = std::move(told);
+            }
+            return wrong == nullptr ? kGoOn : feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+        }
+        default:
+            return feed.finish(MILLRACE_FEED_CORRUPT, "a ring entry of an unknown kind");
+    }
+}
+
+/// The end of the epoch that the last mark told of.
+int endOfEpoch(millrace_feed& feed, millrace_feed_event& event) {
+    feed.isAtEpochEnd = false;
+    event = millrace_feed_event{};
+    event.epoch = feed.endedEpoch;
+    event.number = feed.endedTotal;
+    return MILLRACE_FEED_END_OF_EPOCH;
+}
+
+/// An entry that is there.
+int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
+    const std::shared_ptr<ReaderRing> from = feed.link->sharedRing();
+    RingEntry entry;
+    unsigned char* payload = nullptr;
+    std::uint64_t index = 0;
+    if (const char* wrong = from->take(entry, payload, index)) {
+        return feed.finish(MILLRACE_FEED_CORRUPT, wrong);
+    }
+    if (entry.kind == static_cast<std::uint32_t>(EntryKind::kFrame)) {
+        return takeFrame(feed, entry, payload, index, event);
+    }
+    const int result = takeRecord(feed, entry, payload, event);
+    from->release(index);
+    return result;
+}
+
+}  // namespace
+
+int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event) {
+    int result = kGoOn;
+    while (result == kGoOn) {
+        if (feed.isAtEpochEnd) {
+            return endOfEpoch(feed, event);
+        }
+        if (const int waited = waitForEntry(feed, timeoutMs)) {
+            return waited;
+        }
+        result = takeEntry(feed, event);
+    }
+    return result;
+}
+
+int takeColumns(millrace_feed& feed) {
+    const auto isNext = [&] {
+        return feed.link != nullptr && feed.link->ring().hasNext() &&
+               feed.link->ring().nextKind() == static_cast<std::uint32_t>(EntryKind::kColumns);
+    };
+    millrace_feed_event none{};
+    while (feed.columns.isEmpty() && feed.finished == MILLRACE_FEED_BATCH && isNext()) {
+        if (const int result = takeEntry(feed, none); result != kGoOn) {
+            return result;
+        }
+    }
+    return feed.finished < 0 ? feed.finished : 0;
+}
+
+}  // namespace millrace::ring
