@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "backend/core/build_id.h"
 #include "backend/core/clock.h"
 #include "backend/core/directories.h"
 #include "backend/core/log.h"
@@ -91,7 +92,8 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},
-                               {"version", config::daemonVersion()}});
+                               {"version", config::daemonVersion()},
+                               {"build", buildId()}});
     notice.tellReady();
     const int number = waitForEnd(signals, head->controller());
     logInfo("daemon: ends", {{"signal", number}});
@@ -101,7 +103,7 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
 
 int run(const std::vector<std::string>& arguments) {
     const Result<config::CommandLine> line =
-        config::parseCommandLine(arguments, config::Surroundings::ofThisProcess());
+        config::parseCommandLine(arguments, config::Surroundings::ofThisProcess(buildId()));
     if (!line.ok()) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(line.status())).c_str());
         return kUsage;

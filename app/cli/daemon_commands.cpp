@@ -228,9 +228,9 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
 
 int runVersion(CliContext& context, const ParsedArgs& args) {
     if (args.isJson()) {
-        printDocument(context, {{"version", kVersion}});
+        printDocument(context, {{"version", kVersion}, {"build", context.build}});
     } else {
-        context.out << "millrace " << kVersion << '\n';
+        context.out << "millrace " << kVersion << ", build " << context.build << '\n';
     }
     return kExitOk;
 }

@@ -8,6 +8,7 @@
 
 #include "app/cli/cli.h"
 #include "app/client/grpc_client.h"
+#include "backend/core/build_id.h"
 #include "backend/core/paths.h"
 
 namespace {
@@ -62,6 +63,7 @@ int main(int argc, char** argv) {
         connect,
         [&] { return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8); },
         interrupts};
+    context.build = buildId();
     context.isInputTty = ::isatty(STDIN_FILENO) != 0;
     context.readLine = [] {
         std::string line;

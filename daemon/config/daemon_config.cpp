@@ -137,13 +137,14 @@ std::string_view daemonVersion() {
     return "0.1.0";
 }
 
-Surroundings Surroundings::ofThisProcess() {
+Surroundings Surroundings::ofThisProcess(std::string_view build) {
     char here[4096];
     Surroundings around;
     around.workingDirectory = ::getcwd(here, sizeof here) != nullptr ? here : "/";
     around.defaultSocketPath = millrace::defaultSocketPath();
     around.stateDirectory = millrace::stateDirectory().value_or("");
     around.programDirectory = millrace::programDirectory();
+    around.build = build;
     return around;
 }
 
@@ -174,7 +175,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
         return line;
     }
     if (raw.version) {
-        line.print = strCat("millraced ", daemonVersion(), "\n");
+        line.print = strCat("millraced ", daemonVersion(), ", build ", around.build, "\n");
         return line;
     }
     DaemonConfig& config = line.config;

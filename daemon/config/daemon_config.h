@@ -45,7 +45,8 @@ struct Surroundings {
     std::string defaultSocketPath;
     std::string stateDirectory;  ///< empty: there is no default, it has to be given
     std::string programDirectory;
-    static Surroundings ofThisProcess();
+    std::string build;  ///< buildId(); shown by --version
+    static Surroundings ofThisProcess(std::string_view build);
 };
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,

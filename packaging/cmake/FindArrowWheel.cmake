@@ -2,7 +2,8 @@
 #
 # ArrowWheel::arrow  ArrowWheel::compute  ArrowWheel::parquet  ArrowWheel::s3
 # libparquet exports its own OpenSSL: whoever links ArrowWheel::parquet and gRPC together must name
-# the system's ssl and crypto first, which the parquet target does.
+# the system's ssl and crypto first, which the parquet target does. A program looks for them in ../lib of
+# its own folder (add_program), where links to them are made here: a build and a wheel lie alike.
 set(MILLRACE_ARROW_DIR "${MILLRACE_WHEELS}/pyarrow" CACHE PATH "the pyarrow package's directory")
 find_path(ArrowWheel_INCLUDE_DIR arrow/api.h PATHS "${MILLRACE_ARROW_DIR}/include" NO_DEFAULT_PATH)
 foreach(part arrow arrow_compute parquet arrow_s3)
@@ -22,7 +23,10 @@ if(ArrowWheel_FOUND AND NOT TARGET ArrowWheel::arrow)
         set_target_properties(ArrowWheel::${_name} PROPERTIES
             IMPORTED_LOCATION "${ArrowWheel_${part}_LIBRARY}"
             INTERFACE_INCLUDE_DIRECTORIES "${ArrowWheel_INCLUDE_DIR}"
-            INTERFACE_LINK_OPTIONS "-Wl,-rpath,${MILLRACE_ARROW_DIR};-Wl,--allow-shlib-undefined")
+            INTERFACE_LINK_OPTIONS "-Wl,--allow-shlib-undefined")
+        get_filename_component(_file "${ArrowWheel_${part}_LIBRARY}" NAME)
+        file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+        file(CREATE_LINK "${ArrowWheel_${part}_LIBRARY}" "${CMAKE_BINARY_DIR}/lib/${_file}" SYMBOLIC)
     endforeach()
     target_link_libraries(ArrowWheel::compute INTERFACE ArrowWheel::arrow)
     target_link_libraries(ArrowWheel::s3 INTERFACE ArrowWheel::arrow)

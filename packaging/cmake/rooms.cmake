@@ -38,6 +38,14 @@ function(add_room name)
     endif()
 endfunction()
 
+# Says buildId(), in a library of its own: its only source is written anew when any source has changed.
+add_custom_target(millrace_build_id_source
+    COMMAND ${CMAKE_SOURCE_DIR}/packaging/build-id ${CMAKE_BINARY_DIR}/generated/build_id.cpp
+    BYPRODUCTS ${CMAKE_BINARY_DIR}/generated/build_id.cpp VERBATIM)
+add_library(millrace_build_id STATIC ${CMAKE_BINARY_DIR}/generated/build_id.cpp)
+add_dependencies(millrace_build_id millrace_build_id_source)
+target_include_directories(millrace_build_id PRIVATE ${CMAKE_SOURCE_DIR})
+
 # add_program(NAME [RPC] SOURCES ... DEPS ...): an executable in build/<preset>/bin. RPC: it speaks gRPC.
 function(add_program name)
     cmake_parse_arguments(PROGRAM "RPC" "" "SOURCES;DEPS" ${ARGN})
@@ -48,10 +56,11 @@ function(add_program name)
     endif()
     add_executable(${name} ${PROGRAM_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
-    target_link_libraries(${name} PRIVATE millrace_flags ${archives} ${deps})
+    target_link_libraries(${name} PRIVATE millrace_flags millrace_build_id ${archives} ${deps})
     target_link_options(${name} PRIVATE LINKER:--as-needed LINKER:--gc-sections ${MILLRACE_HIDE_ARCHIVES})
     _millrace_unity(${name})
-    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
 endfunction()
 
 # add_room_tests(ROOM SOURCES ... [DEPS ...] [LABEL unit] [NAME x]): one GoogleTest binary

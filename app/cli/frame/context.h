@@ -37,6 +37,7 @@ struct CliContext {
     bool isInputTty = false;  ///< somebody can press keys
     /// A line of what is typed; "" at its end. Asked for only when isInputTty.
     std::function<std::string()> readLine;
+    std::string_view build = {};  ///< buildId(), for `millrace version`
 };
 
 /// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is

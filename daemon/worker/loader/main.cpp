@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "backend/core/build_id.h"
 #include "backend/segment/arrow_start.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
@@ -161,7 +162,8 @@ int main(int argc, char** argv) {
     Arguments arguments;
     CLI::App app("Millrace's loader: reads, processes and delivers training data.",
                  "millrace-loader");
-    app.set_version_flag("--version", "millrace-loader " MILLRACE_VERSION);
+    app.set_version_flag("--version",
+                         strCat("millrace-loader " MILLRACE_VERSION ", build ", buildId()));
     app.footer(kFooter);
     app.require_subcommand(1);
     addStream(app, arguments);

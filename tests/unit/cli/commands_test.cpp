@@ -583,6 +583,7 @@ TEST_F(CommandsTest, VersionAndHelpNeedNoDaemon) {
     fake.reachable = unavailable("no daemon");
     EXPECT_EQ(run({"version", "--json"}), kExitOk);
     EXPECT_EQ(json()["version"], kVersion);
+    EXPECT_TRUE(json().contains("build"));
     EXPECT_EQ(run({"help", "run"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("Usage: millrace run SPEC"));
     EXPECT_EQ(run({"help", "nothing"}), kExitUsage);

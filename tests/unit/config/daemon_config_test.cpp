@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 Surroundings surroundings() {
     return {"/srv", "/run/user/1/millrace/millraced.sock", "/srv/a/.local/state/millrace",
-            "/opt/millrace/bin"};
+            "/opt/millrace/bin", "0123456789abcdef"};
 }
 
 Result<CommandLine> parse(const std::vector<std::string>& arguments) {
@@ -49,7 +49,7 @@ TEST(DaemonConfig, TheForegroundLogsToStderrUnlessToldOtherwise) {
 
 TEST(DaemonConfig, HelpAndVersionArePrinted) {
     EXPECT_THAT(parse({"--help"})->print, HasSubstr("--insecure-loopback"));
-    EXPECT_EQ(parse({"--version"})->print, "millraced 0.1.0\n");
+    EXPECT_EQ(parse({"--version"})->print, "millraced 0.1.0, build 0123456789abcdef\n");
 }
 
 TEST(DaemonConfig, AnUnknownOptionNamesTheNearest) {
