@@ -11,13 +11,23 @@ namespace {
 constexpr std::chrono::milliseconds kCheckTime{2'000};
 
 Status checkPrograms(const std::string& binDir) {
-    for (const char* name : {"millrace-exec", "millrace-loader", "millrace-trainer"}) {
+    for (const char* name : {"millrace-exec", "millrace-loader"}) {
         const std::string path = strCat(binDir, "/", name);
         if (::access(path.c_str(), X_OK) != 0) {
             return notFound(path, ": not there; --bin-dir names the workers' directory");
         }
     }
     return okStatus();
+}
+
+// The wheel brings no trainer: LibTorch is larger than all the rest.
+std::string whyNoTrainer(const std::string& binDir) {
+    const std::string path = strCat(binDir, "/millrace-trainer");
+    return ::access(path.c_str(), X_OK) == 0
+               ? ""
+               : strCat("model: this daemon trains no models: ", path,
+                        " is not there (a build has it, the wheel has not); read the stream in a "
+                        "script of your own by `import millrace`, or use a daemon of a build");
 }
 
 // Damage is said at the start, not only where somebody happens upon it. A store that is too large
@@ -70,12 +80,13 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.warning = damageOf(*store_);
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
+    control.noTrainer = whyNoTrainer(config.binDir);
     controller_ = std::make_unique<RunController>(
         std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
                                             [this] { poller_->poke(); }, telemetry_.get()});
     const values::NodeInfo& node = telemetry_->info();
-    ServiceOptions service{config.runsDir(), node.name, values::kSpecBytesMax, node.version,
-                           hardwareJson(node)};
+    ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
+                           node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};
     deleted_ = std::make_unique<DeletedRuns>(config.runsDir(), *store_, clock,
                                              std::chrono::days(config.keepDeletedDays));
     service_ = std::make_unique<RunService>(std::move(service), *store_, live_, *inspector_,

@@ -30,6 +30,7 @@ struct ControllerOptions {
     std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
     std::chrono::milliseconds tick{250};        ///< while runs are active
     std::string warning;                        ///< that stands as long as the daemon does
+    std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
 };
 
 struct ControllerParts {

@@ -33,6 +33,9 @@ Result<JobFacts> RunController::factsOf(const std::string& id) {
         return invalidArgument(
             "command: the user's own script is not run by this version; use `model`");
     }
+    if (!options_.noTrainer.empty()) {
+        return failedPrecondition(options_.noTrainer);  // queued by a daemon that could
+    }
     return facts;
 }
 
@@ -66,10 +69,13 @@ Status RunController::readQueue() {
 
 void RunController::noteUnread(const std::string& id, const Status& why) {
     values::RunLive live = parts_.live.get(id);
-    if (live.queuedReason.rfind("cannot be read", 0) != 0) {
-        logWarn("queue: run not read", {{"run", id}, {"why", messageOf(why)}});
+    const std::string reason = absl::IsFailedPrecondition(why)
+                                   ? strCat("waits: ", messageOf(why))
+                                   : strCat("cannot be read: ", messageOf(why), "; trying again");
+    if (live.queuedReason.substr(0, 5) != reason.substr(0, 5)) {
+        logWarn("queue: run not started", {{"run", id}, {"why", messageOf(why)}});
     }
-    live.queuedReason = strCat("cannot be read: ", messageOf(why), "; trying again");
+    live.queuedReason = reason;
     parts_.live.set(id, live);
     unreadNs_ = parts_.clock.steadyNs() + kUnreadRetryNs;
 }

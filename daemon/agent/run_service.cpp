@@ -184,6 +184,10 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
     return run;
 }
 
+Status RunService::checkTrainer() const {
+    return options_.noTrainer.empty() ? okStatus() : failedPrecondition(options_.noTrainer);
+}
+
 // Whether the run whose weights a new one starts with is there; a run that goes on may still get
 // its first checkpoint.
 Status RunService::checkInitFrom(const InspectedRun& inspected) const {
@@ -215,12 +219,15 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     for (const spec::SpecError& error : inspected.errors) {
         reply.errors.push_back(shownError(error, question.fileName));
     }
-    for (const InspectedRun& run : inspected.runs) {
-        const Status init = checkInitFrom(run);
-        if (!init.ok() && reply.errors.empty()) {
+    const auto refuse = [&](const Status& status, const char* path) {
+        if (!status.ok() && reply.errors.empty()) {
             reply.errors.push_back(
-                {std::string(messageOf(init)), "check", question.fileName, "train.init_from"});
+                {std::string(messageOf(status)), "check", question.fileName, path});
         }
+    };
+    for (const InspectedRun& run : inspected.runs) {
+        refuse(checkTrainer(), "model");
+        refuse(checkInitFrom(run), "train.init_from");
     }
     if (!reply.errors.empty()) {
         return reply;
@@ -369,6 +376,7 @@ Result<values::RunSummary> RunService::stop(const std::string& run, const std::s
 }
 
 Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step) {
+    RETURN_IF_ERROR(checkTrainer());
     return change(run, [&](const std::string& id) { return controller_.resume(id, step); });
 }
 

@@ -34,8 +34,9 @@ inline constexpr std::int64_t kDocumentPageBytes = std::int64_t{4} << 20;
 struct ServiceOptions {
     std::string runsDir, host;
     std::int64_t maxSpecBytes = 0;
-    std::string version;   ///< of the daemon
-    std::string hardware;  ///< JSON of this node, kept with each run
+    std::string version;         ///< of the daemon
+    std::string hardware;        ///< JSON of this node, kept with each run
+    std::string noTrainer = {};  ///< why no model is trained here; empty: they are
 };
 
 class RunService {
@@ -86,6 +87,7 @@ class RunService {
 
  private:
     static Status checkRequest(const values::SubmitRequest& request);
+    Status checkTrainer() const;
     Status checkInitFrom(const InspectedRun& inspected) const;
     Result<values::SubmitReply> findKnown(const values::SubmitRequest& request,
                                           const std::vector<std::string>& variations) const;

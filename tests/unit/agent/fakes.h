@@ -89,14 +89,15 @@ class AgentTest : public ::testing::Test {
         ControllerOptions options;
         options.runsDir = root + "/runs";
         options.binDir = "/opt/bin";
+        options.noTrainer = noTrainer;
         controller = std::make_unique<RunController>(
             options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}});
         service.reset();
         deleted =
             std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
         service = std::make_unique<RunService>(
-            ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})"}, *store,
-            live, inspector, *controller, *deleted);
+            ServiceOptions{root + "/runs", "node1", 1 << 20, "0.1.0", R"({"cores":2})", noTrainer},
+            *store, live, inspector, *controller, *deleted);
     }
     values::SubmitRequest order(const std::string& key = "") const {
         values::SubmitRequest order;
@@ -179,7 +180,7 @@ class AgentTest : public ::testing::Test {
         return text;
     }
 
-    std::string root;
+    std::string root, noTrainer;
     FakeClock clock;
     LiveTable live;
     FakeEngine engine;

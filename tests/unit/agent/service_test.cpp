@@ -132,6 +132,33 @@ TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
     EXPECT_TRUE(service->submit(order("init-2"))->errors.empty());
 }
 
+TEST_F(AgentTest, ADaemonWithoutATrainerRefusesModelsAndSaysWhy) {
+    const std::string queued = submit();
+    noTrainer = "model: this daemon trains no models: /opt/bin/millrace-trainer is not there";
+    makeController();
+    inspector.reply->runs = {someInspected()};
+    const Result<values::SubmitReply> outcome = service->submit(order("model-1"));
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    ASSERT_EQ(outcome->errors.size(), 1u);
+    EXPECT_EQ(outcome->errors[0].path, "model");
+    EXPECT_EQ(outcome->errors[0].message, noTrainer);
+    EXPECT_EQ(service->list({})->runs.size(), 1u);
+    const Status resumed = service->resume(queued, 0).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(resumed));
+    EXPECT_EQ(std::string(messageOf(resumed)), noTrainer);
+}
+
+TEST_F(AgentTest, ARunThatADaemonWithATrainerQueuedWaitsForOne) {
+    inspector.reply->runs = {someInspected()};
+    const std::string id = service->submit(order())->runs.at(0).id;
+    noTrainer = "model: this daemon trains no models";
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    controller->drain();
+    EXPECT_EQ(live.get(id).queuedReason, "waits: " + noTrainer);
+    EXPECT_EQ(record(id).state, values::RunState::kQueued);
+}
+
 TEST_F(AgentTest, ASpecThatIsTooLargeIsRefusedWithItsSize) {
     values::SubmitRequest big = order();
     big.specText.assign(10 << 20, '#');
