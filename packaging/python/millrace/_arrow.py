@@ -1,0 +1,47 @@
+"""A batch as a pyarrow RecordBatch. pyarrow is looked for when one is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._errors import MisuseError
+
+
+def record_batch(batch: Any) -> Any:
+    """See Batch.arrow."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MisuseError("batch.arrow() makes a pyarrow RecordBatch, and pyarrow is not installed "
+                          "(pip install pyarrow)") from None
+    columns = batch._columns
+    arrays = [_array(pyarrow, batch._column(index), columns.dtypes[index]) for index in columns.by_name.values()]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(columns.by_name))
+
+
+def _flat(pyarrow: Any, values: Any, dtype: str) -> Any:
+    numbers = values if isinstance(values, _ndarray()) else values.cpu().numpy()
+    kind = pyarrow.uint8() if dtype == "string" else pyarrow.type_for_alias(_ALIASES.get(dtype, dtype))
+    # py_buffer keeps the array, and with it the frame.
+    return pyarrow.Array.from_buffers(kind, numbers.size, [None, pyarrow.py_buffer(numbers.reshape(-1))])
+
+
+_ALIASES = {"float32": "float", "float64": "double"}
+
+
+def _ndarray() -> type:
+    import numpy
+    return numpy.ndarray
+
+
+def _array(pyarrow: Any, column: Any, dtype: str) -> Any:
+    if not hasattr(column, "offsets"):
+        flat = _flat(pyarrow, column, dtype)
+        return flat if column.ndim == 1 else pyarrow.FixedSizeListArray.from_arrays(flat, column.shape[1])
+    column = column.expand()
+    offsets = _flat(pyarrow, column.offsets, "int64")
+    values = _flat(pyarrow, column.values, dtype)
+    if dtype == "string":
+        return pyarrow.Array.from_buffers(pyarrow.large_binary(), len(column),
+                                          [None, offsets.buffers()[1], values.buffers()[1]])
+    return pyarrow.LargeListArray.from_arrays(offsets, values)

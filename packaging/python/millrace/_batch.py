@@ -1,0 +1,377 @@
+"""Batches: columns as arrays that view the ring's memory and keep it alive.
+
+The chain of owners ends in one holder: a torch tensor keeps a numpy array, every array keeps the array over the whole
+frame, that one keeps the holder, and the holder gives the frame back to the feed when the last of them is gone, in
+whatever thread and order. A batch is just one more who keeps it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any, Iterator
+
+from . import _library
+from ._errors import MisuseError
+
+_FEATURES = ("dense", "vector", "id", "list", "weighted", "sequence")
+_LISTS = ("list", "weighted", "sequence")
+
+
+class Ragged:
+    """Lists of different lengths: list `i` is `values[offsets[i]:offsets[i + 1]]`.
+
+    `values` and `offsets` (int64, one more than there are lists) view the batch's memory. `weights`: one float32 for
+    each value of a weighted list, else None. `inverse`: where rows share lists (`features.request`), the list of each
+    row, else None: list `i` is that of row `i`. `dtype` is "string" for texts, whose values are their bytes.
+    """
+
+    __slots__ = ("values", "offsets", "weights", "inverse", "dtype")
+
+    def __init__(self, values: Any, offsets: Any, weights: Any = None, inverse: Any = None, dtype: str = "") -> None:
+        self.values, self.offsets, self.weights, self.inverse, self.dtype = values, offsets, weights, inverse, dtype
+
+    def __len__(self) -> int:
+        """Rows."""
+        return len(self.inverse) if self.inverse is not None else max(0, len(self.offsets) - 1)
+
+    def __getitem__(self, row: int) -> Any:
+        """The list of one row."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        row %= len(self)
+        item = int(self.inverse[row]) if self.inverse is not None else row
+        return self.values[int(self.offsets[item]):int(self.offsets[item + 1])]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Ragged({len(self)} rows, {len(self.values)} values)"
+
+    @property
+    def lengths(self) -> Any:
+        """The length of each list (of each row's where rows share none)."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def expand(self) -> Ragged:
+        """One list for each row: a copy where rows share lists, else the same."""
+        if self.inverse is None:
+            return self
+        xp = _namespace(self.values)
+        inverse = self.inverse.long() if xp is not _numpy() else self.inverse
+        lengths = self.lengths[inverse]
+        offsets = _offsets_of(lengths, xp)
+        starts = self.offsets[:-1][inverse]
+        repeat = xp.repeat_interleave if xp is not _numpy() else xp.repeat
+        at = repeat(starts - offsets[:-1], lengths) + _arange(int(offsets[-1]), offsets, xp)
+        weights = self.weights[at] if self.weights is not None else None
+        return Ragged(self.values[at], offsets, weights, None, self.dtype)
+
+    def to_jagged(self) -> Any:
+        """A torch nested tensor (layout `torch.jagged`) over these values, one list a row."""
+        import torch
+        rows = self.expand()
+        values, offsets = torch.as_tensor(rows.values), torch.as_tensor(rows.offsets)
+        return torch.nested.nested_tensor_from_jagged(values, offsets)
+
+    def to_list(self) -> list[Any]:
+        """The lists as Python's own; texts as `str`."""
+        if self.dtype == "string":
+            return [bytes(memoryview(_to_numpy(one))).decode(errors="replace") for one in self]
+        return [one.tolist() for one in self]
+
+    def map(self, change: Any) -> Ragged:
+        """With `change` applied to each of its arrays."""
+        return Ragged(change(self.values), change(self.offsets), None if self.weights is None else change(self.weights),
+                      None if self.inverse is None else change(self.inverse), self.dtype)
+
+
+def _numpy() -> Any:
+    import numpy
+    return numpy
+
+
+def _namespace(array: Any) -> Any:
+    """numpy or torch: whose array this is."""
+    return _numpy() if isinstance(array, _numpy().ndarray) else sys.modules["torch"]
+
+
+def _to_numpy(array: Any) -> Any:
+    return array if isinstance(array, _numpy().ndarray) else array.cpu().numpy()
+
+
+def _arange(count: int, like: Any, xp: Any) -> Any:
+    return xp.arange(count) if xp is _numpy() else xp.arange(count, device=like.device)
+
+
+def _offsets_of(lengths: Any, xp: Any) -> Any:
+    if xp is _numpy():
+        return xp.concatenate([xp.zeros(1, dtype=xp.int64), xp.cumsum(lengths, dtype=xp.int64)])
+    return xp.nn.functional.pad(lengths.cumsum(0), (1, 0))
+
+
+class _Holder:
+    """One frame of the ring. numpy keeps it as the base of the array over the frame."""
+
+    __slots__ = ("_batch", "_release", "__array_interface__")
+
+    def __init__(self, batch: int, address: int, size: int) -> None:
+        self._batch = batch
+        self._release = _library.load().millrace_batch_release
+        self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
+
+    def __del__(self) -> None:
+        # Whatever thread this is, it takes no lock of Python's; in a forked child the library does nothing.
+        self._release(self._batch)
+
+
+class Columns:
+    """What a stream's columns are: the same for all its batches. Read from the first one, or from the schema."""
+
+    def __init__(self, structs: Any, count: int) -> None:
+        self.names: list[str] = []
+        self.roles: list[str] = []
+        self.dtypes: list[str] = []
+        self.widths: list[int] = []
+        for column in structs[:count]:
+            self.names.append(ctypes.string_at(column.name, column.name_bytes).decode() if column.name_bytes else "")
+            self.roles.append(_library.ROLES.get(column.role, "unknown"))
+            self.dtypes.append(_library.DTYPES.get(column.dtype, "unknown"))
+            self.widths.append(column.width)
+        self.by_role: dict[str, dict[str, int]] = {}
+        for index, role in enumerate(self.roles):
+            self.by_role.setdefault(role, {})[self.names[index]] = index
+        # What a bare name means: a feature, else a head's label, else a carried column.
+        self.by_name: dict[str, int] = {}
+        for role in (*_FEATURES, "label", "carry"):
+            for name, index in self.by_role.get(role, {}).items():
+                self.by_name.setdefault(name, index)
+        numpy = _numpy()
+        self.items = [numpy.dtype("uint8" if name == "string" else name) for name in self.dtypes]
+        self.lists = [role in _LISTS or dtype == "string" for role, dtype in zip(self.roles, self.dtypes)]
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Name, role, dtype and width of each column."""
+        return [{"name": name, "role": role, "dtype": dtype, "width": width}
+                for name, role, dtype, width in zip(self.names, self.roles, self.dtypes, self.widths)]
+
+
+class Memory:
+    """The bytes of one frame and where its columns lie in them."""
+
+    __slots__ = ("_base", "_columns", "_places", "_start")
+
+    def __init__(self, batch: int, columns: Columns, places: list[tuple[int, ...]], copy: bool) -> None:
+        """Takes over `batch`. `places`: items, num_values, data, offsets, weights, inverse of each column."""
+        self._columns, self._places = columns, places
+        self._start = start = min((place[2] for place in places if place[2]), default=0)
+        end = start
+        for (items, count, data, offsets, weights, _), dtype in zip(places, columns.items):
+            end = max(end, data + count * dtype.itemsize, offsets and offsets + 8 * items + 8,
+                      weights and weights + 4 * count)
+        # The inverse index is a column of its own too, so its end is among these.
+        self._base = _numpy().asarray(_Holder(batch, start, end - start))
+        if copy:
+            self._base = self._base.copy()
+
+    def array(self, index: int) -> Any:
+        """The values of a column: [rows], or [rows, width]."""
+        count, address = self._places[index][1:3]
+        array = self._view(address, count, self._columns.items[index])
+        width = self._columns.widths[index]
+        return array.reshape(-1, width) if width > 1 or self._columns.roles[index] in ("dense", "vector") else array
+
+    def ragged(self, index: int, wrap: Any) -> Ragged:
+        """A column of lists."""
+        items, count, data, offsets, weights, inverse = self._places[index]
+        numpy, columns = _numpy(), self._columns
+        return Ragged(wrap(self._view(data, count, columns.items[index])),
+                      wrap(self._view(offsets, items + 1, numpy.dtype(numpy.int64))),
+                      wrap(self._view(weights, count, numpy.dtype(numpy.float32))) if weights else None,
+                      wrap(self._view(inverse, self.rows, numpy.dtype(numpy.uint32))) if inverse else None,
+                      columns.dtypes[index])
+
+    @property
+    def rows(self) -> int:
+        """Those of the row ids, which every frame has."""
+        return self._places[0][0]
+
+    def _view(self, address: int, count: int, dtype: Any) -> Any:
+        if count == 0 or not address:
+            return _numpy().empty(0, dtype=dtype)
+        at = address - self._start
+        return self._base[at:at + count * dtype.itemsize].view(dtype)
+
+
+class NoRows:
+    """What a rank gets of a step in which others alone have rows."""
+
+    rows = 0
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def array(self, index: int) -> Any:
+        """As Memory's."""
+        width = self._columns.widths[index]
+        is_block = width > 1 or self._columns.roles[index] in ("dense", "vector")
+        return _numpy().empty((0, width) if is_block else 0, dtype=self._columns.items[index])
+
+    def ragged(self, index: int, wrap: Any) -> Ragged:
+        """As Memory's."""
+        numpy = _numpy()
+        weights = wrap(numpy.empty(0, dtype=numpy.float32)) if self._columns.roles[index] == "weighted" else None
+        return Ragged(wrap(numpy.empty(0, dtype=self._columns.items[index])), wrap(numpy.zeros(1, dtype=numpy.int64)),
+                      weights, None, self._columns.dtypes[index])
+
+
+class Batch:
+    """This rank's rows of one step.
+
+    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` of a feature, a head's label or a
+    carried column, whichever has the name, in this order; "dense" is the block of all dense features, [rows, width].
+    Nothing is copied: what is read here is the ring's memory, and it stays as it is for as long as any view of it
+    lives. It may be written to. A batch can be handed to torchrec's pipelines: it has `to`, `record_stream` and
+    `pin_memory`.
+    """
+
+    __slots__ = ("_columns", "_made", "_memory", "_state", "_wrap", "epoch", "number", "rows", "scale", "step_rows",
+                 "__weakref__")
+
+    epoch: int
+    """The epoch, from 0."""
+    number: int
+    """The first micro-batch behind the step of this batch: where a consumer of it stands."""
+    rows: int
+    """Rows of this rank."""
+    step_rows: int
+    """Rows of the step over all ranks."""
+    scale: float
+    """world x rows / step_rows: what a mean over these rows is multiplied by, so that DDP's mean over ranks is the mean
+    over the step's rows. 1 where all ranks have equally many; 0 where this one has none."""
+
+    def __init__(self, columns: Columns, memory: Memory | NoRows | None, wrap: Any, facts: tuple[int, int, int, int],
+                 state: Any) -> None:
+        self._columns, self._memory, self._wrap, self._state = columns, memory, wrap, state
+        self.epoch, self.number, self.step_rows, world = facts
+        self._made: dict[int, Any] = {}
+        self.rows = memory.rows if memory is not None else 0
+        self.scale = world * self.rows / self.step_rows if self.step_rows else 0.0
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __repr__(self) -> str:
+        return f"Batch({self.rows} rows of {self.step_rows}, epoch {self.epoch}, {', '.join(self.keys())})"
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns.by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns.by_name)
+
+    def keys(self) -> list[str]:
+        """The names that `batch[...]` knows."""
+        return list(self._columns.by_name)
+
+    def __getitem__(self, name: str) -> Any:
+        index = self._columns.by_name.get(name)
+        if index is None:
+            raise KeyError(f"{name!r} is none of this stream's columns: {', '.join(self.keys())}")
+        return self._column(index)
+
+    def _column(self, index: int) -> Any:
+        made = self._made.get(index)
+        if made is None:
+            memory = self._memory
+            assert memory is not None
+            made = memory.ragged(index, self._wrap) if self._columns.lists[index] else self._wrap(memory.array(index))
+            self._made[index] = made
+        return made
+
+    def _of_role(self, *roles: str) -> dict[str, Any]:
+        by_role = self._columns.by_role
+        return {name: self._column(index) for role in roles for name, index in by_role.get(role, {}).items()}
+
+    @property
+    def features(self) -> dict[str, Any]:
+        """What the model gets, by name: "dense", vectors, ids, lists, weighted lists, sequences (`NAME.COLUMN`)."""
+        return self._of_role(*_FEATURES)
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """The labels by head, float32; 0 where `masks` says that there is none."""
+        return self._of_role("label")
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The rows' weights by head, float32."""
+        return self._of_role("weight")
+
+    @property
+    def masks(self) -> dict[str, Any]:
+        """By head, uint8: 1 where the row has a label."""
+        return self._of_role("mask")
+
+    @property
+    def carry(self) -> dict[str, Any]:
+        """The carried columns by name."""
+        return self._of_role("carry")
+
+    @property
+    def row_ids(self) -> tuple[Any, Any]:
+        """Where each row comes from: its file (uint32, as the plan numbers them) and its row in it (uint64)."""
+        return next(iter(self._of_role("row_file").values())), next(iter(self._of_role("row_number").values()))
+
+    @property
+    def cursor(self) -> str:
+        """Where the stream stands after this batch's step, as `millrace stream --from` takes it."""
+        import json
+        return json.dumps(json.loads(self._state(self.epoch, self.number))["cursor"])
+
+    def kjt(self, features: list[str] | None = None) -> Any:
+        """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
+
+        Needs torchrec. Values and lengths of the features are put behind each other, which copies them. Where rows
+        share lists, a feature's lists stand once and `inverse_indices` says which is each row's.
+        """
+        from . import _kjt
+        return _kjt.keyed_jagged(self, features)
+
+    def arrow(self) -> Any:
+        """A pyarrow RecordBatch of features, labels and carried columns. Needs pyarrow. Ids, lists and numbers view
+        the ring's memory; lists that rows share are written out for each row."""
+        from . import _arrow
+        return _arrow.record_batch(self)
+
+    def to(self, device: Any, non_blocking: bool = False) -> Batch:
+        """A batch whose tensors are on `device`; this one stays as it is."""
+        return self._changed(lambda tensor: tensor.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Batch:
+        """A batch whose tensors are copies in pinned memory."""
+        return self._changed(lambda tensor: tensor.pin_memory())
+
+    def record_stream(self, stream: Any) -> None:
+        """Tells the allocator that `stream` uses this batch's tensors; of those in host memory nothing needs saying."""
+        def record(tensor: Any) -> Any:
+            if tensor.is_cuda:
+                tensor.record_stream(stream)
+            return tensor
+        self._changed(record)
+
+    def _changed(self, change: Any) -> Batch:
+        if "torch" not in sys.modules or self._wrap is not sys.modules["torch"].from_numpy:
+            raise MisuseError("this batch holds numpy arrays, which have no device: make the stream without "
+                              "as_numpy=True, where torch is installed")
+        out = Batch.__new__(Batch)
+        out._columns, out._memory, out._wrap, out._state = self._columns, None, self._wrap, self._state
+        out.epoch, out.number, out.rows = self.epoch, self.number, self.rows
+        out.step_rows, out.scale = self.step_rows, self.scale
+        out._made = {}
+        for index, role in enumerate(self._columns.roles):
+            if role != "inverse":
+                value = self._column(index)
+                out._made[index] = value.map(change) if isinstance(value, Ragged) else change(value)
+        return out

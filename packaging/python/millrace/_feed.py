@@ -1,0 +1,271 @@
+"""The process that computes a stream: started here, or by the rank of this node that comes first.
+
+A feed lives as long as the process that started it: it holds the reading end of a pipe whose other end only that
+process has, so that also a SIGKILL ends it. Its socket lies in a directory of this user alone; the feed removes both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+import weakref
+from dataclasses import dataclass
+
+from . import _places
+from ._errors import FeedError, MillraceError, MisuseError, SpecError
+
+_LONGEST_WAIT = 300.0  # seconds for the rank that starts the feed
+_END_SECONDS = 5.0  # for a feed to end once its readers are gone
+_LIFE_LINES: set[int] = set()  # writing ends of this process's pipes; a forked child closes its copies
+
+
+def _close_inherited_lines() -> None:
+    while _LIFE_LINES:
+        os.close(_LIFE_LINES.pop())
+
+
+os.register_at_fork(after_in_child=_close_inherited_lines)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a feed is asked for. Ranks that share one must ask for the same."""
+
+    spec: str
+    variation: str | None
+    sets: tuple[str, ...]
+    last: str
+
+    def __str__(self) -> str:
+        parts = [self.spec]
+        if self.variation is not None:
+            parts.append(f"variation {self.variation}")
+        parts += [f"set {text}" for text in self.sets]
+        return ", ".join([*parts, f"last {self.last}"])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which rank of how many this process is, and who shares its feed."""
+
+    rank: int
+    world: int
+    ranks: tuple[int, ...]  # that the feed serves
+    attempt: int
+    job: str | None  # names the job that shares a feed; None: this process alone
+    is_starter: bool
+
+
+def place(rank: int | None, world: int | None, dp_rank: int | None, dp_size: int | None) -> Place:
+    """From arguments, else from what torchrun and its like put into the environment, else one rank of one."""
+    for first, second, names in ((rank, world, "rank and world"), (dp_rank, dp_size, "dp_rank and dp_size")):
+        if (first is None) != (second is None):
+            raise MisuseError(f"{names} belong together: give both, or none of them")
+        if first is not None and second is not None and not 0 <= first < second:
+            raise MisuseError(f"{names}: {first} of {second} cannot be; ranks count from 0 and stay below the size")
+    if rank is not None and dp_rank is not None:
+        raise MisuseError("rank and dp_rank cannot both be given: dp_rank and dp_size say which equal batches this "
+                          "process gets among its tensor- or pipeline-parallel neighbours")
+    alone = rank if rank is not None else dp_rank
+    if alone is not None:
+        return Place(alone, int(world if rank is not None else dp_size), (alone,), 0, None, True)  # type: ignore[arg-type]
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        return Place(0, 1, (0,), 0, None, True)
+    return _launched()
+
+
+def _number(name: str, otherwise: int) -> int:
+    text = os.environ.get(name, "")
+    if not text:
+        return otherwise
+    try:
+        return int(text)
+    except ValueError:
+        raise MisuseError(f"{name} of the environment is {text!r}, which is no number: the launcher sets it") from None
+
+
+def _launched() -> Place:
+    rank, world = _number("RANK", 0), _number("WORLD_SIZE", 1)
+    local, local_world = _number("LOCAL_RANK", rank), _number("LOCAL_WORLD_SIZE", world)
+    attempt = _number("TORCHELASTIC_RESTART_COUNT", 0)
+    first = rank - local
+    ranks = tuple(range(first, first + local_world))
+    # TORCHELASTIC_RUN_ID may be "none" in every job; the directory of error files is torchrun's own.
+    error_file = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
+    names = [os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK")]
+    job = json.dumps([*names, error_file.split("/attempt_")[0], attempt])
+    return Place(rank, world, ranks, attempt, job if local_world > 1 else None, local == 0)
+
+
+class Feed:
+    """A feed and the way to it. One thread at a time; close() from the process that made it."""
+
+    def __init__(self, request: Request, at: Place, call: int) -> None:
+        self.request, self.place = request, at
+        self._pid = os.getpid()
+        self._process = None
+        self._errors = None
+        self._socket: str | None = None
+        self._directory = _directory(None if at.job is None else f"{at.job} {call}", at.is_starter)
+        self._finalizer = None
+        if at.is_starter:
+            self._start()
+
+    def _start(self) -> None:
+        import subprocess
+        import tempfile
+        shown = os.memfd_create("millrace-request")
+        os.write(shown, json.dumps(str(self.request)).encode())
+        self._socket = os.path.join(self._directory, f"{os.getpid()}-{shown}")
+        reading, writing = os.pipe()
+        _LIFE_LINES.add(writing)
+        self._errors = tempfile.TemporaryFile()
+        command = [_places.program("millrace-exec"), "--life-fd", str(reading), "--", _places.program("millrace-loader"),
+                   "feed", "--spec", self.request.spec, "--socket", self._socket, "--world", str(self.place.world),
+                   "--ranks", ",".join(map(str, self.place.ranks)), "--attempt", str(self.place.attempt),
+                   "--life-fd", str(reading)]
+        if self.request.variation is not None:
+            command += ["--variation", self.request.variation]
+        for text in self.request.sets:
+            command += ["--set", text]
+        try:
+            # A session of its own: a Ctrl-C of the terminal is for the script, which then ends the feed.
+            self._process = subprocess.Popen(command, pass_fds=[reading], stdin=subprocess.DEVNULL,
+                                             stdout=self._errors, stderr=self._errors, start_new_session=True)
+        except OSError as error:
+            _end(self._pid, None, writing, shown, self._directory)
+            raise MillraceError(f"{command[0]} cannot be started: {error.strerror}") from None
+        finally:
+            os.close(reading)
+        self._finalizer = weakref.finalize(self, _end, self._pid, self._process, writing, shown,
+                                           self._directory)
+
+    def wait_for_socket(self) -> str:
+        """The socket's path, once it is there. Ctrl-C ends the wait."""
+        end = time.monotonic() + _LONGEST_WAIT
+        while True:
+            if self._socket is None:
+                self._socket = self._socket_of_starter()
+            if self._socket is not None and os.path.exists(self._socket):
+                return self._socket
+            self.check_alive()
+            if time.monotonic() > end:
+                raise FeedError(f"the feed did not come up in {_LONGEST_WAIT:.0f} s: "
+                                + ("it still reads its plan" if self.place.is_starter else
+                                   "local rank 0 starts it when it calls millrace.stream() as this rank did; every "
+                                   "rank must make the same calls (rank=0, world=1 makes a stream for one rank alone)"))
+            time.sleep(0.003)
+
+    def _socket_of_starter(self) -> str | None:
+        try:
+            names = os.listdir(self._directory)
+        except OSError:
+            return None
+        for name in names:
+            pid, _, fd = name.partition("-")
+            try:
+                with open(f"/proc/{int(pid)}/fd/{int(fd)}", "rb") as file:
+                    asked = json.loads(file.read())
+            except (OSError, ValueError):
+                continue  # what a job that was killed left, or is being made
+            if asked != str(self.request):
+                raise MisuseError(f"the ranks of this job ask for different streams: rank {self.place.rank} for "
+                                  f"{self.request}; the first rank of this node for {asked}. All must ask for the same")
+            return os.path.join(self._directory, name)
+        return None
+
+    def check_alive(self) -> None:
+        """Raises when the feed of this process has ended."""
+        if self._process is not None and self._process.poll() is not None:
+            raise self.failure()
+
+    def failure(self, sentence: str = "") -> MillraceError:
+        """What the feed ended with, as an exception. `sentence` where it said nothing."""
+        code = None
+        if self._process is not None:
+            import subprocess
+            try:
+                code = self._process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                pass
+        said = self._said() if code else ""
+        text = said or sentence or f"the feed ended with code {code}"
+        if code is not None and code < 0:
+            text = f"the feed was killed by signal {-code}: {text}" if said or sentence else \
+                f"the feed was killed by signal {-code}; go on from the last state that was saved"
+        return (SpecError if code in (2, 4) else FeedError)(text)
+
+    def _said(self) -> str:
+        """The feed's last words."""
+        if self._errors is None:
+            return ""
+        size = os.fstat(self._errors.fileno()).st_size
+        text = os.pread(self._errors.fileno(), 8192, max(0, size - 8192)).decode(errors="replace")
+        lines = [line for line in text.splitlines() if line.strip()]
+        return _sentence(lines)
+
+    def close(self) -> None:
+        """Ends the feed if this process started it. Again: nothing."""
+        if self._finalizer is not None:
+            self._finalizer()
+
+
+def _sentence(lines: list[str]) -> str:
+    """Of a worker's log the line with the reason."""
+    for line in reversed(lines):
+        if line.startswith("millrace-loader: "):
+            return line[len("millrace-loader: "):]
+    return lines[-1] if lines else ""
+
+
+def _end(pid: int, process, writing: int, shown: int, directory: str) -> None:
+    """Ends a feed: closing the line tells it. Takes no lock: it may run wherever an object is let go."""
+    if os.getpid() != pid:
+        return  # a forked child: the feed is its parent's
+    if writing in _LIFE_LINES:
+        _LIFE_LINES.discard(writing)
+        os.close(writing)
+    os.close(shown)
+    if process is not None:
+        import subprocess
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    try:
+        os.rmdir(directory)
+    except OSError:
+        pass  # the feed did
+
+
+def _directory(shared: str | None, is_starter: bool) -> str:
+    """A directory for a feed's socket that only this user can enter."""
+    import tempfile
+    base = os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"millrace-{os.geteuid()}")
+    _own_directory(base)
+    if shared is None:
+        return tempfile.mkdtemp(prefix="feed-", dir=base)
+    import hashlib
+    path = os.path.join(base, "job-" + hashlib.sha256(shared.encode()).hexdigest()[:24])
+    if is_starter:
+        _own_directory(path)
+        for name in os.listdir(path):  # of a job that was killed
+            os.unlink(os.path.join(path, name))
+    return path
+
+
+def _own_directory(path: str) -> None:
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise MillraceError(f"{path}: {error.strerror}; the socket of a feed lies there: XDG_RUNTIME_DIR or TMPDIR "
+                            "name another place") from None
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise MillraceError(f"{path} is not a directory of this user alone (mode 0700): remove it, or name another "
+                            "place in XDG_RUNTIME_DIR")

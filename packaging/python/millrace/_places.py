@@ -1,0 +1,61 @@
+"""Where the C library and the programs lie: the environment, the installed wheels, PATH, in this order."""
+
+from __future__ import annotations
+
+import os
+
+from ._errors import MillraceError
+
+LIBRARY = "libmillrace_feed.so"
+
+
+def library() -> str:
+    """The path of the C library."""
+    named = os.environ.get("MILLRACE_FEED_LIBRARY")
+    if named:
+        return _existing(named, "MILLRACE_FEED_LIBRARY")
+    tried = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "_lib", LIBRARY)]
+    bin_dir = os.environ.get("MILLRACE_BIN_DIR")
+    if bin_dir:
+        tried.insert(0, os.path.join(bin_dir, "..", "lib", LIBRARY))
+    for path in tried:
+        if os.path.exists(path):
+            return path
+    raise MillraceError(
+        f"{LIBRARY} is not in {' nor in '.join(os.path.dirname(path) for path in tried)}: "
+        "install the wheel of millrace, or name the file in MILLRACE_FEED_LIBRARY")
+
+
+def program(name: str) -> str:
+    """The path of one of Millrace's programs."""
+    bin_dir = os.environ.get("MILLRACE_BIN_DIR")
+    if bin_dir:
+        return _existing(os.path.join(bin_dir, name), "MILLRACE_BIN_DIR")
+    from importlib.util import find_spec
+    found = find_spec("millrace_loader")
+    for folder in (found.submodule_search_locations or []) if found else []:
+        path = os.path.join(folder, "bin", name)
+        if os.path.exists(path):
+            _make_executable(path)
+            return path
+    from shutil import which
+    path = which(name)
+    if path:
+        return path
+    raise MillraceError(f"{name} is not installed: `pip install millrace-loader` brings it, "
+                        "or MILLRACE_BIN_DIR names the directory where it lies")
+
+
+def _existing(path: str, variable: str) -> str:
+    if not os.path.exists(path):
+        raise MillraceError(f"{path}: there is no such file; {variable} of the environment names it")
+    return path
+
+
+def _make_executable(path: str) -> None:
+    """Images of clouds lose the bit; who may not set it finds out when the program is started."""
+    if not os.access(path, os.X_OK):
+        try:
+            os.chmod(path, os.stat(path).st_mode | 0o111)
+        except OSError:
+            pass

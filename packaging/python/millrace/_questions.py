@@ -1,0 +1,75 @@
+"""Questions about specs and datasets: what the command line answers, as Python's own values."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, NamedTuple
+
+from . import _places
+from ._errors import SpecError
+
+
+class Estimate(NamedTuple):
+    """What `preview` makes of a stream from some of its splits: kept rows of an epoch, and steps of all epochs, with
+    the bounds of a 95 % interval (None where one split says nothing about the others)."""
+
+    rows: float
+    rows_low: float | None
+    rows_high: float | None
+    steps: float
+    steps_low: float | None
+    steps_high: float | None
+
+
+def settings(variation: str | None, changes: Any) -> list[str]:
+    """`--variation` and `--set` of a command."""
+    arguments = [] if variation is None else ["--variation", variation]
+    for text in as_sets(changes):
+        arguments += ["--set", text]
+    return arguments
+
+
+def as_sets(changes: Any) -> tuple[str, ...]:
+    """{"batch.seed": 8} as KEY=VALUE; texts stand as they are, everything else as JSON, which YAML reads."""
+    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+                 for key, value in dict(changes or {}).items())
+
+
+def ask(program: str, *arguments: str) -> Any:
+    """The JSON document that a command prints. Its sentence as SpecError where it fails."""
+    import subprocess
+    done = subprocess.run([_places.program(program), *arguments, "--json"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
+    document = None
+    if done.stdout.strip():
+        try:
+            document = json.loads(done.stdout)
+        except ValueError:
+            pass
+    if done.returncode != 0 and not (isinstance(document, dict) and "ok" in document):
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        text = said[-1] if said else f"{program} {arguments[0]} ended with code {done.returncode}"
+        raise SpecError(text.removeprefix(f"{program}: "))
+    return document
+
+
+def check(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
+    """What is wrong with a spec, and what it resolves to: the document of `millrace check --json`.
+
+    `ok`, `errors` (message, place in the file) and `runs`: of each variation the resolved spec, hashes, rows, warnings.
+    """
+    return ask("millrace", "check", os.fspath(spec), *settings(variation, set))
+
+
+def preview(spec: str | os.PathLike[str], variation: str | None = None, set: Any = None) -> dict[str, Any]:
+    """What a spec would keep and cost, from some of its splits, in seconds: the document of `millrace preview --json`."""
+    return ask("millrace", "preview", os.fspath(spec), *settings(variation, set))
+
+
+def dataset(path: str | os.PathLike[str], profile: bool = False) -> dict[str, Any]:
+    """What a dataset is: the document of `millrace dataset --json`: format, files, rows, columns with types.
+
+    `profile=True` reads some of it: distinct values, quantiles, what its files cost to read.
+    """
+    return ask("millrace", "dataset", os.fspath(path), *(["--profile"] if profile else []))

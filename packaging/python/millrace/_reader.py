@@ -1,0 +1,198 @@
+"""One connection to a feed: its events, put together to the steps that a loop gets.
+
+One thread at a time. A wait looks every 100 ms whether somebody wants it to end (Ctrl-C) and whether the feed is there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+from . import _library
+from ._batch import Columns, Memory, NoRows
+from ._errors import FeedError, MillraceError, SpecError
+from ._feed import Feed
+
+_SLICE_MS = 100
+_HELLO_SECONDS = 60.0
+
+
+class Asked(NamedTuple):
+    """What a connection asks for."""
+
+    stream: str
+    state: str | None
+    join: bool
+    last: str
+    copy: bool
+
+
+class Step(NamedTuple):
+    """One step, as this rank sees it."""
+
+    epoch: int
+    number: int  # of the first micro-batch behind it
+    rows: int  # over all ranks
+    parts: list[Any]  # this rank's Memory: one where steps are joined, none where it has no rows
+
+
+class Reader:
+    """See above. Every Memory that it gave out stays valid after close()."""
+
+    def __init__(self, feed: Feed, asked: Asked) -> None:
+        self._library = _library.load()
+        self._feed, self._asked = feed, asked
+        self._handle = ctypes.c_void_p()
+        self.columns: Columns | None = None
+        self.is_broken = False
+        """An interrupt came while a batch was being taken: what was read last may be lost."""
+        self._parts: list[Memory] = []
+        self._codes: deque[int] = deque(maxlen=1)
+        self._event = _library.Event(struct_size=ctypes.sizeof(_library.Event))
+        self._reserve(64)
+        self._on_ring: Any = None
+        self._open()
+
+    def _open(self) -> None:
+        path = self._feed.wait_for_socket().encode()
+        at, asked = self._feed.place, self._asked
+        options = _library.Options(
+            struct_size=ctypes.sizeof(_library.Options), rank=at.rank, world_size=at.world, abort_fd=-1,
+            attempt=at.attempt, stream=asked.stream.encode(), state=asked.state.encode() if asked.state else None,
+            connect_timeout_ms=250, join=asked.join, last=asked.last == "drop", numa_node=-1)
+        error = ctypes.create_string_buffer(4096)
+        end = time.monotonic() + _HELLO_SECONDS
+        while True:
+            code = self._library.millrace_feed_open(path, options, ctypes.byref(self._handle), error, len(error))
+            if code == 0:
+                break
+            sentence = error.value.decode(errors="replace")
+            if code != _library.LOST:
+                raise self._failure(code, sentence, 4)
+            self._feed.check_alive()
+            if time.monotonic() > end:
+                raise FeedError(sentence)
+            # A busy machine answers later: each try gives it more time.
+            options.connect_timeout_ms = min(2 * options.connect_timeout_ms, 4000)
+        self._arguments = ((self._handle,), (_SLICE_MS,), (ctypes.byref(self._event),))
+
+    def next_step(self) -> Step | None:
+        """The next step; None at the end of the stream."""
+        codes, event = self._codes, self._event
+        try:
+            while True:
+                codes.clear()
+                # In one call of C: an interrupt cannot come between the event and its code.
+                codes.extend(map(self._library.millrace_feed_next, *self._arguments))
+                code = codes[0]
+                if code == _library.BATCH:
+                    self._parts.append(self._take(event.batch))
+                elif code == _library.STEP:
+                    parts, self._parts = self._parts, []
+                    if not event.is_left_out:
+                        codes.clear()
+                        return Step(event.epoch, event.number, event.rows, parts)
+                elif code == _library.END_OF_STREAM:
+                    codes.clear()
+                    return None
+                elif code == _library.TIMEOUT:
+                    self._feed.check_alive()
+                elif code == _library.NOTICE:
+                    import warnings
+                    warnings.warn(self._error(), RuntimeWarning, stacklevel=4)
+                elif code != _library.END_OF_EPOCH:
+                    codes.clear()
+                    raise self._failure(code, self._error(), event.number)
+        except BaseException:
+            self.is_broken = self.is_broken or bool(codes and codes[0] != _library.TIMEOUT)
+            raise
+
+    def _take(self, batch: int) -> Memory:
+        library, count = self._library, ctypes.c_size_t()
+        library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
+        if count.value > len(self._structs):
+            self._reserve(count.value)
+            library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
+        if self.columns is None:
+            self.columns = Columns(self._structs, count.value)
+        return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.copy)
+
+    def _reserve(self, count: int) -> None:
+        import numpy
+        column = _library.Column
+        self._structs = (column * count)()
+        for struct in self._structs:
+            struct.struct_size = ctypes.sizeof(column)
+        names = ["items", "num_values", "data", "offsets", "weights", "inverse"]
+        kind = numpy.dtype({"names": names, "formats": ["u8"] * len(names), "itemsize": ctypes.sizeof(column),
+                            "offsets": [getattr(column, name).offset for name in names]})
+        self._table = numpy.frombuffer(self._structs, dtype=kind)
+
+    def schema(self) -> Columns:
+        """The columns of all batches, also before the first; waits until the feed has told them."""
+        while self.columns is None:
+            count = ctypes.c_size_t()
+            code = self._library.millrace_feed_schema(self._handle, self._structs, len(self._structs),
+                                                      ctypes.byref(count))
+            if code == 0 and count.value > len(self._structs):
+                self._reserve(count.value)
+            elif code == 0:
+                self.columns = Columns(self._structs, count.value)
+            elif code == _library.TIMEOUT:
+                self._feed.check_alive()
+                time.sleep(0.003)
+            else:
+                raise self._failure(code, self._error(), 0)
+        return self.columns
+
+    def no_rows(self) -> NoRows:
+        """What stands for this rank's rows in a step that has none of them."""
+        return NoRows(self.schema())
+
+    def state_at(self, epoch: int, number: int) -> str:
+        """The state at a step's end."""
+        text = _library.take_text(self._library.millrace_feed_state_at(self._handle, epoch, number))
+        if text is None:
+            raise MillraceError(self._error())
+        return text
+
+    def info(self) -> _library.Info:
+        """What the feed said at hello."""
+        info = _library.Info(struct_size=ctypes.sizeof(_library.Info))
+        self._library.millrace_feed_get_info(self._handle, ctypes.byref(info))
+        return info
+
+    def stats(self) -> dict[str, int]:
+        """Counts of this connection."""
+        stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
+        self._library.millrace_feed_get_stats(self._handle, ctypes.byref(stats))
+        return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
+
+    def on_ring(self, mapped: Any, unmapped: Any) -> None:
+        """Tells of every ring's memory (address, bytes): that it is there, and that it is about to go."""
+        def told(_: Any, address: int, size: int, is_mapped: int) -> None:
+            (mapped if is_mapped else unmapped)(address, size)
+        self._on_ring = _library.RING_CALLBACK(told)
+        self._library.millrace_feed_on_ring(self._handle, self._on_ring, None)
+
+    def _error(self) -> str:
+        return (self._library.millrace_feed_error(self._handle) or b"").decode(errors="replace")
+
+    def _failure(self, code: int, sentence: str, exit_code: int) -> MillraceError:
+        if code == _library.LOST:
+            return self._feed.failure(sentence)
+        return (SpecError if code == _library.INVALID or exit_code == 4 else FeedError)(sentence)
+
+    def close(self) -> None:
+        """Leaves the feed. Again: nothing."""
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        if handle:
+            if self._on_ring is not None:
+                self._library.millrace_feed_on_ring(handle, _library.RING_CALLBACK(), None)
+            self._library.millrace_feed_close(handle)
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None):
+            self.close()

@@ -1,0 +1,424 @@
+"""The stream that a training loop reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import weakref
+from collections import deque
+from typing import Any, Iterator, Mapping
+
+from . import _kjt, _questions
+from ._batch import Batch
+from ._errors import MillraceError, MisuseError, SpecError
+from ._feed import Feed, Place, Request, place
+from ._reader import Asked, Reader, Step
+
+_calls = 0  # of stream() by which ranks find the feed that they share
+
+
+class _Rows:
+    """Iteration over one connection, for one consumer at a time: what Stream and Evaluation have in common."""
+
+    def __init__(self, wrap: Any, asked: Asked, at: Place) -> None:
+        self._wrap, self._asked, self._place = wrap, asked, at
+        self._pid = os.getpid()
+        self._reader: Reader | None = None
+        self._ready: deque[Batch] = deque()
+        self._consumer: weakref.ref[Any] | None = None
+        self._turn = threading.Lock()
+
+    def __iter__(self) -> Iterator[Batch]:
+        self._check_process()
+        consumer = self._consumer() if self._consumer else None
+        if consumer is not None and not consumer.is_over:
+            raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
+                              "another stream, or end the first loop and let go of its iterator")
+        self._begin()
+        consumer = _Consumer(self)
+        self._consumer = weakref.ref(consumer)
+        return consumer
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _give(self) -> Batch | None:
+        raise NotImplementedError
+
+    def _state_of(self, epoch: int, number: int) -> str:
+        raise NotImplementedError
+
+    def _connection(self) -> Reader:
+        raise NotImplementedError
+
+    def _next(self) -> Batch | None:
+        self._check_process()
+        if not self._turn.acquire(blocking=False):
+            raise MisuseError("two threads read this stream at once: one of them reads, and hands batches on")
+        try:
+            return self._give()
+        finally:
+            self._turn.release()
+
+    def _read(self) -> Batch | None:
+        """The next batch of the connection, in host memory."""
+        while not self._ready:
+            reader = self._connection()
+            step = reader.next_step()
+            if step is None:
+                return None
+            self._ready.extend(self._batches(reader, step))
+        return self._ready.popleft()
+
+    def _batches(self, reader: Reader, step: Step) -> list[Batch]:
+        parts = step.parts or [reader.no_rows()]
+        columns = reader.schema()
+        facts = (step.epoch, step.number, step.rows, self._place.world)
+        return [Batch(columns, part, self._wrap, facts, self._state_of) for part in parts]
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise MisuseError(f"this stream belongs to process {self._pid}, not to this one, which was forked from it "
+                              "(a DataLoader's worker is): read it in the process that made it, with num_workers=0; "
+                              "the feed computes in processes of its own already")
+
+    def __reduce__(self) -> Any:
+        raise MisuseError("a stream cannot be sent to another process (a DataLoader's worker is one): read it in the "
+                          "process that made it, with num_workers=0; the feed computes in processes of its own already")
+
+
+class _Consumer:
+    """The iterator of one loop."""
+
+    def __init__(self, rows: _Rows) -> None:
+        self._rows = rows
+        self.is_over = False
+
+    def __iter__(self) -> _Consumer:
+        return self
+
+    def __next__(self) -> Batch:
+        batch = None if self.is_over else self._rows._next()
+        if batch is None:
+            self.is_over = True
+            raise StopIteration
+        return batch
+
+
+class Stream(_Rows):
+    """The steps of a spec's stream, all epochs of it, this rank's rows of each; made by `millrace.stream()`.
+
+    One loop at a time reads it: `for batch in stream`. A loop that was left with `break` can be gone on with by
+    another one. As a context manager it closes itself.
+    """
+
+    def __init__(self, request: Request, at: Place, wrap: Any, asked: Asked, device: Any, prefetch: int) -> None:
+        super().__init__(wrap, asked, at)
+        self._request = request
+        self._mover: Any = None
+        self._device, self._prefetch = device, prefetch
+        self._cuda: Any = None
+        if device is not None:
+            from ._device import Cuda
+            self._cuda = Cuda(device)
+        self._last: tuple[int, int] | None = None  # epoch and number of what the loop got last
+        self._text = ""  # the state where there is no such yet, or no connection any more
+        self._is_over = self._is_closed = False
+        self._feed: Feed | None = self._start_feed()
+
+    def _start_feed(self) -> Feed:
+        global _calls
+        if self._place.job is not None:
+            _calls += 1
+        return Feed(self._request, self._place, _calls)
+
+    def _connection(self) -> Reader:
+        self._check_open()
+        if self._reader is not None and self._reader.is_broken:
+            if self._place.job is not None:
+                raise MisuseError("an interrupt came while a batch was being taken: go on with "
+                                  "stream.load_state_dict(stream.state_dict()) in every rank")
+            self._restart(self._current())
+        if self._reader is None:
+            assert self._feed is not None
+            self._reader = Reader(self._feed, self._asked._replace(state=self._text or None))
+            if self._mover is not None:
+                self._reader.on_ring(self._mover.mapped, self._mover.unmapped)
+        return self._reader
+
+    def _begin(self) -> None:
+        self._check_open()
+        if self._is_over:
+            raise MisuseError("this stream was read to its end: one loop reads all epochs of the spec (batch.epochs). "
+                              "Make another with millrace.stream(), or load a state")
+        if self._cuda is not None and self._mover is None:
+            from ._device import Mover
+            self._mover = Mover(self._cuda, self._read, self._prefetch)
+        self._connection()
+
+    def _give(self) -> Batch | None:
+        self._check_open()
+        batch = None if self._is_over else self._mover.next() if self._mover is not None else self._read()
+        if batch is None:
+            self._is_over = True
+            return None
+        self._last = (batch.epoch, batch.number)
+        return batch
+
+    def _state_of(self, epoch: int, number: int) -> str:
+        if self._reader is None:
+            raise MisuseError("the stream of this batch is closed: ask for its cursor before")
+        return self._reader.state_at(epoch, number)
+
+    def _current(self) -> str:
+        if self._last is None or self._reader is None:
+            return self._text
+        return self._reader.state_at(*self._last)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loop stands: after the step whose batch it got last, whatever was read ahead.
+
+        It asks no other rank, and is the same in every rank: one rank's is enough to go on from, with any number of
+        ranks that divides the step's micro-batches. Texts and numbers only: `torch.save` and
+        `torch.distributed.checkpoint` keep it as it is.
+        """
+        self._check_process()
+        return {"millrace": 1, "state": self._current()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on where `state_dict()` of a stream of the same spec was taken. All ranks load the same."""
+        self._check_process()
+        self._check_open()
+        text = state.get("state") if isinstance(state, Mapping) else None
+        if not isinstance(text, str) or state.get("millrace") != 1:
+            raise SpecError("this is no state of a stream: it is what stream.state_dict() of this version gave")
+        if text:
+            try:
+                json.loads(text)["cursor"]["next"]
+            except (ValueError, KeyError, TypeError):
+                raise SpecError("this state of a stream is damaged: its text is not what was saved") from None
+        if self._reader is None and not self._is_over:
+            self._text = text
+            return
+        self._restart(text)
+
+    def _restart(self, text: str) -> None:
+        self._leave()
+        self._text, self._last, self._is_over = text, None, False
+        self._feed = self._start_feed()
+
+    def _told(self) -> dict[str, Any]:
+        text = self._current()
+        return json.loads(text) if text else {}
+
+    @property
+    def order_hash(self) -> str:
+        """The order hash of everything up to where the loop stands, of all ranks: at the end that of the run, which
+        `millrace stream SPEC --last drop` (or keep) prints. "" before the first batch."""
+        return str(self._told().get("order_hash", ""))
+
+    @property
+    def rows_delivered(self) -> int:
+        """Rows up to where the loop stands, of all ranks."""
+        return int(self._told().get("rows_delivered", 0))
+
+    @property
+    def rows_left_out(self) -> int:
+        """Rows of the epochs' last, partial steps that `last="drop"` left out up to where the loop stands."""
+        return int(self._told().get("rows_left_out", 0))
+
+    @property
+    def rank(self) -> int:
+        """This rank, from 0."""
+        return self._place.rank
+
+    @property
+    def world(self) -> int:
+        """The number of ranks."""
+        return self._place.world
+
+    @property
+    def schema(self) -> list[dict[str, Any]]:
+        """The columns of the batches: name, role, dtype, width. Waits until all ranks have come to the feed."""
+        self._check_process()
+        return self._connection().schema().describe()
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """Counts of this rank: wait_ns, batches, rows, bytes, held_batches, ring_bytes."""
+        self._check_process()
+        return self._connection().stats()
+
+    def __len__(self) -> int:
+        """Steps of the whole stream, exactly. Where filters or draws leave the count open, this reads the columns that
+        decide it, once: the answer is kept under the stream's hash. `estimate` is there at once."""
+        counted = _questions.ask("millrace-loader", "count", self._request.spec,
+                                 *_questions.settings(self._request.variation, None), *self._set_arguments())
+        return sum(_steps_of(epoch, self._request.last) for epoch in counted["epochs"])
+
+    @property
+    def estimate(self) -> _questions.Estimate:
+        """How many rows and steps there will be, from some of the splits, in seconds."""
+        document = _questions.ask("millrace", "preview", self._request.spec,
+                                  *_questions.settings(self._request.variation, None), *self._set_arguments())
+        batch = _questions.ask("millrace", "check", self._request.spec,
+                               *_questions.settings(self._request.variation, None),
+                               *self._set_arguments())["runs"][0]["spec"]["batch"]
+        kept = document["rows_kept"]
+        rows = [kept["value"], kept["low"], kept["high"]]
+        steps = [None if one is None else one / batch["rows"] * batch["epochs"] for one in rows]
+        return _questions.Estimate(*rows, *steps)
+
+    def _set_arguments(self) -> list[str]:
+        return [part for text in self._request.sets for part in ("--set", text)]
+
+    def evaluation(self) -> Evaluation:
+        """The evaluation rows of the spec (`eval.dataset`), this rank's share; each loop over it reads them once.
+
+        It is served by the stream's own feed, whatever the training loop is doing, until `close()`.
+        """
+        self._check_process()
+        self._check_open()
+        assert self._feed is not None
+        return Evaluation(self, self._feed)
+
+    def close(self) -> None:
+        """Ends the feed and its connection. Batches that are held stay readable. Again: nothing."""
+        if os.getpid() != self._pid or self._is_closed:
+            return
+        try:
+            self._text, self._last = self._current(), None
+        except MillraceError:
+            pass  # the state that was loaded stays
+        self._leave()
+        self._is_closed = True
+
+    def _leave(self) -> None:
+        if self._mover is not None:
+            self._mover.close()
+            self._mover = None
+        self._ready.clear()
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+        feed, self._feed = self._feed, None
+        if feed is not None:
+            feed.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise MisuseError("this stream is closed: make another with millrace.stream(); its state_dict() is still "
+                              "there to be loaded")
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class Evaluation(_Rows):
+    """The evaluation rows; made by `Stream.evaluation()`. No partial batch is left out."""
+
+    def __init__(self, stream: Stream, feed: Feed) -> None:
+        super().__init__(stream._wrap, stream._asked._replace(stream="eval", state=None, last="keep"), stream._place)
+        self._stream, self._feed = stream, feed
+
+    def _begin(self) -> None:
+        if self._stream._feed is not self._feed:
+            raise MisuseError("the stream of this evaluation is closed, or went on from another state: ask it for "
+                              "evaluation() again")
+        self._ready.clear()
+        if self._reader is not None:
+            self._reader.close()
+        self._reader = Reader(self._feed, self._asked)
+
+    def _connection(self) -> Reader:
+        assert self._reader is not None
+        return self._reader
+
+    def _give(self) -> Batch | None:
+        if self._reader is None:
+            return None
+        batch = self._read()
+        if batch is None:
+            self._reader.close()
+            self._reader = None
+        return batch
+
+    def _state_of(self, epoch: int, number: int) -> str:
+        raise MisuseError("an evaluation has no cursor: it is always read from its start")
+
+
+def _steps_of(epoch: Mapping[str, Any], last: str) -> int:
+    return int(epoch["steps"]) - (1 if last == "drop" and epoch["rows_left_out"] else 0)
+
+
+def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
+           last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2, rank: int | None = None,
+           world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
+           join: bool = True) -> Stream:
+    """The stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
+
+    spec, variation, set
+        The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
+    last
+        What becomes of an epoch's last step where it has fewer rows than the others. "drop" leaves it out, in every
+        rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
+        with a batch of 0 rows (`batch.scale`).
+    copy
+        Batches own their memory. Without it they view the ring's, and a batch that is kept for long makes the feed
+        take a new ring.
+    device, prefetch
+        "cuda": batches are on the GPU, copied ahead by so many on a stream of their own.
+    rank, world
+        Which share this process gets. Under torchrun they come from the environment, and the ranks of a node share one
+        feed: every rank makes the same calls. Given by hand, this process has a feed of its own.
+    dp_rank, dp_size
+        For trainers whose tensor- or pipeline-parallel ranks must see equal batches: processes of one `dp_rank` get
+        the same rows. Each has a feed of its own.
+    as_numpy
+        numpy arrays in the place of torch tensors. So it is also where torch is not installed.
+    join
+        This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several.
+    """
+    if last not in ("drop", "keep"):
+        raise MisuseError(f"last={last!r}: \"drop\" leaves an epoch's partial step out, \"keep\" delivers it")
+    if not isinstance(prefetch, int) or prefetch < 0:
+        raise MisuseError(f"prefetch={prefetch!r}: how many batches are copied ahead, 0 or more")
+    path = os.path.abspath(os.fspath(spec))
+    if not os.path.exists(path):
+        raise SpecError(f"{path}: there is no such file; the spec is a YAML file")
+    on_gpu = device is not None and not str(device).startswith("cpu")
+    if on_gpu and as_numpy:
+        raise MisuseError("as_numpy=True gives arrays in host memory: leave it or device out")
+    wrap = _wrapping(as_numpy)
+    if on_gpu and "torch" not in sys.modules:
+        raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
+    _kjt.register(Batch)
+    request = Request(path, variation, _questions.as_sets(set), last)
+    return Stream(request, place(rank, world, dp_rank, dp_size), wrap, Asked("train", None, join, last, copy),
+                  device if on_gpu else None, prefetch)
+
+
+def _wrapping(as_numpy: bool) -> Any:
+    """What makes of a numpy array what a batch gives out."""
+    try:
+        import numpy  # noqa: F401
+    except ModuleNotFoundError:
+        raise MillraceError("millrace.stream() needs numpy (pip install numpy): batches are arrays") from None
+    if not as_numpy:
+        try:
+            import torch
+        except ModuleNotFoundError:
+            return _same
+        # A DataLoader asks for this class before it iterates.
+        torch.utils.data.IterableDataset.register(Stream)  # type: ignore[attr-defined]
+        return torch.from_numpy
+    return _same
+
+
+def _same(array: Any) -> Any:
+    return array
