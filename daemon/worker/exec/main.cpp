@@ -160,6 +160,10 @@ int run(int argc, char** argv) {
     if (!line.ok()) {
         return trouble(line.status());
     }
+    if (line->lifeFd >= 0 && ::fcntl(line->lifeFd, F_GETFD) < 0) {
+        return trouble(
+            invalidArgument("--life-fd ", line->lifeFd, ": no descriptor that was handed over"));
+    }
     UniqueFd life = takeLifeLine(line->lifeFd, !line->guardian.directory.empty());
     int alive[2], report[2];
     if (::pipe2(alive, O_CLOEXEC) != 0 || ::pipe2(report, O_CLOEXEC) != 0) {

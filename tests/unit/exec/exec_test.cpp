@@ -58,7 +58,7 @@ TEST_F(ExecTest, AMissingCommandIs127AndOneThatCannotRunIs126) {
 
 TEST_F(ExecTest, BadOptionsAre125WithASentence) {
     for (const Argv& options : {Argv{"--unknown", "1"}, Argv{"--grace", "soon"}, Argv{"--grace"},
-                                Argv{"--grace", "-1"}}) {
+                                Argv{"--grace", "-1"}, Argv{"--life-fd", "77"}}) {
         const SubprocessOutput output = run(options, {"true"});
         EXPECT_EQ(output.exitCode, 125) << options[0];
         EXPECT_NE(output.err.find("millrace-exec: "), std::string::npos);
