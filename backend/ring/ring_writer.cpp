@@ -148,6 +148,16 @@ class RingWriter::Impl {
         return gone_;
     }
 
+    void endGiven() {
+        MutexLock lock(mutex_);
+        hasEnd_ = true;
+    }
+
+    bool hasTakenEnd() {
+        MutexLock lock(mutex_);
+        return hasEnd_ && refreshLocked().ok() && current_->ring->isDrained();
+    }
+
     RingWriterStats stats() {
         MutexLock lock(mutex_);
         if (!gone_) {
@@ -368,6 +378,7 @@ class RingWriter::Impl {
     std::uint64_t dropped_ MR_GUARDED_BY(mutex_) = 0;  ///< frames of rings that are gone
     std::uint64_t frames_ MR_GUARDED_BY(mutex_) = 0, bytes_ MR_GUARDED_BY(mutex_) = 0;
     bool gone_ MR_GUARDED_BY(mutex_) = false;
+    bool hasEnd_ MR_GUARDED_BY(mutex_) = false;
     std::atomic<std::uint64_t> blockedNs_{0};
 };
 
@@ -437,7 +448,9 @@ Status RingWriter::endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop
 }
 
 Status RingWriter::endOfStream(std::stop_token stop) {
-    return impl_->record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop));
+    RETURN_IF_ERROR(impl_->record(EntryKind::kEndOfStream, 0, 0, {}, std::move(stop)));
+    impl_->endGiven();
+    return okStatus();
 }
 
 Status RingWriter::error(const Status& why, std::stop_token stop) {
@@ -456,6 +469,10 @@ void RingWriter::peerGone() {
 
 bool RingWriter::isPeerGone() const {
     return impl_->isPeerGone();
+}
+
+bool RingWriter::hasTakenEnd() const {
+    return impl_->hasTakenEnd();
 }
 
 RingWriterStats RingWriter::stats() const {

@@ -99,6 +99,8 @@ class RingWriter final : public StepSink {
     /// The reader's connection ended: every blocked and later call is kUnavailable.
     void peerGone();
     bool isPeerGone() const;
+    /// The reader has taken the end of the stream, so there is nothing it could come back for.
+    bool hasTakenEnd() const;
     RingWriterStats stats() const;
 
  private:

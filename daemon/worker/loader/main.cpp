@@ -23,12 +23,15 @@ namespace {
 
 using namespace millrace;
 
+constexpr int kWorldMost = 4096;
+
 constexpr char kFooter[] =
     "Exit codes: 0 done, 2 usage, 3 stopped on request, 4 input or data error, 5 other, "
     "6 memory, disk or a limit too small.";
 
 struct Arguments {
     std::string job;
+    loader::FeedRequest feed;
     std::string streamSpec;
     options::OptionValues stream;
     loader::PreviewOptions preview;
@@ -111,6 +114,42 @@ void addProfile(CLI::App& app, loader::ProfileRequest& request) {
     init->add_option("--label", request.label, "the column that is to be predicted");
 }
 
+void addFeed(CLI::App& app, std::string& job, loader::FeedRequest& request) {
+    CLI::App* feed = app.add_subcommand(
+        "feed", "a stream into the rings of its ranks: of a daemon's job, or of a spec");
+    CLI::Option* ofJob = feed->add_option("--job", job, "the job's job.json; the daemon starts it");
+    CLI::Option* spec =
+        feed->add_option("--spec", request.specPath, "the spec, a YAML file: without a daemon");
+    CLI::Option* socket = feed->add_option("--socket", request.socketPath,
+                                           "where ranks come to: a path that is to be made");
+    CLI::Option* set =
+        feed->add_option("--set", request.sets, "KEY=VALUE: change the spec; may be repeated")
+            ->allow_extra_args(false)
+            ->take_all();
+    CLI::Option* ofSpec[] = {
+        socket,
+        set,
+        feed->add_option("--variation", request.variation, "the variation of this name"),
+        feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
+            ->check(CLI::Range(1, kWorldMost)),
+        feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")
+            ->delimiter(',')
+            ->check(CLI::NonNegativeNumber),
+        feed->add_option("--attempt", request.attempt, "ranks of another are refused (0)"),
+        feed->add_option("--life-fd", request.lifeFd,
+                         "a descriptor: the feed ends when it comes to its end")
+            ->check(CLI::NonNegativeNumber)};
+    for (CLI::Option* option : ofSpec) {
+        option->needs(spec);
+    }
+    spec->needs(socket)->excludes(ofJob);
+    feed->callback([ofJob, spec] {
+        if (ofJob->empty() && spec->empty()) {
+            throw CLI::RequiredError("--spec (or a daemon's --job)");
+        }
+    });
+}
+
 int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("ring-reader")) {
         return loader::runRingReader(arguments.reader);
@@ -123,7 +162,8 @@ int runRole(const CLI::App& app, Arguments& arguments) {
         return loader::runInspect();
     }
     if (app.got_subcommand("feed")) {
-        return loader::runFeed(arguments.job);
+        return arguments.job.empty() ? loader::runFeed(arguments.feed)
+                                     : loader::runFeed(arguments.job);
     }
     if (app.got_subcommand("preview")) {
         return loader::runPreview(arguments.preview);
@@ -169,9 +209,7 @@ int main(int argc, char** argv) {
     addStream(app, arguments);
     addPreview(app, arguments.preview);
     addProfile(app, arguments.profile);
-    app.add_subcommand("feed", "the feed of a job; started by the daemon")
-        ->add_option("--job", arguments.job, "the job's job.json")
-        ->required();
+    addFeed(app, arguments.job, arguments.feed);
     app.add_subcommand("inspect", "answer one JSON request from stdin on stdout");
     CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
     reader->add_option("--socket", arguments.reader.socketPath)->required();

@@ -12,7 +12,7 @@
 namespace millrace::loader {
 
 struct FeedEvent {
-    enum class Kind { kOpened, kClosed, kEnded };
+    enum class Kind { kOpened, kClosed, kEnded, kWake };  ///< kWake: nothing but that
     Kind kind = Kind::kOpened;
     ring::FeedHello hello;                     ///< kEnded: stream and rank only
     std::shared_ptr<ring::RingWriter> writer;  ///< kOpened

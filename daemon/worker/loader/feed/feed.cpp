@@ -8,15 +8,14 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/log.h"
-#include "backend/rank/rank_client.h"
+#include "backend/core/thread.h"
 #include "backend/ring/feed_server.h"
-#include "backend/segment/arrow_start.h"
-#include "backend/stream/receipt.h"
 #include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/events.h"
 #include "daemon/worker/loader/feed/job.h"
 #include "daemon/worker/loader/feed/metrics.h"
+#include "daemon/worker/loader/feed/owner.h"
 #include "daemon/worker/loader/feed/producer.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
@@ -26,21 +25,25 @@ namespace {
 
 namespace metric = values::metric;
 
-constexpr std::chrono::seconds kAckTime{5};
 constexpr std::chrono::seconds kErrorTime{10};
 
 struct Reader {
     ring::FeedHello hello;
     std::shared_ptr<ring::RingWriter> writer;
     bool isClosed = false;
+
+    /// It is gone, and nothing was left for it.
+    bool hasAll() const { return isClosed && writer->hasTakenEnd(); }
 };
 
 class Feed {
  public:
-    explicit Feed(FeedJob job)
+    Feed(FeedJob job, FeedEvents& events, FeedOwner& owner)
         : job_(std::move(job)),
+          events_(events),
+          owner_(owner),
           memory_(job_.spec.resources.memoryLimitMb,
-                  loaderNeed(job_.spec, job_.plan, trainingSetUp(job_.spec))) {}
+                  loaderNeed(job_.spec, job_.plan, job_.setUp())) {}
 
     Status open();
     Status run();
@@ -56,24 +59,24 @@ class Feed {
     Status startTrain();
     Status startEval(const Reader& reader);
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
-    int numThreads() const { return trainingSetUp(job_.spec).threads; }
+    int numThreads() const { return job_.setUp().threads; }
+    Status admits(const ring::FeedHello& hello) const;
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
     Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
     bool isDone() const;
     bool areAllClosed() const;
     void sendMetrics(bool isLast = false);
-    int worldSize() const { return static_cast<int>(job_.spec.train.ranks); }
     ring::RingSink::Options dealing() const {
-        return {worldSize(), job_.spec.microBatchesPerStep()};
+        return {job_.worldSize(), job_.spec.microBatchesPerStep()};
     }
 
     const FeedJob job_;
+    FeedEvents& events_;
+    FeedOwner& owner_;
     LoaderMemory memory_;
     segment::StageCounters counters_;
     StageMetrics stageMetrics_{counters_};
-    FeedEvents events_;
-    std::unique_ptr<rank::RankClient> client_;
     std::unique_ptr<ring::FeedServer> server_;
     /// Side tables that training and evaluation look into.
     const std::shared_ptr<recipe::SharedTables> tables_ =
@@ -85,7 +88,6 @@ class Feed {
     std::map<int, std::unique_ptr<segment::BufferPool>> evalPools_;
     std::map<int, std::unique_ptr<Producer>> evalProducers_;
     int generation_ = 0;  ///< of the newest train producer: older ones' ends do not count
-    bool isTrainEnded_ = false;
     Status error_;
     SteadyClock::time_point errorTime_, lastMetrics_ = SteadyClock::now();
     std::int64_t lastRead_ = 0, lastKept_ = 0;
@@ -93,20 +95,12 @@ class Feed {
 };
 
 Status Feed::open() {
-    rank::RankClientOptions client;
-    client.socketPath = job_.rankSocket;
-    client.directory = job_.directory;
-    client.sender = {job_.run, job_.attempt, "feed", 0, ::getpid()};
-    ASSIGN_OR_RETURN(client_, rank::RankClient::start(std::move(client)));
-    rank::ReceiptLine versions;
-    versions.receipt["packages"]["arrow"] = segment::arrowVersion();
-    RETURN_IF_ERROR(client_->send(std::move(versions)).status());
     ring::FeedServerOptions server;
     server.socketPath = job_.feedSocket;
     server.streamHash = spec::streamHash(job_.spec);
     server.planHash = job_.plan.planHash();
     server.microRows = job_.spec.batch.microRows;
-    server.worldSize = worldSize();
+    server.worldSize = job_.worldSize();
     server.attempt = job_.attempt;
     server.ring.budget = &memory_.budget();
     server.evalRing.budget = &memory_.budget();
@@ -115,6 +109,7 @@ Status Feed::open() {
         ring::FeedServer::start(
             std::move(server),
             [this](const ring::FeedHello& hello, std::shared_ptr<ring::RingWriter> writer) {
+                RETURN_IF_ERROR(admits(hello));
                 events_.push({FeedEvent::Kind::kOpened, hello, std::move(writer)});
                 return okStatus();
             },
@@ -122,6 +117,18 @@ Status Feed::open() {
                 events_.push({FeedEvent::Kind::kClosed, hello});
             }));
     openInput();
+    return okStatus();
+}
+
+// Of the server's thread. What a reader asks for that the others must not suffer for.
+Status Feed::admits(const ring::FeedHello& hello) const {
+    if (!std::binary_search(job_.ranks.begin(), job_.ranks.end(), hello.rank)) {
+        return invalidArgument("hello: rank ", hello.rank, " is not one of those that this feed ",
+                               "serves (--ranks)");
+    }
+    if (hello.stream == "eval" && !job_.spec.eval) {
+        return invalidArgument("hello: the spec has no eval section");
+    }
     return okStatus();
 }
 
@@ -149,16 +156,13 @@ void Feed::broken(const Status& error) {
     logError("feed: failed", {{"error", messageOf(error)}});
     error_ = error;
     errorTime_ = SteadyClock::now();
-    const auto sent = client_->send(rank::ErrorLine{std::string(messageOf(error))});
-    if (!sent.ok()) {
-        logWarn("feed: the error cannot be reported", {{"reason", messageOf(sent.status())}});
-    }
+    owner_.failed(error);
 }
 
 Status Feed::run() {
     constexpr int kTickMs = 250;
-    while (!events_.isSignalled() && !client_->stopRequested()) {
-        for (const FeedEvent& event : events_.wait(kTickMs, client_->stopFd())) {
+    while (!events_.isSignalled() && !owner_.wantsEnd()) {
+        for (const FeedEvent& event : events_.wait(kTickMs, owner_.fd())) {
             handle(event);
         }
         if (SteadyClock::now() - lastMetrics_ >= std::chrono::seconds(1)) {
@@ -175,11 +179,10 @@ Status Feed::run() {
     evalProducers_.clear();
     server_.reset();
     sendMetrics(true);
-    const Status acked = client_->waitAcked(kAckTime);
-    if (!acked.ok()) {
-        logWarn("feed: ends with lines not acknowledged", {{"reason", messageOf(acked)}});
+    if (!isStopped) {
+        return error_;
     }
-    return isStopped ? cancelled("stopped on request") : error_;
+    return events_.isSignalled() ? cancelled("stopped on request") : owner_.endWanted();
 }
 
 bool Feed::areAllClosed() const {
@@ -187,8 +190,14 @@ bool Feed::areAllClosed() const {
                        [](const auto& entry) { return entry.second.isClosed; });
 }
 
+// A rank that went before it had come to the end comes back: a ring holds small streams whole, so
+// that all is delivered says nothing.
 bool Feed::isDone() const {
-    return isTrainEnded_ && static_cast<int>(readers_.size()) == worldSize() && areAllClosed();
+    return readers_.size() == job_.ranks.size() &&
+           std::all_of(readers_.begin(), readers_.end(),
+                       [](const auto& entry) { return entry.second.hasAll(); }) &&
+           std::all_of(evalReaders_.begin(), evalReaders_.end(),
+                       [](const auto& entry) { return entry.second.isClosed; });
 }
 
 void Feed::handle(const FeedEvent& event) {
@@ -201,6 +210,8 @@ void Feed::handle(const FeedEvent& event) {
             break;
         case FeedEvent::Kind::kEnded:
             ended(event);
+            break;
+        case FeedEvent::Kind::kWake:
             break;
     }
 }
@@ -236,7 +247,6 @@ void Feed::ended(const FeedEvent& event) {
         return;
     }
     if (event.status.ok()) {
-        isTrainEnded_ = isTrainEnded_ || isTrain;
         return;
     }
     if (event.isReaderGone || event.status.code() == absl::StatusCode::kCancelled) {
@@ -267,18 +277,21 @@ Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
     };
 }
 
-// Starts when every rank is there; all go on from the furthest place that all have come to, each
-// skips what it has.
+// Starts when every rank is there that lacks something; all go on from the furthest place that all
+// have come to, each skips what it has.
 Status Feed::startTrain() {
     trainProducer_.reset();
     ++generation_;
-    isTrainEnded_ = false;
     Producer::Request request;
     request.input = train_;
     request.dealing = dealing();
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
-    bool isFirst = true;
+    std::size_t numDone = 0;
     for (const auto& [rank, reader] : readers_) {
+        if (reader.hasAll()) {
+            ++numDone;
+            continue;
+        }
         if (reader.isClosed || reader.writer->isPeerGone()) {
             return okStatus();
         }
@@ -288,16 +301,15 @@ Status Feed::startTrain() {
             state = *reader.hello.state;
         }
         stream::Cursor& start = request.sequencer.start;
-        if (isFirst ||
+        if (request.ranks.empty() ||
             std::pair(state.cursor.epoch, state.cursor.next) < std::pair(start.epoch, start.next)) {
             start = state.cursor;
             request.dealing.orderHash = state.orderHash;
             request.dealing.rowsDelivered = state.rowsDelivered;
         }
-        isFirst = false;
         request.ranks.push_back({rank, reader.writer, reader.hello.next});
     }
-    if (static_cast<int>(request.ranks.size()) < worldSize()) {
+    if (request.ranks.size() + numDone < job_.ranks.size()) {
         return okStatus();
     }
     ASSIGN_OR_RETURN(trainProducer_,
@@ -355,10 +367,37 @@ void Feed::sendMetrics(bool isLast) {
     lastRead_ = read;
     lastKept_ = kept;
     lastCpu_ = cpu;
-    const auto sent = client_->send(std::move(metrics));
-    if (!sent.ok()) {
-        logWarn("feed: metrics cannot be sent", {{"reason", messageOf(sent.status())}});
+    owner_.figures(std::move(metrics));
+}
+
+int serve(FeedJob job, FeedEvents& events, FeedOwner& owner) {
+    Status status;
+    {
+        Feed feed(std::move(job), events, owner);
+        status = feed.open();
+        if (status.ok()) {
+            status = feed.run();
+        }
     }
+    owner.finish();
+    return status.ok() ? kExitDone : fail(status);
+}
+
+// The first pass over large files takes long and cannot be broken off: an end that is wanted
+// meanwhile is one of the process.
+Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, FeedOwner& owner) {
+    const std::jthread watch = startThread("feed-end", [&](const std::stop_token& stop) {
+        const std::stop_callback wake(stop, [&] { events.push({FeedEvent::Kind::kWake}); });
+        while (!stop.stop_requested()) {
+            events.wait(-1, owner.fd());
+            const bool isUnwanted = owner.wantsEnd();
+            if (isUnwanted || events.isSignalled()) {
+                owner.finish();
+                ::_exit(isUnwanted ? kExitDone : kExitStopped);
+            }
+        }
+    });
+    return FeedJob::resolve(request);
 }
 
 }  // namespace
@@ -368,12 +407,24 @@ int runFeed(const std::string& jobPath) {
     if (!job.ok()) {
         return fail(job.status());
     }
-    Feed feed(std::move(*job));
-    Status status = feed.open();
-    if (status.ok()) {
-        status = feed.run();
+    FeedEvents events;
+    auto owner = DaemonOwner::connect(*job);
+    return owner.ok() ? serve(std::move(*job), events, **owner) : fail(owner.status());
+}
+
+int runFeed(const FeedRequest& request) {
+    FeedEvents events;
+    auto owner = ProcessOwner::open(request.lifeFd, request.socketPath);
+    if (!owner.ok()) {
+        fail(owner.status());
+        return kExitUsage;
     }
-    return status.ok() ? kExitDone : fail(status);
+    Result<FeedJob> job = resolveWatched(request, events, **owner);
+    if (!job.ok()) {
+        (*owner)->finish();
+        return fail(job.status());
+    }
+    return serve(std::move(*job), events, **owner);
 }
 
 }  // namespace millrace::loader

@@ -1,10 +1,17 @@
 #pragma once
-// `millrace-loader feed --job FILE`: the feed of one job, computing segments into the ranks' rings.
+// `millrace-loader feed`: computes segments into the ranks' rings, for a run's daemon or for a
+// process of one's own.
 #include <string>
+
+#include "daemon/worker/loader/feed/job.h"
 
 namespace millrace::loader {
 
-/// The role. The process's exit code: 0 done, 3 stopped on request, 4 input or data, 5 other.
+/// Of one job of a daemon's, from its job.json. The process's exit code: 0 done, 3 stopped on
+/// request, 4 input or data, 5 other, 6 memory, disk or a limit.
 int runFeed(const std::string& jobPath);
+
+/// Without a daemon. 0 also when whoever started it is gone.
+int runFeed(const FeedRequest& request);
 
 }  // namespace millrace::loader

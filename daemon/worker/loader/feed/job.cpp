@@ -1,7 +1,13 @@
 #include "daemon/worker/loader/feed/job.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/job/job_file.h"
+#include "backend/stream/steps.h"
+#include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
 namespace {
@@ -14,20 +20,80 @@ Result<stream::Plan> planOf(const std::string& text) {
     return stream::Plan::fromJson(json);
 }
 
+std::vector<int> allRanks(int worldSize) {
+    std::vector<int> ranks(static_cast<std::size_t>(worldSize));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
+Status checkWorld(int worldSize, const spec::RunSpec& spec) {
+    const std::int64_t perStep = spec.microBatchesPerStep();
+    if (worldSize >= 1 && perStep % worldSize == 0) {
+        return okStatus();
+    }
+    return invalidArgument("--world: ", worldSize, " does not divide the ", perStep,
+                           " micro-batches of a step (batch.rows ", spec.batch.rows,
+                           ", micro_rows ", spec.batch.microRows,
+                           "); admissible: ", stream::admissibleRanks(perStep));
+}
+
+Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
+    if (ranks.empty()) {
+        return allRanks(worldSize);
+    }
+    std::sort(ranks.begin(), ranks.end());
+    if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
+        return invalidArgument("--ranks: a rank stands there twice");
+    }
+    if (ranks.front() < 0 || ranks.back() >= worldSize) {
+        return invalidArgument("--ranks: ", ranks.front() < 0 ? ranks.front() : ranks.back(),
+                               " is no rank of ", worldSize, "; they are 0 to ", worldSize - 1);
+    }
+    return ranks;
+}
+
 }  // namespace
 
 Result<FeedJob> FeedJob::read(const std::string& path) {
-    FeedJob job;
-    ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
-    Result<stream::Plan> plan = planOf(job.planText);
+    ASSIGN_OR_RETURN(job::JobFile file, job::JobFile::read(path));
+    Result<stream::Plan> plan = planOf(file.planText);
     if (!plan.ok()) {
         return annotate(plan.status(), path);
     }
+    FeedJob job;
+    job.attempt = file.attempt;
+    job.spec = std::move(file.spec);
     job.plan = std::move(*plan);
-    job.planText = {};
+    job.feedSocket = std::move(file.feedSocket);
+    job.ranks = allRanks(job.worldSize());
+    job.run = std::move(file.run);
+    job.rankSocket = std::move(file.rankSocket);
     job.directory = job::AttemptPaths::ofJob(path).worker(job::kFeed);
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
+}
+
+Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
+    ASSIGN_OR_RETURN(ResolvedRun run,
+                     resolveFile(request.specPath, request.variation, request.sets));
+    FeedJob job;
+    job.attempt = request.attempt;
+    job.spec = std::move(run.spec);
+    job.plan = std::move(run.plan);
+    job.feedSocket = request.socketPath;
+    if (request.worldSize > 0) {
+        RETURN_IF_ERROR(checkWorld(request.worldSize, job.spec));
+        job.spec.train.ranks = request.worldSize;
+    }
+    ASSIGN_OR_RETURN(job.ranks, servedRanks(request.ranks, job.worldSize()));
+    return job;
+}
+
+LoaderSetUp FeedJob::setUp() const {
+    LoaderSetUp setUp = trainingSetUp(spec);
+    setUp.rings = static_cast<int>(ranks.size());
+    setUp.evalReaders = spec.eval ? setUp.rings : 0;
+    return setUp;
 }
 
 }  // namespace millrace::loader

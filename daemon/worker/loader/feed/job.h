@@ -1,17 +1,45 @@
 #pragma once
-// What a feed makes of its job.json: the job, and the plan as a value.
+// What a feed is to serve, as a value: a run's, from its job.json, or what a command line names.
+//
+// Threads: values. Failure: kInvalidArgument and what reading a spec and its dataset can say; a
+// sentence with its place.
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "backend/job/job_file.h"
+#include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
+#include "daemon/worker/loader/memory.h"
 
 namespace millrace::loader {
 
-struct FeedJob : job::JobFile {
+/// A feed that no daemon started: `millrace-loader feed --spec FILE`.
+struct FeedRequest {
+    std::string specPath, variation;
+    std::vector<std::string> sets;
+    std::string socketPath;
+    int worldSize = 0;       ///< 0: the spec's train.ranks
+    std::vector<int> ranks;  ///< served here; empty: all
+    std::int64_t attempt = 0;
+    int lifeFd = -1;  ///< the feed ends when it does; -1: none
+};
+
+struct FeedJob {
+    std::int64_t attempt = 1;  ///< hellos of another are refused
+    spec::RunSpec spec;        ///< train.ranks: of the whole stream
     stream::Plan plan;
+    std::string feedSocket;
+    std::vector<int> ranks;  ///< served here, ascending
+    // Of a run's.
+    std::string run;
+    std::string rankSocket;
     std::string directory;  ///< the feed's own, for what it must keep
 
     static Result<FeedJob> read(const std::string& path);
+    static Result<FeedJob> resolve(const FeedRequest& request);
+
+    int worldSize() const { return static_cast<int>(spec.train.ranks); }
+    LoaderSetUp setUp() const;
 };
 
 }  // namespace millrace::loader

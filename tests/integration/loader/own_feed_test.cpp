@@ -1,0 +1,390 @@
+// The role feed without a daemon: of a spec, for the process that started it.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/ring/feed_reader.h"
+#include "backend/stream/read_state.h"
+#include "tests/integration/loader/loader_program.h"
+#include "tests/support/poll.h"
+
+namespace millrace {
+namespace {
+
+struct FeedCloser {
+    void operator()(millrace_feed* feed) const { millrace_feed_close(feed); }
+};
+using FeedPtr = std::unique_ptr<millrace_feed, FeedCloser>;
+
+/// A rank's place in its stream.
+struct Place {
+    int rank = 0, worldSize = 1;
+    std::int64_t attempt = 0;
+    const char* stream = "train";
+};
+
+class OwnFeed : public LoaderProgram {
+ protected:
+    void SetUp() override {
+        LoaderProgram::SetUp();
+        ASSERT_EQ(::mkdir(socketDirectory().c_str(), 0700), 0);
+        ASSERT_EQ(::pipe2(life_, O_CLOEXEC), 0);
+    }
+    void TearDown() override {
+        for (int& fd : life_) {
+            closeLine(fd);
+        }
+    }
+
+    std::string socketDirectory() const { return directory_ / "own"; }
+    std::string socket() const { return socketDirectory() + "/feed.sock"; }
+    static void closeLine(int& fd) {
+        if (fd >= 0) {
+            ::close(std::exchange(fd, -1));
+        }
+    }
+
+    std::vector<std::string> feedArguments(std::vector<std::string> more = {}) const {
+        std::vector<std::string> arguments = {loaderProgram(),          "feed",     "--spec",
+                                              directory_ / "spec.yaml", "--socket", socket()};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return arguments;
+    }
+    Subprocess start(std::vector<std::string> argv) const {
+        SubprocessOptions options;
+        options.argv = std::move(argv);
+        options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache"};
+        options.stderrFd =
+            ::open((directory_ / "err").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+        if (life_[0] >= 0) {
+            options.passFds = {{life_[0], 8}, {life_[0], 9}};
+        }
+        auto child = Subprocess::start(options);
+        ::close(options.stderrFd);
+        EXPECT_TRUE(child.ok()) << child.status();
+        return std::move(*child);
+    }
+    std::string said() const { return readFile(directory_ / "err").value_or(""); }
+
+    FeedPtr connect(const Place& place = {}, const std::string& state = "",
+                    std::string* refused = nullptr) const {
+        return connectTo(socket(), place, state, refused);
+    }
+    static FeedPtr connectTo(const std::string& socket, const Place& place,
+                             const std::string& state = "", std::string* refused = nullptr) {
+        millrace_feed_options options{};
+        options.struct_size = sizeof options;
+        options.rank = place.rank;
+        options.world_size = place.worldSize;
+        options.abort_fd = -1;
+        options.attempt = place.attempt;
+        options.stream = place.stream;
+        options.state = state.empty() ? nullptr : state.c_str();
+        millrace_feed* feed = nullptr;
+        char error[512] = "";
+        const int result = millrace_feed_open(socket.c_str(), &options, &feed, error, sizeof error);
+        if (refused != nullptr) {
+            *refused = error;
+        } else {
+            EXPECT_EQ(result, 0) << error;
+        }
+        return FeedPtr(feed);
+    }
+
+    struct Seen {
+        int result = 0;
+        std::uint64_t rows = 0;
+        std::string state;  ///< at the last step's end
+    };
+    /// To the end of step `steps` (-1: of the stream).
+    static Seen read(millrace_feed* feed, std::int64_t steps = -1) {
+        Seen seen;
+        millrace_feed_event event{};
+        while (steps != 0 && (seen.result = millrace_feed_next(feed, 60'000, &event)) >= 0 &&
+               seen.result != MILLRACE_FEED_END_OF_STREAM && seen.result != MILLRACE_FEED_TIMEOUT) {
+            if (seen.result == MILLRACE_FEED_BATCH) {
+                seen.rows += millrace_batch_rows(event.batch);
+                millrace_batch_release(event.batch);
+            } else if (seen.result == MILLRACE_FEED_STEP) {
+                --steps;
+                char* text = millrace_feed_state(feed, event.epoch, event.number);
+                EXPECT_NE(text, nullptr) << millrace_feed_error(feed);
+                seen.state = text == nullptr ? "" : text;
+                std::free(text);
+            }
+        }
+        return seen;
+    }
+    static std::string orderHash(const std::string& state) {
+        const auto read = stream::readState(state);
+        EXPECT_TRUE(read.ok()) << read.status();
+        return read.ok() ? read->orderHash.hex() : "";
+    }
+    std::string streamedHash(std::vector<std::string> more = {}) const {
+        return report(std::move(more))["order_hash"].get<std::string>();
+    }
+
+    /// Processes that have the socket's name on their command line.
+    bool isServed() const {
+        std::error_code ignored;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+            const auto line = readFile(entry.path().string() + "/cmdline");
+            if (line.ok() && line->find(socket()) != std::string::npos) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    int life_[2] = {-1, -1};
+};
+
+TEST_F(OwnFeed, ServesTrainAndEvalAndEndsWithItsRank) {
+    Subprocess feed = start(feedArguments());
+    FeedPtr eval = connect({.stream = "eval"});
+    ASSERT_NE(eval, nullptr);
+    FeedPtr train = connect();
+    ASSERT_NE(train, nullptr);
+    const Seen seen = read(train.get());
+    EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(train.get());
+    EXPECT_EQ(seen.rows, 10800U);
+    EXPECT_EQ(orderHash(seen.state), streamedHash());
+    train.reset();
+    EXPECT_EQ(read(eval.get()).rows, 600U) << "it is read to its end";
+    eval.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+TEST_F(OwnFeed, EndsOnceItsRankHasHadAll) {
+    Subprocess feed = start(feedArguments());
+    FeedPtr train = connect();
+    ASSERT_NE(train, nullptr);
+    const Seen seen = read(train.get());
+    EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM);
+    train.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+    EXPECT_FALSE(std::filesystem::exists(socket()));
+    EXPECT_TRUE(std::filesystem::exists(socketDirectory())) << "it is the caller's";
+}
+
+TEST_F(OwnFeed, TheSpecIsChangedAsForAStream) {
+    Subprocess feed =
+        start(feedArguments({"--variation", "half", "--set", "batch.seed=8", "--attempt", "3"}));
+    std::string refused;
+    EXPECT_EQ(connect({.attempt = 2}, "", &refused), nullptr);
+    EXPECT_NE(refused.find("attempt 2, this feed serves attempt 3"), std::string::npos) << refused;
+    FeedPtr train = connect({.attempt = 3});
+    ASSERT_NE(train, nullptr);
+    EXPECT_EQ(orderHash(read(train.get()).state),
+              streamedHash({"--variation", "half", "--set", "batch.seed=8"}));
+    train.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+// The whole stream fits into the ring, so that it was delivered before the rank first went.
+TEST_F(OwnFeed, ARankMayGoAndComeBackUntilItHasHadAll) {
+    Subprocess feed = start(feedArguments());
+    std::string state;
+    std::uint64_t rows = 0;
+    for (const int steps : {1, 9, 20, 3, 50}) {
+        const FeedPtr train = connect({}, state);
+        ASSERT_NE(train, nullptr);
+        const Seen seen = read(train.get(), steps);
+        ASSERT_EQ(seen.result, MILLRACE_FEED_STEP) << millrace_feed_error(train.get());
+        state = seen.state;
+        rows += seen.rows;
+    }
+    FeedPtr train = connect({}, state);
+    ASSERT_NE(train, nullptr);
+    const Seen seen = read(train.get());
+    EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(train.get());
+    EXPECT_EQ(rows + seen.rows, 10800U);
+    EXPECT_EQ(orderHash(seen.state), streamedHash());
+    train.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+// Rank 0 has come to its end and is gone: it is not waited for when rank 1 comes back.
+TEST_F(OwnFeed, ARankThatHasHadAllIsNotMissed) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    FeedPtr first = connect({.rank = 0, .worldSize = 2});
+    FeedPtr second = connect({.rank = 1, .worldSize = 2});
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    Seen part = read(second.get(), 30);
+    const Seen whole = read(first.get());
+    EXPECT_EQ(whole.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(first.get());
+    first.reset();
+    second.reset();
+    second = connect({.rank = 1, .worldSize = 2}, part.state);
+    ASSERT_NE(second, nullptr);
+    const Seen rest = read(second.get());
+    EXPECT_EQ(rest.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(second.get());
+    EXPECT_EQ(rest.state, whole.state);
+    EXPECT_EQ(whole.rows + part.rows + rest.rows, 10800U);
+    second.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+// As on two nodes: each feed serves the ranks of its own, and computes the marks of all.
+TEST_F(OwnFeed, TwoFeedsShareTheRanksOfOneStream) {
+    const std::string other = socketDirectory() + "/other.sock";
+    std::vector<std::string> arguments = feedArguments({"--world", "4", "--ranks", "3,1"});
+    arguments[5] = other;
+    Subprocess even = start(feedArguments({"--world", "4", "--ranks", "0,2"}));
+    Subprocess odd = start(arguments);
+    std::string refused;
+    EXPECT_EQ(connect({.rank = 1, .worldSize = 4}, "", &refused), nullptr);
+    EXPECT_NE(refused.find("rank 1 is not one of those that this feed serves"), std::string::npos)
+        << refused;
+    std::vector<FeedPtr> ranks;
+    for (int r = 0; r < 4; ++r) {
+        ranks.push_back(connectTo(r % 2 == 0 ? socket() : other, {.rank = r, .worldSize = 4}));
+        ASSERT_NE(ranks.back(), nullptr);
+    }
+    std::uint64_t rows = 0;
+    std::map<std::string, int> states;
+    for (FeedPtr& rank : ranks) {
+        const Seen seen = read(rank.get());
+        EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(rank.get());
+        rows += seen.rows;
+        ++states[seen.state];
+        rank.reset();
+    }
+    EXPECT_EQ(rows, 10800U);
+    ASSERT_EQ(states.size(), 1U) << "one text at the end, of all ranks";
+    EXPECT_EQ(orderHash(states.begin()->first), streamedHash());
+    EXPECT_EQ(*even.wait(), 0) << said();
+    EXPECT_EQ(*odd.wait(), 0) << said();
+}
+
+TEST_F(OwnFeed, WhatIsWrongIsSaidInASentence) {
+    const auto failure = [&](std::vector<std::string> arguments, int code, std::string_view words) {
+        arguments.insert(arguments.begin(), "feed");
+        const SubprocessOutput output = run(arguments);
+        EXPECT_EQ(output.exitCode, code) << output.err;
+        EXPECT_NE((output.err + output.out).find(words), std::string::npos) << output.err;
+        EXPECT_FALSE(std::filesystem::exists(socket()));
+    };
+    const std::vector<std::string> usual = {"--spec", "spec.yaml", "--socket", socket()};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), usual.begin(), usual.end());
+        return more;
+    };
+    failure({}, 2, "--spec");
+    failure({"--spec", "spec.yaml"}, 2, "--socket");
+    failure({"--job", "job.json", "--spec", "spec.yaml", "--socket", socket()}, 2, "--job");
+    failure({"--spec", "none.yaml", "--socket", socket()}, 4, "none.yaml");
+    failure(with({"--set", "batch.micro_rows=-1"}), 4, "batch.micro_rows");
+    failure(with({"--variation", "hlf"}), 4, "hlf");
+    failure(with({"--world", "3"}), 4,
+            "--world: 3 does not divide the 4 micro-batches of a step (batch.rows 64, micro_rows "
+            "16); admissible: 1, 2, 4");
+    failure(with({"--world", "2", "--ranks", "2"}), 4, "--ranks: 2 is no rank of 2");
+    failure(with({"--world", "2", "--ranks", "1,1"}), 4, "--ranks: a rank stands there twice");
+    failure(with({"--life-fd", "77"}), 2, "--life-fd: 77");
+}
+
+TEST_F(OwnFeed, AnErrorReachesTheRanksAndStderr) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    FeedPtr first = connect({.rank = 0, .worldSize = 2});
+    FeedPtr second = connect({.rank = 1, .worldSize = 2});
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    std::string refused;
+    EXPECT_EQ(connect({.rank = 0, .worldSize = 1}, "", &refused), nullptr);
+    EXPECT_NE(refused.find("this feed serves 2"), std::string::npos) << refused;
+    EXPECT_EQ(read(first.get(), 1).result, MILLRACE_FEED_STEP);
+    first.reset();
+    second.reset();
+    std::ofstream(directory_ / "part-2.csv", std::ios::trunc) << "user,value,label,tags\n1,2\n";
+    first = connect({.rank = 0, .worldSize = 2});
+    second = connect({.rank = 1, .worldSize = 2});
+    for (FeedPtr* rank : {&first, &second}) {
+        ASSERT_NE(*rank, nullptr);
+        EXPECT_EQ(read(rank->get()).result, MILLRACE_FEED_FAILED);
+        EXPECT_NE(std::string(millrace_feed_error(rank->get())).find("part-2.csv"),
+                  std::string::npos)
+            << millrace_feed_error(rank->get());
+        rank->reset();
+    }
+    EXPECT_EQ(*feed.wait(), 4);
+    EXPECT_NE(said().find("part-2.csv"), std::string::npos) << said();
+}
+
+TEST_F(OwnFeed, AnEvaluationThatTheSpecHasNotHarmsNobody) {
+    std::string text = spec();
+    text.erase(text.find("eval:"), text.find("variations:") - text.find("eval:"));
+    write("spec.yaml", text);
+    Subprocess feed = start(feedArguments());
+    std::string refused;
+    EXPECT_EQ(connect({.stream = "eval"}, "", &refused), nullptr);
+    EXPECT_NE(refused.find("no eval section"), std::string::npos) << refused;
+    FeedPtr train = connect();
+    ASSERT_NE(train, nullptr);
+    EXPECT_EQ(read(train.get()).result, MILLRACE_FEED_END_OF_STREAM);
+    train.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+TEST_F(OwnFeed, EndsWithItsLifeLineAndLeavesNothing) {
+    Subprocess feed = start(feedArguments({"--life-fd", "9"}));
+    const FeedPtr train = connect();
+    ASSERT_NE(train, nullptr);
+    ASSERT_EQ(read(train.get(), 2).result, MILLRACE_FEED_STEP);
+    closeLine(life_[1]);
+    EXPECT_EQ(*feed.wait(), 0) << said();
+    EXPECT_FALSE(std::filesystem::exists(socketDirectory()));
+}
+
+// The spec is a pipe into which nobody writes: it is never read to its end.
+TEST_F(OwnFeed, EndsAlsoWhileItReadsItsSpec) {
+    std::filesystem::remove(directory_ / "spec.yaml");
+    ASSERT_EQ(::mkfifo((directory_ / "spec.yaml").c_str(), 0600), 0);
+    Subprocess asked = start(feedArguments({"--life-fd", "9"}));
+    Subprocess feed = start(feedArguments({"--life-fd", "9"}));
+    // It has opened the pipe, so its signals are its own.
+    const int spec = ::open((directory_ / "spec.yaml").c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(spec, 0);
+    asked.signal(SIGTERM);
+    const int code = *asked.wait();
+    EXPECT_TRUE(code == 3 || code == 128 + SIGTERM) << code;
+    closeLine(life_[1]);
+    EXPECT_EQ(*feed.wait(), 0) << said();
+    EXPECT_FALSE(std::filesystem::exists(socketDirectory()));
+    ::close(spec);
+}
+
+// As Python starts it: the owner is killed with everything it cannot clean up any more.
+TEST_F(OwnFeed, NothingIsLeftOfAnOwnerThatIsKilled) {
+    std::string command = strCat(MILLRACE_BIN_DIR, "/millrace-exec --life-fd 8 --");
+    for (const std::string& argument : feedArguments({"--life-fd", "9"})) {
+        command += " " + argument;
+    }
+    SubprocessOptions options;
+    options.argv = {"sh", "-c", command + " 7>&- & wait"};
+    options.environment = {"XDG_CACHE_HOME=" + directory_.path() + "/cache"};
+    options.passFds = {{life_[1], 7}, {life_[0], 8}, {life_[0], 9}};
+    auto owner = Subprocess::start(options);
+    ASSERT_TRUE(owner.ok()) << owner.status();
+    closeLine(life_[0]);
+    closeLine(life_[1]);
+    const FeedPtr train = connect();
+    ASSERT_NE(train, nullptr);
+    ASSERT_EQ(read(train.get(), 2).result, MILLRACE_FEED_STEP);
+    ASSERT_TRUE(isServed());
+    owner->signal(SIGKILL);
+    ASSERT_TRUE(owner->wait().ok());
+    EXPECT_TRUE(
+        test::eventually([&] { return !isServed() && !std::filesystem::exists(socketDirectory()); },
+                         std::chrono::seconds(20)));
+}
+
+}  // namespace
+}  // namespace millrace
