@@ -11,7 +11,7 @@ import os
 import stat
 import time
 import weakref
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import _places
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
@@ -29,8 +29,7 @@ def _close_inherited_lines() -> None:
 os.register_at_fork(after_in_child=_close_inherited_lines)
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What a feed is asked for. Ranks that share one must ask for the same."""
 
     spec: str
@@ -46,8 +45,7 @@ class Request:
         return ", ".join([*parts, f"last {self.last}"])
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Which rank of how many this process is, and who shares its feed."""
 
     rank: int
@@ -120,25 +118,27 @@ class Feed:
         os.write(shown, json.dumps(str(self.request)).encode())
         self._socket = os.path.join(self._directory, f"{os.getpid()}-{shown}")
         reading, writing = os.pipe()
+        feeds = os.dup(reading)  # the shim and the feed have one each
         _LIFE_LINES.add(writing)
         self._errors = tempfile.TemporaryFile()
         command = [_places.program("millrace-exec"), "--life-fd", str(reading), "--", _places.program("millrace-loader"),
                    "feed", "--spec", self.request.spec, "--socket", self._socket, "--world", str(self.place.world),
                    "--ranks", ",".join(map(str, self.place.ranks)), "--attempt", str(self.place.attempt),
-                   "--life-fd", str(reading)]
+                   "--life-fd", str(feeds)]
         if self.request.variation is not None:
             command += ["--variation", self.request.variation]
         for text in self.request.sets:
             command += ["--set", text]
         try:
             # A session of its own: a Ctrl-C of the terminal is for the script, which then ends the feed.
-            self._process = subprocess.Popen(command, pass_fds=[reading], stdin=subprocess.DEVNULL,
+            self._process = subprocess.Popen(command, pass_fds=[reading, feeds], stdin=subprocess.DEVNULL,
                                              stdout=self._errors, stderr=self._errors, start_new_session=True)
         except OSError as error:
             _end(self._pid, None, writing, shown, self._directory)
             raise MillraceError(f"{command[0]} cannot be started: {error.strerror}") from None
         finally:
             os.close(reading)
+            os.close(feeds)
         self._finalizer = weakref.finalize(self, _end, self._pid, self._process, writing, shown,
                                            self._directory)
 

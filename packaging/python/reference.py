@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Makes docs/reference/python.md of the docstrings: packaging/python/reference.py > docs/reference/python.md"""
+import inspect
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import millrace  # noqa: E402
+
+HEAD = """# `import millrace`
+
+Made of the module's docstrings by `packaging/python/reference.py`. How it is used: [the guide](../guides/pytorch.md).
+"""
+
+
+def signature(name: str, function: object) -> str:
+    """As it is called: types without `None` of an option, no `self`, no result where there is none."""
+    told = inspect.signature(function)  # type: ignore[arg-type]
+    parts, is_marked = [], False
+    for one in told.parameters.values():
+        if one.name == "self":
+            continue
+        if one.kind is one.KEYWORD_ONLY and not is_marked:
+            parts.append("*")
+            is_marked = True
+        stars = "**" if one.kind is one.VAR_KEYWORD else ""
+        parts.append(f"{stars}{one.name}: {one.annotation}"
+                     + (f" = {one.default!r}" if one.default is not one.empty else ""))
+    result = "" if told.return_annotation in ("None", None) else f" -> {told.return_annotation}"
+    return f"`{name}({', '.join(parts)}){result}`"
+
+
+def paragraphs(text: str) -> str:
+    """A docstring as Markdown: a line with an indented block below it is a point of a list."""
+    out = []
+    for block in re.split(r"\n\n(?!    )|(?<!    )\n\n(?=    import)", inspect.cleandoc(text)):
+        if re.search(r"^\S.*\n    ", block):
+            for point in re.split(r"\n(?=\S)", block):
+                head, _, body = point.partition("\n")
+                out.append(f"- `{head}`: {' '.join(body.split())}" if body else head)
+            continue
+        if block.startswith("    "):
+            block = "```python\n" + inspect.cleandoc(block) + "\n```"
+        out.append(block + "\n")
+    return "\n".join(out).rstrip() + "\n"
+
+
+def members(cls: type) -> list[str]:
+    """Attributes with a line of their own, properties and methods, in the order in which they are written."""
+    source = inspect.getsource(cls)
+    found = []
+    for match in re.finditer(r'^    (\w+): ([\w\[\], .]+)\n    """(.*?)"""', source, re.M | re.S):
+        found.append((source.index(match.group(0)), f"**`{match.group(1)}`** ({match.group(2)}): "
+                                                    f"{' '.join(match.group(3).split())}\n"))
+    for name, value in vars(cls).items():
+        is_shown = not name.startswith("_") or name in ("__len__", "__iter__", "__getitem__")
+        function = value.fget if isinstance(value, property) else value
+        if not is_shown or not inspect.isfunction(function) or not function.__doc__:
+            continue
+        title = f"`{name}`" if isinstance(value, property) else signature(name, function)
+        title = {"__len__": "`len(...)`", "__getitem__": "`[...]`", "__iter__": "`for ... in`"}.get(name, title)
+        found.append((source.index(f"def {name}("), f"**{title}**: {paragraphs(function.__doc__)}"))
+    return [text for _, text in sorted(found)]
+
+
+def main() -> None:
+    """Prints the page."""
+    out = [HEAD, paragraphs(millrace.__doc__ or "")]
+    names = [name for name in millrace.__all__ if not name.startswith("_")]
+    for name in sorted(names, key=lambda one: (inspect.isclass(getattr(millrace, one)),
+                                               list(names).index(one))):
+        value = getattr(millrace, name)
+        if inspect.isclass(value):
+            out.append(f"## `{name}`\n\n{paragraphs(value.__doc__ or '')}")
+            out += members(value)
+        else:
+            out.append(f"## {signature('millrace.' + name, value)}\n\n{paragraphs(value.__doc__ or '')}")
+    print("\n".join(out).rstrip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""How a stream ends: Ctrl-C in a terminal, kill -9, a feed that dies, a notebook's second run."""
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import Case
+from poll import wait_for
+
+import millrace
+
+# The dataset is a pipe into which nobody writes more: the feed waits for it, and so does the loop.
+STARVING = """
+    import sys, time, millrace
+    stream = millrace.stream(sys.argv[1], as_numpy=True)
+    loop = iter(stream)
+    next(loop)
+    if len(sys.argv) > 2:
+        stream._feed._process.send_signal(19)  # SIGSTOP to the shim
+        import os, glob
+        for pid in os.listdir("/proc"):
+            try:
+                words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
+            except OSError:
+                continue
+            if pid.isdigit() and words[0].endswith(b"millrace-loader") and sys.argv[1].encode() in words:
+                os.kill(int(pid), 19)
+    print("waiting", flush=True)
+    try:
+        while True:
+            next(loop)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        raise SystemExit(7)
+"""
+
+
+class Ends(Case):
+    def child(self, *arguments, **how):
+        return subprocess.Popen([sys.executable, self.script(STARVING), *arguments], **how)
+
+    def endless(self):
+        return self.spec(total=2000, rows=64, micro=64, epochs=100000)
+
+    def stopped_feeds_go_on(self):
+        """A feed that was stopped takes its end when it is let go on."""
+        for line in self.left_behind():
+            if "millrace-" in line and " feed " in line:
+                for pid in filter(str.isdigit, os.listdir("/proc")):
+                    try:
+                        with open(f"/proc/{pid}/cmdline", "rb") as file:
+                            if self.folder.encode() in file.read():
+                                os.kill(int(pid), signal.SIGCONT)
+                    except OSError:
+                        pass
+
+    def test_ctrl_c_in_a_terminal_ends_a_waiting_next(self):
+        spec = self.endless()
+        parent, terminal = pty.openpty()
+        child = self.child(spec, "stop", stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
+                           preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+        os.close(terminal)
+        said = b""
+        while b"waiting" not in said:
+            said += os.read(parent, 4096)
+        # The ring is read empty, then the loop waits: in slices of which each ends in 0.1 s.
+        wait_for("the loop waits", lambda: self.is_asleep(child.pid), 30)
+        begun = time.monotonic()
+        os.write(parent, b"\x03")
+        while b"interrupted" not in said:
+            said += os.read(parent, 4096)
+        took = time.monotonic() - begun
+        self.stopped_feeds_go_on()
+        self.assertEqual(child.wait(20), 7)
+        os.close(parent)
+        # 0.3 s on a machine that has a core for it.
+        self.assertLess(took, 0.3 if os.getloadavg()[0] < os.cpu_count() else 3)
+        self.assert_nothing_left(5)
+
+    @staticmethod
+    def is_asleep(pid):
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] == "S"
+
+    def test_kill_leaves_nothing_behind(self):
+        spec = self.endless()
+        for _ in range(3):
+            child = self.child(spec, stdout=subprocess.PIPE)
+            self.assertEqual(child.stdout.readline(), b"waiting\n")
+            self.assertTrue(self.left_behind())
+            child.kill()
+            child.wait(20)
+            child.stdout.close()
+            self.assert_nothing_left(2)
+
+    def test_an_exit_without_close_leaves_nothing_behind(self):
+        done = self.run_script("import millrace, sys\nstream = millrace.stream(sys.argv[1], as_numpy=True)\n"
+                               "batch = next(iter(stream))", self.endless())
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assert_nothing_left()
+
+    def test_a_stream_that_is_let_go_of_ends_its_feed(self):
+        spec = self.endless()
+        stream = millrace.stream(spec, as_numpy=True)
+        batch = next(iter(stream))
+        self.assertTrue(self.left_behind())
+        del stream
+        self.assert_nothing_left()
+        self.assertEqual(batch.rows, 64)
+
+    def test_a_cell_that_is_run_again(self):
+        spec = self.endless()
+        names = {}
+        for _ in range(3):
+            exec("stream = millrace.stream(spec, as_numpy=True)\n"
+                 "for batch in stream:\n    break", {"millrace": millrace, "spec": spec}, names)
+        feeds = [line for line in self.left_behind() if line.split()[0].endswith("millrace-loader")]
+        self.assertEqual(len(feeds), 1, feeds)
+        names.clear()
+        self.assert_nothing_left()
+
+    def test_a_feed_that_is_killed_is_told(self):
+        spec = self.endless()
+        with millrace.stream(spec, as_numpy=True) as stream:
+            loop = iter(stream)
+            next(loop)
+            state = stream.state_dict()
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        words = file.read().split(b"\0")
+                except OSError:
+                    continue
+                if words[0].endswith(b"millrace-loader") and spec.encode() in words:
+                    os.kill(int(pid), signal.SIGKILL)
+            with self.assertRaisesRegex(millrace.FeedError, "feed"):
+                for _ in loop:
+                    pass
+            stream.load_state_dict(state)
+            next(iter(stream))
+        self.assert_nothing_left()
+
+    def test_an_interrupt_loses_no_batch(self):
+        done = self.run_script("""
+            import signal, sys, threading, os, millrace
+            with millrace.stream(sys.argv[1], as_numpy=True) as stream:
+                want = [batch.carry["number"].tolist() for batch in stream]
+            with millrace.stream(sys.argv[1], as_numpy=True) as stream:
+                got, interrupts, over = [], 0, threading.Event()
+                def disturb():
+                    while not over.wait(0.004):
+                        os.kill(os.getpid(), signal.SIGINT)
+                state, loop = stream.state_dict(), iter(stream)
+                # Deferred outside of next(): what is told is told of next() alone.
+                armed = False
+                def interrupted(*_):
+                    if armed:
+                        raise KeyboardInterrupt
+                signal.signal(signal.SIGINT, interrupted)
+                thread = threading.Thread(target=disturb)
+                thread.start()
+                while True:
+                    batch = None
+                    try:
+                        armed = True
+                        batch = next(loop, "end")
+                        armed = False
+                    except KeyboardInterrupt:
+                        armed = False
+                        interrupts += 1
+                        if stream.state_dict() == state:
+                            continue
+                        break  # between the loop's last line and ours: not next()'s to keep
+                    if batch == "end":
+                        break
+                    got.append(batch.carry["number"].tolist())
+                    state = stream.state_dict()
+                over.set()
+                thread.join()
+                assert got == want[:len(got)], (len(got), len(want))
+                print(len(got), interrupts)
+        """, self.spec(total=20000, rows=32, micro=16, epochs=2))
+        self.assertEqual(done.stderr, "")
+        self.assertGreater(int(done.stdout.split()[0]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

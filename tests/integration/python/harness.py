@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What the tests of `import millrace` share: their environment, a small dataset, children, and what is left behind.
+
+    harness.py FILE [SUITE.TEST]
+
+runs a file of tests in an environment in which the module, NumPy, pyarrow and torch are found, and no CUDA.
+"""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
+DEPS = os.environ.get("MILLRACE_DEPS_DIR", os.path.join(ROOT, ".deps"))
+BIN = os.environ.get("MILLRACE_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
+LIBRARY = os.environ.get("MILLRACE_FEED_LIBRARY", os.path.join(ROOT, "build/release/lib/libmillrace_feed.so"))
+MOVIELENS = os.path.join(ROOT, "resources/examples/movielens/movielens.yaml")
+sys.path.insert(0, os.path.join(ROOT, "tests/support"))
+
+
+def environment(**more):
+    """Of the tests and their children."""
+    wheels = os.path.join(DEPS, "python-wheels")
+    libraries = sorted(glob.glob(os.path.join(wheels, "nvidia/*/lib")))
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("TORCHELASTIC_", "MILLRACE_", "MASTER_")) and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
+    return {**kept, "MILLRACE_BIN_DIR": BIN, "MILLRACE_FEED_LIBRARY": LIBRARY, "MILLRACE_DEPS_DIR": DEPS,
+            "PYTHONPATH": os.pathsep.join([os.path.join(ROOT, "packaging/python"), HERE, os.path.join(ROOT, "tests/support"),
+                                           wheels, os.path.join(DEPS, "wheels")]),
+            "LD_LIBRARY_PATH": os.pathsep.join(libraries), "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "",
+            "OMP_NUM_THREADS": "1", **more}
+
+
+SPEC = """
+name: small
+dataset: {path: rows.csv, csv_split_rows: %(split)d}
+recipe:
+  - filter: x is not null
+labels: {liked: "y > 0"}
+features:
+  dense: [x]
+  ids: [user]
+  lists: [tags]
+  carry: [number, word]
+embeddings: {user: {rows: 1024}, tags: {rows: 256}}
+batch: {rows: %(rows)d, micro_rows: %(micro)d, epochs: %(epochs)d, seed: 3, shuffle: rows}
+"""
+
+
+def write_dataset(folder, total=1000, rows=64, micro=16, epochs=2, split=100, more=""):
+    """rows.csv with `total` rows whose `number` counts them, and spec.yaml. Its path."""
+    with open(os.path.join(folder, "rows.csv"), "w", encoding="utf-8") as file:
+        file.write("number,user,x,y,tags,word\n")
+        for n in range(total):
+            tags = "|".join(str((n * 7 + k) % 200) for k in range(n % 4))
+            file.write(f"{n},{n * 31 % 997},{n / 8},{n % 3 - 1},{tags},w{n}\n")
+    path = os.path.join(folder, "spec.yaml")
+    text = SPEC % {"split": split, "rows": rows, "micro": micro, "epochs": epochs}
+    text = text.replace("  - filter: x is not null\n", "  - filter: x is not null\n  - derive: {tags: \"split(tags, '|')\"}\n")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text + more)
+    return path
+
+
+class Case(unittest.TestCase):
+    """A test with a directory of its own, in which also the feeds' sockets lie."""
+
+    def setUp(self):
+        # Short: a socket's path has 108 bytes.
+        self.folder = tempfile.mkdtemp(prefix="mr-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.sockets = os.path.join(self.folder, "run")
+        os.mkdir(self.sockets, 0o700)
+        os.environ["XDG_RUNTIME_DIR"] = self.sockets
+        os.environ["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
+
+    def spec(self, **how):
+        """A dataset's spec in this test's directory."""
+        return write_dataset(self.folder, **how)
+
+    def left_behind(self):
+        """Programs of ours that have this test's directory in their command line, and what lies with the sockets."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if any(self.folder.encode() in word for word in words) and b"millrace" in words[0]:
+                found.append(b" ".join(words).decode(errors="replace"))
+        for base in glob.glob(os.path.join(self.sockets, "millrace-*")):
+            found += [os.path.join(base, name) for name in os.listdir(base)]
+        return found
+
+    def assert_nothing_left(self, seconds=2):
+        """Also what a killed process could not put away is gone."""
+        from poll import wait_for
+        wait_for(lambda: f"nothing is left, but there is {self.left_behind()}", lambda: not self.left_behind(), seconds)
+
+    def script(self, text, name="script.py"):
+        """A script in this test's directory."""
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def run_script(self, text, *arguments, timeout=120, **more):
+        """Runs it to its end; the completed process with its texts."""
+        return subprocess.run([sys.executable, self.script(text), *arguments], capture_output=True, text=True,
+                              timeout=timeout, check=False, env={**os.environ, **more})
+
+
+def streamed(spec, *options):
+    """What `millrace-loader stream` says of a spec."""
+    done = subprocess.run([os.path.join(BIN, "millrace-loader"), "stream", spec, "--json", *options],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def main():
+    """Runs the tests of a file in the environment that they need."""
+    arguments = [sys.executable, os.path.join(HERE, sys.argv[1]), *sys.argv[2:]]
+    os.execve(sys.executable, arguments, environment())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Views keep the memory they show: slices that outlive their batch, their stream, and a fork."""
+import gc
+import os
+import random
+import signal
+import threading
+import unittest
+import warnings
+import weakref
+
+import numpy
+from harness import Case
+
+import millrace
+
+# What a micro-batch costs of a ring: 200 of them are several times the first ring's memory.
+WIDE = dict(total=204800, rows=1024, micro=1024, epochs=1, split=20000)
+
+
+class Views(Case):
+    def test_slices_of_two_hundred_batches_in_random_order(self):
+        spec = self.spec(**WIDE)
+        draw = random.Random(5)
+        kept = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            with millrace.stream(spec, as_numpy=True) as stream:
+                for step, batch in enumerate(stream):
+                    at = draw.randrange(1000)
+                    numbers = batch.carry["number"]
+                    kept.append((numbers[at:at + 20], numbers[at:at + 20].tolist(), batch["dense"][at:at + 20, 0]))
+                    while len(kept) > 40 or (kept and draw.random() < 0.3):
+                        self.check(kept.pop(draw.randrange(len(kept))))
+                    if step % 50 == 0:
+                        gc.collect()
+                self.assertEqual(step, 199)
+        # The stream is closed; what is held is still there.
+        while kept:
+            self.check(kept.pop(draw.randrange(len(kept))))
+
+    def check(self, one):
+        view, numbers, dense = one
+        self.assertEqual(view.tolist(), numbers)
+        numpy.testing.assert_array_equal(dense, (view / 8).astype(numpy.float32))
+
+    def test_a_frame_is_given_back_when_its_last_view_is_gone(self):
+        spec = self.spec(total=640, rows=64, micro=64, epochs=1)
+        with millrace.stream(spec, as_numpy=True) as stream:
+            batch = next(iter(stream))
+            gone = weakref.ref(batch)
+            view = batch["dense"][3:5, 0][1:]
+            base = view
+            while isinstance(base.base, numpy.ndarray):
+                base = base.base
+            self.assertEqual(type(base.base).__name__, "_Holder")
+            self.assertEqual(stream.stats["held_batches"], 1)
+            del batch, base
+            self.assertIsNone(gone())
+            self.assertEqual(stream.stats["held_batches"], 1)
+            del view
+            self.assertEqual(stream.stats["held_batches"], 0)
+
+    def test_copies_hold_nothing(self):
+        spec = self.spec(total=640, rows=64, micro=64, epochs=1)
+        with millrace.stream(spec, as_numpy=True, copy=True) as stream, \
+                millrace.stream(spec, as_numpy=True) as other:
+            batches = list(stream)
+            self.assertEqual(stream.stats["held_batches"], 0)
+            for one, two in zip(batches, other):
+                for name in ("dense", "user", "liked", "number"):
+                    numpy.testing.assert_array_equal(one[name], two[name])
+                self.assertEqual(one["tags"].to_list(), two["tags"].to_list())
+                self.assertEqual(one["word"].to_list(), two["word"].to_list())
+
+    def test_a_batch_may_be_written_to(self):
+        spec = self.spec(total=640, rows=64, micro=64, epochs=1)
+        with millrace.stream(spec, as_numpy=True) as stream:
+            for batch in stream:
+                batch["dense"][:] = -1
+                self.assertEqual(float(batch["dense"].sum()), -64)
+
+    def test_views_are_let_go_in_any_thread(self):
+        spec = self.spec(total=64000, rows=64, micro=64, epochs=1, split=10000)
+        with millrace.stream(spec, as_numpy=True) as stream:
+            boxes = [[] for _ in range(8)]
+            over = threading.Event()
+            wrong = []
+
+            def drop(box):
+                while not over.is_set() or box:
+                    if box:
+                        numbers, dense = box.pop()
+                        if not numpy.array_equal(dense, (numbers / 8).astype(numpy.float32)):
+                            wrong.append(numbers[0])
+                    else:
+                        over.wait(0.001)
+            threads = [threading.Thread(target=drop, args=(box,)) for box in boxes]
+            for thread in threads:
+                thread.start()
+            for step, batch in enumerate(stream):
+                boxes[step % 8].append((batch.carry["number"], batch["dense"][:, 0]))
+            over.set()
+            for thread in threads:
+                thread.join(20)
+            self.assertEqual((step, wrong), (999, []))
+
+    def test_a_forked_child_lets_its_parent_be(self):
+        spec = self.spec(total=6400, rows=64, micro=64, epochs=1)
+        with millrace.stream(spec, as_numpy=True) as stream:
+            loop = iter(stream)
+            held = [next(loop) for _ in range(3)]
+            numbers = [batch.carry["number"].tolist() for batch in held]
+            for what in ("drops", "asks", "reads"):
+                child = os.fork()
+                if child == 0:
+                    os._exit(self.in_child(what, held, loop, stream))
+                status = os.waitpid(child, 0)[1]
+                if what == "reads":
+                    self.assertEqual(os.WTERMSIG(status), signal.SIGSEGV)
+                else:
+                    self.assertEqual(status, 0, what)
+            self.assertEqual([batch.carry["number"].tolist() for batch in held], numbers)
+            self.assertEqual(3 + sum(1 for _ in loop), 100)
+            self.assertEqual([batch.carry["number"].tolist() for batch in held], numbers)
+
+    @staticmethod
+    def in_child(what, held, loop, stream):
+        """0 when it went as it must."""
+        if what == "drops":
+            held.clear()
+            gc.collect()
+            stream.close()
+            return 0
+        if what == "asks":
+            for ask in (lambda: next(loop), stream.state_dict, lambda: stream.schema):
+                try:
+                    ask()
+                    return 1
+                except millrace.MisuseError as error:
+                    if "was forked from it" not in str(error):
+                        return 2
+            return 0
+        return int(held[0]["dense"][0, 0]) and 3  # this memory is not here: SIGSEGV
+
+    def test_arrow_views_the_same_memory(self):
+        spec = self.spec(total=640, rows=64, micro=64, epochs=1)
+        with millrace.stream(spec, as_numpy=True) as stream:
+            batch = next(iter(stream))
+            table = batch.arrow()
+            self.assertEqual(table.num_rows, 64)
+            numbers = batch.carry["number"].tolist()
+            lists = batch["tags"].to_list()
+            self.assertEqual(table.column("number").to_pylist(), numbers)
+            self.assertEqual(table.column("tags").to_pylist(), lists)
+            self.assertEqual(table.column("word").to_pylist(), [f"w{n}".encode() for n in numbers])
+            self.assertEqual(table.column("dense").to_pylist(), [[n / 8] for n in numbers])
+            del batch
+            self.assertEqual(stream.stats["held_batches"], 1)
+            table.validate(full=True)
+            del table
+            self.assertEqual(stream.stats["held_batches"], 0)
+
+
+
+
+class SharedLists(Case):
+    def spec_of_requests(self):
+        """Rows of which four each share a request and its list."""
+        path = os.path.join(self.folder, "rows.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("request,item,y,history\n")
+            for n in range(512):
+                history = "|".join(str((n // 4 * 5 + k) % 90 + 1) for k in range(n // 4 % 6))
+                file.write(f"{n // 4},{n},{n % 2},{history}\n")
+        spec = os.path.join(self.folder, "spec.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write("name: shared\ndataset: {path: rows.csv}\n"
+                       "recipe: [{derive: {history: \"split(history, '|')\"}}]\n"
+                       "labels: {y: y}\nfeatures: {ids: [item], lists: [history], request: request, carry: [request]}\n"
+                       "embeddings: {item: {rows: 1024}, history: {rows: 128}}\n"
+                       "batch: {rows: 64, micro_rows: 32, epochs: 1, seed: 1}\n")
+        return spec
+
+    def test_lists_that_rows_share_stand_once(self):
+        with millrace.stream(self.spec_of_requests(), as_numpy=True) as stream:
+            for batch in stream:
+                shared = batch["history"]
+                self.assertIsNotNone(shared.inverse)
+                self.assertEqual(len(shared), 64)
+                self.assertLess(len(shared.offsets) - 1, 64)
+                lengths = [int(request) % 6 for request in batch.carry["request"]]
+                self.assertEqual([len(one) for one in shared], lengths)
+                rows = shared.expand()
+                self.assertIsNone(rows.inverse)
+                self.assertEqual(rows.to_list(), shared.to_list())
+                self.assertEqual(rows.lengths.tolist(), lengths)
+                self.assertEqual(batch.arrow().column("history").to_pylist(), shared.to_list())
+
+
+if __name__ == "__main__":
+    unittest.main()
