@@ -120,7 +120,7 @@ class Feed:
         reading, writing = os.pipe()
         feeds = os.dup(reading)  # the shim and the feed have one each
         _LIFE_LINES.add(writing)
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile(buffering=0)
         command = [_places.program("millrace-exec"), "--life-fd", str(reading), "--", _places.program("millrace-loader"),
                    "feed", "--spec", self.request.spec, "--socket", self._socket, "--world", str(self.place.world),
                    "--ranks", ",".join(map(str, self.place.ranks)), "--attempt", str(self.place.attempt),
@@ -210,6 +210,8 @@ class Feed:
         """Ends the feed if this process started it. Again: nothing."""
         if self._finalizer is not None:
             self._finalizer()
+        if self._errors is not None:
+            self._errors.close()
 
 
 def _sentence(lines: list[str]) -> str:
