@@ -99,6 +99,11 @@ std::vector<Member> howToRun() {
          setText<&S::part>},
         {text("--from", "CURSOR", "goes on from a cursor: its text, or a file's name"),
          setText<&S::from>},
+        {choice("--last", "WHAT",
+                "of an epoch's last step that has fewer rows than batch.rows: keep it (the "
+                "default), or drop it",
+                {"keep", "drop"}),
+         setText<&S::last>},
         {flag("--through-ring", "through shared memory to a reader process, as in a run"),
          setFlag<&S::isThroughRing>},
         {upTo(kRanksMax,

@@ -25,7 +25,8 @@ struct StreamOptions {
     std::int64_t threads = 0;       ///< 0: the spec's, else one for each core
     std::int64_t microBatches = 0;  ///< ends after so many; 0: no limit
     bool isThroughRing = false;
-    std::int64_t ranks = 0;  ///< readers of rings; 0: not given, one
+    std::int64_t ranks = 0;     ///< readers of rings; 0: not given, one
+    std::string last = "keep";  ///< or "drop": an epoch's last step, where it is not whole
     bool isJson = false;
     bool isExplained = false;  ///< says where the time went
     double linkMegabytes = 0;  ///< a second; above 0: frames as over such a link

@@ -10,35 +10,84 @@ Result<ring::FrameSlot> SumSink::reserve(std::uint64_t bytes, std::uint32_t, std
 Status SumSink::commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) {
     ASSIGN_OR_RETURN(const frame::FrameView view,
                      frame::FrameView::open(slot.bytes, frame::CheckLevel::kDirectory));
-    Checksum sums;
+    Part part;
+    part.epoch = epoch;
+    part.number = number;
+    part.rows = view.header().rows;
     if (reads_) {
-        sums.add(view);
+        part.sums.add(view);
     }
-    stream::OrderHash order;
-    order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
+    part.order.add(epoch, static_cast<std::uint64_t>(number), view.rowFiles(), view.rowNumbers());
     slots_.giveBack(slot.ticket);
     MutexLock lock(mutex_);
     if (!first_) {
         first_ = Clock::now();
     }
-    orderHash_.add(order);
-    if (reads_) {
-        finished_.emplace(slot.ticket, std::move(sums));
-        joinLocked();
-    }
+    finished_.emplace(slot.ticket, std::move(part));
+    joinLocked();
     return okStatus();
 }
 
 void SumSink::joinLocked() {
     for (auto next = finished_.begin(); next != finished_.end() && next->first == nextJoined_;
          next = finished_.begin()) {
-        checksum_.merge(next->second);
+        addToStepLocked(std::move(next->second));
         finished_.erase(next);
         ++nextJoined_;
     }
 }
 
-Status SumSink::endOfEpoch(std::uint32_t, std::int64_t, std::stop_token) {
+void SumSink::addToStepLocked(Part part) {
+    if (!step_.empty() && step_.back().epoch != part.epoch) {
+        dropStepLocked();
+    }
+    const std::int64_t next = part.number + 1;
+    if (step_.empty()) {
+        // Only an epoch's last micro-batch has fewer rows.
+        stepRows_ = part.number % rule_.stepBatches * rule_.microRows;
+    }
+    stepRows_ += part.rows;
+    step_.push_back(std::move(part));
+    const bool isWhole = next % rule_.stepBatches == 0 &&
+                         !stream::isPartialStep(stepRows_, rule_.stepBatches, rule_.microRows);
+    if (isWhole || rule_.last == stream::LastStep::kKeep) {
+        keepStepLocked();
+    }
+}
+
+void SumSink::keepStepLocked() {
+    for (const Part& part : step_) {
+        orderHash_.add(part.order);
+        if (reads_) {
+            checksum_.merge(part.sums);
+        }
+    }
+    step_.clear();
+}
+
+void SumSink::dropStepLocked() {
+    for (const Part& part : step_) {
+        leftOut_.rows += part.rows;
+        ++leftOut_.batches;
+    }
+    step_.clear();
+}
+
+void SumSink::close() {
+    MutexLock lock(mutex_);
+    if (!step_.empty() && endedEpoch_ == step_.back().epoch) {
+        dropStepLocked();
+    }
+    keepStepLocked();
+}
+
+SummedRows SumSink::leftOut() const {
+    MutexLock lock(mutex_);
+    return leftOut_;
+}
+
+Status SumSink::endOfEpoch(std::uint32_t epoch, std::int64_t, std::stop_token) {
+    endedEpoch_ = epoch;
     epochEnds_.push_back(Clock::now());
     return okStatus();
 }

@@ -11,19 +11,34 @@
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
 #include "backend/stream/state/order_hash.h"
+#include "backend/stream/state/step_mark.h"
 #include "daemon/worker/loader/checksum.h"
 #include "daemon/worker/loader/frame_slots.h"
 
 namespace millrace::loader {
 
+/// How an epoch's last step is told, and what becomes of it where it is not whole.
+struct StepRule {
+    std::int64_t stepBatches = 1;  ///< micro-batches of a whole one
+    std::int64_t microRows = 1;
+    stream::LastStep last = stream::LastStep::kKeep;
+};
+
+/// What SumSink summed; or what it left out, of which there is no more.
+struct SummedRows {
+    std::int64_t rows = 0, batches = 0;
+};
+
 /// Reads what it is given and forgets it: order hash always, every value when `reads`.
 /// Threads: as FrameSink says. Frames are read by the thread that filled them, while they are
 /// warm; the sums are put together in the order of the sequence, so they do not depend on threads.
+/// Where last steps are dropped, the sums of the step at hand wait until it is whole.
 class SumSink final : public ring::FrameSink {
  public:
     using Clock = std::chrono::steady_clock;
 
-    SumSink(segment::BufferPool& pool, bool reads) : slots_(pool), reads_(reads) {}
+    SumSink(segment::BufferPool& pool, bool reads, const StepRule& rule = {})
+        : slots_(pool), reads_(reads), rule_(rule) {}
 
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
                                     std::stop_token stop) override;
@@ -33,23 +48,41 @@ class SumSink final : public ring::FrameSink {
     Status endOfStream(std::stop_token) override { return okStatus(); }
     Status error(const Status&, std::stop_token) override { return okStatus(); }
 
-    /// After the sequencer's run().
+    /// After the sequencer's run(), once: nothing comes any more. The step at hand is an epoch's
+    /// last where that epoch has ended.
+    void close();
     const Checksum& checksum() const { return checksum_; }
     stream::OrderHash orderHash() const;
+    SummedRows leftOut() const;
     std::optional<Clock::time_point> firstFrame() const;
     const std::vector<Clock::time_point>& epochEnds() const { return epochEnds_; }
 
  private:
+    /// A micro-batch.
+    struct Part {
+        std::uint32_t epoch = 0;
+        std::int64_t number = 0, rows = 0;
+        stream::OrderHash order;
+        Checksum sums;
+    };
     void joinLocked() MR_REQUIRES(mutex_);
+    void addToStepLocked(Part part) MR_REQUIRES(mutex_);
+    void keepStepLocked() MR_REQUIRES(mutex_);
+    void dropStepLocked() MR_REQUIRES(mutex_);
 
     FrameSlots slots_;
     const bool reads_;
+    const StepRule rule_;
     mutable Mutex mutex_;
-    std::map<std::uint64_t, Checksum> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
+    std::map<std::uint64_t, Part> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
     std::uint64_t nextJoined_ MR_GUARDED_BY(mutex_) = 0;
+    std::vector<Part> step_ MR_GUARDED_BY(mutex_);     ///< at hand, where last ones are dropped
+    std::int64_t stepRows_ MR_GUARDED_BY(mutex_) = 0;  ///< with those before the stream's start
+    SummedRows leftOut_ MR_GUARDED_BY(mutex_);
     stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);
     std::optional<Clock::time_point> first_ MR_GUARDED_BY(mutex_);
     Checksum checksum_;
+    std::optional<std::uint32_t> endedEpoch_;
     std::vector<Clock::time_point> epochEnds_;
 };
 

@@ -46,6 +46,56 @@ TEST_F(LoaderProgram, RanksShareTheStreamAndKnowTheSameAtEachStep) {
     EXPECT_EQ(run({"stream", "spec.yaml", "--ranks", "2"}).exitCode, 2) << "without rings";
 }
 
+// An epoch is 84 whole steps of 4 micro-batches, 16 and 8 rows.
+TEST_F(LoaderProgram, LastStepsThatAreNotWholeAreLeftOut) {
+    const Json all = report();
+    EXPECT_EQ(all["rows_left_out"], 0);
+    const Json whole = report({"--epochs", "1", "--micro-batches", "336"});
+    for (const std::string threads : {"1", "4"}) {
+        const Json one = report({"--epochs", "1", "--last", "drop", "--threads", threads});
+        EXPECT_EQ(one["order_hash"], whole["order_hash"]);
+        EXPECT_EQ(one["checksum"], whole["checksum"]);
+        EXPECT_EQ(one["rows_delivered"], 84 * 64);
+        EXPECT_EQ(one["micro_batches"], 336);
+        EXPECT_EQ(one["rows_left_out"], 24);
+        EXPECT_EQ(one["rows_kept"], 5400);
+    }
+    const Json two = report({"--last", "drop", "--sink", "null"});
+    EXPECT_EQ(two["rows_delivered"], 2 * 84 * 64);
+    EXPECT_EQ(two["rows_left_out"], 48);
+    EXPECT_NE(two["order_hash"], all["order_hash"]);
+    EXPECT_NE(run({"stream", "spec.yaml", "--last", "drop"}).out.find("10,752 delivered, 48 left"),
+              std::string::npos);
+    const std::vector<std::string> even = {"--set", "batch.micro_rows=8", "--set", "batch.rows=8"};
+    std::vector<std::string> dropped = even;
+    dropped.insert(dropped.end(), {"--last", "drop"});
+    EXPECT_EQ(report(dropped)["order_hash"], report(even)["order_hash"]) << "all are whole";
+    EXPECT_EQ(report(dropped)["rows_left_out"], 0);
+}
+
+// Where a stream is cut within an epoch that is not its end, and goes on within a step.
+TEST_F(LoaderProgram, OnlyAnEpochsEndLeavesRowsOut) {
+    const Json cut = report({"--micro-batches", "337", "--last", "drop"});
+    EXPECT_EQ(cut["rows_left_out"], 0);
+    EXPECT_EQ(cut["order_hash"], report({"--micro-batches", "337"})["order_hash"]);
+    EXPECT_EQ(report({"--micro-batches", "338", "--last", "drop"})["rows_left_out"], 24);
+    const Json rest = report({"--from", dumpJson(cut["cursor"]), "--last", "drop"});
+    EXPECT_EQ(rest["rows_left_out"], 8 + 24);
+    EXPECT_EQ(rest["rows_delivered"], 84 * 64);
+    const Json within = report({"--micro-batches", "334"});
+    EXPECT_EQ(report({"--from", dumpJson(within["cursor"]), "--last", "drop"})["rows_delivered"],
+              2 * 16 + 84 * 64)
+        << "what came before the start belongs to the step";
+    for (const std::vector<std::string>& more :
+         {std::vector<std::string>{"--data", "eval"}, {"--sink", "csv", "--output", "t"}}) {
+        std::vector<std::string> arguments = {"stream", "spec.yaml", "--last", "drop"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const SubprocessOutput refused = run(arguments);
+        EXPECT_EQ(refused.exitCode, 2);
+        EXPECT_NE(refused.err.find("--last drop"), std::string::npos) << refused.err;
+    }
+}
+
 TEST_F(LoaderProgram, RanksGoOnFromACursorWithinAStep) {
     const Json cursor = report({"--micro-batches", "101"})["cursor"];
     const Json rest = report({"--from", dumpJson(cursor)});

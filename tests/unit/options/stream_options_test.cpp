@@ -36,10 +36,10 @@ std::string described(const StreamOptions& o) {
     }
     return strCat(o.variation, "|", sets, "|", o.from.value_or("-"), "|", o.sink, "|", o.part, "|",
                   o.epochs, "|", o.threads, "|", o.microBatches, "|", o.isThroughRing ? 1 : 0, "|",
-                  o.ranks, "|", o.isJson ? 1 : 0, o.isExplained ? 1 : 0, "|", o.linkMegabytes, "|",
-                  o.codecs, "|", o.without, "|", o.output, "|", o.isForced ? 1 : 0,
-                  o.isRows ? 1 : 0, o.isAllRows ? 1 : 0, o.isAsModel ? 1 : 0, "|", o.rowGroupRows,
-                  "|", o.sort, "|", o.columns, "|", o.codec);
+                  o.ranks, "|", o.last, "|", o.isJson ? 1 : 0, o.isExplained ? 1 : 0, "|",
+                  o.linkMegabytes, "|", o.codecs, "|", o.without, "|", o.output, "|",
+                  o.isForced ? 1 : 0, o.isRows ? 1 : 0, o.isAllRows ? 1 : 0, o.isAsModel ? 1 : 0,
+                  "|", o.rowGroupRows, "|", o.sort, "|", o.columns, "|", o.codec);
 }
 
 TEST(StreamOptions, EachOptionChangesSomethingOfItsOwn) {

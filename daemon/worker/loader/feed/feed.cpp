@@ -31,7 +31,10 @@ struct Reader {
     ring::FeedHello hello;
     std::shared_ptr<ring::RingWriter> writer;
     bool isClosed = false;
+    bool wasTold = false;  ///< of the feed's error
 
+    /// A reader that is gone comes back or not.
+    void tell(const Status& error) { wasTold = wasTold || writer->error(error, {}).ok(); }
     /// It is gone, and nothing was left for it.
     bool hasAll() const { return isClosed && writer->hasTakenEnd(); }
 };
@@ -65,7 +68,7 @@ class Feed {
     Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
     bool isDone() const;
-    bool areAllClosed() const;
+    bool areAllTold() const;
     void sendMetrics(bool isLast = false);
     ring::RingSink::Options dealing() const {
         return {job_.worldSize(), job_.spec.microBatchesPerStep()};
@@ -156,6 +159,9 @@ void Feed::broken(const Status& error) {
     logError("feed: failed", {{"error", messageOf(error)}});
     error_ = error;
     errorTime_ = SteadyClock::now();
+    for (auto& [rank, reader] : readers_) {
+        reader.wasTold = !reader.writer->isPeerGone();  // by its ring, where it stood
+    }
     owner_.failed(error);
 }
 
@@ -168,8 +174,8 @@ Status Feed::run() {
         if (SteadyClock::now() - lastMetrics_ >= std::chrono::seconds(1)) {
             sendMetrics();
         }
-        const bool isTold = !error_.ok() && ((!readers_.empty() && areAllClosed()) ||
-                                             SteadyClock::now() - errorTime_ > kErrorTime);
+        const bool isTold =
+            !error_.ok() && (areAllTold() || SteadyClock::now() - errorTime_ > kErrorTime);
         if (isDone() || isTold) {
             break;
         }
@@ -182,12 +188,15 @@ Status Feed::run() {
     if (!isStopped) {
         return error_;
     }
-    return events_.isSignalled() ? cancelled("stopped on request") : owner_.endWanted();
+    // A shim's signal and the line's end come together.
+    return owner_.wantsEnd() ? owner_.endWanted() : cancelled("stopped on request");
 }
 
-bool Feed::areAllClosed() const {
-    return std::all_of(readers_.begin(), readers_.end(),
-                       [](const auto& entry) { return entry.second.isClosed; });
+bool Feed::areAllTold() const {
+    return !readers_.empty() &&
+           std::all_of(readers_.begin(), readers_.end(), [](const auto& entry) {
+               return entry.second.isClosed && entry.second.wasTold;
+           });
 }
 
 // A rank that went before it had come to the end comes back: a ring holds small streams whole, so
@@ -225,11 +234,16 @@ void Feed::opened(const FeedEvent& event) {
     if (status.ok()) {
         status = isTrain ? startTrain() : startEval(reader);
     }
-    if (!status.ok()) {
-        const Status told = reader.writer->error(status, {});
-        (void)told;  // a reader that is gone again comes back or not
-        broken(status);
+    if (status.ok()) {
+        return;
     }
+    reader.tell(status);
+    if (isTrain && error_.ok()) {  // no producer runs that could tell the others
+        for (auto& [rank, other] : readers_) {
+            other.tell(status);
+        }
+    }
+    broken(status);
 }
 
 void Feed::closed(const FeedEvent& event) {

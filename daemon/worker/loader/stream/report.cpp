@@ -104,6 +104,7 @@ Json StreamReport::toJson() const {
         {"rows_pruned", totals.rowsPruned},
         {"rows_kept", totals.rowsKept},
         {"rows_delivered", totals.rowsDelivered},
+        {"rows_left_out", rowsLeftOut},
         {"micro_batches", totals.microBatches},
         {"segments", totals.segments},
         {"steps", stepsJson()},
@@ -208,12 +209,13 @@ std::string StreamReport::tableLines() const {
 std::string StreamReport::toText(int width, bool isUtf8) const {
     const double rate =
         streamSeconds > 0 ? static_cast<double>(totals.rowsScanned) / streamSeconds : 0;
-    std::string text =
-        strCat(line("stream", strCat(name, variation.empty() ? "" : strCat(" / ", variation), ", ",
-                                     part, isComplete ? "" : " (stopped before its end)")),
-               line("rows", strCat(formatCount(totals.rowsScanned), " scanned, ",
-                                   formatCount(totals.rowsKept), " kept, ",
-                                   formatCount(totals.rowsDelivered), " delivered")));
+    std::string text = strCat(
+        line("stream", strCat(name, variation.empty() ? "" : strCat(" / ", variation), ", ", part,
+                              isComplete ? "" : " (stopped before its end)")),
+        line("rows",
+             strCat(formatCount(totals.rowsScanned), " scanned, ", formatCount(totals.rowsKept),
+                    " kept, ", formatCount(totals.rowsDelivered), " delivered",
+                    isLastDropped ? strCat(", ", formatCount(rowsLeftOut), " left out") : "")));
     if (badRows > 0) {
         strAppend(&text, line("bad rows", strCat(formatCount(badRows), " left out of the files")));
     }

@@ -33,6 +33,8 @@ struct StreamReport {
     double firstBatchSeconds = -1;  ///< since process start; below 0: there was none
     std::vector<double> epochSeconds;
     segment::SequencerTotals totals;
+    bool isLastDropped = false;    ///< --last drop
+    std::int64_t rowsLeftOut = 0;  ///< by it; not in totals.rowsDelivered
     std::vector<std::string> stepNames;
     std::vector<std::vector<std::string>> stepReasons;
     std::vector<std::string> vocabularies;

@@ -191,6 +191,7 @@ void describe(StreamReport& report, const Stream& stream) {
     report.part = stream.options.part;
     report.sink = stream.options.sink;
     report.isThroughRing = stream.options.isThroughRing;
+    report.isLastDropped = stream.options.last == "drop";
     report.ranks = ranksOf(stream.options);
     report.streamHash = stream.run.streamHash;
     report.planHash = stream.run.planHash;
@@ -248,11 +249,19 @@ void takeTimes(const Sink& sink, double start, StreamReport& report) {
     report.orderHash = sink.orderHash().hex();
 }
 
+StepRule stepRule(const Stream& stream) {
+    StepRule rule;
+    rule.stepBatches = stream.run.spec.microBatchesPerStep();
+    rule.microRows = stream.run.spec.batch.microRows;
+    rule.last = stream.options.last == "drop" ? stream::LastStep::kDrop : stream::LastStep::kKeep;
+    return rule;
+}
+
 Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
                ProgressLine& progress, StreamReport& report) {
     segment::BufferPool& pool = memory.segments();
     segment::StageCounters counters;
-    SumSink sink(memory.frames(), stream.options.sink == "hash");
+    SumSink sink(memory.frames(), stream.options.sink == "hash", stepRule(stream));
     frame::CodecPlan codecs;
     if (!stream.options.codecs.empty()) {
         ASSIGN_OR_RETURN(codecs, readCodecs(stream.options.codecs, stream.input->layout()));
@@ -265,6 +274,7 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, limited));
     const Status status = limited.statusOf(runSequencer(watch, *sequencer, progress));
+    sink.close();
     report.isLimited = limited.hasEnough();
     report.streamSeconds = secondsSinceStart() - start;
     takeTimes(sink, start, report);
@@ -275,6 +285,9 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
         report.link = link.report();
     }
     describe(report, stream, *sequencer, counters);
+    report.rowsLeftOut = sink.leftOut().rows;
+    report.totals.rowsDelivered -= sink.leftOut().rows;
+    report.totals.microBatches -= sink.leftOut().batches;
     return status;
 }
 
@@ -509,6 +522,11 @@ Status checkOptions(const options::StreamOptions& options) {
     }
     if (options.ranks > 0 && !options.isThroughRing) {
         return invalidArgument("--ranks goes with --through-ring");
+    }
+    if (options.last == "drop" && (isTable || options.part == "eval")) {
+        return invalidArgument(
+            "--last drop is about the steps of training: it goes with --sink hash and null and not "
+            "with --data eval");
     }
     const bool isPartial =
         options.from || options.epochs > 0 || options.part == "eval" || options.microBatches > 0;
