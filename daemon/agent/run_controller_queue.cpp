@@ -29,13 +29,7 @@ Result<JobFacts> RunController::factsOf(const std::string& id) {
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(id));
     ASSIGN_OR_RETURN(const JobFacts facts, JobFacts::read(run.resolvedSpec));
-    if (facts.hasCommand) {
-        return invalidArgument(
-            "command: the user's own script is not run by this version; use `model`");
-    }
-    if (!options_.noTrainer.empty()) {
-        return failedPrecondition(options_.noTrainer);  // queued by a daemon that could
-    }
+    RETURN_IF_ERROR(checkStartable(facts, options_.noTrainer));
     return facts;
 }
 
@@ -69,10 +63,8 @@ Status RunController::readQueue() {
 
 void RunController::noteUnread(const std::string& id, const Status& why) {
     values::RunLive live = parts_.live.get(id);
-    const std::string reason = absl::IsFailedPrecondition(why)
-                                   ? strCat("waits: ", messageOf(why))
-                                   : strCat("cannot be read: ", messageOf(why), "; trying again");
-    if (live.queuedReason.substr(0, 5) != reason.substr(0, 5)) {
+    const std::string reason = reasonToWait(why);
+    if (live.queuedReason != reason) {
         logWarn("queue: run not started", {{"run", id}, {"why", messageOf(why)}});
     }
     live.queuedReason = reason;

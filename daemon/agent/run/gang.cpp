@@ -47,6 +47,20 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     return facts;
 }
 
+Status checkStartable(const JobFacts& facts, const std::string& noTrainer) {
+    if (facts.hasCommand) {
+        return invalidArgument(
+            "command: the user's own script is not run by this version; use `model`");
+    }
+    return noTrainer.empty() ? okStatus() : failedPrecondition(noTrainer);
+}
+
+std::string reasonToWait(const Status& why) {
+    return absl::IsFailedPrecondition(why)
+               ? strCat("waits: ", messageOf(why))
+               : strCat("cannot be read: ", messageOf(why), "; trying again");
+}
+
 schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total) {
     schedule::Resources needs;
     const double loader =

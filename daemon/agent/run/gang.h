@@ -31,6 +31,12 @@ struct JobFacts {
     static Result<JobFacts> read(std::string_view resolvedSpec);
 };
 
+/// kInvalidArgument: no daemon of this version runs it. kFailedPrecondition: this one cannot,
+/// because of `noTrainer` (empty: it can); what a daemon that could has queued waits for one.
+Status checkStartable(const JobFacts& facts, const std::string& noTrainer);
+/// What a run that waits because of such a status, or of damage, shows.
+std::string reasonToWait(const Status& why);
+
 /// What the run takes of a machine that has `total`: never more cores or memory than there are, so
 /// that a default written for a larger machine still runs.
 schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total);
