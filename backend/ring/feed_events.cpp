@@ -149,15 +149,16 @@ int takeMark(millrace_feed& feed, const RingEntry& entry, const unsigned char* p
     return mark.batches > 0 ? MILLRACE_FEED_STEP : kGoOn;
 }
 
-/// `held`: batches for whose sake the feed gave the ring up.
-int takeContinue(millrace_feed& feed, std::uint64_t held) {
-    if (const char* wrong = feed.link->nextRing()) {
+/// `notGivenBack`: frames of the ring that was given up because of them; 0: a frame was too large.
+int takeContinue(millrace_feed& feed, std::uint64_t notGivenBack) {
+    if (const std::string wrong = feed.link->nextRing(); !wrong.empty()) {
         return feed.link->isAborted() ? feed.fail(MILLRACE_FEED_ABORTED, "aborted")
                                       : feed.fail(MILLRACE_FEED_LOST, wrong);
     }
-    if (held == 0) {
+    if (notGivenBack == 0) {
         return kGoOn;
     }
+    const std::uint64_t held = std::max<std::uint64_t>(feed.held->load(), 1);
     constexpr std::uint64_t kBytesPerMb = 1 << 20;
     return feed.fail(
         MILLRACE_FEED_NOTICE,

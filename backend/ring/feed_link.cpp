@@ -162,9 +162,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
     } else if (fd < 0) {
         error = target.path + ": the feed passed no ring";
     } else {
-        const char* wrong = nullptr;
-        link->ring_ = ReaderRing::map(std::exchange(fd, -1), target.rings, wrong);
-        error = wrong == nullptr ? "" : wrong;
+        link->ring_ = ReaderRing::map(std::exchange(fd, -1), target.rings, error);
     }
     if (fd >= 0) {
         ::close(fd);
@@ -246,7 +244,7 @@ bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
     return false;
 }
 
-const char* FeedLink::nextRing() {
+std::string FeedLink::nextRing() {
     int fd = -1;
     {
         MutexLock lock(mutex_);
@@ -259,14 +257,14 @@ const char* FeedLink::nextRing() {
         fd = fds_.front();
         fds_.pop_front();
     }
-    const char* wrong = nullptr;
+    std::string wrong;
     std::shared_ptr<ReaderRing> next = ReaderRing::map(fd, rings_, wrong);
     if (next == nullptr) {
         return wrong;
     }
     const MutexLock lock(mutex_);
     ring_.swap(next);
-    return nullptr;
+    return "";
 }
 
 void FeedLink::abort() {

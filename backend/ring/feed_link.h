@@ -40,8 +40,8 @@ class FeedLink {
 
     ReaderRing& ring() { return *ring_; }
     const std::shared_ptr<ReaderRing>& sharedRing() const { return ring_; }
-    /// After a continue record: goes over to the next ring. Null, or what is wrong.
-    const char* nextRing();
+    /// After a continue record: goes over to the next ring. Empty, or what is wrong.
+    std::string nextRing();
     bool isLost() const { return lost_.load(std::memory_order_seq_cst); }
     bool isAborted() const { return aborted_.load(std::memory_order_seq_cst); }
 

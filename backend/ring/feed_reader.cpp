@@ -53,7 +53,14 @@ int connectFeed(millrace_feed& feed, const ring::FeedProgress::Place& next,
                                                                         : MILLRACE_FEED_LOST,
                          error);
     }
-    std::int64_t microRows = 0, stepBatches = 0;
+    std::int64_t version = 0, microRows = 0, stepBatches = 0;
+    if (!answer.readCount("version", version) || version != kHelloVersion) {
+        feed.link.reset();
+        return feed.fail(MILLRACE_FEED_INVALID,
+                         feed.path + ": the feed speaks version " + std::to_string(version) +
+                             ", this library version " + std::to_string(kHelloVersion) +
+                             "; the loader and the reader's library must be of one version");
+    }
     if (!answer.readCount("micro_rows", microRows) || microRows == 0 ||
         !answer.readCount("step_batches", stepBatches) || stepBatches == 0 ||
         !answer.readText("stream_hash", served) || !answer.readText("plan_hash", plan) ||

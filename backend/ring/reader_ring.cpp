@@ -10,21 +10,27 @@
 namespace millrace::ring {
 namespace {
 
-const char* checkRing(const RingHeader& h, std::uint64_t size) {
-    if (h.magic != kRingMagic || h.version != kRingVersion) {
-        return "the feed's shared memory is not a ring of this version";
+/// Empty, or what is wrong.
+std::string checkRing(const RingHeader& h, std::uint64_t size) {
+    if (h.magic != kRingMagic) {
+        return "the feed's shared memory is not a ring";
+    }
+    if (h.version != kRingVersion) {
+        return "the feed's ring is of version " + std::to_string(h.version) +
+               ", this library reads version " + std::to_string(kRingVersion) +
+               "; the loader and the reader's library must be of one version";
     }
     if (h.totalBytes != size || h.dataOffset != kDataOffset || h.dataBytes == 0 ||
         h.dataBytes % kPageBytes != 0 || h.dataBytes > size - kDataOffset) {
         return "the ring's header does not fit its size";
     }
-    return nullptr;
+    return "";
 }
 
 }  // namespace
 
 std::shared_ptr<ReaderRing> ReaderRing::map(int fd, std::shared_ptr<MappedRings> rings,
-                                            const char*& wrong) {
+                                            std::string& wrong) {
     std::shared_ptr<ReaderRing> ring(new ReaderRing());
     struct stat info{};
     const int seals = ::fcntl(fd, F_GET_SEALS);
@@ -48,7 +54,8 @@ std::shared_ptr<ReaderRing> ReaderRing::map(int fd, std::shared_ptr<MappedRings>
     }
     ring->memory_ = static_cast<unsigned char*>(memory);
     std::memcpy(&ring->header_, memory, sizeof ring->header_);
-    if ((wrong = checkRing(ring->header_, size)) != nullptr) {
+    wrong = checkRing(ring->header_, size);
+    if (!wrong.empty()) {
         ::munmap(memory, size);
         ring->memory_ = nullptr;
         return nullptr;

@@ -3,11 +3,12 @@
 //
 // Threads: take() and waiting belong to one thread; release() and wake() to any. Owns: the mapping;
 // batches keep it by shared_ptr. Failure: what the writer wrote is copied and checked; a wrong
-// value is a static sentence. No dependencies.
+// value is a sentence. No dependencies.
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "backend/ring/mapped_rings.h"
 #include "backend/ring/ring_layout.h"
@@ -19,7 +20,7 @@ class ReaderRing {
     /// Maps the memfd and closes it. Null with `wrong` set when it is not a ring. `rings` (may be
     /// null) hears of it, and before it is unmapped.
     static std::shared_ptr<ReaderRing> map(int fd, std::shared_ptr<MappedRings> rings,
-                                           const char*& wrong);
+                                           std::string& wrong);
     ~ReaderRing();
     ReaderRing(const ReaderRing&) = delete;
     ReaderRing& operator=(const ReaderRing&) = delete;

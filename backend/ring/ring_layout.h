@@ -55,8 +55,8 @@ enum class EntryKind : std::uint32_t {
     kEndOfStream = 4,
     kError = 5,  ///< payload: text; number: the exit code of its kind
     kContinue =
-        6,      ///< the next entry stands in the next ring; number: batches kept, if they are why
-    kStep = 7,  ///< number = first micro-batch behind the step; payload: stream::markBytes()
+        6,         ///< the next entry stands in the next ring; number: frames kept, if they are why
+    kStep = 7,     ///< number = first micro-batch behind the step; payload: stream::markBytes()
     kNothing = 8,  ///< a place that was not needed
     kColumns = 9,  ///< the first entry of a stream; payload: a frame without rows
 };

@@ -238,7 +238,7 @@ class RingWriter::Impl {
             auto next = WriterRing::make(bytes, options_.budget, options_.numaNode);
             if (next.ok()) {
                 logWarn("ring: the reader keeps batches, going on in another ring",
-                        {{"batches", held}, {"bytes", bytes}});
+                        {{"frames", held}, {"bytes", bytes}});
                 return goOver(*std::move(next), held);
             }
             if (next.status().code() != absl::StatusCode::kResourceExhausted) {

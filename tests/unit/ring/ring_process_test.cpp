@@ -318,7 +318,9 @@ TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
     constexpr std::uint64_t kTotal = 400;
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
-    ChildFeed child(serverOptions(path), [&](const FeedHello& hello, RingWriter& w) {
+    FeedServerOptions options = serverOptions(path);
+    options.ring.maxRingBytes = options.ring.ringBytes;  // no other ring takes over
+    ChildFeed child(options, [&](const FeedHello& hello, RingWriter& w) {
         return produce(hello, w, kTotal, ~0ULL, 5);
     });
     Reader reader;

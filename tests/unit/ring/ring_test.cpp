@@ -122,6 +122,7 @@ TEST(Ring, AFullRingHeldByItsReaderIsAWarningThenAnError) {
     std::vector<std::string> warnings;
     options.ring.heldWarning = std::chrono::milliseconds(20);
     options.ring.heldError = std::chrono::milliseconds(80);
+    options.ring.maxRingBytes = options.ring.ringBytes;  // no other ring takes over
     options.ring.warn = [&](std::string_view text) {
         MutexLock lock(mutex);
         warnings.emplace_back(text);
@@ -516,8 +517,9 @@ TEST(FeedReader, AnAbortWhileTheNextRingIsAwaitedIsAnAbort) {
         RingWriterOptions options;
         options.ringBytes = 64 << 10;
         auto made = RingWriter::open(options, [&](int fd, std::uint64_t) {
-            const std::string answer = R"({"version":1,"micro_rows":8,"stream_hash":")" + kStream +
-                                       R"(","plan_hash":")" + kPlan + "\"}\n";
+            const std::string answer =
+                R"({"version":2,"micro_rows":8,"step_batches":4,"stream_hash":")" + kStream +
+                R"(","plan_hash":")" + kPlan + "\"}\n";
             return ++rings == 1 ? sendWithFds(peer.get(), answer, {fd}) : okStatus();
         });
         ASSERT_TRUE(made.ok()) << made.status();

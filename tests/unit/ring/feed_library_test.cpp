@@ -1,0 +1,327 @@
+// The C interface as its callers meet it: structs of any age, columns before the first batch,
+// states of batches that are still held, what is refused, and what the library keeps its hands off.
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/mutex.h"
+#include "backend/ring/reader_ring.h"
+#include "tests/unit/ring/feed_fixture.h"
+
+namespace millrace::ring {
+namespace {
+
+TEST(FeedLibrary, SaysItsAbiAndVersion) {
+    EXPECT_EQ(millrace_feed_abi(), static_cast<std::uint32_t>(MILLRACE_FEED_ABI));
+    const std::string version = millrace_feed_version();
+    EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
+    millrace_free(nullptr);
+}
+
+TEST(FeedLibrary, StructsOfAnyAgeAreFilledAsFarAsTheyGo) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(4));
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+
+    constexpr std::size_t kOlder = offsetof(millrace_feed_event, is_left_out);
+    struct Longer {
+        millrace_feed_event event;
+        std::uint64_t later[2];
+    };
+    millrace_feed_event none{};
+    EXPECT_EQ(millrace_feed_next(reader.feed(), 1'000, &none), MILLRACE_FEED_INVALID);
+    EXPECT_STREQ(millrace_feed_error(reader.feed()),
+                 "millrace_feed_next: event->struct_size is sizeof(millrace_feed_event)");
+    EXPECT_EQ(millrace_feed_next(reader.feed(), 1'000, nullptr), MILLRACE_FEED_INVALID);
+    millrace_feed_event older;
+    std::memset(&older, 0x5a, sizeof older);
+    older.struct_size = kOlder;
+    ASSERT_EQ(millrace_feed_next(reader.feed(), 20'000, &older), MILLRACE_FEED_BATCH);
+    EXPECT_EQ(older.struct_size, kOlder);
+    EXPECT_EQ(older.is_left_out, 0x5a5a5a5aU) << "nothing behind its end is written";
+    EXPECT_TRUE(isFrame(older.batch, 0));
+    Longer longer;
+    std::memset(&longer, 0x5a, sizeof longer);
+    longer.event.struct_size = sizeof longer;
+    ASSERT_EQ(millrace_feed_next(reader.feed(), 20'000, &longer.event), MILLRACE_FEED_BATCH);
+    EXPECT_EQ(longer.event.struct_size, sizeof longer);
+    EXPECT_EQ(longer.later[0] + longer.later[1], 0U) << "what is not known here is 0";
+
+    millrace_column column{};
+    EXPECT_EQ(millrace_batch_column(older.batch, 0, &column), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(column.data, nullptr);
+    millrace_feed_info info{};
+    millrace_feed_get_info(reader.feed(), &info);
+    EXPECT_EQ(info.micro_rows, 0U) << "a struct without a size is left alone";
+    info.struct_size = sizeof info;
+    millrace_feed_get_info(reader.feed(), &info);
+    EXPECT_EQ(info.micro_rows, 8U);
+    EXPECT_EQ(info.step_batches, 4U);
+    EXPECT_EQ(info.stream_hash, kStream);
+    millrace_batch_release(older.batch);
+    millrace_batch_release(longer.event.batch);
+}
+
+TEST(FeedLibrary, OptionsOfALaterVersionAreRefusedWhereTheyAskForSomething) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(4));
+    struct {
+        millrace_feed_options options;
+        std::uint64_t later;
+    } longer{};
+    longer.options.struct_size = sizeof longer;
+    longer.options.world_size = 1;
+    longer.options.abort_fd = longer.options.numa_node = -1;
+    longer.options.attempt = 1;
+    longer.options.stream = "train";
+    longer.later = 1;
+    char error[512] = "";
+    millrace_feed* opened = nullptr;
+    EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error),
+              MILLRACE_FEED_INVALID);
+    EXPECT_NE(std::string(error).find("later version of this library, which is "),
+              std::string::npos)
+        << error;
+    longer.later = 0;
+    EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error), 0)
+        << error;
+    millrace_feed_close(opened);
+    longer.options.struct_size = offsetof(millrace_feed_options, join);  // as old as it gets
+    longer.options.join = 77;
+    EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error), 0)
+        << error;
+    millrace_feed_close(opened);
+    longer.options.struct_size = sizeof longer.options;
+    EXPECT_EQ(millrace_feed_open(path.c_str(), &longer.options, &opened, error, sizeof error),
+              MILLRACE_FEED_INVALID)
+        << "join is 0 or 1";
+}
+
+TEST(FeedLibrary, ColumnsAreKnownBeforeTheFirstBatch) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Mutex mutex;
+    CondVar changed;
+    bool goesOn = false;
+    Feed feed(serverOptions(path),
+              [&](const FeedHello& hello, RingWriter& w, std::stop_token stop) {
+                  RingSink sink = sinkOf(w, 4, hello);
+                  {
+                      MutexLock lock(mutex);
+                      while (!goesOn) {
+                          changed.wait(mutex);
+                      }
+                  }
+                  ASSERT_TRUE(sink.begin(stop).ok());
+                  ASSERT_TRUE(sink.begin(stop).ok()) << "told once";
+                  {
+                      MutexLock lock(mutex);
+                      while (goesOn) {
+                          changed.wait(mutex);
+                      }
+                  }
+                  ASSERT_TRUE(writeFrame(sink, 0, stop).ok());
+              });
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    std::size_t count = 77;
+    EXPECT_EQ(millrace_feed_schema(reader.feed(), nullptr, 0, &count), MILLRACE_FEED_TIMEOUT);
+    const auto say = [&](bool what) {
+        MutexLock lock(mutex);
+        goesOn = what;
+        changed.notifyAll();
+    };
+    say(true);
+    while (millrace_feed_schema(reader.feed(), nullptr, 0, &count) == MILLRACE_FEED_TIMEOUT) {
+        std::this_thread::yield();
+    }
+    ASSERT_EQ(count, 5U);
+    millrace_column columns[6] = {};
+    EXPECT_EQ(millrace_feed_schema(reader.feed(), columns, 6, &count), MILLRACE_FEED_INVALID)
+        << "columns[0] has no size";
+    columns[0].struct_size = sizeof columns[0];
+    ASSERT_EQ(millrace_feed_schema(reader.feed(), columns, 6, &count), 0);
+    const auto nameOf = [](const millrace_column& c) { return std::string(c.name, c.name_bytes); };
+    EXPECT_EQ(nameOf(columns[0]), "row_file");
+    EXPECT_EQ(nameOf(columns[3]), "list");
+    EXPECT_EQ(columns[3].role, static_cast<std::uint32_t>(MILLRACE_ROLE_LIST));
+    EXPECT_EQ(columns[4].dtype, static_cast<std::uint32_t>(MILLRACE_DTYPE_FLOAT32));
+    EXPECT_EQ(columns[4].width, 1U);
+    for (std::size_t c = 0; c < count; ++c) {
+        EXPECT_EQ(columns[c].data, nullptr);
+        EXPECT_EQ(columns[c].offsets, nullptr);
+        EXPECT_EQ(columns[c].items, 0U);
+    }
+    EXPECT_EQ(columns[5].struct_size, 0U) << "only as many as there are";
+    say(false);
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    millrace_column all[5] = {};
+    all[0].struct_size = sizeof all[0];
+    EXPECT_EQ(millrace_batch_all_columns(reader.event.batch, all, 2, &count), 0);
+    EXPECT_EQ(count, 5U);
+    EXPECT_EQ(all[2].name, nullptr) << "at most two";
+    ASSERT_EQ(millrace_batch_all_columns(reader.event.batch, all, 5, &count), 0);
+    for (std::size_t c = 0; c < 5; ++c) {
+        millrace_column one{};
+        one.struct_size = sizeof one;
+        ASSERT_EQ(millrace_batch_column(reader.event.batch, c, &one), 0);
+        EXPECT_EQ(std::memcmp(&one, &all[c], sizeof one), 0) << c;
+        EXPECT_EQ(nameOf(one), nameOf(columns[c]));
+    }
+    millrace_batch_release(reader.event.batch);
+}
+
+TEST(FeedLibrary, AStateOfABatchThatIsHeldCanStillBeHad) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(16));
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    while (reader.next() == MILLRACE_FEED_BATCH) {
+        millrace_batch_release(reader.event.batch);
+    }
+    const auto stateAt = [&](std::uint64_t number) {
+        char* text = millrace_feed_state_at(reader.feed(), 0, number);
+        std::string copy = text == nullptr ? "" : text;
+        millrace_free(text);
+        return copy;
+    };
+    const std::string late = stateAt(12), early = stateAt(4), start = stateAt(0);
+    EXPECT_FALSE(late.empty() || early.empty() || start.empty());
+    EXPECT_EQ(stateAt(12), late);
+    EXPECT_EQ(stateAt(6), "");
+    EXPECT_STREQ(millrace_feed_error(reader.feed()),
+                 "state of micro-batch 6 of epoch 0: not at the end of a step that was read");
+    EXPECT_EQ(millrace_feed_forget(reader.feed(), 0, 6), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(millrace_feed_forget(reader.feed(), 0, 8), 0);
+    EXPECT_EQ(stateAt(4), "");
+    EXPECT_EQ(stateAt(12), late);
+    EXPECT_EQ(reader.state(0, 12), late);
+    EXPECT_EQ(reader.state(0, 8), "") << "state() forgets";
+}
+
+TEST(FeedLibrary, AFeedOfAnotherVersionIsRefusedNamingBoth) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    // The writer's side of the hello is tested by RefusesWrongHellosWithASentence.
+    std::string wrong;
+    auto writer = RingWriter::open({.ringBytes = 8192}, [&](int fd, std::uint64_t) {
+        const std::uint32_t later = kRingVersion + 1;
+        EXPECT_EQ(::pwrite(fd, &later, sizeof later, offsetof(RingHeader, version)), 4);
+        EXPECT_EQ(ReaderRing::map(::dup(fd), nullptr, wrong), nullptr);
+        return okStatus();
+    });
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    EXPECT_EQ(wrong, strCat("the feed's ring is of version ", kRingVersion + 1,
+                            ", this library reads version ", kRingVersion,
+                            "; the loader and the reader's library must be of one version"));
+}
+
+TEST(FeedLibrary, RanksOfOneStreamMustAskForTheSameLast) {
+    TempFolder folder;
+    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    options.worldSize = 2;
+    Feed feed(options, [](const FeedHello&, RingWriter&, std::stop_token) {});
+    Reader first, second, again;
+    first.last = MILLRACE_LAST_DROP;
+    ASSERT_EQ(first.open(options.socketPath, nullptr, "train", 0, 2), 0) << first.error;
+    EXPECT_EQ(second.open(options.socketPath, nullptr, "train", 1, 2), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(second.error,
+              "hello: rank 1 asks for last=keep, rank 0 for last=drop; all ranks of a stream must "
+              "ask for the same");
+    EXPECT_EQ(second.open(options.socketPath, nullptr, "eval", 1, 2), 0)
+        << "of another stream: " << second.error;
+    again.last = MILLRACE_LAST_DROP;
+    EXPECT_EQ(again.open(options.socketPath, nullptr, "train", 1, 2), 0) << again.error;
+}
+
+TEST(FeedLibrary, ARingLiesOnTheNodeThatIsAskedForOrIsRefused) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(4));
+    Reader reader, elsewhere;
+    reader.numaNode = 0;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    millrace_batch_release(reader.event.batch);
+    elsewhere.numaNode = 1'000'000;
+    EXPECT_EQ(elsewhere.open(path), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(elsewhere.error, "ring: this machine has no NUMA node 1000000");
+}
+
+TEST(FeedLibrary, ItsThreadTakesNoSignals) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    sigset_t before, after;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    EXPECT_EQ(::sigismember(&before, SIGINT), ::sigismember(&after, SIGINT));
+    int watchers = 0;
+    const std::uint64_t wanted = 1ULL << (SIGINT - 1) | 1ULL << (SIGTERM - 1) |
+                                 1ULL << (SIGUSR1 - 1) | 1ULL << (SIGCHLD - 1);
+    while (watchers == 0) {  // it names itself when it begins
+        for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+            std::ifstream status(task.path() / "status");
+            std::string line, name;
+            while (std::getline(status, line)) {
+                name = line.starts_with("Name:") ? line : name;
+                if (line.starts_with("SigBlk:") && name.find("feed-watch") != std::string::npos) {
+                    ++watchers;
+                    EXPECT_EQ(std::stoull(line.substr(8), nullptr, 16) & wanted, wanted) << line;
+                }
+            }
+        }
+    }
+}
+
+TEST(FeedLibrary, AnAbortByDescriptorStaysWhenItIsNoLongerReadable) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+    const int event = ::eventfd(1, EFD_CLOEXEC);
+    Reader reader;
+    EXPECT_EQ(reader.open(path, nullptr, "train", 0, 1, event), MILLRACE_FEED_ABORTED);
+    std::uint64_t drained = 0;
+    ASSERT_EQ(::read(event, &drained, sizeof drained), 8);
+    ASSERT_EQ(reader.open(path, nullptr, "train", 0, 1, event), 0) << reader.error;
+    const std::uint64_t one = 1;
+    ASSERT_EQ(::write(event, &one, sizeof one), 8);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_ABORTED);
+    ASSERT_EQ(::read(event, &drained, sizeof drained), 8);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_feed_reopen(reader.feed(), 1'000), MILLRACE_FEED_ABORTED);
+    ::close(event);
+}
+
+TEST(FeedLibrary, AnAbortEndsTheWaitForASocketThatDoesNotCome) {
+    TempFolder folder;
+    const int event = ::eventfd(0, EFD_CLOEXEC);
+    std::jthread aborter([&] {
+        const std::uint64_t one = 1;
+        ASSERT_EQ(::write(event, &one, sizeof one), 8);
+    });
+    Reader reader;
+    EXPECT_EQ(reader.open(folder.file("none.sock"), nullptr, "train", 0, 1, event),
+              MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(reader.error, "aborted");
+    ::close(event);
+}
+
+}  // namespace
+}  // namespace millrace::ring
