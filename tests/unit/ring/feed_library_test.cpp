@@ -13,12 +13,42 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/ring/reader_ring.h"
 #include "tests/unit/ring/feed_fixture.h"
 
+extern "C" int read_all(const char* socket_path, std::uint64_t* rows, char** state);
+
 namespace millrace::ring {
 namespace {
+
+std::string textOf(const std::string& path) {
+    const Result<std::string> text = readFile(std::string(MILLRACE_SOURCE_DIR) + "/" + path);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.value_or("");
+}
+
+TEST(FeedLibrary, TheExampleOfItsPageReadsAStreamInC) {
+    const std::string page = textOf("docs/reference/feed-library.md");
+    const std::string source = textOf("tests/unit/ring/c_caller.c");
+    const std::size_t from = page.find("```c\n") + 5;
+    const std::string example = page.substr(from, page.find("```\n", from) - from);
+    EXPECT_NE(source.find(example), std::string::npos) << "the page and c_caller.c differ";
+
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(16));
+    std::uint64_t rows = 0;
+    char* state = nullptr;
+    EXPECT_EQ(read_all(path.c_str(), &rows, &state), 0);
+    EXPECT_EQ(rows, 128U);
+    ASSERT_NE(state, nullptr);
+    stream::StreamState end;
+    EXPECT_EQ(end.read(state), "");
+    EXPECT_EQ(end.rowsDelivered, 128);
+    millrace_free(state);
+}
 
 TEST(FeedLibrary, SaysItsAbiAndVersion) {
     EXPECT_EQ(millrace_feed_abi(), static_cast<std::uint32_t>(MILLRACE_FEED_ABI));

@@ -187,6 +187,9 @@ TEST(FeedProgress, RefusesMarksThatDoNotFollow) {
     wrong.batches = 1;
     EXPECT_EQ(refused(wrong), order) << "a step is missing";
     wrong = right;
+    wrong.isLeftOut = true;
+    EXPECT_EQ(refused(wrong), order) << "only an epoch's last step is left out";
+    wrong = right;
     wrong.own.hash = {6, 0};
     EXPECT_EQ(refused(wrong), share);
     wrong = right;
@@ -210,6 +213,27 @@ TEST(FeedProgress, AMarkThatComesAgainMustSayTheSame) {
     EXPECT_FALSE(isNew);
     again.rowsDelivered = 2;
     EXPECT_STREQ(progress.addMark(again, isNew), "a step's mark changed when it came again");
+}
+
+TEST(FeedProgress, AStateSaysWhatWasLeftOut) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 4);
+    ASSERT_EQ(progress.addRecord({0, 0, 0, 3, 0, {}}), nullptr);
+    ASSERT_EQ(progress.addBatch({0, 0}, {1, 0}, 4), nullptr);
+    ASSERT_EQ(progress.addBatch({0, 1}, {1, 0}, 4), nullptr);
+    bool isNew = false;
+    ASSERT_EQ(progress.addMark(markOf(0, 2, 2, false, {2, 8, {2, 0}}, {2, 0}, 8), isNew), nullptr);
+    StepMark last = markOf(0, 3, 1, true, {}, {2, 0}, 8);
+    last.rows = last.rowsLeftOut = 3;
+    last.isLeftOut = true;
+    ASSERT_EQ(progress.addMark(last, isNew), nullptr) << "a joined ring gets nothing of it";
+    StreamState state;
+    ASSERT_EQ(progress.stateAt({0, 2}, state), nullptr);
+    EXPECT_EQ(state.rowsLeftOut, 0);
+    ASSERT_EQ(progress.stateAt({0, 3}, state), nullptr);
+    EXPECT_EQ(state.rowsLeftOut, 3);
+    EXPECT_EQ(state.rowsDelivered, 8);
+    EXPECT_EQ(state.cursor.epoch, 1U);
 }
 
 TEST(FeedProgress, KeepsABoundedHistory) {

@@ -340,6 +340,12 @@ TEST(RingProcess, AForkedChildTouchesNothingOfItsParents) {
                   wrong += reader.error == sentence ? 0 : 2;
                   wrong += reader.state(0, 0).empty() ? 0 : 4;
                   wrong += millrace_feed_reopen(reader.feed(), 10) == MILLRACE_FEED_INVALID ? 0 : 8;
+                  std::size_t count = 0;
+                  const int schema = millrace_feed_schema(reader.feed(), nullptr, 0, &count);
+                  wrong += schema == MILLRACE_FEED_INVALID ? 0 : 16;
+                  wrong += millrace_feed_state_at(reader.feed(), 0, 0) == nullptr ? 0 : 32;
+                  const int told = millrace_feed_on_ring(reader.feed(), nullptr, nullptr);
+                  wrong += told == MILLRACE_FEED_INVALID ? 0 : 64;
                   millrace_feed_close(reader.feed());
                   return wrong;
               }),

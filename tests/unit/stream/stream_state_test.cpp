@@ -55,6 +55,22 @@ TEST(StreamStateText, IsTheDocumentedOne) {
         << "the same bytes as the JSON library's";
 }
 
+TEST(StreamStateText, WhatWasLeftOutStandsThereWhereThereIsSome) {
+    StreamState state = emptyState(), read;
+    EXPECT_EQ(state.toText().find("left_out"), std::string::npos);
+    EXPECT_EQ(read.read(state.toText()), "");
+    EXPECT_EQ(read.rowsLeftOut, 0);
+    state.rowsLeftOut = 319;
+    EXPECT_NE(state.toText().find(R"("rows_kept":0,"rows_left_out":319,"rows_pruned":0)"),
+              std::string::npos)
+        << state.toText();
+    EXPECT_EQ(read.read(state.toText()), "");
+    EXPECT_EQ(read.rowsLeftOut, 319);
+    std::string text = state.toText();
+    text.replace(text.find(":319"), 4, ":\"3\"");
+    EXPECT_EQ(read.read(text), "state: 'rows_left_out' must be a count");
+}
+
 TEST(StreamStateText, CountsAreBounded) {
     EXPECT_TRUE(isRead(withCounts("{}")));
     EXPECT_TRUE(isRead(withCounts(R"({"a":0,"b\n":7})")));
