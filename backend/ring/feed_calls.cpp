@@ -113,9 +113,6 @@ int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, std::siz
             if (const int result = ring::takeColumns(*feed)) {
                 return result;
             }
-            if (feed->columns.isEmpty()) {
-                return MILLRACE_FEED_TIMEOUT;
-            }
             const int result = feed->columns.columns(nullptr, columns, max, count);
             return result == 0 ? 0
                                : feed->fail(result,

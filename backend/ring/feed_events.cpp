@@ -254,17 +254,26 @@ int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& 
 }
 
 int takeColumns(millrace_feed& feed) {
-    const auto isNext = [&] {
-        return feed.link != nullptr && feed.link->ring().hasNext() &&
-               feed.link->ring().nextKind() == static_cast<std::uint32_t>(EntryKind::kColumns);
-    };
-    millrace_feed_event none{};
-    while (feed.columns.isEmpty() && feed.finished == MILLRACE_FEED_BATCH && isNext()) {
-        if (const int result = takeEntry(feed, none); result != kGoOn) {
-            return result;
-        }
+    if (!feed.columns.isEmpty()) {
+        return 0;
     }
-    return feed.finished < 0 ? feed.finished : 0;
+    if (feed.finished != MILLRACE_FEED_BATCH) {
+        return feed.finished < 0 ? feed.finished : MILLRACE_FEED_TIMEOUT;
+    }
+    const bool isLost = feed.link == nullptr || feed.link->isLost();
+    if (feed.link != nullptr && feed.link->isAborted()) {
+        return feed.fail(MILLRACE_FEED_ABORTED, "aborted");
+    }
+    if (feed.link == nullptr || !feed.link->ring().hasNext()) {
+        return isLost ? feed.fail(MILLRACE_FEED_LOST, "the feed is gone") : MILLRACE_FEED_TIMEOUT;
+    }
+    const auto kind = static_cast<EntryKind>(feed.link->ring().nextKind());
+    if (kind != EntryKind::kColumns && kind != EntryKind::kError && kind != EntryKind::kContinue) {
+        return feed.fail(MILLRACE_FEED_INVALID, "the feed did not tell its columns");
+    }
+    millrace_feed_event none{};
+    const int result = takeEntry(feed, none);
+    return result == kGoOn ? takeColumns(feed) : result;
 }
 
 }  // namespace millrace::ring

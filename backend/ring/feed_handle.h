@@ -104,7 +104,8 @@ inline int outOfResources(millrace_feed& feed) noexcept {
 
 /// The next event, for who has not come to an end and is not aborted.
 int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event);
-/// Takes the feed's columns where they are what comes next; 0, or what is wrong.
+/// Takes the feed's columns where they are what comes next: 0 once they are known, else TIMEOUT or
+/// what is wrong.
 int takeColumns(millrace_feed& feed);
 
 }  // namespace millrace::ring

@@ -165,7 +165,8 @@ int millrace_feed_next(millrace_feed* feed, int64_t timeout_ms, millrace_feed_ev
 /* The columns of all batches to come: name, role, dtype, width; items are 0, data is NULL. Valid
  * until close. The first `max` are filled (columns[0].struct_size is the size of each), *count is
  * how many there are. 0, or MILLRACE_FEED_TIMEOUT: the feed has not told them yet. It does so when
- * it begins, which it does once all its ranks have come, before their first batch. */
+ * it begins, which it does once all its ranks have come, before their first batch. What keeps it
+ * from that is answered as by next(). */
 int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, size_t max, size_t* count);
 
 /* After MILLRACE_FEED_LOST: connects again and goes on with the batch that was to come. Batches

@@ -171,22 +171,6 @@ class Feed {
     std::unique_ptr<FeedServer> server_;
 };
 
-/// Of one rank: so many micro-batches in steps of four, one segment, the epoch's and stream's end.
-inline Feed::Producer wholeEpoch(std::uint64_t total, std::uint64_t values = 16) {
-    return [=](const FeedHello& hello, RingWriter& w, std::stop_token stop) {
-        RingSink sink = sinkOf(w, 4, hello);
-        for (std::uint64_t n = 0; n < total; ++n) {
-            ASSERT_TRUE(writeFrame(sink, n, stop, 8, values).ok());
-        }
-        stream::SegmentRecord record;
-        record.count = static_cast<std::int64_t>(total);
-        record.sums.rowsScanned = record.sums.rowsKept = record.count * 8;
-        ASSERT_TRUE(sink.segment(record, stop).ok());
-        ASSERT_TRUE(sink.endOfEpoch(0, record.count, stop).ok());
-        ASSERT_TRUE(sink.endOfStream(stop).ok());
-    };
-}
-
 /// A reader with the C library's calls.
 class Reader {
  public:

@@ -16,7 +16,7 @@
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/ring/reader_ring.h"
-#include "tests/unit/ring/feed_fixture.h"
+#include "tests/unit/ring/whole_epoch.h"
 
 extern "C" int read_all(const char* socket_path, std::uint64_t* rows, char** state);
 
@@ -211,6 +211,39 @@ TEST(FeedLibrary, ColumnsAreKnownBeforeTheFirstBatch) {
         EXPECT_EQ(nameOf(one), nameOf(columns[c]));
     }
     millrace_batch_release(reader.event.batch);
+}
+
+TEST(FeedLibrary, WhatKeepsAFeedFromBeginningIsTheAnswerToTheQuestionForItsColumns) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Reader reader;
+    std::size_t count = 0;
+    int result = 0;
+    const auto ask = [&] {
+        do {
+            result = millrace_feed_schema(reader.feed(), nullptr, 0, &count);
+        } while (result == MILLRACE_FEED_TIMEOUT);
+        return result;
+    };
+    {
+        Feed feed(serverOptions(path), [](const FeedHello&, RingWriter& w, std::stop_token stop) {
+            ASSERT_TRUE(w.error(invalidArgument("a.csv: no such column"), stop).ok());
+        });
+        ASSERT_EQ(reader.open(path), 0) << reader.error;
+        EXPECT_EQ(ask(), MILLRACE_FEED_FAILED);
+        EXPECT_STREQ(millrace_feed_error(reader.feed()), "a.csv: no such column");
+        EXPECT_EQ(reader.next(), MILLRACE_FEED_FAILED) << "it is not told twice, and stays";
+        EXPECT_EQ(reader.event.number, 4U);
+    }
+    Reader other;
+    {
+        Feed feed(serverOptions(path), [](const FeedHello&, RingWriter&, std::stop_token) {});
+        ASSERT_EQ(other.open(path), 0) << other.error;
+    }
+    do {
+        result = millrace_feed_schema(other.feed(), nullptr, 0, &count);
+    } while (result == MILLRACE_FEED_TIMEOUT);
+    EXPECT_EQ(result, MILLRACE_FEED_LOST);
 }
 
 TEST(FeedLibrary, AStateOfABatchThatIsHeldCanStillBeHad) {

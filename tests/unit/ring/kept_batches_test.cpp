@@ -13,7 +13,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/ring/ring_layout.h"
-#include "tests/unit/ring/feed_fixture.h"
+#include "tests/unit/ring/whole_epoch.h"
 
 namespace millrace::ring {
 namespace {
