@@ -5,9 +5,9 @@
 
 /* Reads a stream to its end as rank 0 of 1; 0, or what it came to. *state: malloc()ed, of the last
  * step. */
-int read_all(const char* socket_path, uint64_t* rows, char** state);
+int readStream(const char* socket_path, uint64_t* rows, char** state);
 
-int read_all(const char* socket_path, uint64_t* rows, char** state) {
+int readStream(const char* socket_path, uint64_t* rows, char** state) {
     millrace_feed_options options = {.struct_size = sizeof options,
                                      .rank = 0,
                                      .world_size = 1,

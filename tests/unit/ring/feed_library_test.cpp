@@ -18,7 +18,7 @@
 #include "backend/ring/reader_ring.h"
 #include "tests/unit/ring/whole_epoch.h"
 
-extern "C" int read_all(const char* socket_path, std::uint64_t* rows, char** state);
+extern "C" int readStream(const char* socket_path, std::uint64_t* rows, char** state);
 
 namespace millrace::ring {
 namespace {
@@ -41,7 +41,7 @@ TEST(FeedLibrary, TheExampleOfItsPageReadsAStreamInC) {
     Feed feed(serverOptions(path), wholeEpoch(16));
     std::uint64_t rows = 0;
     char* state = nullptr;
-    EXPECT_EQ(read_all(path.c_str(), &rows, &state), 0);
+    EXPECT_EQ(readStream(path.c_str(), &rows, &state), 0);
     EXPECT_EQ(rows, 128U);
     ASSERT_NE(state, nullptr);
     stream::StreamState end;
@@ -383,6 +383,7 @@ TEST(FeedLibrary, AnAbortEndsTheWaitForASocketThatDoesNotCome) {
     EXPECT_EQ(reader.open(folder.file("none.sock"), nullptr, "train", 0, 1, event),
               MILLRACE_FEED_ABORTED);
     EXPECT_EQ(reader.error, "aborted");
+    aborter.join();
     ::close(event);
 }
 
