@@ -298,6 +298,7 @@ class FeedServer::Impl {
         const std::shared_ptr<ReaderSocket> socket = c.socket;
         RingWriterOptions ring = hello.stream == "eval" ? options_.evalRing : options_.ring;
         ring.numaNode = hello.numaNode;
+        ring.hangUp = [socket] { socket->shut(); };
         ASSIGN_OR_RETURN(std::shared_ptr<RingWriter> writer,
                          RingWriter::open(std::move(ring), [socket](int fd, std::uint64_t bytes) {
                              return socket->pass(fd, bytes);

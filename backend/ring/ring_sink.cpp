@@ -412,10 +412,13 @@ Status RingSink::endOfStream(std::stop_token stop) {
 }
 
 Status RingSink::error(const Status& why, std::stop_token stop) {
+    Status status;
     for (const Rank& rank : ranks_) {
-        RETURN_IF_ERROR(rank.ring->error(why, stop));  // a reader that goes now is no reason
+        const Status told = rank.ring->error(why, stop);
+        // A reader that goes now is no reason not to tell the others.
+        status = status.ok() && told.code() != absl::StatusCode::kUnavailable ? told : status;
     }
-    return okStatus();
+    return status;
 }
 
 }  // namespace millrace::ring

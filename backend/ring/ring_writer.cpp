@@ -153,6 +153,12 @@ class RingWriter::Impl {
         hasEnd_ = true;
     }
 
+    void hangUp() const {
+        if (options_.hangUp) {
+            options_.hangUp();
+        }
+    }
+
     bool hasTakenEnd() {
         MutexLock lock(mutex_);
         return hasEnd_ && refreshLocked().ok() && current_->ring->isDrained();
@@ -455,8 +461,11 @@ Status RingWriter::endOfStream(std::stop_token stop) {
 
 Status RingWriter::error(const Status& why, std::stop_token stop) {
     const std::string_view text = messageOf(why).substr(0, kMaxErrorBytes);
-    return impl_->record(EntryKind::kError, 0, workerExitOf(why),
-                         std::as_bytes(std::span(text.data(), text.size())), std::move(stop));
+    RETURN_IF_ERROR(impl_->record(EntryKind::kError, 0, workerExitOf(why),
+                                  std::as_bytes(std::span(text.data(), text.size())),
+                                  std::move(stop)));
+    impl_->endGiven();
+    return okStatus();
 }
 
 Status RingWriter::drain(std::stop_token stop) {
@@ -473,6 +482,10 @@ bool RingWriter::isPeerGone() const {
 
 bool RingWriter::hasTakenEnd() const {
     return impl_->hasTakenEnd();
+}
+
+void RingWriter::hangUp() {
+    impl_->hangUp();
 }
 
 RingWriterStats RingWriter::stats() const {

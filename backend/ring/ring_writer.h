@@ -29,6 +29,7 @@ struct RingWriterOptions {
     std::chrono::milliseconds heldWarning{10'000};
     std::chrono::milliseconds heldError{600'000};
     std::function<void(std::string_view)> warn;  ///< default: a log line
+    std::function<void()> hangUp;                ///< ends the reader's connection
 };
 
 struct RingWriterStats {
@@ -99,8 +100,11 @@ class RingWriter final : public StepSink {
     /// The reader's connection ended: every blocked and later call is kUnavailable.
     void peerGone();
     bool isPeerGone() const;
-    /// The reader has taken the end of the stream, so there is nothing it could come back for.
+    /// The reader has taken the end of the stream, or the error in its place: there is nothing that
+    /// it could come back for.
     bool hasTakenEnd() const;
+    /// The reader is to come again: it sees that the feed is gone once it has taken what it can.
+    void hangUp();
     RingWriterStats stats() const;
 
  private:

@@ -1,6 +1,6 @@
 // millrace-loader: reads, processes and delivers data. Roles: feed (a job's), stream (with a sink),
-// inspect (questions about specs and datasets), preview, profile and init (what a spec would cost,
-// what a dataset is like, a first spec for it).
+// inspect (questions about specs and datasets), count, preview, profile and init (what a spec would
+// cost, what a dataset is like, a first spec for it).
 #include <cstdio>
 #include <string>
 
@@ -13,6 +13,7 @@
 #include "backend/segment/arrow_start.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
+#include "daemon/worker/loader/questions/count.h"
 #include "daemon/worker/loader/questions/inspect.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/profile.h"
@@ -34,6 +35,7 @@ struct Arguments {
     loader::FeedRequest feed;
     std::string streamSpec;
     options::OptionValues stream;
+    loader::CountOptions count;
     loader::PreviewOptions preview;
     loader::ProfileRequest profile;
     loader::RingReaderOptions reader;
@@ -77,6 +79,19 @@ void addStream(CLI::App& app, Arguments& arguments) {
             addOption(*stream, option, arguments.stream);
         }
     }
+}
+
+void addCount(CLI::App& app, loader::CountOptions& options) {
+    CLI::App* count =
+        app.add_subcommand("count", "how many rows and steps each epoch of a spec has");
+    count->add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
+    count->add_option("--set", options.sets, "KEY=VALUE: change the spec; may be repeated")
+        ->allow_extra_args(false)
+        ->take_all();
+    count->add_option("--variation", options.variation, "the variation of this name");
+    count->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
+        ->check(CLI::PositiveNumber);
+    count->add_flag("--json", options.isJson, "prints one JSON document");
 }
 
 void addPreview(CLI::App& app, loader::PreviewOptions& options) {
@@ -165,6 +180,9 @@ int runRole(const CLI::App& app, Arguments& arguments) {
         return arguments.job.empty() ? loader::runFeed(arguments.feed)
                                      : loader::runFeed(arguments.job);
     }
+    if (app.got_subcommand("count")) {
+        return loader::runCount(arguments.count);
+    }
     if (app.got_subcommand("preview")) {
         return loader::runPreview(arguments.preview);
     }
@@ -207,6 +225,7 @@ int main(int argc, char** argv) {
     app.footer(kFooter);
     app.require_subcommand(1);
     addStream(app, arguments);
+    addCount(app, arguments.count);
     addPreview(app, arguments.preview);
     addProfile(app, arguments.profile);
     addFeed(app, arguments.job, arguments.feed);
@@ -217,6 +236,7 @@ int main(int argc, char** argv) {
     reader->add_option("--ranks", arguments.reader.ranks);
     reader->add_option("--state", arguments.reader.statePath);
     reader->add_flag("--reads", arguments.reader.reads);
+    reader->add_flag("--drops-last", arguments.reader.dropsLast);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

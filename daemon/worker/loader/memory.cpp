@@ -46,6 +46,13 @@ std::int64_t threadsNeed(const segment::MemoryNeed& need, int threads) {
            need.computing;
 }
 
+/// What rings need whose ranks get `share` micro-batches of `frame` bytes as one: the frame in the
+/// ring, and the micro-batches until it is made, of the step at hand and of the one before.
+std::int64_t joinedNeed(std::int64_t frame, std::int64_t share) {
+    constexpr std::int64_t kSteps = 2;
+    return segment::ringNeed(share * frame) + (share > 1 ? kSteps * share * frame : 0);
+}
+
 }  // namespace
 
 std::int64_t LoaderNeed::total() const {
@@ -71,7 +78,10 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
     need.segment = one.segment;
     need.splitsOfSegment = plan.segmentSplits;
     std::int64_t frames = kTailFrames;
+    const std::int64_t share = std::max<std::int64_t>(
+        1, spec.microBatchesPerStep() / std::max<std::int64_t>(1, spec.train.ranks));
     need.outputs = setUp.rings * segment::ringNeed(one.frame);
+    need.joined = setUp.rings * joinedNeed(one.frame, share);
     if (setUp.writesTable) {
         need.outputs = std::min(kSortBytes, kLeastSortBytes + kTableCopies * one.delivered);
         frames += 2 * (setUp.threads + 2);  // each once as a frame, once as a batch of the table
@@ -90,14 +100,16 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
         need.evalReaders = setUp.evalReaders;
         need.evalSegment = eval.segment + kTailFrames * eval.frame;
         need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
+        need.joined += setUp.evalReaders * joinedNeed(eval.frame, share);
         need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);
     }
     return need;
 }
 
-LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need)
+LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoined)
     : limitBytes_(limitMb * kMegabyte),
       need_(need),
+      wantsJoined_(wantsJoined),
       // Rings are there also to say that the limit is too little.
       budget_(std::max(limitBytes_ - need.threads, need.outputs)) {}
 
@@ -119,13 +131,26 @@ Status LoaderMemory::admitted() const {
         need_.splitsOfSegment == 1 ? " split" : " splits (batch.segment_splits)");
 }
 
+Status LoaderMemory::admittedJoined() const {
+    if (outputBytes_ >= need_.joined) {
+        return okStatus();
+    }
+    return invalidArgument("resources.memory_limit_mb: ", limitBytes_ / kMegabyte,
+                           " MB are too little to join the micro-batches of a step: that takes ",
+                           megabytes(need_.joined), " MB, and ", megabytes(outputBytes_),
+                           " are left for it; ",
+                           megabytes(need_.total() - need_.outputs + need_.joined),
+                           " or more are enough, and so are steps of fewer rows (batch.rows)");
+}
+
 void LoaderMemory::makePools(std::int64_t preferredOutputs) {
     const std::int64_t left = std::max<std::int64_t>(budget_.limitBytes() - need_.tables.held, 0);
     const std::int64_t evals = need_.evalReaders * need_.evalSegment;
     const std::int64_t spare =
         std::max<std::int64_t>(left - need_.outputs - need_.frames - need_.segment - evals, 0);
-    const std::int64_t moreOutputs =
-        std::clamp<std::int64_t>(preferredOutputs - need_.outputs, 0, spare);
+    const std::int64_t preferred =
+        wantsJoined_ ? std::max(preferredOutputs, need_.joined) : preferredOutputs;
+    const std::int64_t moreOutputs = std::clamp<std::int64_t>(preferred - need_.outputs, 0, spare);
     outputBytes_ = need_.outputs + moreOutputs;
     std::int64_t more = spare - moreOutputs;
     if (need_.evalReaders > 0) {

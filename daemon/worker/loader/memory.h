@@ -21,9 +21,10 @@ namespace millrace::loader {
 struct LoaderNeed {
     std::int64_t threads = 0;  ///< of the program and its threads, beside every pool
     recipe::TableNeed tables;
-    std::int64_t outputs = 0;      ///< rings, or what a table is sorted in
-    std::int64_t frames = 0;       ///< micro-batches that are not in a ring
-    std::int64_t segment = 0;      ///< the largest of training's, or of the only stream
+    std::int64_t outputs = 0;  ///< rings, or what a table is sorted in
+    std::int64_t joined = 0;   ///< in the place of `outputs`, where rings get a step as one frame
+    std::int64_t frames = 0;   ///< micro-batches that are not in a ring
+    std::int64_t segment = 0;  ///< the largest of training's, or of the only stream
     std::int64_t evalSegment = 0;  ///< of one reader of the evaluation
     int evalReaders = 0;
     std::int64_t splitsOfSegment = 0;  ///< for the sentence
@@ -36,6 +37,7 @@ struct LoaderSetUp {
     int rings = 0;        ///< ranks that read this part
     int evalReaders = 0;  ///< ranks that read the evaluation beside it, through rings
     bool writesTable = false;
+    bool wantsJoined = false;  ///< its ranks are expected to want the rows of a step as one frame
 };
 
 /// Of the feed of a run: all ranks read training and, where there is one, the evaluation.
@@ -46,7 +48,7 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
 
 class LoaderMemory {
  public:
-    LoaderMemory(std::int64_t limitMb, LoaderNeed need);
+    LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoined = false);
 
     /// kResourceExhausted naming the least that is enough, when the limit is below it.
     Status admitted() const;
@@ -54,8 +56,11 @@ class LoaderMemory {
     MemoryBudget& budget() { return budget_; }
 
     /// Shares out what side tables need not have. `preferredOutputs`: the share that rings or a
-    /// table's writer get where there is more than all need.
+    /// table's writer get where there is more than all need; at least what joined steps need, where
+    /// they are wanted.
     void makePools(std::int64_t preferredOutputs);
+    /// After makePools(): whether rings may get a step as one frame.
+    Status admittedJoined() const;
     segment::BufferPool& segments() { return *segments_; }
     segment::BufferPool& frames() { return *frames_; }
     std::int64_t outputBytes() const { return outputBytes_; }
@@ -65,6 +70,7 @@ class LoaderMemory {
  private:
     const std::int64_t limitBytes_;
     const LoaderNeed need_;
+    const bool wantsJoined_;
     MemoryBudget budget_;
     std::unique_ptr<segment::BufferPool> segments_, frames_;
     MemoryBudget::Reservation reservation_;

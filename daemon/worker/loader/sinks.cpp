@@ -41,15 +41,14 @@ void SumSink::addToStepLocked(Part part) {
     if (!step_.empty() && step_.back().epoch != part.epoch) {
         dropStepLocked();
     }
-    const std::int64_t next = part.number + 1;
-    if (step_.empty()) {
-        // Only an epoch's last micro-batch has fewer rows.
-        stepRows_ = part.number % rule_.stepBatches * rule_.microRows;
-    }
-    stepRows_ += part.rows;
     step_.push_back(std::move(part));
-    const bool isWhole = next % rule_.stepBatches == 0 &&
-                         !stream::isPartialStep(stepRows_, rule_.stepBatches, rule_.microRows);
+    stream::StepMark mark;
+    mark.number = step_.back().number + 1;
+    mark.batches = static_cast<std::int64_t>(step_.size());
+    for (const Part& one : step_) {
+        mark.rows += one.rows;
+    }
+    const bool isWhole = mark.isWhole(rule_.stepBatches, rule_.microRows);
     if (isWhole || rule_.last == stream::LastStep::kKeep) {
         keepStepLocked();
     }

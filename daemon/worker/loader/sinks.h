@@ -76,8 +76,7 @@ class SumSink final : public ring::FrameSink {
     mutable Mutex mutex_;
     std::map<std::uint64_t, Part> finished_ MR_GUARDED_BY(mutex_);  ///< by ticket
     std::uint64_t nextJoined_ MR_GUARDED_BY(mutex_) = 0;
-    std::vector<Part> step_ MR_GUARDED_BY(mutex_);     ///< at hand, where last ones are dropped
-    std::int64_t stepRows_ MR_GUARDED_BY(mutex_) = 0;  ///< with those before the stream's start
+    std::vector<Part> step_ MR_GUARDED_BY(mutex_);  ///< at hand, where last ones are dropped
     SummedRows leftOut_ MR_GUARDED_BY(mutex_);
     stream::OrderHash orderHash_ MR_GUARDED_BY(mutex_);
     std::optional<Clock::time_point> first_ MR_GUARDED_BY(mutex_);

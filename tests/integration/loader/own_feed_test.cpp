@@ -1,8 +1,8 @@
 // The role feed without a daemon: of a spec, for the process that started it.
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -27,6 +27,7 @@ struct Place {
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
     const char* stream = "train";
+    bool join = false, drops = false;
 };
 
 class OwnFeed : public LoaderProgram {
@@ -82,9 +83,11 @@ class OwnFeed : public LoaderProgram {
         options.struct_size = sizeof options;
         options.rank = place.rank;
         options.world_size = place.worldSize;
-        options.abort_fd = -1;
+        options.abort_fd = options.numa_node = -1;
         options.attempt = place.attempt;
         options.stream = place.stream;
+        options.join = place.join ? 1 : 0;
+        options.last = place.drops ? MILLRACE_LAST_DROP : MILLRACE_LAST_KEEP;
         options.state = state.empty() ? nullptr : state.c_str();
         millrace_feed* feed = nullptr;
         char error[512] = "";
@@ -97,26 +100,37 @@ class OwnFeed : public LoaderProgram {
         return FeedPtr(feed);
     }
 
+    static int nextOf(millrace_feed* feed, millrace_feed_event& event) {
+        constexpr std::int64_t kReopenMs = 10'000;
+        int result = millrace_feed_next(feed, 60'000, &event);
+        if (result == MILLRACE_FEED_LOST && millrace_feed_reopen(feed, kReopenMs) >= 0) {
+            result = millrace_feed_next(feed, 60'000, &event);
+        }
+        return result;
+    }
+
     struct Seen {
         int result = 0;
-        std::uint64_t rows = 0;
+        std::uint64_t rows = 0, batches = 0;
         std::string state;  ///< at the last step's end
     };
-    /// To the end of step `steps` (-1: of the stream).
+    /// To the end of step `steps` (-1: of the stream); connects again when it is hung up on.
     static Seen read(millrace_feed* feed, std::int64_t steps = -1) {
         Seen seen;
         millrace_feed_event event{};
-        while (steps != 0 && (seen.result = millrace_feed_next(feed, 60'000, &event)) >= 0 &&
+        event.struct_size = sizeof event;
+        while (steps != 0 && (seen.result = nextOf(feed, event)) >= 0 &&
                seen.result != MILLRACE_FEED_END_OF_STREAM && seen.result != MILLRACE_FEED_TIMEOUT) {
             if (seen.result == MILLRACE_FEED_BATCH) {
                 seen.rows += millrace_batch_rows(event.batch);
+                ++seen.batches;
                 millrace_batch_release(event.batch);
             } else if (seen.result == MILLRACE_FEED_STEP) {
                 --steps;
                 char* text = millrace_feed_state(feed, event.epoch, event.number);
                 EXPECT_NE(text, nullptr) << millrace_feed_error(feed);
                 seen.state = text == nullptr ? "" : text;
-                std::free(text);
+                millrace_free(text);
             }
         }
         return seen;
@@ -232,6 +246,35 @@ TEST_F(OwnFeed, ARankThatHasHadAllIsNotMissed) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
+// The others are sent for: what their rings hold is of a sequence that was broken off.
+TEST_F(OwnFeed, ARankThatComesBackHasTheOthersGoOnToo) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    FeedPtr first = connect({.rank = 0, .worldSize = 2, .join = true});
+    FeedPtr second = connect({.rank = 1, .worldSize = 2});
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    Seen other;
+    std::jthread behind([&] { other = read(second.get()); });
+    std::uint64_t rows = 0;
+    for (const int steps : {2, 25, 11}) {
+        const Seen part = read(first.get(), steps);
+        ASSERT_EQ(part.result, MILLRACE_FEED_STEP) << millrace_feed_error(first.get());
+        rows += part.rows;
+        first.reset();
+        first = connect({.rank = 0, .worldSize = 2, .join = true}, part.state);
+        ASSERT_NE(first, nullptr);
+    }
+    const Seen rest = read(first.get());
+    behind.join();
+    EXPECT_EQ(rest.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(first.get());
+    EXPECT_EQ(other.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(second.get());
+    EXPECT_EQ(rest.state, other.state);
+    EXPECT_EQ(rows + rest.rows + other.rows, 10800U);
+    first.reset();
+    second.reset();
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
 // As on two nodes: each feed serves the ranks of its own, and computes the marks of all.
 TEST_F(OwnFeed, TwoFeedsShareTheRanksOfOneStream) {
     const std::string other = socketDirectory() + "/other.sock";
@@ -262,6 +305,87 @@ TEST_F(OwnFeed, TwoFeedsShareTheRanksOfOneStream) {
     EXPECT_EQ(orderHash(states.begin()->first), streamedHash());
     EXPECT_EQ(*even.wait(), 0) << said();
     EXPECT_EQ(*odd.wait(), 0) << said();
+}
+
+// 84 whole steps an epoch of 64 rows, 16 a micro-batch.
+TEST_F(OwnFeed, StepsComeJoinedAndLastOnesAreLeftOut) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    std::vector<FeedPtr> ranks;
+    for (int r = 0; r < 2; ++r) {
+        ranks.push_back(connect({.rank = r, .worldSize = 2, .join = true, .drops = true}));
+        ASSERT_NE(ranks.back(), nullptr);
+    }
+    std::string refused;
+    EXPECT_EQ(connect({.rank = 0, .worldSize = 2, .join = true}, "", &refused), nullptr);
+    EXPECT_NE(refused.find("last=keep"), std::string::npos) << refused;
+    ranks[0] = connect({.rank = 0, .worldSize = 2, .join = true, .drops = true});
+    ASSERT_NE(ranks[0], nullptr);
+    Seen seen[2];
+    {
+        std::jthread behind([&] { seen[1] = read(ranks[1].get()); });
+        seen[0] = read(ranks[0].get());
+    }
+    for (std::size_t r = 0; r < 2; ++r) {
+        EXPECT_EQ(seen[r].result, MILLRACE_FEED_END_OF_STREAM)
+            << millrace_feed_error(ranks[r].get());
+        EXPECT_EQ(seen[r].batches, 2U * 84) << "one a step";
+        EXPECT_EQ(seen[r].rows, 2U * 84 * 32);
+        ranks[r].reset();
+    }
+    EXPECT_EQ(seen[0].state, seen[1].state);
+    const auto end = stream::readState(seen[0].state);
+    ASSERT_TRUE(end.ok()) << end.status();
+    EXPECT_EQ(end->rowsLeftOut, 48);
+    EXPECT_EQ(end->orderHash.hex(), streamedHash({"--last", "drop"}));
+    EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+TEST_F(OwnFeed, TheReaderIsToldOfStepsAndColumns) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    const FeedPtr first = connect({.rank = 0, .worldSize = 2});
+    const FeedPtr second = connect({.rank = 1, .worldSize = 2});
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    millrace_feed_info info{};
+    info.struct_size = sizeof info;
+    millrace_feed_get_info(first.get(), &info);
+    EXPECT_EQ(info.step_batches, 4U);
+    EXPECT_EQ(info.micro_rows, 16U);
+    std::vector<millrace_column> columns(32);
+    columns[0].struct_size = sizeof columns[0];
+    std::size_t count = 0;
+    ASSERT_TRUE(test::eventually([&] {
+        return millrace_feed_schema(first.get(), columns.data(), columns.size(), &count) == 0;
+    }));
+    std::string names;
+    for (std::size_t c = 0; c < count; ++c) {
+        names += std::string(columns[c].name, columns[c].name_bytes) + " ";
+    }
+    for (const char* name : {"dense ", "user ", "list ", "value ", "label "}) {
+        EXPECT_NE(names.find(name), std::string::npos) << names;
+    }
+}
+
+// A step's rows as one frame are more than rings of its micro-batches take.
+TEST_F(OwnFeed, StepsThatDoNotFitTheMemoryAreRefused) {
+    const std::vector<std::string> large = {"--set", "batch.rows=4194304",
+                                            "--set", "batch.micro_rows=8192",
+                                            "--set", "resources.memory_limit_mb=400",
+                                            "--set", "batch.epochs=1"};
+    Subprocess feed = start(feedArguments(large));
+    FeedPtr joined = connect({.join = true});
+    ASSERT_NE(joined, nullptr);
+    EXPECT_EQ(read(joined.get()).result, MILLRACE_FEED_FAILED);
+    const std::string why = millrace_feed_error(joined.get());
+    EXPECT_NE(why.find("to join the micro-batches of a step"), std::string::npos) << why;
+    joined.reset();
+    EXPECT_EQ(*feed.wait(), 4);
+    Subprocess other = start(feedArguments(large));
+    FeedPtr plain = connect();
+    ASSERT_NE(plain, nullptr);
+    EXPECT_EQ(read(plain.get()).result, MILLRACE_FEED_END_OF_STREAM) << "as they are they fit";
+    plain.reset();
+    EXPECT_EQ(*other.wait(), 0) << said();
 }
 
 TEST_F(OwnFeed, WhatIsWrongIsSaidInASentence) {

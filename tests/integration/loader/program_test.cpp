@@ -96,6 +96,35 @@ TEST_F(LoaderProgram, OnlyAnEpochsEndLeavesRowsOut) {
     }
 }
 
+// What the marks say is left out is what the sums without rings leave out.
+TEST_F(LoaderProgram, RanksLeaveOutTheSameLastSteps) {
+    struct Way {
+        std::vector<std::string> arguments;
+        std::vector<std::string> ranks;
+    };
+    const std::string within = dumpJson(report({"--micro-batches", "334"})["cursor"]);
+    const std::vector<Way> ways = {
+        {{}, {"1", "2", "4"}},
+        {{"--from", within}, {"1", "4"}},
+        {{"--set", "batch.micro_rows=8", "--set", "batch.rows=32"}, {"2"}},
+        {{"--set", "batch.micro_rows=24", "--set", "batch.rows=216"}, {"3"}}};  // all are whole
+    for (const auto& [arguments, worlds] : ways) {
+        SCOPED_TRACE(arguments.empty() ? "all" : arguments.back());
+        std::vector<std::string> dropped = arguments;
+        dropped.insert(dropped.end(), {"--last", "drop"});
+        const Json one = report(dropped);
+        dropped.insert(dropped.end(), {"--through-ring", "--ranks", ""});
+        for (const std::string& ranks : worlds) {
+            dropped.back() = ranks;
+            const Json many = report(dropped);
+            for (const char* figure :
+                 {"order_hash", "checksum", "rows_delivered", "rows_left_out", "micro_batches"}) {
+                EXPECT_EQ(many[figure], one[figure]) << figure << " of " << ranks;
+            }
+        }
+    }
+}
+
 TEST_F(LoaderProgram, RanksGoOnFromACursorWithinAStep) {
     const Json cursor = report({"--micro-batches", "101"})["cursor"];
     const Json rest = report({"--from", dumpJson(cursor)});

@@ -31,10 +31,12 @@ struct Reader {
     ring::FeedHello hello;
     std::shared_ptr<ring::RingWriter> writer;
     bool isClosed = false;
-    bool wasTold = false;  ///< of the feed's error
+    bool wasServed = false;  ///< by a producer: its ring is not at its beginning
 
-    /// A reader that is gone comes back or not.
-    void tell(const Status& error) { wasTold = wasTold || writer->error(error, {}).ok(); }
+    void tell(const Status& error) {
+        const Status told = writer->error(error, {});
+        static_cast<void>(told);  // a reader that is gone comes back or not
+    }
     /// It is gone, and nothing was left for it.
     bool hasAll() const { return isClosed && writer->hasTakenEnd(); }
 };
@@ -45,8 +47,8 @@ class Feed {
         : job_(std::move(job)),
           events_(events),
           owner_(owner),
-          memory_(job_.spec.resources.memoryLimitMb,
-                  loaderNeed(job_.spec, job_.plan, job_.setUp())) {}
+          memory_(job_.spec.resources.memoryLimitMb, loaderNeed(job_.spec, job_.plan, job_.setUp()),
+                  job_.setUp().wantsJoined) {}
 
     Status open();
     Status run();
@@ -59,6 +61,7 @@ class Feed {
     void opened(const FeedEvent& event);
     void closed(const FeedEvent& event);
     void ended(const FeedEvent& event);
+    bool areReady();
     Status startTrain();
     Status startEval(const Reader& reader);
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
@@ -70,9 +73,8 @@ class Feed {
     bool isDone() const;
     bool areAllTold() const;
     void sendMetrics(bool isLast = false);
-    ring::RingSink::Options dealing() const {
-        return {job_.worldSize(), job_.spec.microBatchesPerStep()};
-    }
+    ring::RingSink::Options dealing(const segment::StreamInput& input);
+    Status addRank(Producer::Request& request, const Reader& reader) const;
 
     const FeedJob job_;
     FeedEvents& events_;
@@ -103,6 +105,7 @@ Status Feed::open() {
     server.streamHash = spec::streamHash(job_.spec);
     server.planHash = job_.plan.planHash();
     server.microRows = job_.spec.batch.microRows;
+    server.stepBatches = job_.spec.microBatchesPerStep();
     server.worldSize = job_.worldSize();
     server.attempt = job_.attempt;
     server.ring.budget = &memory_.budget();
@@ -159,9 +162,6 @@ void Feed::broken(const Status& error) {
     logError("feed: failed", {{"error", messageOf(error)}});
     error_ = error;
     errorTime_ = SteadyClock::now();
-    for (auto& [rank, reader] : readers_) {
-        reader.wasTold = !reader.writer->isPeerGone();  // by its ring, where it stood
-    }
     owner_.failed(error);
 }
 
@@ -194,9 +194,8 @@ Status Feed::run() {
 
 bool Feed::areAllTold() const {
     return !readers_.empty() &&
-           std::all_of(readers_.begin(), readers_.end(), [](const auto& entry) {
-               return entry.second.isClosed && entry.second.wasTold;
-           });
+           std::all_of(readers_.begin(), readers_.end(),
+                       [](const auto& entry) { return entry.second.hasAll(); });
 }
 
 // A rank that went before it had come to the end comes back: a ring holds small streams whole, so
@@ -228,7 +227,10 @@ void Feed::handle(const FeedEvent& event) {
 void Feed::opened(const FeedEvent& event) {
     const bool isTrain = event.hello.stream == "train";
     Reader& reader = (isTrain ? readers_ : evalReaders_)[event.hello.rank];
-    reader = {event.hello, event.writer, false};
+    reader = {event.hello, event.writer};
+    if (!isTrain) {
+        reader.hello.next.reset();  // from its start at each open
+    }
     logInfo("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
     Status status = error_;
     if (status.ok()) {
@@ -240,7 +242,11 @@ void Feed::opened(const FeedEvent& event) {
     reader.tell(status);
     if (isTrain && error_.ok()) {  // no producer runs that could tell the others
         for (auto& [rank, other] : readers_) {
-            other.tell(status);
+            if (other.wasServed) {
+                other.writer->hangUp();  // and is told when it comes again
+            } else if (&other != &reader) {
+                other.tell(status);
+            }
         }
     }
     broken(status);
@@ -291,23 +297,56 @@ Producer::OnEnd Feed::reportEnd(const ring::FeedHello& hello) {
     };
 }
 
-// Starts when every rank is there that lacks something; all go on from the furthest place that all
-// have come to, each skips what it has.
+ring::RingSink::Options Feed::dealing(const segment::StreamInput& input) {
+    ring::RingSink::Options options;
+    options.worldSize = job_.worldSize();
+    options.perStep = job_.spec.microBatchesPerStep();
+    options.microRows = job_.spec.batch.microRows;
+    options.layout = &input.layout();
+    options.budget = &memory_.budget();
+    return options;
+}
+
+Status Feed::addRank(Producer::Request& request, const Reader& reader) const {
+    if (reader.hello.join) {
+        RETURN_IF_ERROR(memory_.admittedJoined());
+    }
+    request.dealing.last = reader.hello.last;  // the server takes ranks of one mind only
+    request.ranks.push_back(
+        {reader.hello.rank, reader.writer, reader.hello.next, reader.hello.join});
+    return okStatus();
+}
+
+// Whether every rank is there that lacks something, with a ring at its beginning. What other rings
+// hold is of a sequence that was broken off: their ranks are to come again.
+bool Feed::areReady() {
+    bool isReady = readers_.size() == job_.ranks.size();
+    for (auto& [rank, reader] : readers_) {
+        if (reader.writer->hasTakenEnd()) {
+            continue;
+        }
+        isReady = isReady && !reader.isClosed && !reader.writer->isPeerGone() && !reader.wasServed;
+        if (reader.wasServed) {
+            reader.writer->hangUp();
+        }
+    }
+    return isReady;
+}
+
+// All go on from the furthest place that all have come to, each skips what it has.
 Status Feed::startTrain() {
     trainProducer_.reset();
     ++generation_;
+    if (!areReady()) {
+        return okStatus();
+    }
     Producer::Request request;
     request.input = train_;
-    request.dealing = dealing();
+    request.dealing = dealing(*train_);
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
-    std::size_t numDone = 0;
-    for (const auto& [rank, reader] : readers_) {
-        if (reader.hasAll()) {
-            ++numDone;
+    for (auto& [rank, reader] : readers_) {
+        if (reader.writer->hasTakenEnd()) {
             continue;
-        }
-        if (reader.isClosed || reader.writer->isPeerGone()) {
-            return okStatus();
         }
         stream::StreamState state;
         state.cursor = stream::Cursor::start(train_->streamHash(), train_->planHash());
@@ -318,13 +357,10 @@ Status Feed::startTrain() {
         if (request.ranks.empty() ||
             std::pair(state.cursor.epoch, state.cursor.next) < std::pair(start.epoch, start.next)) {
             start = state.cursor;
-            request.dealing.orderHash = state.orderHash;
-            request.dealing.rowsDelivered = state.rowsDelivered;
+            request.dealing.beginAt(state);
         }
-        request.ranks.push_back({rank, reader.writer, reader.hello.next});
-    }
-    if (request.ranks.size() + numDone < job_.ranks.size()) {
-        return okStatus();
+        RETURN_IF_ERROR(addRank(request, reader));
+        reader.wasServed = true;
     }
     ASSIGN_OR_RETURN(trainProducer_,
                      Producer::start(std::move(request), memory_.segments(), counters_,
@@ -348,11 +384,11 @@ Status Feed::startEval(const Reader& reader) {
     evalPools_[rank] = std::make_unique<segment::BufferPool>(memory_.evalBytes());
     Producer::Request request;
     ASSIGN_OR_RETURN(request.input, evalInput());
-    request.dealing = dealing();
+    request.dealing = dealing(*request.input);
     request.sequencer = sequencerOptions(1);
     // Of the readers' own pools: what one of them holds stands in nobody's way.
     request.sequencer.framePool = nullptr;
-    request.ranks.push_back({rank, reader.writer, std::nullopt});
+    RETURN_IF_ERROR(addRank(request, reader));
     ASSIGN_OR_RETURN(evalProducers_[rank], Producer::start(std::move(request), *evalPools_[rank],
                                                            counters_, reportEnd(reader.hello)));
     return okStatus();

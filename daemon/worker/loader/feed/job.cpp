@@ -93,6 +93,7 @@ LoaderSetUp FeedJob::setUp() const {
     LoaderSetUp setUp = trainingSetUp(spec);
     setUp.rings = static_cast<int>(ranks.size());
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
+    setUp.wantsJoined = rankSocket.empty();  // a trainer takes them as they are
     return setUp;
 }
 

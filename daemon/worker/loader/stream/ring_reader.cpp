@@ -28,6 +28,18 @@ double wallNow() {
         .count();
 }
 
+// Of micro-batches that came.
+struct OwnSums {
+    stream::OrderHash order;
+    std::int64_t rows = 0, batches = 0;
+
+    void add(const OwnSums& other) {
+        order.add(other.order);
+        rows += other.rows;
+        batches += other.batches;
+    }
+};
+
 // What all readers together have seen.
 class Readings {
  public:
@@ -68,14 +80,14 @@ class Readings {
     }
 
     // A rank has come to its end.
-    Status addRank(const stream::OrderHash& own, std::int64_t rows, std::int64_t steps) {
+    Status addRank(const OwnSums& own, const OwnSums& leftOut, std::int64_t steps) {
         MutexLock lock(mutex_);
         if (steps_ && *steps_ != steps) {
             return dataLoss("--through-ring: one rank saw ", *steps_, " steps, another ", steps);
         }
         steps_ = steps;
         own_.add(own);
-        rows_ += rows;
+        leftOut_.add(leftOut);
         return okStatus();
     }
 
@@ -86,14 +98,18 @@ class Readings {
         if (!last_.empty()) {
             ASSIGN_OR_RETURN(state, stream::readState(last_));
         }
-        if (state.orderHash != own_ || state.rowsDelivered != rows_ || !states_.empty()) {
+        if (state.orderHash != own_.order || state.rowsDelivered != own_.rows ||
+            state.rowsLeftOut != leftOut_.rows || !states_.empty()) {
             return dataLoss("--through-ring: the marks tell of order hash ", state.orderHash.hex(),
-                            " and ", state.rowsDelivered, " rows, what came has ", own_.hex(),
-                            " and ", rows_);
+                            ", ", state.rowsDelivered, " rows and ", state.rowsLeftOut,
+                            " left out, what came has ", own_.order.hex(), ", ", own_.rows, " and ",
+                            leftOut_.rows);
         }
         return Json{{"checksum", reads ? sums_.text() : ""},
                     {"order_hash", state.orderHash.hex()},
-                    {"rows", rows_},
+                    {"rows", own_.rows},
+                    {"rows_left_out", leftOut_.rows},
+                    {"batches_left_out", leftOut_.batches},
                     {"steps", steps_.value_or(0)},
                     {"first_batch_wall", first_}};
     }
@@ -106,8 +122,7 @@ class Readings {
     std::map<Place, Checksum> waiting_ MR_GUARDED_BY(mutex_);
     std::string last_ MR_GUARDED_BY(mutex_);
     Checksum sums_ MR_GUARDED_BY(mutex_);
-    stream::OrderHash own_ MR_GUARDED_BY(mutex_);
-    std::int64_t rows_ MR_GUARDED_BY(mutex_) = 0;
+    OwnSums own_ MR_GUARDED_BY(mutex_), leftOut_ MR_GUARDED_BY(mutex_);
     std::optional<std::int64_t> steps_ MR_GUARDED_BY(mutex_);
     double first_ MR_GUARDED_BY(mutex_) = -1;
 };
@@ -129,6 +144,7 @@ class RankReader {
                 RETURN_IF_ERROR(tellState());
             } else if (result == MILLRACE_FEED_STEP) {
                 ++steps_;
+                endStep(event_.is_left_out != 0);
                 // Alone there is nobody to compare with; the end of the epoch tells it as well.
                 if (options_.ranks > 1 && event_.is_last == 0) {
                     RETURN_IF_ERROR(tellState());
@@ -138,13 +154,13 @@ class RankReader {
         if (result == MILLRACE_FEED_ABORTED) {
             return cancelled("another rank failed");
         }
-        return result == MILLRACE_FEED_END_OF_STREAM ? readings_.addRank(own_, rows_, steps_)
+        return result == MILLRACE_FEED_END_OF_STREAM ? readings_.addRank(own_, leftOut_, steps_)
                                                      : dataLoss(millrace_feed_error(feed_));
     }
 
  private:
     void takeBatch() {
-        if (rows_ == 0) {
+        if (own_.rows == 0) {
             readings_.firstBatch();
         }
         millrace_column columns[2];
@@ -152,16 +168,29 @@ class RankReader {
         columns[0].struct_size = sizeof columns[0];
         millrace_batch_all_columns(event_.batch, columns, 2, &count);
         const millrace_column &files = columns[0], &rows = columns[1];
-        own_.add(event_.epoch, event_.number,
-                 {static_cast<const std::uint32_t*>(files.data), files.num_values},
-                 {static_cast<const std::uint64_t*>(rows.data), rows.num_values});
-        rows_ += static_cast<std::int64_t>(rows.num_values);
+        step_.order.add(event_.epoch, event_.number,
+                        {static_cast<const std::uint32_t*>(files.data), files.num_values},
+                        {static_cast<const std::uint64_t*>(rows.data), rows.num_values});
+        step_.rows += static_cast<std::int64_t>(rows.num_values);
+        ++step_.batches;
         if (options_.reads) {
             Checksum sums;
             sums.add(event_.batch);
-            readings_.addValues({event_.epoch, event_.number}, std::move(sums));
+            stepValues_.emplace_back(Place{event_.epoch, event_.number}, std::move(sums));
         }
         millrace_batch_release(event_.batch);
+    }
+
+    // Before it has ended nobody knows whether it is whole.
+    void endStep(bool isLeftOut) {
+        (isLeftOut ? leftOut_ : own_).add(step_);
+        step_ = {};
+        for (auto& [at, sums] : stepValues_) {
+            if (!isLeftOut) {
+                readings_.addValues(at, std::move(sums));
+            }
+        }
+        stepValues_.clear();
     }
 
     Status tellState() {
@@ -178,8 +207,9 @@ class RankReader {
     millrace_feed* const feed_;
     Readings& readings_;
     millrace_feed_event event_{};
-    stream::OrderHash own_;
-    std::int64_t rows_ = 0, steps_ = 0;
+    OwnSums own_, leftOut_, step_;
+    std::vector<std::pair<Place, Checksum>> stepValues_;
+    std::int64_t steps_ = 0;
 };
 
 Result<FeedPtr> openRank(const RingReaderOptions& options, int rank, const std::string& state) {
@@ -189,6 +219,7 @@ Result<FeedPtr> openRank(const RingReaderOptions& options, int rank, const std::
     feed.world_size = options.ranks;
     feed.abort_fd = feed.numa_node = -1;
     feed.stream = options.part.c_str();
+    feed.last = options.dropsLast ? MILLRACE_LAST_DROP : MILLRACE_LAST_KEEP;
     feed.state = state.empty() ? nullptr : state.c_str();
     char error[512] = "";
     millrace_feed* opened = nullptr;

@@ -9,8 +9,9 @@ struct RingReaderOptions {
     std::string socketPath;
     std::string part = "train";
     int ranks = 1;
-    std::string statePath;  ///< a file with the state to go on from; "": the start
-    bool reads = false;     ///< every value
+    std::string statePath;   ///< a file with the state to go on from; "": the start
+    bool reads = false;      ///< every value
+    bool dropsLast = false;  ///< an epoch's last step that is not whole
 };
 
 /// Reads all rings to their end and writes one JSON object with their sums to stdout; the exit

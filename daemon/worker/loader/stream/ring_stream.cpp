@@ -57,6 +57,7 @@ class RingStream::Impl {
         server.streamHash = input.streamHash();
         server.planHash = input.planHash();
         server.microRows = input.microRows();
+        server.stepBatches = options.perStep;
         server.worldSize = options.ranks;
         server.maxConnections = static_cast<std::size_t>(options.ranks) + kConnectionsBeside;
         server.ring.budget = budget;
@@ -75,11 +76,15 @@ class RingStream::Impl {
                 return deadlineExceeded("--through-ring: the reader process did not come within ",
                                         kReaderTime.count(), " s");
             }
-            ranks.push_back({rank->first, std::move(rank->second), std::nullopt});
+            ranks.push_back({rank->first, std::move(rank->second)});
         }
         ring::RingSink::Options dealing;
         dealing.worldSize = options.ranks;
         dealing.perStep = options.perStep;
+        dealing.last = options.last;
+        dealing.microRows = input.microRows();
+        dealing.layout = &input.layout();
+        dealing.budget = budget;
         sink_ = std::make_unique<ring::RingSink>(std::move(ranks), dealing);
         return okStatus();
     }
@@ -102,6 +107,8 @@ class RingStream::Impl {
         reading.orderHash = jsonString(json, "order_hash");
         reading.rows = jsonInt(json, "rows");
         reading.steps = jsonInt(json, "steps");
+        reading.rowsLeftOut = jsonInt(json, "rows_left_out");
+        reading.batchesLeftOut = jsonInt(json, "batches_left_out");
         const double first = jsonReal(json, "first_batch_wall", -1);
         reading.firstBatchSeconds = first < 0 ? -1 : secondsSinceStart() - (wallSeconds() - first);
         return reading;
@@ -129,6 +136,9 @@ class RingStream::Impl {
         }
         if (reader.reads) {
             options.argv.push_back("--reads");
+        }
+        if (reader.last == stream::LastStep::kDrop) {
+            options.argv.push_back("--drops-last");
         }
         options.stdoutFd = theirs.get();
         options.newSession = true;

@@ -8,6 +8,7 @@
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/state/cursor.h"
+#include "backend/stream/state/step_mark.h"
 
 namespace millrace::loader {
 
@@ -15,7 +16,8 @@ namespace millrace::loader {
 struct RingReading {
     std::string checksum, orderHash;
     std::int64_t rows = 0, steps = 0;
-    double firstBatchSeconds = -1;  ///< since this process's start
+    std::int64_t rowsLeftOut = 0, batchesLeftOut = 0;  ///< by Options::last
+    double firstBatchSeconds = -1;                     ///< since this process's start
 };
 
 /// Threads: one owner; sink() as FrameSink says. Owns: the socket's directory and the reader
@@ -27,7 +29,8 @@ class RingStream {
         bool reads = false;  ///< every value
         int ranks = 1;
         std::int64_t perStep = 1;  ///< micro-batches of a step
-        stream::Cursor start;      ///< without hashes: the start
+        stream::LastStep last = stream::LastStep::kKeep;
+        stream::Cursor start;  ///< without hashes: the start
     };
     static Result<std::unique_ptr<RingStream>> open(const segment::StreamInput& input,
                                                     const Options& options, MemoryBudget* budget);

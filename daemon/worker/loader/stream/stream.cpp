@@ -249,6 +249,13 @@ void takeTimes(const Sink& sink, double start, StreamReport& report) {
     report.orderHash = sink.orderHash().hex();
 }
 
+// Of what was delivered to the sink.
+void leaveOut(StreamReport& report, std::int64_t rows, std::int64_t batches) {
+    report.rowsLeftOut = rows;
+    report.totals.rowsDelivered -= rows;
+    report.totals.microBatches -= batches;
+}
+
 StepRule stepRule(const Stream& stream) {
     StepRule rule;
     rule.stepBatches = stream.run.spec.microBatchesPerStep();
@@ -285,9 +292,7 @@ Status runSums(const Watch& watch, const Stream& stream, LoaderMemory& memory,
         report.link = link.report();
     }
     describe(report, stream, *sequencer, counters);
-    report.rowsLeftOut = sink.leftOut().rows;
-    report.totals.rowsDelivered -= sink.leftOut().rows;
-    report.totals.microBatches -= sink.leftOut().batches;
+    leaveOut(report, sink.leftOut().rows, sink.leftOut().batches);
     return status;
 }
 
@@ -301,6 +306,7 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     options.reads = stream.options.sink == "hash";
     options.ranks = ranksOf(stream.options);
     options.perStep = stream.run.spec.microBatchesPerStep();
+    options.last = stepRule(stream).last;
     options.start = stream.sequencer.start;
     ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, &memory.budget()));
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
@@ -315,6 +321,9 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
         report.steps = reading->steps;
     }
     describe(report, stream, *sequencer, counters);
+    if (reading.ok()) {
+        leaveOut(report, reading->rowsLeftOut, reading->batchesLeftOut);
+    }
     return status.ok() ? reading.status() : status;
 }
 

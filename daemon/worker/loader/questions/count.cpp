@@ -1,0 +1,293 @@
+#include "daemon/worker/loader/questions/count.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "backend/core/files.h"
+#include "backend/core/memory_budget.h"
+#include "backend/core/mutex.h"
+#include "backend/core/paths.h"
+#include "backend/core/text.h"
+#include "backend/core/thread.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/stream_input.h"
+#include "daemon/worker/loader/bare_spec.h"
+#include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/progress.h"
+
+namespace millrace::loader {
+namespace {
+
+constexpr std::int64_t kStoreVersion = 1;
+constexpr std::size_t kStoreBytesMax = std::size_t{64} << 20;
+/// Lines of epochs that people are shown, where epochs differ.
+constexpr std::size_t kEpochsShown = 20;
+
+// The spec without what does not decide about rows.
+spec::RunSpec rowsOnly(spec::RunSpec spec) {
+    spec.labels.clear();
+    spec.embeddings.clear();
+    spec.eval.reset();
+    spec.batch.order = "as_is";
+    return bareSpec(std::move(spec), {});
+}
+
+// Epochs keep different rows.
+bool redraws(const spec::RunSpec& spec) {
+    return std::any_of(spec.recipe.begin(), spec.recipe.end(), [](const spec::Step& step) {
+        const auto* sample = step.as<spec::SampleStep>();
+        return step.enabled && sample != nullptr && sample->redrawEachEpoch && sample->keep < 1;
+    });
+}
+
+// Passes over the splits of a plan, by several threads.
+class RowCounter {
+ public:
+    static Result<std::unique_ptr<RowCounter>> open(const ResolvedRun& run, int threads) {
+        auto counter = std::make_unique<RowCounter>();
+        counter->threads_ = threads;
+        counter->budget_ =
+            std::make_unique<MemoryBudget>(run.spec.resources.memoryLimitMb * 1'000'000);
+        stream::Plan single = run.plan;
+        single.segmentSplits = 1;
+        ASSIGN_OR_RETURN(counter->input_,
+                         segment::StreamInput::open(
+                             rowsOnly(run.spec), std::move(single), recipe::Part::kTrain,
+                             *counter->budget_, std::make_shared<recipe::SharedTables>(threads)));
+        return counter;
+    }
+
+    /// Rows that `epoch` keeps.
+    Result<std::int64_t> count(std::uint32_t epoch, const std::stop_token& stop) {
+        next_ = 0;
+        kept_ = 0;
+        {
+            std::vector<std::jthread> threads;
+            for (int t = 0; t < threads_; ++t) {
+                threads.push_back(startThread(strCat("count-", t),
+                                              [&](const std::stop_token&) { work(epoch, stop); }));
+            }
+        }
+        {
+            MutexLock lock(mutex_);
+            if (!failed_.empty()) {
+                return failed_.begin()->second;  // the first one in the plan's order
+            }
+        }
+        RETURN_IF_ERROR(input_->dataset()->verifyFiles());
+        return kept_.load();
+    }
+
+    std::int64_t rowsScanned() const { return scanned_.load(); }
+    bool dropsRows() const { return input_->recipe().dropsRows(); }
+
+ private:
+    void work(std::uint32_t epoch, const std::stop_token& stop) {
+        segment::SegmentRunner runner(input_, pool_, counters_);
+        for (std::int64_t s = next_++; s < input_->numSegments(); s = next_++) {
+            const Result<segment::SegmentOutput> output =
+                stop.stop_requested() ? cancelled("stopped") : runner.run(epoch, s);
+            if (!output.ok()) {
+                MutexLock lock(mutex_);
+                failed_.emplace(s, output.status());
+                next_ = input_->numSegments();
+                return;
+            }
+            scanned_ += output->counts.rowsScanned;
+            kept_ += output->counts.rowsKept;
+        }
+    }
+
+    int threads_ = 1;
+    std::unique_ptr<MemoryBudget> budget_;
+    std::shared_ptr<const segment::StreamInput> input_;
+    segment::BufferPool pool_{0};
+    segment::StageCounters counters_;
+    std::atomic<std::int64_t> next_{0}, scanned_{0}, kept_{0};
+    Mutex mutex_;
+    std::map<std::int64_t, Status> failed_ MR_GUARDED_BY(mutex_);  ///< by segment
+};
+
+std::int64_t rowsOf(const stream::Plan& plan) {
+    std::int64_t rows = 0;
+    for (const stream::PlanFile& file : plan.files) {
+        for (const stream::PlanSplit& split : file.splits) {
+            rows += split.rows;
+        }
+    }
+    return rows;
+}
+
+struct Counted {
+    std::vector<std::int64_t> rows;  ///< by epoch; one where all are alike
+    bool isCached = false;
+};
+
+// As many epochs as differ; those that are known are not counted again.
+Status countEpochs(const ResolvedRun& run, int threads, const Watch& watch, Counted& counted) {
+    const auto wanted = static_cast<std::size_t>(redraws(run.spec) ? run.spec.batch.epochs : 1);
+    const CountStore store(cacheDirectory("counts"), run);
+    counted.rows = store.read();
+    counted.isCached = counted.rows.size() >= wanted;
+    if (counted.isCached) {
+        counted.rows.resize(wanted);
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const auto counter, RowCounter::open(run, threads));
+    if (!counter->dropsRows()) {
+        counted.rows.assign(wanted, rowsOf(run.plan));
+        return okStatus();
+    }
+    const auto passes = static_cast<std::int64_t>(wanted - counted.rows.size());
+    ProgressLine progress(rowsOf(run.plan) * passes, "rows");
+    RETURN_IF_ERROR(watch.run(
+        [&](const std::stop_token& stop) {
+            while (counted.rows.size() < wanted) {
+                ASSIGN_OR_RETURN(
+                    const std::int64_t rows,
+                    counter->count(static_cast<std::uint32_t>(counted.rows.size()), stop));
+                counted.rows.push_back(rows);
+            }
+            return okStatus();
+        },
+        [&](double seconds) { progress.show(counter->rowsScanned(), seconds); }));
+    store.write(counted.rows);
+    return okStatus();
+}
+
+/// An epoch of so many rows.
+struct EpochCount {
+    std::int64_t rows = 0, microBatches = 0, steps = 0, wholeSteps = 0;
+
+    static EpochCount of(std::int64_t rows, const spec::BatchSpec& batch) {
+        const auto up = [](std::int64_t all, std::int64_t part) { return (all + part - 1) / part; };
+        return {rows, up(rows, batch.microRows), up(rows, batch.rows), rows / batch.rows};
+    }
+    void add(const EpochCount& other) {
+        rows += other.rows;
+        microBatches += other.microBatches;
+        steps += other.steps;
+        wholeSteps += other.wholeSteps;
+    }
+    Json toJson() const {
+        return {{"rows", rows},
+                {"micro_batches", microBatches},
+                {"steps", steps},
+                {"whole_steps", wholeSteps}};
+    }
+    std::string toText() const {
+        return strCat(formatCount(rows), " rows, ", formatCount(microBatches), " micro-batches, ",
+                      formatCount(steps), " steps, ", formatCount(wholeSteps), " of them whole");
+    }
+};
+
+std::vector<EpochCount> epochsOf(const ResolvedRun& run, const Counted& counted) {
+    std::vector<EpochCount> epochs;
+    for (std::int64_t e = 0; e < run.spec.batch.epochs; ++e) {
+        const std::size_t same = std::min<std::size_t>(e, counted.rows.size() - 1);
+        epochs.push_back(EpochCount::of(counted.rows[same], run.spec.batch));
+    }
+    return epochs;
+}
+
+void print(const ResolvedRun& run, const Counted& counted, bool isJson) {
+    const std::vector<EpochCount> epochs = epochsOf(run, counted);
+    EpochCount total;
+    for (const EpochCount& epoch : epochs) {
+        total.add(epoch);
+    }
+    if (isJson) {
+        Json json = total.toJson();
+        json["schema_version"] = 1;
+        json["name"] = run.spec.name;
+        json["variation"] = run.variation;
+        json["stream_hash"] = run.streamHash;
+        json["plan_hash"] = run.planHash;
+        json["step_rows"] = run.spec.batch.rows;
+        json["micro_rows"] = run.spec.batch.microRows;
+        json["cached"] = counted.isCached;
+        json["epochs"] = Json::array();
+        for (const EpochCount& epoch : epochs) {
+            json["epochs"].push_back(epoch.toJson());
+        }
+        std::printf("%s\n", dumpJsonPretty(json).c_str());
+        return;
+    }
+    const bool isAlike = counted.rows.size() == 1;
+    const std::size_t shown = std::min(isAlike ? 1 : epochs.size(), kEpochsShown);
+    for (std::size_t e = 0; e < shown; ++e) {
+        std::printf("%-10s %s\n", isAlike ? "an epoch" : strCat("epoch ", e).c_str(),
+                    epochs[e].toText().c_str());
+    }
+    if (shown < epochs.size() && !isAlike) {
+        std::printf("... and %zu more\n", epochs.size() - shown);
+    }
+    if (epochs.size() > 1) {
+        std::printf("%-10s %s\n", strCat(epochs.size(), " epochs").c_str(), total.toText().c_str());
+    }
+}
+
+}  // namespace
+
+CountStore::CountStore(const std::string& directory, const ResolvedRun& run)
+    : directory_(directory),
+      path_(directory.empty() ? "" : strCat(directory, "/", run.streamHash, ".json")),
+      streamHash_(run.streamHash),
+      planHash_(run.planHash) {}
+
+std::vector<std::int64_t> CountStore::read() const {
+    const auto text =
+        path_.empty() ? Result<std::string>(notFound("no cache")) : readFile(path_, kStoreBytesMax);
+    const auto json = text.ok() ? parseJson(*text, path_) : Result<Json>(text.status());
+    if (!json.ok() || jsonInt(*json, "version") != kStoreVersion ||
+        jsonString(*json, "stream_hash") != streamHash_ ||
+        jsonString(*json, "plan_hash") != planHash_) {
+        return {};
+    }
+    std::vector<std::int64_t> rows;
+    for (const Json& one : jsonMember(*json, "rows")) {
+        if (!one.is_number_unsigned() || one.get<std::uint64_t>() > INT64_MAX) {
+            return {};
+        }
+        rows.push_back(one.get<std::int64_t>());
+    }
+    return rows;
+}
+
+void CountStore::write(const std::vector<std::int64_t>& rows) const {
+    if (path_.empty() || !makeDirectories(directory_, 0700).ok()) {
+        return;
+    }
+    const Status written = writeFileAtomic(path_, dumpJson({{"version", kStoreVersion},
+                                                            {"stream_hash", streamHash_},
+                                                            {"plan_hash", planHash_},
+                                                            {"rows", rows}}));
+    static_cast<void>(written);  // the next one counts again
+}
+
+int runCount(const CountOptions& options) {
+    const Watch watch;
+    secondsSinceStart();
+    const Result<ResolvedRun> run = resolveFile(options.specPath, options.variation, options.sets);
+    if (!run.ok()) {
+        return fail(run.status());
+    }
+    const std::int64_t specThreads = run->spec.resources.loaderThreads;
+    const std::int64_t threads = options.threads > 0 ? options.threads
+                                 : specThreads > 0   ? specThreads
+                                                     : usableCores();
+    Counted counted;
+    const Status status = countEpochs(*run, static_cast<int>(threads), watch, counted);
+    if (!status.ok()) {
+        return fail(status);
+    }
+    print(*run, counted, options.isJson);
+    return std::fflush(stdout) != 0 ? kExitOther : kExitDone;
+}
+
+}  // namespace millrace::loader
