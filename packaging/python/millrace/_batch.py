@@ -236,8 +236,8 @@ class Batch:
     `pin_memory`.
     """
 
-    __slots__ = ("_columns", "_made", "_memory", "_state", "_wrap", "epoch", "number", "rows", "scale", "step_rows",
-                 "__weakref__")
+    __slots__ = ("_columns", "_ends_step", "_made", "_memory", "_stream", "_wrap", "epoch", "number", "rows", "scale",
+                 "step_rows", "__weakref__")
 
     epoch: int
     """The epoch, from 0."""
@@ -252,9 +252,11 @@ class Batch:
     over the step's rows. 1 where all ranks have equally many; 0 where this one has none."""
 
     def __init__(self, columns: Columns, memory: Memory | NoRows | None, wrap: Any, facts: tuple[int, int, int, int],
-                 state: Any) -> None:
-        self._columns, self._memory, self._wrap, self._state = columns, memory, wrap, state
+                 stream: Any) -> None:
+        """`stream`: a weak reference, so that a batch that is kept does not keep a feed."""
+        self._columns, self._memory, self._wrap, self._stream = columns, memory, wrap, stream
         self.epoch, self.number, self.step_rows, world = facts
+        self._ends_step = True
         self._made: dict[int, Any] = {}
         self.rows = memory.rows if memory is not None else 0
         self.scale = world * self.rows / self.step_rows if self.step_rows else 0.0
@@ -328,7 +330,10 @@ class Batch:
     def cursor(self) -> str:
         """Where the stream stands after this batch's step, as `millrace stream --from` takes it."""
         import json
-        return json.dumps(json.loads(self._state(self.epoch, self.number))["cursor"])
+        stream = self._stream()
+        if stream is None:
+            raise MisuseError("the stream of this batch is gone: ask for its cursor before")
+        return json.dumps(json.loads(stream._state_of(self.epoch, self.number))["cursor"])
 
     def kjt(self, features: list[str] | None = None) -> Any:
         """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
@@ -362,14 +367,14 @@ class Batch:
         self._changed(record)
 
     def _changed(self, change: Any) -> Batch:
-        if "torch" not in sys.modules or self._wrap is not sys.modules["torch"].from_numpy:
+        if self._wrap is not getattr(sys.modules.get("torch"), "from_numpy", None):
             raise MisuseError("this batch holds numpy arrays, which have no device: make the stream without "
                               "as_numpy=True, where torch is installed")
         out = Batch.__new__(Batch)
-        out._columns, out._memory, out._wrap, out._state = self._columns, None, self._wrap, self._state
+        out._columns, out._memory, out._wrap, out._stream = self._columns, None, self._wrap, self._stream
         out.epoch, out.number, out.rows = self.epoch, self.number, self.rows
         out.step_rows, out.scale = self.step_rows, self.scale
-        out._made = {}
+        out._made, out._ends_step = {}, self._ends_step
         for index, role in enumerate(self._columns.roles):
             if role != "inverse":
                 value = self._column(index)

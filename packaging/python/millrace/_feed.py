@@ -11,7 +11,7 @@ import os
 import stat
 import time
 import weakref
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from . import _places
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
@@ -103,11 +103,11 @@ class Feed:
     def __init__(self, request: Request, at: Place, call: int) -> None:
         self.request, self.place = request, at
         self._pid = os.getpid()
-        self._process = None
-        self._errors = None
+        self._process: Any = None
+        self._errors: Any = None
         self._socket: str | None = None
         self._directory = _directory(None if at.job is None else f"{at.job} {call}", at.is_starter)
-        self._finalizer = None
+        self._finalizer: Any = None
         if at.is_starter:
             self._start()
 
@@ -134,13 +134,13 @@ class Feed:
             self._process = subprocess.Popen(command, pass_fds=[reading, feeds], stdin=subprocess.DEVNULL,
                                              stdout=self._errors, stderr=self._errors, start_new_session=True)
         except OSError as error:
-            _end(self._pid, None, writing, shown, self._directory)
+            _end(self._pid, None, writing, shown, self._directory, self._errors)
             raise MillraceError(f"{command[0]} cannot be started: {error.strerror}") from None
         finally:
             os.close(reading)
             os.close(feeds)
         self._finalizer = weakref.finalize(self, _end, self._pid, self._process, writing, shown,
-                                           self._directory)
+                                           self._directory, self._errors)
 
     def wait_for_socket(self) -> str:
         """The socket's path, once it is there. Ctrl-C ends the wait."""
@@ -210,8 +210,6 @@ class Feed:
         """Ends the feed if this process started it. Again: nothing."""
         if self._finalizer is not None:
             self._finalizer()
-        if self._errors is not None:
-            self._errors.close()
 
 
 def _sentence(lines: list[str]) -> str:
@@ -222,7 +220,7 @@ def _sentence(lines: list[str]) -> str:
     return lines[-1] if lines else ""
 
 
-def _end(pid: int, process, writing: int, shown: int, directory: str) -> None:
+def _end(pid: int, process: Any, writing: int, shown: int, directory: str, errors: Any) -> None:
     """Ends a feed: closing the line tells it. Takes no lock: it may run wherever an object is let go."""
     if os.getpid() != pid:
         return  # a forked child: the feed is its parent's
@@ -230,6 +228,7 @@ def _end(pid: int, process, writing: int, shown: int, directory: str) -> None:
         _LIFE_LINES.discard(writing)
         os.close(writing)
     os.close(shown)
+    errors.close()
     if process is not None:
         import subprocess
         try:
@@ -237,10 +236,30 @@ def _end(pid: int, process, writing: int, shown: int, directory: str) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+    _remove(directory)  # where the feed could not
+
+
+def _remove(directory: str) -> None:
+    """A feed's directory with its socket. What cannot be removed stays."""
     try:
+        for name in os.listdir(directory):
+            os.unlink(os.path.join(directory, name))
         os.rmdir(directory)
     except OSError:
-        pass  # the feed did
+        pass
+
+
+def _sweep(base: str) -> None:
+    """Removes what feeds and the processes that started them left when both were killed."""
+    for name in os.listdir(base):
+        path = os.path.join(base, name)
+        try:
+            sockets = os.listdir(path)
+        except OSError:
+            continue
+        starter = name.split("-")[1] if name.startswith("feed-") else sockets[0].split("-")[0] if sockets else ""
+        if starter.isdigit() and not os.path.exists(f"/proc/{starter}"):
+            _remove(path)
 
 
 def _directory(shared: str | None, is_starter: bool) -> str:
@@ -249,10 +268,12 @@ def _directory(shared: str | None, is_starter: bool) -> str:
     base = os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"millrace-{os.geteuid()}")
     _own_directory(base)
     if shared is None:
-        return tempfile.mkdtemp(prefix="feed-", dir=base)
+        _sweep(base)
+        return tempfile.mkdtemp(prefix=f"feed-{os.getpid()}-", dir=base)
     import hashlib
     path = os.path.join(base, "job-" + hashlib.sha256(shared.encode()).hexdigest()[:24])
     if is_starter:
+        _sweep(base)
         _own_directory(path)
         for name in os.listdir(path):  # of a job that was killed
             os.unlink(os.path.join(path, name))

@@ -48,6 +48,8 @@ class Reader:
         self.columns: Columns | None = None
         self.is_broken = False
         """An interrupt came while a batch was being taken: what was read last may be lost."""
+        self.last_mark: tuple[int, int] | None = None
+        """Where the newest step that was read ends, also one that is left out: epoch and number."""
         self._parts: list[Memory] = []
         self._codes: deque[int] = deque(maxlen=1)
         self._event = _library.Event(struct_size=ctypes.sizeof(_library.Event))
@@ -91,6 +93,7 @@ class Reader:
                     self._parts.append(self._take(event.batch))
                 elif code == _library.STEP:
                     parts, self._parts = self._parts, []
+                    self.last_mark = (event.epoch, event.number)
                     if not event.is_left_out:
                         codes.clear()
                         return Step(event.epoch, event.number, event.rows, parts)

@@ -12,7 +12,7 @@ from typing import Any, Iterator, Mapping
 
 from . import _kjt, _questions
 from ._batch import Batch
-from ._errors import MillraceError, MisuseError, SpecError
+from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._feed import Feed, Place, Request, place
 from ._reader import Asked, Reader, Step
 
@@ -70,13 +70,22 @@ class _Rows:
             if step is None:
                 return None
             self._ready.extend(self._batches(reader, step))
-        return self._ready.popleft()
+        batch = self._ready[0]
+        self._takes(batch)  # before it is taken: an interrupt here leaves it for the next call
+        self._ready.popleft()
+        return batch
+
+    def _takes(self, batch: Batch) -> None:
+        """The loop is about to get this one."""
 
     def _batches(self, reader: Reader, step: Step) -> list[Batch]:
         parts = step.parts or [reader.no_rows()]
         columns = reader.schema()
         facts = (step.epoch, step.number, step.rows, self._place.world)
-        return [Batch(columns, part, self._wrap, facts, self._state_of) for part in parts]
+        batches = [Batch(columns, part, self._wrap, facts, weakref.ref(self)) for part in parts]
+        for batch in batches[:-1]:
+            batch._ends_step = False
+        return batches
 
     def _check_process(self) -> None:
         if os.getpid() != self._pid:
@@ -100,7 +109,11 @@ class _Consumer:
         return self
 
     def __next__(self) -> Batch:
-        batch = None if self.is_over else self._rows._next()
+        try:
+            batch = None if self.is_over else self._rows._next()
+        except (FeedError, SpecError):
+            self.is_over = True
+            raise
         if batch is None:
             self.is_over = True
             raise StopIteration
@@ -141,8 +154,9 @@ class Stream(_Rows):
                 raise MisuseError("an interrupt came while a batch was being taken: go on with "
                                   "stream.load_state_dict(stream.state_dict()) in every rank")
             self._restart(self._current())
+        if self._feed is None:
+            self._feed = self._start_feed()
         if self._reader is None:
-            assert self._feed is not None
             self._reader = Reader(self._feed, self._asked._replace(state=self._text or None))
             if self._mover is not None:
                 self._reader.on_ring(self._mover.mapped, self._mover.unmapped)
@@ -163,9 +177,19 @@ class Stream(_Rows):
         batch = None if self._is_over else self._mover.next() if self._mover is not None else self._read()
         if batch is None:
             self._is_over = True
-            return None
-        self._last = (batch.epoch, batch.number)
+            # Also behind what was left out of the last epoch.
+            self._last = self._connection().last_mark or self._last
+        elif self._mover is not None:
+            self._note(batch)
         return batch
+
+    def _takes(self, batch: Batch) -> None:
+        if self._mover is None:
+            self._note(batch)
+
+    def _note(self, batch: Batch) -> None:
+        if batch._ends_step:
+            self._last = (batch.epoch, batch.number)
 
     def _state_of(self, epoch: int, number: int) -> str:
         if self._reader is None:
@@ -199,14 +223,18 @@ class Stream(_Rows):
                 json.loads(text)["cursor"]["next"]
             except (ValueError, KeyError, TypeError):
                 raise SpecError("this state of a stream is damaged: its text is not what was saved") from None
+        consumer = self._consumer() if self._consumer else None
+        if consumer is not None:
+            consumer.is_over = True  # its loop read what was before
         if self._reader is None and not self._is_over:
             self._text = text
-            return
-        self._restart(text)
+        else:
+            self._restart(text)
 
     def _restart(self, text: str) -> None:
-        self._leave()
+        # In this order an interrupt leaves a stream that goes on from `text`.
         self._text, self._last, self._is_over = text, None, False
+        self._leave()
         self._feed = self._start_feed()
 
     def _told(self) -> dict[str, Any]:
@@ -256,7 +284,7 @@ class Stream(_Rows):
         decide it, once: the answer is kept under the stream's hash. `estimate` is there at once."""
         counted = _questions.ask("millrace-loader", "count", self._request.spec,
                                  *_questions.settings(self._request.variation, None), *self._set_arguments())
-        return sum(_steps_of(epoch, self._request.last) for epoch in counted["epochs"])
+        return int(counted["whole_steps" if self._request.last == "drop" else "steps"])
 
     @property
     def estimate(self) -> _questions.Estimate:
@@ -281,6 +309,7 @@ class Stream(_Rows):
         """
         self._check_process()
         self._check_open()
+        self._connection()
         assert self._feed is not None
         return Evaluation(self, self._feed)
 
@@ -299,8 +328,8 @@ class Stream(_Rows):
         if self._mover is not None:
             self._mover.close()
             self._mover = None
-        self._ready.clear()
         reader, self._reader = self._reader, None
+        self._ready.clear()
         if reader is not None:
             reader.close()
         feed, self._feed = self._feed, None
@@ -352,10 +381,6 @@ class Evaluation(_Rows):
         raise MisuseError("an evaluation has no cursor: it is always read from its start")
 
 
-def _steps_of(epoch: Mapping[str, Any], last: str) -> int:
-    return int(epoch["steps"]) - (1 if last == "drop" and epoch["rows_left_out"] else 0)
-
-
 def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
            last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2, rank: int | None = None,
            world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
@@ -382,7 +407,8 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     as_numpy
         numpy arrays in the place of torch tensors. So it is also where torch is not installed.
     join
-        This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several.
+        This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several; a state
+        that is taken among them is that of the step before.
     """
     if last not in ("drop", "keep"):
         raise MisuseError(f"last={last!r}: \"drop\" leaves an epoch's partial step out, \"keep\" delivers it")
@@ -395,7 +421,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     if on_gpu and as_numpy:
         raise MisuseError("as_numpy=True gives arrays in host memory: leave it or device out")
     wrap = _wrapping(as_numpy)
-    if on_gpu and "torch" not in sys.modules:
+    if on_gpu and wrap is _same:
         raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
     _kjt.register(Batch)
     request = Request(path, variation, _questions.as_sets(set), last)

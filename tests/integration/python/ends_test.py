@@ -46,17 +46,10 @@ class Ends(Case):
     def endless(self):
         return self.spec(total=2000, rows=64, micro=64, epochs=100000)
 
-    def stopped_feeds_go_on(self):
+    def stopped_feeds_go_on(self, spec):
         """A feed that was stopped takes its end when it is let go on."""
-        for line in self.left_behind():
-            if "millrace-" in line and " feed " in line:
-                for pid in filter(str.isdigit, os.listdir("/proc")):
-                    try:
-                        with open(f"/proc/{pid}/cmdline", "rb") as file:
-                            if self.folder.encode() in file.read():
-                                os.kill(int(pid), signal.SIGCONT)
-                    except OSError:
-                        pass
+        for pid in self.programs(spec):
+            os.kill(pid, signal.SIGCONT)
 
     def test_ctrl_c_in_a_terminal_ends_a_waiting_next(self):
         spec = self.endless()
@@ -74,7 +67,7 @@ class Ends(Case):
         while b"interrupted" not in said:
             said += os.read(parent, 4096)
         took = time.monotonic() - begun
-        self.stopped_feeds_go_on()
+        self.stopped_feeds_go_on(spec)
         self.assertEqual(child.wait(20), 7)
         os.close(parent)
         # 0.3 s on a machine that has a core for it.
@@ -96,6 +89,32 @@ class Ends(Case):
             child.wait(20)
             child.stdout.close()
             self.assert_nothing_left(2)
+
+    def test_what_two_kills_left_is_swept_by_the_next_stream(self):
+        spec = self.endless()
+        child = self.child(spec, stdout=subprocess.PIPE)
+        self.assertEqual(child.stdout.readline(), b"waiting\n")
+        for pid in [*self.programs(spec), child.pid]:
+            os.kill(pid, signal.SIGKILL)
+        child.wait(20)
+        child.stdout.close()
+        with millrace.stream(spec, as_numpy=True) as stream:
+            next(iter(stream))
+            wait_for("one feed's directory", lambda: len([one for one in self.left_behind() if "/feed-" in one.split()[0]]) == 1)
+        self.assert_nothing_left()
+
+    def programs(self, spec, name=b"millrace-"):
+        """The processes of ours that serve a spec."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+            except OSError:
+                continue
+            if name in words[0] and spec.encode() in words:
+                found.append(int(pid))
+        return found
 
     def test_an_exit_without_close_leaves_nothing_behind(self):
         done = self.run_script("import millrace, sys\nstream = millrace.stream(sys.argv[1], as_numpy=True)\n"
@@ -129,14 +148,8 @@ class Ends(Case):
             loop = iter(stream)
             next(loop)
             state = stream.state_dict()
-            for pid in filter(str.isdigit, os.listdir("/proc")):
-                try:
-                    with open(f"/proc/{pid}/cmdline", "rb") as file:
-                        words = file.read().split(b"\0")
-                except OSError:
-                    continue
-                if words[0].endswith(b"millrace-loader") and spec.encode() in words:
-                    os.kill(int(pid), signal.SIGKILL)
+            for pid in self.programs(spec, b"millrace-loader"):
+                os.kill(pid, signal.SIGKILL)
             with self.assertRaisesRegex(millrace.FeedError, "feed"):
                 for _ in loop:
                     pass
@@ -152,7 +165,7 @@ class Ends(Case):
             with millrace.stream(sys.argv[1], as_numpy=True) as stream:
                 got, interrupts, over = [], 0, threading.Event()
                 def disturb():
-                    while not over.wait(0.004):
+                    while not over.wait(0.02):
                         os.kill(os.getpid(), signal.SIGINT)
                 state, loop = stream.state_dict(), iter(stream)
                 # Deferred outside of next(): what is told is told of next() alone.
@@ -179,11 +192,13 @@ class Ends(Case):
                         break
                     got.append(batch.carry["number"].tolist())
                     state = stream.state_dict()
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
                 over.set()
                 thread.join()
                 assert got == want[:len(got)], (len(got), len(want))
                 print(len(got), interrupts)
-        """, self.spec(total=20000, rows=32, micro=16, epochs=2))
+        """, self.spec(total=8000, rows=32, micro=16, epochs=1))
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, "")
         self.assertGreater(int(done.stdout.split()[0]), 0)
 
