@@ -97,11 +97,17 @@ class Ranks(Case):
         self.assertEqual({len(numbers) for numbers in ids.values()}, {64})
         self.assertEqual(len(ids), 2 * (1000 // 64))
 
+    @staticmethod
+    def lines(path):
+        if not os.path.exists(path):
+            return 0
+        with open(path, encoding="utf-8") as file:
+            return sum(1 for _ in file)
+
     def kill_one(self, child, world, draw):
         out = os.path.join(self.folder, "out.0")
         at = draw.randrange(1, 12)
-        wait_for("steps are made", lambda: child.poll() is not None or
-                 (os.path.exists(out) and sum(1 for _ in open(out, encoding="utf-8")) >= at), 120, 0.002)
+        wait_for("steps are made", lambda: child.poll() is not None or self.lines(out) >= at, 120, 0.002)
         names = [f"rank {rank}" for rank in range(world)] + ["feed"]
         target = draw.choice(names)
         for pid in filter(str.isdigit, os.listdir("/proc")):

@@ -115,7 +115,7 @@ class FakeCuda:
         self.pinned, self.most, self.wrong = {}, 0, []
         self.turn, self.queue = threading.Condition(), []
         self.is_over = False
-        self.thread = threading.Thread(target=self.run)
+        self.thread = threading.Thread(target=self.run, daemon=True)
         self.thread.start()
 
     def register(self, address, size):
@@ -145,8 +145,8 @@ class FakeCuda:
                     return
                 # The last one first: what the loop sees does not depend on when a copy is done.
                 batch, moved, event = self.queue.pop()
-            numbers = batch.carry["number"]
-            moved._made = {batch._columns.by_role["carry"]["number"]: numbers.clone()}
+            numbers = batch["number"]
+            moved._made = {batch._columns.by_name["number"]: numbers.clone()}
             del batch, numbers
             event.set()
 
@@ -172,7 +172,7 @@ class Devices(Case):
                 stream._cuda, stream._prefetch = fake, prefetch
                 got, states = [], []
                 for batch in stream:
-                    got.append(batch.carry["number"])
+                    got.append(batch["number"])
                     states.append(stream.state_dict())
             with fake.turn:
                 fake.is_over = True
@@ -183,7 +183,7 @@ class Devices(Case):
             self.assertEqual((fake.wrong, fake.pinned), ([], {}))
         with millrace.stream(spec) as stream:
             stream.load_state_dict(states[9])
-            self.assertTrue(torch.equal(next(iter(stream)).carry["number"], want[10]))
+            self.assertTrue(torch.equal(next(iter(stream))["number"], want[10]))
 
     def test_memory_that_cannot_be_pinned_is_told(self):
         class Refusing(FakeCuda):
