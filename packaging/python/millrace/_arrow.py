@@ -20,7 +20,7 @@ def record_batch(batch: Any) -> Any:
 
 
 def _flat(pyarrow: Any, values: Any, dtype: str) -> Any:
-    numbers = values if isinstance(values, _ndarray()) else values.cpu().numpy()
+    numbers: Any = values if isinstance(values, _ndarray()) else values.cpu().numpy()
     kind = pyarrow.uint8() if dtype == "string" else pyarrow.type_for_alias(_ALIASES.get(dtype, dtype))
     # py_buffer keeps the array, and with it the frame.
     return pyarrow.Array.from_buffers(kind, numbers.size, [None, pyarrow.py_buffer(numbers.reshape(-1))])

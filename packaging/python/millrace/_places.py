@@ -39,9 +39,9 @@ def program(name: str) -> str:
             _make_executable(path)
             return path
     from shutil import which
-    path = which(name)
-    if path:
-        return path
+    on_path = which(name)
+    if on_path:
+        return on_path
     raise MillraceError(f"{name} is not installed: `pip install millrace-loader` brings it, "
                         "or MILLRACE_BIN_DIR names the directory where it lies")
 

@@ -131,7 +131,7 @@ class Reader:
         names = ["items", "num_values", "data", "offsets", "weights", "inverse"]
         kind = numpy.dtype({"names": names, "formats": ["u8"] * len(names), "itemsize": ctypes.sizeof(column),
                             "offsets": [getattr(column, name).offset for name in names]})
-        self._table = numpy.frombuffer(self._structs, dtype=kind)
+        self._table: Any = numpy.frombuffer(memoryview(self._structs), dtype=kind)
 
     def schema(self) -> Columns:
         """The columns of all batches, also before the first; waits until the feed has told them."""
@@ -171,7 +171,7 @@ class Reader:
         """Counts of this connection."""
         stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
         self._library.millrace_feed_get_stats(self._handle, ctypes.byref(stats))
-        return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
+        return {field[0]: getattr(stats, field[0]) for field in stats._fields_[1:]}
 
     def on_ring(self, mapped: Any, unmapped: Any) -> None:
         """Tells of every ring's memory (address, bytes): that it is there, and that it is about to go."""
