@@ -263,6 +263,10 @@ std::string formatOfPath(const std::string& path) {
 
 Dataset::Dataset() : footers_(std::make_shared<pages::ParquetFooters>()) {}
 
+void Dataset::expectColumns(const std::vector<std::string>& columns) const {
+    footers_->expect(columns);
+}
+
 bool Dataset::hasObjects() const {
     return std::any_of(files_.begin(), files_.end(),
                        [](const files::DataFile& file) { return objects::isObjectUri(file.path); });

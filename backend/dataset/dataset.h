@@ -63,6 +63,8 @@ class Dataset {
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
     pages::ParquetFooters& footers() const { return *footers_; }
+    /// What readers will ask for: of wide files, what footers say of other columns is passed over.
+    void expectColumns(const std::vector<std::string>& columns) const;
 
     /// The file's facts; for a dataset of a plan, the first call checks that the file still has the
     /// planned size and hash. Failure: kFailedPrecondition "PATH: changed since the run was planned

@@ -1,5 +1,6 @@
 #pragma once
 // The decoders behind SplitReader: one a file format. Private to the room.
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct DecoderInput {
     const SplitReader::Types* types = nullptr;  ///< of the schema's columns
     const files::ReadOptions* options = nullptr;
     arrow::MemoryPool* pool = nullptr;
-    pages::ParquetFooter footer;          ///< Parquet: parsed before
+    pages::ParquetFooter footer;  ///< Parquet: parsed before, maybe not all of it
+    std::function<Result<pages::ParquetFooter>()> wholeFooter;  ///< Parquet: for Arrow's reader
     pages::PageDecoder* pages = nullptr;  ///< Parquet: of the reader, for one file after the other
 };
 

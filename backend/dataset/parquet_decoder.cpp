@@ -123,7 +123,7 @@ class ParquetDecoder : public FileDecoder {
                 return fast;
             }
             ASSIGN_OR_RETURN(std::shared_ptr<arrow::ChunkedArray> values,
-                             decode(split, group, leaves.leaves, place));
+                             decode(split, group, column, place));
             ASSIGN_OR_RETURN(values, arrays::fieldWithin(std::move(values), leaves.depth, pool));
             if (values->length() != split.rows) {
                 return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
@@ -178,12 +178,13 @@ class ParquetDecoder : public FileDecoder {
     }
 
     Result<std::shared_ptr<arrow::ChunkedArray>> decode(const SplitRange& split, int group,
-                                                        const std::vector<int>& leaves,
+                                                        const std::string& column,
                                                         const std::string& place) {
         const std::int64_t firstRow = firstRows_[static_cast<std::size_t>(group)];
         const std::int64_t skip = split.firstRow - firstRow;
         const std::int64_t rows = footer_->RowGroup(group)->num_rows();
         RETURN_IF_ERROR(openReader());
+        const std::vector<int>& leaves = whole_.columns->at(column).leaves;
         if (skip == 0 && split.rows == rows) {
             const auto table = arrays::fromArrow(reader_->ReadRowGroup(group, leaves), place);
             RETURN_IF_ERROR(corrupt(table.status()));
@@ -201,10 +202,16 @@ class ParquetDecoder : public FileDecoder {
         if (reader_ != nullptr) {
             return okStatus();
         }
+        // What Arrow wrote of its types stands beside the columns, for all of them at once.
+        whole_ = input_.footer;
+        if (whole_.kept != nullptr) {
+            ASSIGN_OR_RETURN(whole_, input_.wholeFooter());
+        }
         parquet::arrow::FileReaderBuilder builder;
         parquet::ReaderProperties reading(input_.pool);
         reading.set_page_checksum_verification(true);
-        RETURN_IF_ERROR(arrays::fromArrow(builder.Open(file_, reading, footer_), input_.path));
+        RETURN_IF_ERROR(
+            arrays::fromArrow(builder.Open(file_, reading, whole_.metadata), input_.path));
         parquet::ArrowReaderProperties properties(/*use_threads=*/false);
         properties.set_pre_buffer(false);
         properties.set_batch_size(1 << 16);
@@ -251,6 +258,7 @@ class ParquetDecoder : public FileDecoder {
     const std::shared_ptr<arrow::io::RandomAccessFile> file_;
     const std::shared_ptr<parquet::FileMetaData> footer_;
     pages::PageIndex index_;
+    pages::ParquetFooter whole_;                          ///< reader_'s
     std::unique_ptr<parquet::arrow::FileReader> reader_;  ///< opened when it is needed
     std::unique_ptr<parquet::RowGroupMetaData> group_;    ///< of row group groupOf_
     int groupOf_ = -1;

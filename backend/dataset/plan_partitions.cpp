@@ -94,8 +94,8 @@ class Partitioner {
         ASSIGN_OR_RETURN(const files::FileSource source,
                          files::FileSource::open(dataset_.files()[f]));
         ASSIGN_OR_RETURN(const auto facts, dataset_.facts(f));
-        ASSIGN_OR_RETURN(const auto footer,
-                         dataset_.footers().get(dataset_.files()[f], source, facts->contentHash));
+        ASSIGN_OR_RETURN(const auto footer, dataset_.footers().get(dataset_.files()[f], source,
+                                                                   facts->contentHash, {column_}));
         std::int64_t last = -1;
         for (const stream::PlanSplit& split : file.splits) {
             if (split.rowGroup == last || split.rows == 0) {

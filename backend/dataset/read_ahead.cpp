@@ -204,7 +204,8 @@ Result<std::vector<pages::ByteRange>> ReadAhead::rangesOf(const Key& key,
     }
     ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(data, pool_));
-    ASSIGN_OR_RETURN(const auto footer, dataset_->footers().get(data, source, facts->contentHash));
+    ASSIGN_OR_RETURN(const auto footer,
+                     dataset_->footers().get(data, source, facts->contentHash, columns));
     return pages::columnRanges(*footer.metadata, static_cast<int>(chunk), columns,
                                options_.hasIndexes);
 }

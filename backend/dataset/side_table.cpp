@@ -187,6 +187,7 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
                                                 const std::vector<std::string>& columns,
                                                 const TablePlace& place) {
     ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
+    table->expectColumns(columns);
     const std::string path = ref.text();
     std::vector<SplitRange> ranges;
     std::int64_t rows = 0;

@@ -13,7 +13,6 @@
 #include "backend/objects/object_store.h"
 #include "backend/pages/page_decoder.h"
 #include "backend/pages/page_index.h"
-#include "backend/pages/parquet_footers.h"
 
 namespace millrace::dataset {
 
@@ -66,14 +65,15 @@ void SplitReader::skip(const SplitRange& split) {
     }
 }
 
-Status SplitReader::openFile(std::uint32_t file) {
-    if (decoder_ != nullptr && openFile_ == file) {
+Status SplitReader::openFile(std::uint32_t file, const std::vector<std::string>& columns) {
+    if (decoder_ != nullptr && openFile_ == file && footer_.covers(columns)) {
         return okStatus();
     }
     if (file >= dataset_->files().size()) {
         return internalError("file ", file, " is not in the plan");
     }
     decoder_.reset();
+    footer_ = {};
     ASSIGN_OR_RETURN(std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
     ASSIGN_OR_RETURN(const files::DataFile data, dataset_->checkedFile(file));
     ASSIGN_OR_RETURN(source_, files::FileSource::openAhead(data, pool_, readAhead_, file));
@@ -85,7 +85,12 @@ Status SplitReader::openFile(std::uint32_t file) {
     } else if (format == "arrow") {
         ASSIGN_OR_RETURN(decoder_, openArrow(input));
     } else {
-        ASSIGN_OR_RETURN(input.footer, dataset_->footers().get(data, *source_, facts->contentHash));
+        ASSIGN_OR_RETURN(footer_,
+                         dataset_->footers().get(data, *source_, facts->contentHash, columns));
+        input.footer = footer_;
+        input.wholeFooter = [this, data, hash = facts->contentHash] {
+            return dataset_->footers().whole(data, *source_, hash);
+        };
         if (pages_ == nullptr) {
             pages_ = std::make_unique<pages::PageDecoder>(pool_);
         }
@@ -108,12 +113,6 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> FileDecoder::readRows(
     return arrays;
 }
 
-/// Of the file that is open.
-Result<pages::ParquetFooter> SplitReader::footerOf(std::uint32_t file) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset_->facts(file));
-    return dataset_->footers().get(dataset_->files()[file], *source_, facts->contentHash);
-}
-
 Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner& pruner) {
     if (!pruner.hasFilters() || split.file >= dataset_->files().size()) {
         return false;
@@ -131,9 +130,8 @@ Result<bool> SplitReader::provesEmpty(const SplitRange& split, const SplitPruner
     if (dataset_->options().format != "parquet") {
         return false;
     }
-    RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const pages::ParquetFooter footer, footerOf(split.file));
-    const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
+    RETURN_IF_ERROR(openFile(split.file, pruner.columns()));
+    const ParquetSplitFacts facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
     return pruner.provesEmpty([&](const std::string& column) {
         auto known = fromPath(column);
@@ -147,8 +145,7 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     if (!pruner.hasFilters() || dataset_->options().format != "parquet") {
         return all;
     }
-    RETURN_IF_ERROR(openFile(split.file));
-    ASSIGN_OR_RETURN(const pages::ParquetFooter footer, footerOf(split.file));
+    RETURN_IF_ERROR(openFile(split.file, pruner.columns()));
     ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> file,
                      dataset_->facts(split.file));
     const auto group = static_cast<std::size_t>(split.chunk);
@@ -162,9 +159,9 @@ Result<std::optional<std::vector<std::int64_t>>> SplitReader::rowsNotRuledOut(
     if (begin < 0 || begin + split.rows > file->chunks[group].rows) {
         return all;
     }
-    const ParquetSplitFacts facts(footer.metadata, *source_, static_cast<int>(split.chunk),
+    const ParquetSplitFacts facts(footer_.metadata, *source_, static_cast<int>(split.chunk),
                                   dataset_->schema());
-    pages::PageIndex index(footer.metadata, source_->input());
+    pages::PageIndex index(footer_.metadata, source_->input());
     std::map<std::string, std::vector<ParquetSplitFacts::PageFacts>> pages;
     for (const std::string& column : pruner.columns()) {
         auto known = dataset_->partition(column) == nullptr
@@ -237,7 +234,7 @@ Result<std::vector<std::shared_ptr<arrow::Array>>> SplitReader::readStored(
         objects::isObjectUri(dataset_->files()[split.file].path)) {
         readAhead_->need(split, columns);
     }
-    RETURN_IF_ERROR(openFile(split.file));
+    RETURN_IF_ERROR(openFile(split.file, columns));
     const std::int64_t before = decoder_->bytesRead();
     CostClock clock;
     auto arrays = wish == nullptr ? decoder_->readColumns(split, columns)

@@ -17,6 +17,7 @@
 #include "backend/dataset/column_cost.h"
 #include "backend/dataset/dataset.h"
 #include "backend/files/file_source.h"
+#include "backend/pages/parquet_footers.h"
 #include "backend/pages/row_wish.h"
 
 namespace arrow {
@@ -26,7 +27,6 @@ class MemoryPool;
 
 namespace millrace::pages {
 class PageDecoder;
-struct ParquetFooter;
 }  // namespace millrace::pages
 
 namespace millrace::dataset {
@@ -97,8 +97,8 @@ class SplitReader {
     std::vector<ColumnCost> takeCosts();
 
  private:
-    Status openFile(std::uint32_t file);
-    Result<pages::ParquetFooter> footerOf(std::uint32_t file);
+    /// For these columns, and maybe others.
+    Status openFile(std::uint32_t file, const std::vector<std::string>& columns);
     void leaveSplit();
     Result<std::vector<std::shared_ptr<arrow::Array>>> readAny(
         const SplitRange& split, const std::vector<std::string>& columns,
@@ -115,7 +115,8 @@ class SplitReader {
     std::optional<files::FileSource> source_;
     std::unique_ptr<pages::PageDecoder> pages_;  ///< of all Parquet files that are read
     std::unique_ptr<FileDecoder> decoder_;
-    SplitRange split_;  ///< the last one; its rows 0: none
+    pages::ParquetFooter footer_;  ///< Parquet: the open file's
+    SplitRange split_;             ///< the last one; its rows 0: none
     std::uint32_t openFile_ = 0;
     bool keepsMemory_ = false;
     std::int64_t bytesRead_ = 0;

@@ -44,7 +44,7 @@ Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, std::siz
     if (dataset.options().format == "parquet") {
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(number));
         ASSIGN_OR_RETURN(const pages::ParquetFooter footer,
-                         dataset.footers().get(file, source, facts->contentHash));
+                         dataset.footers().whole(file, source, facts->contentHash));
         std::shared_ptr<arrow::Schema> schema;
         RETURN_IF_ERROR(arrays::fromArrow(
             parquet::arrow::FromParquetSchema(footer.metadata->schema(),

@@ -18,6 +18,7 @@ namespace millrace::pages {
 namespace {
 
 constexpr std::int64_t kChunksKept = 100'000;  // column chunks take about 1 kB each
+constexpr std::size_t kTailBytes = 8;          // length and magic behind a footer
 
 }  // namespace
 
@@ -34,32 +35,90 @@ Result<std::string> readParquetFooter(const files::DataFile& file,
     return files::readFooter(file, source, "a Parquet", "PAR1");
 }
 
+bool ParquetFooter::covers(const std::vector<std::string>& names) const {
+    return kept == nullptr || std::ranges::all_of(names, [this](const std::string& name) {
+               return kept->contains(name);
+           });
+}
+
+void ParquetFooters::expect(const std::vector<std::string>& columns) {
+    ColumnNames names = withStructs(columns);
+    MutexLock lock(mutex_);
+    if (expected_ != nullptr) {
+        names.insert(expected_->begin(), expected_->end());
+    }
+    expected_ = std::make_shared<const ColumnNames>(std::move(names));
+}
+
 Result<ParquetFooter> ParquetFooters::get(const files::DataFile& file,
                                           const files::FileSource& source,
-                                          const std::string& contentHash) {
+                                          const std::string& contentHash,
+                                          const std::vector<std::string>& columns) {
+    std::shared_ptr<const ColumnNames> kept;
     {
         MutexLock lock(mutex_);
-        for (auto it = recent_.begin(); it != recent_.end(); ++it) {
-            if (it->path == file.path) {
-                recent_.splice(recent_.begin(), recent_, it);
-                return recent_.front().footer;
-            }
+        if (const ParquetFooter* const known = knownLocked(file.path, &columns)) {
+            return *known;
+        }
+        const bool isExpected = ParquetFooter{nullptr, nullptr, expected_}.covers(columns);
+        kept = isExpected ? expected_ : nullptr;
+    }
+    return read(file, source, contentHash, kept);
+}
+
+Result<ParquetFooter> ParquetFooters::whole(const files::DataFile& file,
+                                            const files::FileSource& source,
+                                            const std::string& contentHash) {
+    {
+        MutexLock lock(mutex_);
+        expected_ = nullptr;
+        if (const ParquetFooter* const known = knownLocked(file.path, nullptr)) {
+            return *known;
         }
     }
+    return read(file, source, contentHash, nullptr);
+}
+
+const ParquetFooter* ParquetFooters::knownLocked(const std::string& path,
+                                                 const std::vector<std::string>* columns) {
+    const auto known = std::ranges::find_if(recent_, [&](const Entry& entry) {
+        return entry.path == path &&
+               (columns == nullptr ? entry.footer.kept == nullptr : entry.footer.covers(*columns));
+    });
+    if (known == recent_.end()) {
+        return nullptr;
+    }
+    recent_.splice(recent_.begin(), recent_, known);
+    return &recent_.front().footer;
+}
+
+Result<ParquetFooter> ParquetFooters::read(const files::DataFile& file,
+                                           const files::FileSource& source,
+                                           const std::string& contentHash,
+                                           const std::shared_ptr<const ColumnNames>& kept) {
     ASSIGN_OR_RETURN(const std::string bytes, readParquetFooter(file, source));
     RETURN_IF_ERROR(files::verifyHash(file, hashHex(bytes), contentHash));
+    const std::string_view all = std::string_view(bytes).substr(0, bytes.size() - kTailBytes);
+    const std::optional<std::string> cut = kept == nullptr ? std::nullopt : cutFooter(all, *kept);
+    const std::string_view wanted = cut.has_value() ? std::string_view(*cut) : all;
     ParquetFooter footer;
     try {
         footer.metadata =
-            parquet::FileMetaData::Make(bytes.data(), static_cast<std::int64_t>(bytes.size() - 8));
+            parquet::FileMetaData::Make(wanted.data(), static_cast<std::int64_t>(wanted.size()));
         const auto columns = columnsOf(*footer.metadata->schema());
         footer.columns = std::make_shared<const std::unordered_map<std::string, ColumnLeaves>>(
             columns.begin(), columns.end());
     } catch (const std::exception& e) {
         return footerError(file.path, e);
     }
+    footer.kept = cut.has_value() ? kept : nullptr;
     MutexLock lock(mutex_);
-    recent_.push_front({file.path, footer});
+    keepLocked(file.path, footer);
+    return footer;
+}
+
+void ParquetFooters::keepLocked(const std::string& path, const ParquetFooter& footer) {
+    recent_.push_front({path, footer});
     std::int64_t chunks = 0;
     auto end = recent_.begin();
     for (std::size_t i = 0; end != recent_.end() && (i == 0 || i < kKept); ++i, ++end) {
@@ -70,7 +129,6 @@ Result<ParquetFooter> ParquetFooters::get(const files::DataFile& file,
         }
     }
     recent_.erase(end, recent_.end());
-    return footer;
 }
 
 ByteRange rangeOf(const parquet::ColumnChunkMetaData& chunk) {

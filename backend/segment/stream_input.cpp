@@ -127,6 +127,7 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     }
     ASSIGN_OR_RETURN(recipe_, recipe::CompiledRecipe::compile(spec_, part_, dataset_->schema(),
                                                               tables, &budget));
+    dataset_->expectColumns(recipe_->columnsRead());
     columns_ = bound.columns;
     ASSIGN_OR_RETURN(std::set<std::string> deduplicated,
                      deduplicatedLists({spec_, bound.columns, *recipe_, dataset_, files()}));

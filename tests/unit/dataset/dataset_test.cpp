@@ -387,11 +387,11 @@ TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
     const files::DataFile file = *files::statFile(path, path);
     const files::FileSource source = *files::FileSource::open(file);
     pages::ParquetFooters footers;
-    const Status status = footers.get(file, source, std::string(32, '0')).status();
+    const Status status = footers.get(file, source, std::string(32, '0'), {}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
     EXPECT_THAT(messageOf(status),
                 HasSubstr(path + ": changed since the run was planned: its hash"));
-    EXPECT_TRUE(footers.get(file, source, readFacts(file, as("parquet"))->contentHash).ok());
+    EXPECT_TRUE(footers.get(file, source, readFacts(file, as("parquet"))->contentHash, {}).ok());
 }
 
 TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
