@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
+#include <tuple>
 
 #include <arrow/array/array_base.h>
 #include <arrow/table.h>
@@ -11,6 +15,7 @@
 #include <xxhash.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/core/directories.h"
 #include "backend/core/hash.h"
 #include "backend/core/mutex.h"
 #include "backend/core/parallel.h"
@@ -59,7 +64,50 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     return opened;
 }
 
-Result<std::string> hashFile(const files::FileSource& source) {
+/// Hashes of local files that were read once, by their identity: a plan's tables are read for their
+/// hash when it is made, and again when it is carried out, often by the same process.
+class KnownHashes {
+ public:
+    /// What a file that changed lately holds is not known by its times, nor by a server's clock.
+    static bool mayKnow(const files::DataFile& file) {
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        const std::int64_t nowNs = std::chrono::nanoseconds(now).count();
+        return files::hasIdentity(file) && networkFileSystemOf(file.path).empty() &&
+               nowNs - std::max(file.changeNs, file.mtimeNs) > kSettled;
+    }
+    std::optional<std::string> find(const files::DataFile& file) {
+        MutexLock lock(mutex_);
+        const auto known = hashes_.find(keyOf(file));
+        return known == hashes_.end() ? std::nullopt : std::optional(known->second);
+    }
+    void keep(const files::DataFile& file, const std::string& hash) {
+        MutexLock lock(mutex_);
+        if (hashes_.size() >= kMost) {
+            hashes_.clear();
+        }
+        hashes_[keyOf(file)] = hash;
+    }
+
+ private:
+    static constexpr std::int64_t kSettled = 2'000'000'000;  // nanoseconds
+    static constexpr std::size_t kMost = 1024;
+
+    using Key = std::tuple<std::string, std::int64_t, std::uint64_t, std::uint64_t, std::int64_t,
+                           std::int64_t>;
+    static Key keyOf(const files::DataFile& file) {
+        return {file.path, file.bytes, file.device, file.inode, file.mtimeNs, file.changeNs};
+    }
+
+    Mutex mutex_;
+    std::map<Key, std::string> hashes_ MR_GUARDED_BY(mutex_);
+};
+
+KnownHashes& knownHashes() {
+    static KnownHashes known;
+    return known;
+}
+
+Result<std::string> contentOf(const files::FileSource& source) {
     const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                          &XXH3_freeState);
     XXH3_128bits_reset(state.get());
@@ -77,6 +125,21 @@ Result<std::string> hashFile(const files::FileSource& source) {
     const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
     RETURN_IF_ERROR(source.verify());
     return Sum128{hash.low64, hash.high64}.hex();
+}
+
+Result<std::string> hashFile(const files::FileSource& source) {
+    const files::DataFile& file = source.file();
+    const bool mayKnow = !objects::isObjectUri(file.path) && KnownHashes::mayKnow(file);
+    if (mayKnow) {
+        if (std::optional<std::string> known = knownHashes().find(file)) {
+            return *known;
+        }
+    }
+    ASSIGN_OR_RETURN(std::string hash, contentOf(source));
+    if (mayKnow) {
+        knownHashes().keep(file, hash);
+    }
+    return hash;
 }
 
 Result<stream::SideTable> pinned(const files::DataFile& file) {
