@@ -44,10 +44,12 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat,
     }
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
+        if (made_.contains(name) || source_->columns.contains(name)) {
+            continue;
+        }
         const bool isKnown =
             names.size() > kFewNames ? known.contains(name) : schema_.find(name) != nullptr;
-        const bool isDue = isKnown && !made_.contains(name) && !source_->columns.contains(name);
-        if (isDue && asked.insert(name).second) {
+        if (isKnown && asked.insert(name).second) {
             wanted.push_back(name);
         }
     }

@@ -10,6 +10,7 @@
 #include <arrow/chunked_array.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
+#include <arrow/util/bit_run_reader.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/null_rows.h"
@@ -29,6 +30,21 @@ namespace {
 
 using eval::ArrayPtr;
 
+/// Rows that are true, neither false nor null.
+std::vector<std::int64_t> placesOfTrue(const arrow::BooleanArray& flags) {
+    std::vector<std::int64_t> places;
+    arrow::internal::SetBitRunReader runs(flags.values()->data(), flags.offset(), flags.length());
+    const bool hasNulls = flags.null_count() > 0;
+    for (auto run = runs.NextRun(); run.length > 0; run = runs.NextRun()) {
+        for (std::int64_t i = run.position; i < run.position + run.length; ++i) {
+            if (!hasNulls || flags.IsValid(i)) {
+                places.push_back(i);
+            }
+        }
+    }
+    return places;
+}
+
 class FilterStep : public CompiledStep {
  public:
     FilterStep(expr::Expr expr, std::string place)
@@ -37,12 +53,7 @@ class FilterStep : public CompiledStep {
     Status run(RowSet& rows, const RunContext&, StepCount& count) const override {
         ASSIGN_OR_RETURN(const ArrayPtr values, evaluateRows(expr_, rows, place_));
         const auto& flags = static_cast<const arrow::BooleanArray&>(*values);
-        std::vector<std::int64_t> kept;
-        for (std::int64_t i = 0; i < rows.rows(); ++i) {
-            if (flags.IsValid(i) && flags.Value(i)) {
-                kept.push_back(i);
-            }
-        }
+        const std::vector<std::int64_t> kept = placesOfTrue(flags);
         count.reasons[1] += flags.null_count();
         count.reasons[0] +=
             rows.rows() - static_cast<std::int64_t>(kept.size()) - flags.null_count();
