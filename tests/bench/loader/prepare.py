@@ -109,7 +109,17 @@ def data_set(environment, folder, kind):
 
 def cpp_peers(folder):
     """arrow_scan and limits, built by build_peers when they are older than their sources."""
-    made = subprocess.run([os.path.join(HERE, "build_peers"), folder], stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
+    return built(folder)
+
+
+def two_threads(folder):
+    """The program that measures what the machine gives two threads over one, likewise."""
+    return built("--two-threads", folder)
+
+
+def built(*arguments):
+    """Why build_peers failed, or None."""
+    made = subprocess.run([os.path.join(HERE, "build_peers"), *arguments], stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
     if made.returncode == 0:
         return None
     return "build_peers failed: " + (made.stderr.strip().splitlines() or ["no message"])[0][:200]

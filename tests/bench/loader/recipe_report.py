@@ -4,6 +4,8 @@ import statistics
 import recipe_tasks
 import report
 
+KINDS = {"registers": "arithmetic in registers", "cache": "192 kB a core", "copy": "copying 64 MB"}  # of peers/two_threads.cpp
+
 
 def peers_of(threads):
     words = "1 thread" if threads == 1 else f"{threads} threads"
@@ -17,7 +19,8 @@ def figures(lines, task, peer):
         return None
     rates = [r["rows_scanned"] / s / 1e6 for r in runs for s in r["seconds"]]
     firsts = [r["launch_to_first_batch_seconds"] for r in runs if r.get("launch_to_first_batch_seconds")]
-    return {"rate": statistics.median(rates), "range": (min(rates), max(rates)), "cpu": statistics.median(c / r["rows_scanned"] * 1e6 for r in runs for c in r["cpu_seconds"]),
+    rests = [r["seconds"][0] - r["launch_to_first_batch_seconds"] for r in runs if r.get("launch_to_first_batch_seconds")]
+    return {"rest": statistics.median(rests) if rests else None, "rate": statistics.median(rates), "range": (min(rates), max(rates)), "cpu": statistics.median(c / r["rows_scanned"] * 1e6 for r in runs for c in r["cpu_seconds"]),
             "first": statistics.median(firsts) if firsts else None, "peak": max(r["peak_mb"] for r in runs)}
 
 
@@ -39,6 +42,36 @@ def row(lines, task, threads, differing):
     return f"| {task} {recipe_tasks.TASKS[task].what} | {' | '.join(map(rate_cell, got))} | {over} | {firsts} | {peaks} | {rows} |"
 
 
+def two_threads(lines):
+    """{kind of work: [what two threads gave over one, by round]}."""
+    runs = report.good_runs(lines, "limits", "two threads")
+    return {kind: [r[kind] for r in runs] for kind in KINDS} if runs else {}
+
+
+def limit_of_two_threads(lines):
+    """The most that the machine gave two threads over one in any round, of work that does not wait for memory; None where it was not measured."""
+    got = two_threads(lines)
+    return max(got["registers"] + got["cache"]) if got else None
+
+
+def scaling_table(lines, measured):
+    """Two threads over one: what the machine gives, and the tasks."""
+    machine = two_threads(lines)
+    yield "\n### Recipes, two threads over one\n"
+    if machine:
+        yield "The machine, by processor time, median (range) of the rounds: " + "; ".join(f"{words} {statistics.median(machine[k]):.2f}x ({min(machine[k]):.2f}-{max(machine[k]):.2f})" for k, words in KINDS.items()) + ".\n"
+    yield "| task | Millrace | from its first batch on | its CPU-s a row | Polars | DuckDB |"
+    yield "|---|---|---|---|---|---|"
+    for task in measured:
+        (one, two), *others = ([figures(lines, task, f"{system}, {words}{order}") for words in ("1 thread", "2 threads")]
+                               for system, order in (("millrace", ", in file order"), ("polars", ""), ("duckdb", "")))
+        both = one and two
+        ours = [f"{two['rate'] / one['rate']:.2f}x" if both else "", f"{one['rest'] / two['rest']:.2f}x" if both and one["rest"] and two["rest"] else "",
+                f"{two['cpu'] / one['cpu']:.2f}x" if both else ""]
+        theirs = [f"{b['rate'] / a['rate']:.2f}x" if a and b else "" for a, b in others]
+        yield f"| {task} | {' | '.join(ours + theirs)} |"
+
+
 def tables(lines):
     measured = [t for t in recipe_tasks.TASKS if any(x.get("task") == t for x in lines)]
     differing = report.disagreements(lines)["rows"]
@@ -50,6 +83,8 @@ def tables(lines):
         yield "| task | Millrace, in file order | Millrace, shuffled | Polars | DuckDB | over the better | first batch, s, of the four | peak MB, of the four | same rows |"
         yield "|---|---|---|---|---|---|---|---|---|"
         yield from (row(lines, t, threads, differing) for t in shown)
+    if {1, 2} <= {x.get("bench_threads") for x in lines if x.get("task") in measured}:
+        yield from scaling_table(lines, measured)
     failed = dict.fromkeys((x["task"], x["peer"], x["failed"]) for x in lines if x.get("task") in measured and "failed" in x)
     yield from (f"\n{task}, {peer}: not run: {why}" for task, peer, why in failed)
     if any(recipe_tasks.TASKS[t].hashes for t in measured):
