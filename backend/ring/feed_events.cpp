@@ -159,14 +159,14 @@ int takeContinue(millrace_feed& feed, std::uint64_t notGivenBack) {
         return kGoOn;
     }
     const std::uint64_t held = std::max<std::uint64_t>(feed.held->load(), 1);
-    constexpr std::uint64_t kBytesPerMb = 1 << 20;
+    constexpr std::uint64_t kBytesPerMb = 1'000'000;
     return feed.fail(
         MILLRACE_FEED_NOTICE,
         "rank " + std::to_string(feed.rank) + " keeps " + std::to_string(held) +
             (held == 1 ? " batch" : " batches") +
             " and so the memory behind; the feed goes on in another ring of " +
             std::to_string((feed.link->ring().dataBytes() + kBytesPerMb - 1) / kBytesPerMb) +
-            " MiB, as far as its memory limit allows: release batches, or copy what is to be kept");
+            " MB, as far as its memory limit allows: release batches, or copy what is to be kept");
 }
 
 int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload,

@@ -197,6 +197,17 @@ TEST(FeedLibrary, ColumnsAreKnownBeforeTheFirstBatch) {
     EXPECT_EQ(columns[5].struct_size, 0U) << "only as many as there are";
     say(false);
     ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    millrace_batch_release(reader.event.batch);
+}
+
+TEST(FeedLibrary, AllColumnsOfABatchComeInOneCall) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(4));
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    std::size_t count = 0;
     millrace_column all[5] = {};
     all[0].struct_size = sizeof all[0];
     EXPECT_EQ(millrace_batch_all_columns(reader.event.batch, all, 2, &count), 0);
@@ -208,7 +219,6 @@ TEST(FeedLibrary, ColumnsAreKnownBeforeTheFirstBatch) {
         one.struct_size = sizeof one;
         ASSERT_EQ(millrace_batch_column(reader.event.batch, c, &one), 0);
         EXPECT_EQ(std::memcmp(&one, &all[c], sizeof one), 0) << c;
-        EXPECT_EQ(nameOf(one), nameOf(columns[c]));
     }
     millrace_batch_release(reader.event.batch);
 }

@@ -93,7 +93,7 @@ TEST(KeptBatches, OneThatIsKeptForEverDoesNotStopTheStream) {
     ASSERT_EQ(notices.size(), 1U) << "the new ring has nobody's batches in it";
     EXPECT_EQ(notices[0],
               "rank 0 keeps 1 batch and so the memory behind; the feed goes on in another ring of "
-              "1 MiB, as far as its memory limit allows: release batches, or copy what is to be "
+              "1 MB, as far as its memory limit allows: release batches, or copy what is to be "
               "kept");
     EXPECT_TRUE(isFrame(first, 0));
     millrace_batch_release(first);
