@@ -210,6 +210,26 @@ CommandSpec initCommand() {
     return init;
 }
 
+CommandSpec countCommand() {
+    CommandSpec count{
+        "count",
+        "Data",
+        "how many rows and steps each epoch of a spec has",
+        "Exact, where preview estimates. Reads all rows of the columns that decide which are kept, "
+        "and no others; where every row is, none. What was counted is kept with the files' facts, "
+        "and counted again when files, recipe or seed change. Whole steps are those that "
+        "`stream --last drop` delivers. Needs no daemon.",
+        {kSpec},
+        {text("--set", "KEY=VALUE", "sets a key of the spec: batch.seed=8", true),
+         text("--variation", "NAME", "this variation"),
+         options::count("--threads", "N", "threads (the spec's, else one a core)")},
+        {"millrace count movielens.yaml",
+         "millrace count movielens.yaml --variation keep-30 --json"},
+        &runCount};
+    count.needsDaemon = false;
+    return count;
+}
+
 std::vector<CommandSpec> dataCommands() {
     CommandSpec stream{"stream",
                        "Data",
@@ -270,7 +290,7 @@ std::vector<CommandSpec> dataCommands() {
          "millrace sample movielens.yaml --rows 50 --split 3 --json"},
         &runSample};
     sample.needsDaemon = false;
-    return {std::move(check),  previewCommand(),   std::move(sample),
+    return {std::move(check),  previewCommand(),   std::move(sample), countCommand(),
             std::move(stream), std::move(dataset), initCommand()};
 }
 

@@ -7,6 +7,7 @@ namespace millrace::cli {
 
 int runCheck(CliContext& context, const ParsedArgs& args);
 int runStream(CliContext& context, const ParsedArgs& args);
+int runCount(CliContext& context, const ParsedArgs& args);
 int runSample(CliContext& context, const ParsedArgs& args);
 int runDataset(CliContext& context, const ParsedArgs& args);
 int runPreview(CliContext& context, const ParsedArgs& args);

@@ -91,13 +91,16 @@ int runCheck(CliContext& context, const ParsedArgs& args) {
     return kExitOk;
 }
 
-int runStream(CliContext& context, const ParsedArgs& args) {
+namespace {
+
+// As it was typed; what the loader prints is the command's.
+int runLoader(CliContext& context, const ParsedArgs& args, const std::string& role) {
     const Status sets = checkSets(args);
     if (!sets.ok()) {
         return failUsage(context, messageOf(sets));
     }
     SubprocessOptions options;
-    options.argv = {context.programDirectory + "/millrace-loader", "stream", args.words.front()};
+    options.argv = {context.programDirectory + "/millrace-loader", role, args.words.front()};
     for (const auto& [option, values] : args.options) {
         if (option == "--color") {
             continue;
@@ -116,6 +119,16 @@ int runStream(CliContext& context, const ParsedArgs& args) {
         return fail(context, loader.status());
     }
     return exitCodeOfLoader(waitForwarding(*loader, context.interrupts));
+}
+
+}  // namespace
+
+int runStream(CliContext& context, const ParsedArgs& args) {
+    return runLoader(context, args, "stream");
+}
+
+int runCount(CliContext& context, const ParsedArgs& args) {
+    return runLoader(context, args, "count");
 }
 
 }  // namespace millrace::cli

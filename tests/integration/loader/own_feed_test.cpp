@@ -103,7 +103,7 @@ class OwnFeed : public LoaderProgram {
     static int nextOf(millrace_feed* feed, millrace_feed_event& event) {
         constexpr std::int64_t kReopenMs = 10'000;
         int result = millrace_feed_next(feed, 60'000, &event);
-        if (result == MILLRACE_FEED_LOST && millrace_feed_reopen(feed, kReopenMs) >= 0) {
+        while (result == MILLRACE_FEED_LOST && millrace_feed_reopen(feed, kReopenMs) >= 0) {
             result = millrace_feed_next(feed, 60'000, &event);
         }
         return result;
