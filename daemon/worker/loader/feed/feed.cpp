@@ -92,7 +92,8 @@ class Feed {
     std::unique_ptr<Producer> trainProducer_;
     std::map<int, std::unique_ptr<segment::BufferPool>> evalPools_;
     std::map<int, std::unique_ptr<Producer>> evalProducers_;
-    int generation_ = 0;  ///< of the newest train producer: older ones' ends do not count
+    bool isProducing_ = false;  ///< the newest train producer's end is not known yet
+    int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
     Status error_;
     SteadyClock::time_point errorTime_, lastMetrics_ = SteadyClock::now();
     std::int64_t lastRead_ = 0, lastKept_ = 0;
@@ -201,7 +202,7 @@ bool Feed::areAllTold() const {
 // A rank that went before it had come to the end comes back: a ring holds small streams whole, so
 // that all is delivered says nothing.
 bool Feed::isDone() const {
-    return readers_.size() == job_.ranks.size() &&
+    return !isProducing_ && readers_.size() == job_.ranks.size() &&
            std::all_of(readers_.begin(), readers_.end(),
                        [](const auto& entry) { return entry.second.hasAll(); }) &&
            std::all_of(evalReaders_.begin(), evalReaders_.end(),
@@ -266,6 +267,7 @@ void Feed::ended(const FeedEvent& event) {
     if (isTrain && event.generation != generation_) {
         return;
     }
+    isProducing_ = isProducing_ && !isTrain;
     if (event.status.ok()) {
         return;
     }
@@ -336,6 +338,7 @@ bool Feed::areReady() {
 // All go on from the furthest place that all have come to, each skips what it has.
 Status Feed::startTrain() {
     trainProducer_.reset();
+    isProducing_ = false;
     ++generation_;
     if (!areReady()) {
         return okStatus();
@@ -365,6 +368,7 @@ Status Feed::startTrain() {
     ASSIGN_OR_RETURN(trainProducer_,
                      Producer::start(std::move(request), memory_.segments(), counters_,
                                      reportEnd(readers_.begin()->second.hello)));
+    isProducing_ = true;
     return okStatus();
 }
 
