@@ -1,8 +1,8 @@
 """Batches: columns as arrays that view the ring's memory and keep it alive.
 
-The chain of owners ends in one holder: a torch tensor keeps a numpy array, every array keeps the array over the whole
-frame, that one keeps the holder, and the holder gives the frame back to the feed when the last of them is gone, in
-whatever thread and order. A batch is just one more who keeps it.
+The chain of owners ends in one holder: every array or tensor keeps the bytes of the whole frame, these keep the holder,
+and the holder gives the frame back to the feed when the last of them is gone, in whatever thread and order. A batch is
+just one more who keeps them.
 """
 
 from __future__ import annotations
@@ -147,9 +147,11 @@ class Columns:
         for role in (*_FEATURES, "label", "carry"):
             for name, index in self.by_role.get(role, {}).items():
                 self.by_name.setdefault(name, index)
-        numpy = _numpy()
-        self.items = [numpy.dtype("uint8" if name == "string" else name) for name in self.dtypes]
+        self.items = ["uint8" if name == "string" else name for name in self.dtypes]
         self.lists = [role in _LISTS or dtype == "string" for role, dtype in zip(self.roles, self.dtypes)]
+        # Values an item of a block [rows, width]; 0: [rows].
+        self.blocks = [width if width > 1 or role in ("dense", "vector") else 0
+                       for role, width in zip(self.roles, self.widths)]
 
     def describe(self) -> list[dict[str, Any]]:
         """Name, role, dtype and width of each column."""
@@ -157,51 +159,84 @@ class Columns:
                 for name, role, dtype, width in zip(self.names, self.roles, self.dtypes, self.widths)]
 
 
+class NumpyArrays:
+    """Makes numpy arrays over a frame's bytes."""
+
+    is_torch = False
+
+    def __init__(self) -> None:
+        numpy = _numpy()
+        self._new = numpy.ndarray
+        self._types = {name: numpy.dtype("uint8" if name == "string" else name) for name in _library.DTYPES.values()}
+
+    def view(self, memory: Any, dtype: str, count: int, at: int) -> Any:
+        """`count` values from byte `at` on; they keep `memory`."""
+        return self._new(count, self._types[dtype], memory, at)
+
+    def empty(self, dtype: str, *shape: int) -> Any:
+        """Of no value, or not filled."""
+        return _numpy().empty(shape, dtype=self._types[dtype])
+
+
+class TorchArrays:
+    """Makes torch tensors over a frame's bytes."""
+
+    is_torch = True
+
+    def __init__(self) -> None:
+        import torch
+        self._torch, self._new = torch, torch.frombuffer
+        self._types = {name: getattr(torch, "uint8" if name == "string" else name) for name in _library.DTYPES.values()}
+
+    def view(self, memory: Any, dtype: str, count: int, at: int) -> Any:
+        """As NumpyArrays'."""
+        return self._new(memory, dtype=self._types[dtype], count=count, offset=at)
+
+    def empty(self, dtype: str, *shape: int) -> Any:
+        """As NumpyArrays'."""
+        return self._torch.empty(shape, dtype=self._types[dtype])
+
+
 class Memory:
     """The bytes of one frame and where its columns lie in them."""
 
-    __slots__ = ("_base", "_columns", "_places", "_start")
+    __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "rows")
 
-    def __init__(self, batch: int, columns: Columns, places: list[tuple[int, ...]], copy: bool) -> None:
+    def __init__(self, batch: int, columns: Columns, places: list[tuple[int, ...]], arrays: Any, copy: bool) -> None:
         """Takes over `batch`. `places`: items, num_values, data, offsets, weights, inverse of each column."""
-        self._columns, self._places = columns, places
-        self._start = start = min((place[2] for place in places if place[2]), default=0)
-        end = start
-        for (items, count, data, offsets, weights, _), dtype in zip(places, columns.items):
-            end = max(end, data + count * dtype.itemsize, offsets and offsets + 8 * items + 8,
-                      weights and weights + 4 * count)
-        # The inverse index is a column of its own too, so its end is among these.
-        self._base = _numpy().asarray(_Holder(batch, start, end - start))
-        if copy:
-            self._base = self._base.copy()
+        self._columns, self._places, self._arrays = columns, places, arrays
+        # Column 0, a file for each row, is the first payload of every frame.
+        self.rows, _, self._start = places[0][:3]
+        size = self._end() - self._start if copy else _library.load().millrace_batch_bytes(batch)
+        base = _numpy().asarray(_Holder(batch, self._start, size))
+        self._bytes = memoryview(base.copy() if copy else base)
+
+    def _end(self) -> int:
+        """Where the last payload ends."""
+        ends = [self._start]
+        sizes = {name: kind.itemsize for name, kind in NumpyArrays()._types.items()}
+        for (items, count, data, offsets, weights, _), dtype in zip(self._places, self._columns.items):
+            ends += [data + count * sizes[dtype], offsets and offsets + 8 * items + 8, weights and weights + 4 * count]
+        return max(ends)  # the inverse index is a column of its own too
 
     def array(self, index: int) -> Any:
         """The values of a column: [rows], or [rows, width]."""
         count, address = self._places[index][1:3]
+        width = self._columns.blocks[index]
         array = self._view(address, count, self._columns.items[index])
-        width = self._columns.widths[index]
-        return array.reshape(-1, width) if width > 1 or self._columns.roles[index] in ("dense", "vector") else array
+        return array.reshape(-1, width) if width else array
 
-    def ragged(self, index: int, wrap: Any) -> Ragged:
+    def ragged(self, index: int) -> Ragged:
         """A column of lists."""
         items, count, data, offsets, weights, inverse = self._places[index]
-        numpy, columns = _numpy(), self._columns
-        return Ragged(wrap(self._view(data, count, columns.items[index])),
-                      wrap(self._view(offsets, items + 1, numpy.dtype(numpy.int64))),
-                      wrap(self._view(weights, count, numpy.dtype(numpy.float32))) if weights else None,
-                      wrap(self._view(inverse, self.rows, numpy.dtype(numpy.uint32))) if inverse else None,
-                      columns.dtypes[index])
+        return Ragged(self._view(data, count, self._columns.items[index]), self._view(offsets, items + 1, "int64"),
+                      self._view(weights, count, "float32") if weights else None,
+                      self._view(inverse, self.rows, "uint32") if inverse else None, self._columns.dtypes[index])
 
-    @property
-    def rows(self) -> int:
-        """Those of the row ids, which every frame has."""
-        return self._places[0][0]
-
-    def _view(self, address: int, count: int, dtype: Any) -> Any:
-        if count == 0 or not address:
-            return _numpy().empty(0, dtype=dtype)
-        at = address - self._start
-        return self._base[at:at + count * dtype.itemsize].view(dtype)
+    def _view(self, address: int, count: int, dtype: str) -> Any:
+        if not count or not address:
+            return self._arrays.empty(dtype, 0)
+        return self._arrays.view(self._bytes, dtype, count, address - self._start)
 
 
 class NoRows:
@@ -209,21 +244,21 @@ class NoRows:
 
     rows = 0
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, arrays: Any) -> None:
+        self._columns, self._arrays = columns, arrays
 
     def array(self, index: int) -> Any:
         """As Memory's."""
-        width = self._columns.widths[index]
-        is_block = width > 1 or self._columns.roles[index] in ("dense", "vector")
-        return _numpy().empty((0, width) if is_block else 0, dtype=self._columns.items[index])
+        width = self._columns.blocks[index]
+        return self._arrays.empty(self._columns.items[index], *((0, width) if width else (0,)))
 
-    def ragged(self, index: int, wrap: Any) -> Ragged:
+    def ragged(self, index: int) -> Ragged:
         """As Memory's."""
-        numpy = _numpy()
-        weights = wrap(numpy.empty(0, dtype=numpy.float32)) if self._columns.roles[index] == "weighted" else None
-        return Ragged(wrap(numpy.empty(0, dtype=self._columns.items[index])), wrap(numpy.zeros(1, dtype=numpy.int64)),
-                      weights, None, self._columns.dtypes[index])
+        arrays, is_weighted = self._arrays, self._columns.roles[index] == "weighted"
+        offsets = arrays.empty("int64", 1)
+        offsets[0] = 0
+        return Ragged(arrays.empty(self._columns.items[index], 0), offsets,
+                      arrays.empty("float32", 0) if is_weighted else None, None, self._columns.dtypes[index])
 
 
 class Batch:
@@ -236,7 +271,7 @@ class Batch:
     `pin_memory`.
     """
 
-    __slots__ = ("_columns", "_ends_step", "_made", "_memory", "_stream", "_wrap", "epoch", "number", "rows", "scale",
+    __slots__ = ("_columns", "_ends_step", "_is_torch", "_made", "_memory", "_stream", "epoch", "number", "rows", "scale",
                  "step_rows", "__weakref__")
 
     epoch: int
@@ -251,14 +286,15 @@ class Batch:
     """world x rows / step_rows: what a mean over these rows is multiplied by, so that DDP's mean over ranks is the mean
     over the step's rows. 1 where all ranks have equally many; 0 where this one has none."""
 
-    def __init__(self, columns: Columns, memory: Memory | NoRows | None, wrap: Any, facts: tuple[int, int, int, int],
+    def __init__(self, columns: Columns, memory: Memory | NoRows, is_torch: bool, facts: tuple[int, int, int, int],
                  stream: Any) -> None:
         """`stream`: a weak reference, so that a batch that is kept does not keep a feed."""
-        self._columns, self._memory, self._wrap, self._stream = columns, memory, wrap, stream
+        self._columns, self._is_torch, self._stream = columns, is_torch, stream
+        self._memory: Memory | NoRows | None = memory
         self.epoch, self.number, self.step_rows, world = facts
         self._ends_step = True
         self._made: dict[int, Any] = {}
-        self.rows = memory.rows if memory is not None else 0
+        self.rows = memory.rows
         self.scale = world * self.rows / self.step_rows if self.step_rows else 0.0
 
     def __len__(self) -> int:
@@ -288,7 +324,7 @@ class Batch:
         if made is None:
             memory = self._memory
             assert memory is not None
-            made = memory.ragged(index, self._wrap) if self._columns.lists[index] else self._wrap(memory.array(index))
+            made = memory.ragged(index) if self._columns.lists[index] else memory.array(index)
             self._made[index] = made
         return made
 
@@ -367,11 +403,11 @@ class Batch:
         self._changed(record)
 
     def _changed(self, change: Any) -> Batch:
-        if self._wrap is not getattr(sys.modules.get("torch"), "from_numpy", None):
+        if not self._is_torch:
             raise MisuseError("this batch holds numpy arrays, which have no device: make the stream without "
                               "as_numpy=True, where torch is installed")
         out = Batch.__new__(Batch)
-        out._columns, out._memory, out._wrap, out._stream = self._columns, None, self._wrap, self._stream
+        out._columns, out._memory, out._is_torch, out._stream = self._columns, None, True, self._stream
         out.epoch, out.number, out.rows = self.epoch, self.number, self.rows
         out.step_rows, out.scale = self.step_rows, self.scale
         out._made, out._ends_step = {}, self._ends_step

@@ -73,7 +73,7 @@ _SIGNATURES = {
     "millrace_feed_get_info": (None, [c_void_p, POINTER(Info)]),
     "millrace_feed_get_stats": (None, [c_void_p, POINTER(Stats)]),
     "millrace_feed_close": (None, [c_void_p]),
-    "millrace_batch_rows": (c_uint64, [c_void_p]),
+    "millrace_batch_bytes": (c_uint64, [c_void_p]),
     "millrace_batch_all_columns": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
     "millrace_batch_release": (None, [c_void_p]),
 }

@@ -27,6 +27,7 @@ class Asked(NamedTuple):
     join: bool
     last: str
     copy: bool
+    arrays: Any  # makes what batches hold: NumpyArrays or TorchArrays
 
 
 class Step(NamedTuple):
@@ -120,7 +121,7 @@ class Reader:
             library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
         if self.columns is None:
             self.columns = Columns(self._structs, count.value)
-        return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.copy)
+        return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.arrays, self._asked.copy)
 
     def _reserve(self, count: int) -> None:
         import numpy
@@ -152,7 +153,7 @@ class Reader:
 
     def no_rows(self) -> NoRows:
         """What stands for this rank's rows in a step that has none of them."""
-        return NoRows(self.schema())
+        return NoRows(self.schema(), self._asked.arrays)
 
     def state_at(self, epoch: int, number: int) -> str:
         """The state at a step's end."""

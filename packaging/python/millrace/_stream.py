@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any, Iterator, Mapping
 
 from . import _kjt, _questions
-from ._batch import Batch
+from ._batch import Batch, NumpyArrays, TorchArrays
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._feed import Feed, Place, Request, place
 from ._reader import Asked, Reader, Step
@@ -22,8 +22,9 @@ _calls = 0  # of stream() by which ranks find the feed that they share
 class _Rows:
     """Iteration over one connection, for one consumer at a time: what Stream and Evaluation have in common."""
 
-    def __init__(self, wrap: Any, asked: Asked, at: Place) -> None:
-        self._wrap, self._asked, self._place = wrap, asked, at
+    def __init__(self, asked: Asked, at: Place) -> None:
+        self._asked, self._place = asked, at
+        self._weak = weakref.ref(self)
         self._pid = os.getpid()
         self._reader: Reader | None = None
         self._ready: deque[Batch] = deque()
@@ -82,7 +83,7 @@ class _Rows:
         parts = step.parts or [reader.no_rows()]
         columns = reader.schema()
         facts = (step.epoch, step.number, step.rows, self._place.world)
-        batches = [Batch(columns, part, self._wrap, facts, weakref.ref(self)) for part in parts]
+        batches = [Batch(columns, part, self._asked.arrays.is_torch, facts, self._weak) for part in parts]
         for batch in batches[:-1]:
             batch._ends_step = False
         return batches
@@ -127,8 +128,8 @@ class Stream(_Rows):
     another one. As a context manager it closes itself.
     """
 
-    def __init__(self, request: Request, at: Place, wrap: Any, asked: Asked, device: Any, prefetch: int) -> None:
-        super().__init__(wrap, asked, at)
+    def __init__(self, request: Request, at: Place, asked: Asked, device: Any, prefetch: int) -> None:
+        super().__init__(asked, at)
         self._request = request
         self._mover: Any = None
         self._device, self._prefetch = device, prefetch
@@ -352,7 +353,7 @@ class Evaluation(_Rows):
     """The evaluation rows; made by `Stream.evaluation()`. No partial batch is left out."""
 
     def __init__(self, stream: Stream, feed: Feed) -> None:
-        super().__init__(stream._wrap, stream._asked._replace(stream="eval", state=None, last="keep"), stream._place)
+        super().__init__(stream._asked._replace(stream="eval", state=None, last="keep"), stream._place)
         self._stream, self._feed = stream, feed
 
     def _begin(self) -> None:
@@ -420,17 +421,17 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     on_gpu = device is not None and not str(device).startswith("cpu")
     if on_gpu and as_numpy:
         raise MisuseError("as_numpy=True gives arrays in host memory: leave it or device out")
-    wrap = _wrapping(as_numpy)
-    if on_gpu and wrap is _same:
+    arrays = _arrays(as_numpy)
+    if on_gpu and not arrays.is_torch:
         raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
     _kjt.register(Batch)
     request = Request(path, variation, _questions.as_sets(set), last)
-    return Stream(request, place(rank, world, dp_rank, dp_size), wrap, Asked("train", None, join, last, copy),
+    return Stream(request, place(rank, world, dp_rank, dp_size), Asked("train", None, join, last, copy, arrays),
                   device if on_gpu else None, prefetch)
 
 
-def _wrapping(as_numpy: bool) -> Any:
-    """What makes of a numpy array what a batch gives out."""
+def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:
+    """What makes the arrays that batches hold."""
     try:
         import numpy  # noqa: F401
     except ModuleNotFoundError:
@@ -439,12 +440,8 @@ def _wrapping(as_numpy: bool) -> Any:
         try:
             import torch
         except ModuleNotFoundError:
-            return _same
+            return NumpyArrays()
         # A DataLoader asks for this class before it iterates.
         torch.utils.data.IterableDataset.register(Stream)  # type: ignore[attr-defined]
-        return torch.from_numpy
-    return _same
-
-
-def _same(array: Any) -> Any:
-    return array
+        return TorchArrays()
+    return NumpyArrays()
