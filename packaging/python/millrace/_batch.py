@@ -129,7 +129,7 @@ class _Holder:
 class Columns:
     """What a stream's columns are: the same for all its batches. Read from the first one, or from the schema."""
 
-    def __init__(self, structs: Any, count: int) -> None:
+    def __init__(self, structs: Any, count: int, arrays: Any) -> None:
         self.names: list[str] = []
         self.roles: list[str] = []
         self.dtypes: list[str] = []
@@ -149,6 +149,7 @@ class Columns:
                 self.by_name.setdefault(name, index)
         self.items = ["uint8" if name == "string" else name for name in self.dtypes]
         self.lists = [role in _LISTS or dtype == "string" for role, dtype in zip(self.roles, self.dtypes)]
+        self.kinds = [arrays.types[name] for name in self.items]
         # Values an item of a block [rows, width]; 0: [rows].
         self.blocks = [width if width > 1 or role in ("dense", "vector") else 0
                        for role, width in zip(self.roles, self.widths)]
@@ -167,15 +168,15 @@ class NumpyArrays:
     def __init__(self) -> None:
         numpy = _numpy()
         self._new = numpy.ndarray
-        self._types = {name: numpy.dtype("uint8" if name == "string" else name) for name in _library.DTYPES.values()}
+        self.types = {name: numpy.dtype("uint8" if name == "string" else name) for name in _library.DTYPES.values()}
 
-    def view(self, memory: Any, dtype: str, count: int, at: int) -> Any:
-        """`count` values from byte `at` on; they keep `memory`."""
-        return self._new(count, self._types[dtype], memory, at)
+    def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
+        """`count` values from byte `at` on, of one of `types`; they keep `memory`."""
+        return self._new(count, kind, memory, at)
 
     def empty(self, dtype: str, *shape: int) -> Any:
         """Of no value, or not filled."""
-        return _numpy().empty(shape, dtype=self._types[dtype])
+        return _numpy().empty(shape, dtype=self.types[dtype])
 
 
 class TorchArrays:
@@ -186,25 +187,26 @@ class TorchArrays:
     def __init__(self) -> None:
         import torch
         self._torch, self._new = torch, torch.frombuffer
-        self._types = {name: getattr(torch, "uint8" if name == "string" else name) for name in _library.DTYPES.values()}
+        self.types = {name: getattr(torch, "uint8" if name == "string" else name) for name in _library.DTYPES.values()}
 
-    def view(self, memory: Any, dtype: str, count: int, at: int) -> Any:
+    def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
         """As NumpyArrays'."""
-        return self._new(memory, dtype=self._types[dtype], count=count, offset=at)
+        return self._new(memory, dtype=kind, count=count, offset=at)
 
     def empty(self, dtype: str, *shape: int) -> Any:
         """As NumpyArrays'."""
-        return self._torch.empty(shape, dtype=self._types[dtype])
+        return self._torch.empty(shape, dtype=self.types[dtype])
 
 
 class Memory:
     """The bytes of one frame and where its columns lie in them."""
 
-    __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "rows")
+    __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "_view", "rows")
 
     def __init__(self, batch: int, columns: Columns, places: list[tuple[int, ...]], arrays: Any, copy: bool) -> None:
         """Takes over `batch`. `places`: items, num_values, data, offsets, weights, inverse of each column."""
         self._columns, self._places, self._arrays = columns, places, arrays
+        self._view = arrays.view
         # Column 0, a file for each row, is the first payload of every frame.
         self.rows, _, self._start = places[0][:3]
         size = self._end() - self._start if copy else _library.load().millrace_batch_bytes(batch)
@@ -214,29 +216,33 @@ class Memory:
     def _end(self) -> int:
         """Where the last payload ends."""
         ends = [self._start]
-        sizes = {name: kind.itemsize for name, kind in NumpyArrays()._types.items()}
+        sizes = {name: kind.itemsize for name, kind in NumpyArrays().types.items()}
         for (items, count, data, offsets, weights, _), dtype in zip(self._places, self._columns.items):
             ends += [data + count * sizes[dtype], offsets and offsets + 8 * items + 8, weights and weights + 4 * count]
         return max(ends)  # the inverse index is a column of its own too
 
     def array(self, index: int) -> Any:
         """The values of a column: [rows], or [rows, width]."""
-        count, address = self._places[index][1:3]
-        width = self._columns.blocks[index]
-        array = self._view(address, count, self._columns.items[index])
+        place, columns = self._places[index], self._columns
+        array = self._view(self._bytes, columns.kinds[index], place[1], place[2] - self._start)
+        width = columns.blocks[index]
         return array.reshape(-1, width) if width else array
 
     def ragged(self, index: int) -> Ragged:
         """A column of lists."""
         items, count, data, offsets, weights, inverse = self._places[index]
-        return Ragged(self._view(data, count, self._columns.items[index]), self._view(offsets, items + 1, "int64"),
-                      self._view(weights, count, "float32") if weights else None,
-                      self._view(inverse, self.rows, "uint32") if inverse else None, self._columns.dtypes[index])
+        view, memory, start, columns, types = self._view, self._bytes, self._start, self._columns, self._arrays.types
+        values = view(memory, columns.kinds[index], count, data - start) if count else \
+            self._arrays.empty(columns.items[index], 0)
+        return Ragged(values, view(memory, types["int64"], items + 1, offsets - start),
+                      self._weights(weights, count) if columns.roles[index] == "weighted" else None,
+                      view(memory, types["uint32"], self.rows, inverse - start) if inverse else None,
+                      columns.dtypes[index])
 
-    def _view(self, address: int, count: int, dtype: str) -> Any:
-        if not count or not address:
-            return self._arrays.empty(dtype, 0)
-        return self._arrays.view(self._bytes, dtype, count, address - self._start)
+    def _weights(self, address: int, count: int) -> Any:
+        arrays = self._arrays
+        return self._view(self._bytes, arrays.types["float32"], count, address - self._start) if count else \
+            arrays.empty("float32", 0)
 
 
 class NoRows:

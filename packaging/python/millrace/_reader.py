@@ -120,7 +120,7 @@ class Reader:
             self._reserve(count.value)
             library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
         if self.columns is None:
-            self.columns = Columns(self._structs, count.value)
+            self.columns = Columns(self._structs, count.value, self._asked.arrays)
         return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.arrays, self._asked.copy)
 
     def _reserve(self, count: int) -> None:
@@ -143,7 +143,7 @@ class Reader:
             if code == 0 and count.value > len(self._structs):
                 self._reserve(count.value)
             elif code == 0:
-                self.columns = Columns(self._structs, count.value)
+                self.columns = Columns(self._structs, count.value, self._asked.arrays)
             elif code == _library.TIMEOUT:
                 self._feed.check_alive()
                 time.sleep(0.003)

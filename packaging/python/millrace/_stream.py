@@ -65,25 +65,26 @@ class _Rows:
 
     def _read(self) -> Batch | None:
         """The next batch of the connection, in host memory."""
-        while not self._ready:
+        ready = self._ready
+        while not ready:
             reader = self._connection()
             step = reader.next_step()
             if step is None:
                 return None
-            self._ready.extend(self._batches(reader, step))
-        batch = self._ready[0]
+            ready.extend(self._batches(reader, step))
+        batch = ready[0]
         self._takes(batch)  # before it is taken: an interrupt here leaves it for the next call
-        self._ready.popleft()
+        ready.popleft()
         return batch
 
     def _takes(self, batch: Batch) -> None:
         """The loop is about to get this one."""
 
     def _batches(self, reader: Reader, step: Step) -> list[Batch]:
-        parts = step.parts or [reader.no_rows()]
-        columns = reader.schema()
-        facts = (step.epoch, step.number, step.rows, self._place.world)
-        batches = [Batch(columns, part, self._asked.arrays.is_torch, facts, self._weak) for part in parts]
+        epoch, number, rows, parts = step
+        facts = (epoch, number, rows, self._place.world)
+        columns, is_torch, weak = reader.columns or reader.schema(), self._asked.arrays.is_torch, self._weak
+        batches = [Batch(columns, part, is_torch, facts, weak) for part in parts or [reader.no_rows()]]
         for batch in batches[:-1]:
             batch._ends_step = False
         return batches
@@ -149,8 +150,10 @@ class Stream(_Rows):
         return Feed(self._request, self._place, _calls)
 
     def _connection(self) -> Reader:
+        if self._reader is not None and not self._reader.is_broken:
+            return self._reader
         self._check_open()
-        if self._reader is not None and self._reader.is_broken:
+        if self._reader is not None:
             if self._place.job is not None:
                 raise MisuseError("an interrupt came while a batch was being taken: go on with "
                                   "stream.load_state_dict(stream.state_dict()) in every rank")
