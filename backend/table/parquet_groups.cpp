@@ -13,6 +13,7 @@
 #include <arrow/type.h>
 #include <arrow/type_traits.h>
 #include <arrow/util/base64.h>
+#include <arrow/util/compression.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
@@ -35,6 +36,8 @@ namespace {
 using arrays::fromArrow;
 
 constexpr char kMagic[] = {'P', 'A', 'R', '1'};
+constexpr std::int64_t kRowsTried = 16'384;  ///< that tell whether a column is worth a codec
+constexpr double kWorthACodec = 0.94;        ///< of the bytes before it, at most
 
 Result<parquet::Compression::type> codecOf(const std::string& name) {
     if (name == "zstd") {
@@ -52,10 +55,11 @@ Result<parquet::Compression::type> codecOf(const std::string& name) {
     return invalidArgument("codec '", name, "' is not zstd, lz4, snappy or none");
 }
 
-/// `varied`: columns that have no dictionary, as leaves.
+/// `varied`: columns that have no dictionary, `dense`: those that no codec makes smaller; as
+/// leaves.
 Result<std::shared_ptr<parquet::WriterProperties>> propertiesOf(
     const parquet::SchemaDescriptor& leaves, const WriterOptions& options,
-    const std::set<int>& varied) {
+    const std::set<int>& varied, const std::set<int>& dense) {
     ASSIGN_OR_RETURN(const auto codec, codecOf(options.codec));
     parquet::WriterProperties::Builder builder;
     builder.compression(codec)->enable_dictionary()->enable_statistics();
@@ -70,6 +74,11 @@ Result<std::shared_ptr<parquet::WriterProperties>> propertiesOf(
         const bool isFloat = type == parquet::Type::FLOAT || type == parquet::Type::DOUBLE;
         if (varied.contains(leaf) || (isFloat && !options.hasFloatDictionary)) {
             builder.disable_dictionary(leaves.Column(leaf)->path());
+        }
+        if (dense.contains(leaf)) {
+            builder.compression(leaves.Column(leaf)->path(), parquet::Compression::UNCOMPRESSED)
+                ->compression_level(leaves.Column(leaf)->path(),
+                                    arrow::util::kUseDefaultCompressionLevel);
         }
     }
     return builder.build();
@@ -182,8 +191,35 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
             varied.insert(firstLeaf_[static_cast<std::size_t>(c)]);
         }
     }
-    ASSIGN_OR_RETURN(properties_, propertiesOf(*leaves_, options_, varied));
+    ASSIGN_OR_RETURN(properties_, propertiesOf(*leaves_, options_, varied, {}));
+    ASSIGN_OR_RETURN(const std::set<int> dense, denseLeaves(first));
+    ASSIGN_OR_RETURN(properties_, propertiesOf(*leaves_, options_, varied, dense));
     return okStatus();
+}
+
+/// What a codec leaves about as large as it is costs as much to read as to write: the first rows
+/// tell.
+Result<std::set<int>> ParquetEncoder::denseLeaves(const std::vector<BatchPtr>& first) const {
+    std::set<int> dense;
+    std::vector<BatchPtr> tried;
+    for (std::int64_t rows = 0; rows < kRowsTried && tried.size() < first.size();) {
+        tried.push_back(first[tried.size()]->Slice(0, kRowsTried - rows));
+        rows += tried.back()->num_rows();
+    }
+    ASSIGN_OR_RETURN(const auto codec, codecOf(options_.codec));
+    for (int c = 0; codec != parquet::Compression::UNCOMPRESSED && c < schema_->num_fields(); ++c) {
+        const int leaf = firstLeaf_[static_cast<std::size_t>(c)];
+        if (tried.empty() || !isPlainColumn(*schema_->field(c)->type(), *leaves_->Column(leaf))) {
+            continue;
+        }
+        ASSIGN_OR_RETURN(const std::vector<EncodedChunk> chunks, encodeColumn(tried, c));
+        const EncodedChunk& chunk = chunks.front();
+        const auto most = kWorthACodec * static_cast<double>(chunk.plainBytes);
+        if (chunk.values > 0 && static_cast<double>(chunk.bytes->size()) > most) {
+            dense.insert(leaf);
+        }
+    }
+    return dense;
 }
 
 Result<std::vector<EncodedChunk>> ParquetEncoder::encodeColumn(const std::vector<BatchPtr>& batches,

@@ -42,6 +42,7 @@ class ParquetEncoder final : public TableEncoder {
     ParquetEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
         : schema_(std::move(schema)), options_(std::move(options)) {}
     Status findLeaves();
+    Result<std::set<int>> denseLeaves(const std::vector<BatchPtr>& first) const;
     Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,
                                                    int column) const;
 

@@ -159,6 +159,29 @@ TEST_F(ParquetTest, ValuesBelowADictionarysLimitAreIndices) {
     }
 }
 
+// Random bits get no smaller; the column is written as it is, and says so.
+TEST_F(ParquetTest, WhatACodecMakesNoSmallerIsLeftAsItIs) {
+    std::mt19937_64 random(3);
+    const auto bits = [&](std::int64_t) { return static_cast<std::int64_t>(random()); };
+    const auto few = [&](std::int64_t i) { return i / 1'000; };
+    const auto type = arrow::int64();
+    const auto rows = arrow::RecordBatch::Make(
+        arrow::schema({arrow::field("bits", type), arrow::field("few", type)}), 30'000,
+        {made<arrow::Int64Builder>(type, 30'000, false, bits),
+         made<arrow::Int64Builder>(type, 30'000, false, few)});
+    const std::string path = write(*rows, 12'000);
+    const auto reader = parquet::ParquetFileReader::OpenFile(path);
+    ASSERT_EQ(reader->metadata()->num_row_groups(), 3);
+    for (int g = 0; g < 3; ++g) {
+        const auto dense = reader->metadata()->RowGroup(g)->ColumnChunk(0);
+        EXPECT_EQ(dense->compression(), parquet::Compression::UNCOMPRESSED);
+        EXPECT_EQ(dense->total_compressed_size(), dense->total_uncompressed_size());
+        EXPECT_EQ(reader->metadata()->RowGroup(g)->ColumnChunk(1)->compression(),
+                  parquet::Compression::ZSTD);
+    }
+    EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows));
+}
+
 // The first row group has few values, the second many.
 TEST_F(ParquetTest, ADictionaryThatGrowsTooLargeIsGivenUpForItsRowGroup) {
     const auto few = batch(20'000, true, 50), many = batch(20'000, true, 1'000'000'000);
