@@ -1,5 +1,5 @@
 #pragma once
-// The shared memory of a ring: who writes which word (docs/formats/frame.md, "Ring").
+// The shared memory of a ring: who writes which word (docs/formats/ring.md).
 //
 // Page 0 is written once by the writer; page 1 by the writer, page 2 by the reader; then the
 // entries, then the data. Each side copies what the other wrote and checks the copy. The two futex

@@ -19,7 +19,7 @@ constexpr const char* kImpossible = "a segment's record holds an impossible coun
 /// Of the head: segment, first, count, tail rows, rows scanned, pruned, kept, number of steps,
 /// number of counts.
 constexpr std::size_t kHeadWords = 9;
-/// Behind it, for what later versions say of a segment (docs/formats/frame.md): written as 0, not
+/// Behind it, for what later versions say of a segment (docs/formats/ring.md): written as 0, not
 /// read.
 constexpr std::size_t kReservedWords = 3;
 /// Before a count's name: its value and the name's length.

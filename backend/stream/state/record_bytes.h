@@ -1,5 +1,5 @@
 #pragma once
-// A segment's record as bytes in a ring, both ways (docs/formats/frame.md, "Ring").
+// A segment's record as bytes in a ring, both ways (docs/formats/ring.md).
 //
 // Threads: any. Failure: a static sentence. The reader's bytes are in memory that the writer may
 // still change: each value is copied, then checked.

@@ -1,6 +1,6 @@
 #pragma once
 // What stands in every ring behind a step's last record: where all ranks end it alike, and what the
-// whole sequence was up to there (docs/formats/frame.md, "Ring").
+// whole sequence was up to there (docs/formats/ring.md).
 //
 // Threads: values. Failure: a static sentence. The reader's bytes are in memory that the writer may
 // still change: each value is copied, then checked.
