@@ -81,6 +81,8 @@ class Flags:
             raise CannotLook(f"{commands} is not there: configure the build (cmake --preset release)")
         self.root, self.of_folder, self.of_file = root, {}, {}
         for entry in json.loads(commands.read_text()):
+            if entry["file"].endswith(".c"):
+                continue  # a folder's flags are those of its C++
             words = shlex.split(entry["command"])
             output = entry.get("output") or words[words.index("-o") + 1]
             folder = output.split("/CMakeFiles/")[0]
