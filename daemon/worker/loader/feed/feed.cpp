@@ -116,9 +116,11 @@ Status Feed::open() {
         ring::FeedServer::start(
             std::move(server),
             [this](const ring::FeedHello& hello, std::shared_ptr<ring::RingWriter> writer) {
-                RETURN_IF_ERROR(admits(hello));
-                events_.push({FeedEvent::Kind::kOpened, hello, std::move(writer)});
-                return okStatus();
+                const Status admitted = admits(hello);
+                if (admitted.ok()) {
+                    events_.push({FeedEvent::Kind::kOpened, hello, std::move(writer)});
+                }
+                return admitted;
             },
             [this](const ring::FeedHello& hello) {
                 events_.push({FeedEvent::Kind::kClosed, hello});
