@@ -70,6 +70,7 @@ class Feed {
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
     Producer::OnEnd reportEnd(const ring::FeedHello& hello);
     void broken(const Status& error);
+    void tellRanks(const Status& error);
     bool isDone() const;
     bool areAllTold() const;
     void sendMetrics(bool isLast = false);
@@ -92,6 +93,7 @@ class Feed {
     std::unique_ptr<Producer> trainProducer_;
     std::map<int, std::unique_ptr<segment::BufferPool>> evalPools_;
     std::map<int, std::unique_ptr<Producer>> evalProducers_;
+    bool isAwaited_ = false;    ///< training begins once all ranks are there
     bool isProducing_ = false;  ///< the newest train producer's end is not known yet
     int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
     Status error_;
@@ -174,6 +176,14 @@ Status Feed::run() {
         for (const FeedEvent& event : events_.wait(kTickMs, owner_.fd())) {
             handle(event);
         }
+        // One that was hung up on may have found the stream's end in its old ring.
+        if (isAwaited_ && error_.ok() && areReady()) {
+            const Status started = startTrain();
+            if (!started.ok()) {
+                tellRanks(started);
+                broken(started);
+            }
+        }
         if (SteadyClock::now() - lastMetrics_ >= std::chrono::seconds(1)) {
             sendMetrics();
         }
@@ -242,17 +252,24 @@ void Feed::opened(const FeedEvent& event) {
     if (status.ok()) {
         return;
     }
-    reader.tell(status);
-    if (isTrain && error_.ok()) {  // no producer runs that could tell the others
-        for (auto& [rank, other] : readers_) {
-            if (other.wasServed) {
-                other.writer->hangUp();  // and is told when it comes again
-            } else if (&other != &reader) {
-                other.tell(status);
-            }
-        }
+    if (isTrain && error_.ok()) {
+        tellRanks(status);
+    } else {
+        reader.tell(status);
     }
     broken(status);
+}
+
+// While no producer runs that could tell them. A rank that is hung up on is told when it comes
+// again.
+void Feed::tellRanks(const Status& error) {
+    for (auto& [rank, reader] : readers_) {
+        if (reader.wasServed) {
+            reader.writer->hangUp();
+        } else {
+            reader.tell(error);
+        }
+    }
 }
 
 void Feed::closed(const FeedEvent& event) {
@@ -342,7 +359,8 @@ Status Feed::startTrain() {
     trainProducer_.reset();
     isProducing_ = false;
     ++generation_;
-    if (!areReady()) {
+    isAwaited_ = !areReady();
+    if (isAwaited_) {
         return okStatus();
     }
     Producer::Request request;
