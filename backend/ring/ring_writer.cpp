@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <list>
 #include <optional>
@@ -202,15 +203,29 @@ class RingWriter::Impl {
         return okStatus();
     }
 
-    /// A frame that does not fit: the next ring, at least twice as large.
+    /// A frame that does not fit: the next ring, at least twice as large. One of which the ring
+    /// takes fewer than four: a wider one where there is memory for it, because a loop holds a
+    /// batch while it waits for the next, and what is behind both must have room.
     Status growFor(std::uint64_t bytes) {
         std::uint64_t size = 0;
+        bool isNeeded = false;
         {
             MutexLock lock(mutex_);
-            if (current_->ring->fits(bytes)) {
-                return okStatus();
-            }
             size = current_->ring->dataBytes();
+            isNeeded = !current_->ring->fits(bytes);
+        }
+        if (size / 4 < alignData(bytes) && size != narrowBytes_) {
+            const std::uint64_t wide = std::bit_ceil(4 * alignData(bytes));
+            if (wide <= options_.maxRingBytes) {
+                auto next = WriterRing::make(wide, options_.budget, options_.numaNode);
+                if (next.ok()) {
+                    return goOver(std::move(*next), 0);
+                }
+            }
+            narrowBytes_ = size;
+        }
+        if (!isNeeded) {
+            return okStatus();
         }
         while (size / 2 < alignData(bytes)) {
             size *= 2;
@@ -382,6 +397,7 @@ class RingWriter::Impl {
     Numbered* current_ MR_GUARDED_BY(mutex_) = nullptr;
     std::uint64_t nextNumber_ MR_GUARDED_BY(mutex_) = 0;
     std::uint64_t dropped_ MR_GUARDED_BY(mutex_) = 0;  ///< frames of rings that are gone
+    std::uint64_t narrowBytes_ = 0;  ///< a ring of this size could not be widened: not tried again
     std::uint64_t frames_ MR_GUARDED_BY(mutex_) = 0, bytes_ MR_GUARDED_BY(mutex_) = 0;
     bool gone_ MR_GUARDED_BY(mutex_) = false;
     bool hasEnd_ MR_GUARDED_BY(mutex_) = false;
