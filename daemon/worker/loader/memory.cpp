@@ -9,8 +9,8 @@ namespace millrace::loader {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Code, libraries, buffers of small size: 50 MB, and what a store of objects adds.
-constexpr std::int64_t kProgramBytes = 64 * kMegabyte;
+/// Code, libraries, buffers of small size: 44 MB, and what a store of objects adds.
+constexpr std::int64_t kProgramBytes = 58 * kMegabyte;
 /// Stack and page buffers of a thread that computes, and what the allocators keep of what it freed,
 /// on a busy machine, where more threads are at their most at once; of one that finds no segment of
 /// its own.

@@ -235,9 +235,11 @@ TEST_F(ToolsTest, AFirstSpecIsTrainedAndEvaluatedBeforeItIsWritten) {
     EXPECT_GT(trial["evaluation"]["eval.auc"].get<double>(), 0);
 }
 
-// A trainer in the place of the real one: programs look for each other beside themselves.
+// A trainer in the place of the real one: programs look for each other beside themselves, and for
+// libraries beside their folder.
 TEST_F(ToolsTest, AFirstSpecThatDoesNotTrainIsNotWritten) {
     std::filesystem::create_directories(dir_ / "bin");
+    std::filesystem::create_directory_symlink(MILLRACE_BIN_DIR "/../lib", dir_ / "lib");
     std::filesystem::create_directory(dir_ / "tmp");
     for (const char* program : {"millrace", "millrace-loader"}) {
         std::filesystem::copy_file(strCat(MILLRACE_BIN_DIR, "/", program),
