@@ -30,8 +30,8 @@ ANNOTATION = re.compile(r"\bMR_(GUARDED_BY|PT_GUARDED_BY|REQUIRES|EXCLUDES|ACQUI
 BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
 # As many sources as one translation unit holds: parsing the headers once for all of them is most of the gain.
 UNIT = 8
-# Programs that stand for other systems in the loader's bench, named as those are.
-NAMED_OTHERWISE = ("tests/bench/loader/peers/", "backend/ring/feed_reader.h", "tests/unit/ring/c_caller.c")  # the last two are C
+# What others name: programs that stand for other systems in the loader's bench, libFuzzer's entry, what is C.
+NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/ring/feed_reader.h", "tests/unit/ring/c_caller.c")
 # Seconds of processor time that naming takes at most: a branch that touches everything is looked at in part, and says so.
 NAMING_SECONDS = 180
 

@@ -1,11 +1,13 @@
-// What this machine gives two threads over one: no program that runs on two of its cores gains more.
+// What this machine gives two threads over one: no program that runs on two of its cores gains
+// more.
 //
 //   two_threads --json
 //
-// Three kinds of work, on the first core of the affinity mask alone and on the first two at once, each thread on memory of its own: arithmetic in
-// registers; reading and writing 192 kB, which a core's second cache holds; copying 64 MB to 64 MB. Windows of a fifth of a second in turns, seven of
-// each; a line of JSON has the median of their ratios by kind. A thread's rate is that of its processor time: what two threads share counts, not that
-// somebody else had a core meanwhile.
+// Three kinds of work, on the first core of the affinity mask alone and on the first two at once,
+// each thread on memory of its own: arithmetic in registers; reading and writing 192 kB, which a
+// core's second cache holds; copying 64 MB to 64 MB. Windows of a fifth of a second in turns, seven
+// of each; a line of JSON has the median of their ratios by kind. A thread's rate is that of its
+// processor time: what two threads share counts, not that somebody else had a core meanwhile.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -140,6 +142,8 @@ int main(int argc, char** argv) {
     const double registers = scaling(cores, [] { return std::function<void()>(compute); });
     const double cache = scaling(cores, cacheWork);
     const double copy = scaling(cores, copyWork);
-    std::printf("{\"system\": \"two_threads\", \"registers\": %.3f, \"cache\": %.3f, \"copy\": %.3f}\n", registers, cache, copy);
+    std::printf(
+        "{\"system\": \"two_threads\", \"registers\": %.3f, \"cache\": %.3f, \"copy\": %.3f}\n",
+        registers, cache, copy);
     return 0;
 }
