@@ -30,10 +30,11 @@ RANKS = """
     for step, batch in enumerate(stream, 1):
         loss = torch.nn.functional.mse_loss(model(batch["dense"])[:, 0], batch["liked"], reduction="sum")
         loss = loss / max(batch.rows, 1) * batch.scale
+        # Before the ranks meet: a step that one of them saves is one that all have written down.
+        out.write(json.dumps([batch.epoch, batch.number, batch["number"].tolist()]) + "\\n")
         optimizer.zero_grad(); loss.backward(); optimizer.step()
         assert torch.isfinite(loss), loss
         assert all(torch.isfinite(p.grad).all() for p in model.parameters())
-        out.write(json.dumps([batch.epoch, batch.number, batch["number"].tolist()]) + "\\n")
         if rank == how.get("saver", 0) and how.get("save") and step % how.get("every", 1) == 0:
             torch.save(stream.state_dict(), how["save"] + ".new")
             os.replace(how["save"] + ".new", how["save"])
