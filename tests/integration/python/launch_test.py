@@ -27,6 +27,7 @@ RANKS = """
     if how.get("load") and os.path.exists(how["load"]):
         stream.load_state_dict(torch.load(how["load"]))
     out = open(f"{how['out']}.{rank}", "a", buffering=1)
+    step = 0  # a rank that was killed behind the last one leaves nothing to do
     for step, batch in enumerate(stream, 1):
         loss = torch.nn.functional.mse_loss(model(batch["dense"])[:, 0], batch["liked"], reduction="sum")
         loss = loss / max(batch.rows, 1) * batch.scale
