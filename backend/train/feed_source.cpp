@@ -106,7 +106,31 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
 
 FeedSource::~FeedSource() {
     release();
+    if (options_.stream == "train") {
+        takeRest();
+    }
     millrace_feed_close(feed_);
+}
+
+// A feed waits for a rank that goes before the stream's end was taken: it may come back. Where all
+// is delivered, as behind the last step, the end is there or comes at once; who leaves early does
+// not wait for the rest of a long stream.
+void FeedSource::takeRest() {
+    constexpr std::int64_t kRestMs = 100;
+    const std::int64_t end = SystemClock().steadyNs() + kRestMs * 1'000'000;
+    for (int result = MILLRACE_FEED_STEP;
+         result >= 0 && result != MILLRACE_FEED_END_OF_STREAM && result != MILLRACE_FEED_ABORTED;) {
+        const std::int64_t leftMs = (end - SystemClock().steadyNs()) / 1'000'000;
+        if (leftMs <= 0) {
+            return;
+        }
+        millrace_feed_event event{};
+        event.struct_size = sizeof event;
+        result = millrace_feed_next(feed_, leftMs, &event);
+        if (result == MILLRACE_FEED_BATCH) {
+            millrace_batch_release(event.batch);
+        }
+    }
 }
 
 void FeedSource::release() {

@@ -45,6 +45,7 @@ class FeedSource final : public BatchSource {
     FeedSource(const FeedSourceOptions& options, millrace_feed* feed)
         : options_(options), feed_(feed) {}
     void release();
+    void takeRest();
     Result<FeedEvent> reconnect();
     Result<FeedEvent> view(const millrace_feed_event& event);
     Status fillInputs(BatchView& batch) const;

@@ -28,6 +28,11 @@ class PathTest(unittest.TestCase):
         self.place.down()
         wait_for(f"no process left: {self.place.processes()}", lambda: not self.place.processes(), 20)
 
+    def assert_the_feed_ended_by_itself(self, run):
+        """It was not waited for until the daemon cut it."""
+        ended = self.place.dir / "state" / "millrace" / "runs" / run / "a1" / "feed" / "exit.json"
+        self.assertEqual(json.loads(ended.read_text())["code"], 0)
+
     def assert_same_weights(self, a, b):
         self.assertRegex(a["weights_hash"] or "none", "^[0-9a-f]{32}$")
         self.assertEqual(a["weights_hash"], b["weights_hash"])
@@ -46,6 +51,7 @@ class PathTest(unittest.TestCase):
         self.assert_same_weights(first, second)
         self.assertEqual(place.losses(a), place.losses(b))
         self.assert_whole(place.losses(a))
+        self.assert_the_feed_ended_by_itself(a)
 
     def test_the_baselines_are_where_they_are_known_to_be(self):
         place = self.place.up()
@@ -54,6 +60,7 @@ class PathTest(unittest.TestCase):
         self.assertTrue(0.68 < movie["metrics"]["eval.auc"] < 0.71, movie["metrics"])
         self.assertTrue(0.76 < both["metrics"]["eval.auc"] < 0.79, both["metrics"])
         self.assertEqual(movie["eval_order_hash"], both["eval_order_hash"])
+        self.assert_the_feed_ended_by_itself(movie["id"])  # of three epochs it takes one
 
     def test_lists_stored_once_a_request_train_as_lists_of_every_row(self):
         place = self.place.up()
