@@ -81,14 +81,28 @@ void addStream(CLI::App& app, Arguments& arguments) {
     }
 }
 
+CLI::Option* addSet(CLI::App& role, std::vector<std::string>& sets) {
+    return role.add_option("--set", sets, "KEY=VALUE: change the spec; may be repeated")
+        ->allow_extra_args(false)
+        ->take_all();
+}
+
+CLI::Option* addVariation(CLI::App& role, std::string& variation) {
+    return role.add_option("--variation", variation, "the variation of this name");
+}
+
+/// The spec that a role is about, and what changes it.
+template <class Options>
+void addSpec(CLI::App& role, Options& options) {
+    role.add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
+    addSet(role, options.sets);
+    addVariation(role, options.variation);
+}
+
 void addCount(CLI::App& app, loader::CountOptions& options) {
     CLI::App* count =
         app.add_subcommand("count", "how many rows and steps each epoch of a spec has");
-    count->add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
-    count->add_option("--set", options.sets, "KEY=VALUE: change the spec; may be repeated")
-        ->allow_extra_args(false)
-        ->take_all();
-    count->add_option("--variation", options.variation, "the variation of this name");
+    addSpec(*count, options);
     count->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
         ->check(CLI::PositiveNumber);
     count->add_flag("--json", options.isJson, "prints one JSON document");
@@ -97,11 +111,7 @@ void addCount(CLI::App& app, loader::CountOptions& options) {
 void addPreview(CLI::App& app, loader::PreviewOptions& options) {
     CLI::App* preview =
         app.add_subcommand("preview", "what a spec would keep and cost, from some of its splits");
-    preview->add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
-    preview->add_option("--set", options.sets, "KEY=VALUE: change the spec; may be repeated")
-        ->allow_extra_args(false)
-        ->take_all();
-    preview->add_option("--variation", options.variation, "the variation of this name");
+    addSpec(*preview, options);
     preview->add_option("--rows-per-second", options.rowsPerSecond, "what the ranks take together")
         ->check(CLI::NonNegativeNumber);
     preview->add_option("--seconds", options.seconds, "time for samples (3)")
@@ -137,14 +147,10 @@ void addFeed(CLI::App& app, std::string& job, loader::FeedRequest& request) {
         feed->add_option("--spec", request.specPath, "the spec, a YAML file: without a daemon");
     CLI::Option* socket = feed->add_option("--socket", request.socketPath,
                                            "where ranks come to: a path that is to be made");
-    CLI::Option* set =
-        feed->add_option("--set", request.sets, "KEY=VALUE: change the spec; may be repeated")
-            ->allow_extra_args(false)
-            ->take_all();
     CLI::Option* ofSpec[] = {
         socket,
-        set,
-        feed->add_option("--variation", request.variation, "the variation of this name"),
+        addSet(*feed, request.sets),
+        addVariation(*feed, request.variation),
         feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
             ->check(CLI::Range(1, kWorldMost)),
         feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")

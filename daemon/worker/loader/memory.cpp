@@ -61,10 +61,14 @@ std::int64_t LoaderNeed::total() const {
     return threads + std::max(tables.peak, streaming);
 }
 
+int loaderThreads(const spec::RunSpec& spec, std::int64_t asked) {
+    const std::int64_t threads = asked > 0 ? asked : spec.resources.loaderThreads;
+    return static_cast<int>(threads > 0 ? threads : usableCores());
+}
+
 LoaderSetUp trainingSetUp(const spec::RunSpec& spec) {
-    const std::int64_t threads = spec.resources.loaderThreads;
     LoaderSetUp setUp;
-    setUp.threads = static_cast<int>(threads > 0 ? threads : usableCores());
+    setUp.threads = loaderThreads(spec, 0);
     setUp.rings = static_cast<int>(spec.train.ranks);
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
     return setUp;

@@ -40,6 +40,10 @@ struct LoaderSetUp {
     bool wantsJoined = false;  ///< its ranks are expected to want the rows of a step as one frame
 };
 
+/// Threads of a loader: as many as are asked for, else the spec's, else one a core; `asked` 0: none
+/// are.
+int loaderThreads(const spec::RunSpec& spec, std::int64_t asked);
+
 /// Of the feed of a run: all ranks read training and, where there is one, the evaluation.
 LoaderSetUp trainingSetUp(const spec::RunSpec& spec);
 

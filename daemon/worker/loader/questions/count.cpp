@@ -17,6 +17,7 @@
 #include "backend/segment/stream_input.h"
 #include "daemon/worker/loader/bare_spec.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
 
@@ -113,16 +114,6 @@ class RowCounter {
     std::map<std::int64_t, Status> failed_ MR_GUARDED_BY(mutex_);  ///< by segment
 };
 
-std::int64_t rowsOf(const stream::Plan& plan) {
-    std::int64_t rows = 0;
-    for (const stream::PlanFile& file : plan.files) {
-        for (const stream::PlanSplit& split : file.splits) {
-            rows += split.rows;
-        }
-    }
-    return rows;
-}
-
 struct Counted {
     std::vector<std::int64_t> rows;  ///< by epoch; one where all are alike
     bool isCached = false;
@@ -140,11 +131,11 @@ Status countEpochs(const ResolvedRun& run, int threads, const Watch& watch, Coun
     }
     ASSIGN_OR_RETURN(const auto counter, RowCounter::open(run, threads));
     if (!counter->dropsRows()) {
-        counted.rows.assign(wanted, rowsOf(run.plan));
+        counted.rows.assign(wanted, run.plan.numRows());
         return okStatus();
     }
     const auto passes = static_cast<std::int64_t>(wanted - counted.rows.size());
-    ProgressLine progress(rowsOf(run.plan) * passes, "rows");
+    ProgressLine progress(run.plan.numRows() * passes, "rows");
     RETURN_IF_ERROR(watch.run(
         [&](const std::stop_token& stop) {
             while (counted.rows.size() < wanted) {
@@ -277,12 +268,9 @@ int runCount(const CountOptions& options) {
     if (!run.ok()) {
         return fail(run.status());
     }
-    const std::int64_t specThreads = run->spec.resources.loaderThreads;
-    const std::int64_t threads = options.threads > 0 ? options.threads
-                                 : specThreads > 0   ? specThreads
-                                                     : usableCores();
     Counted counted;
-    const Status status = countEpochs(*run, static_cast<int>(threads), watch, counted);
+    const Status status =
+        countEpochs(*run, loaderThreads(run->spec, options.threads), watch, counted);
     if (!status.ok()) {
         return fail(status);
     }

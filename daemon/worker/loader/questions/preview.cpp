@@ -285,9 +285,7 @@ Json documentOf(const Preview& preview) {
 // Opens the stream of a run that is resolved.
 Status openInput(Preview& preview) {
     spec::RunSpec& spec = preview.run.spec;
-    preview.threads = preview.options.threads > 0        ? preview.options.threads
-                      : spec.resources.loaderThreads > 0 ? spec.resources.loaderThreads
-                                                         : usableCores();
+    preview.threads = loaderThreads(spec, preview.options.threads);
     // A segment of one split: the runner's unit is the sample's.
     stream::Plan plan = preview.run.plan;
     plan.segmentSplits = spec.batch.segmentSplits = 1;

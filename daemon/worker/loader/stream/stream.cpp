@@ -98,10 +98,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
     if (part == recipe::Part::kEval && stream.run.spec.eval) {
         RETURN_IF_ERROR(checkEvaluation(stream.run));
     }
-    const std::int64_t specThreads = stream.run.spec.resources.loaderThreads;
-    stream.sequencer.threads = static_cast<int>(options.threads > 0 ? options.threads
-                                                : specThreads > 0   ? specThreads
-                                                                    : usableCores());
+    stream.sequencer.threads = loaderThreads(stream.run.spec, options.threads);
     RETURN_IF_ERROR(checkRanks(options, stream.run.spec));
     LoaderSetUp setUp{stream.sequencer.threads, part, options.isThroughRing ? ranksOf(options) : 0};
     setUp.writesTable = options.isTable();
