@@ -129,7 +129,8 @@ int millrace_batch_find(const millrace_batch* batch, std::uint32_t role, const c
 
 void millrace_batch_release(millrace_batch* batch) {
     // In a forked child everything here is the parent's: nothing is touched.
-    if (batch != nullptr && batch->ring->isOwn()) {
+    if (batch != nullptr && batch->ring->isOwn() &&
+        batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
         batch->ring->release(batch->index);
         batch->held->fetch_sub(1);
         delete batch;

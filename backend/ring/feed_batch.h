@@ -54,4 +54,5 @@ struct millrace_batch {
     std::uint64_t size = 0, number = 0;
     std::uint32_t epoch = 0;
     millrace::ring::FrameDirectory directory;
+    std::atomic<std::uint32_t> references = 1;  ///< the caller's, and one for each tensor
 };

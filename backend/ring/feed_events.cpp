@@ -111,6 +111,7 @@ int takeFrame(millrace_feed& feed, const RingEntry& entry, unsigned char* payloa
     feed.stats.rows += batch->directory.header().rows;
     feed.stats.bytes += entry.bytes;
     feed.held->fetch_add(1);
+    event.rows = batch->directory.header().rows;
     event.batch = batch.release();
     event.epoch = entry.epoch;
     event.number = entry.number;

@@ -28,7 +28,7 @@ typedef struct millrace_feed millrace_feed;
 typedef struct millrace_batch millrace_batch;
 
 typedef enum {
-    MILLRACE_FEED_BATCH = 0,         /* event.batch, event.epoch, event.number */
+    MILLRACE_FEED_BATCH = 0, /* event.batch, event.epoch, event.number, event.rows: its own */
     MILLRACE_FEED_END_OF_EPOCH = 1,  /* event.epoch, event.number = its total of micro-batches */
     MILLRACE_FEED_END_OF_STREAM = 2, /* nothing will follow */
     MILLRACE_FEED_TIMEOUT = 3,       /* nothing within timeout_ms */
@@ -223,8 +223,26 @@ int millrace_batch_find(const millrace_batch* batch, uint32_t role, const char* 
 /* All of them, as millrace_feed_schema() fills them. */
 int millrace_batch_all_columns(const millrace_batch* batch, millrace_column* columns, size_t max,
                                size_t* count);
-/* Gives the memory back to the feed. */
+/* Gives the memory back to the feed, once no tensor of millrace_batch_dlpack() views it. */
 void millrace_batch_release(millrace_batch* batch);
+
+/* What of a column is wanted as a tensor. */
+enum {
+    MILLRACE_PART_DATA = 0,    /* [items], blocks and vectors [items, width], lists [num_values] */
+    MILLRACE_PART_OFFSETS = 1, /* int64 [items + 1] */
+    MILLRACE_PART_WEIGHTS = 2, /* float32 [num_values] */
+    MILLRACE_PART_INVERSE = 3  /* uint32 [rows] */
+};
+
+/* A part of a column as a DLManagedTensor of DLPack 0.x (dmlc.github.io/dlpack), without a copy;
+ * texts as uint8. Its deleter may be called in any thread; until then the batch's memory stays,
+ * also after millrace_batch_release(). NULL: no such column or part, or no memory. */
+void* millrace_batch_dlpack(millrace_batch* batch, size_t column, int32_t part);
+
+/* For Python, with its lock held: capsules, NULL without an interpreter in this process. The first
+ * owns `batch`, the second is a "dltensor". Their ends run no Python. */
+void* millrace_python_batch(millrace_batch* batch);
+void* millrace_python_tensor(millrace_batch* batch, size_t column, int32_t part);
 
 #ifdef __cplusplus
 }

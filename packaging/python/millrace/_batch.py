@@ -1,8 +1,8 @@
 """Batches: columns as arrays that view the ring's memory and keep it alive.
 
-The chain of owners ends in one holder: every array or tensor keeps the bytes of the whole frame, these keep the holder,
-and the holder gives the frame back to the feed when the last of them is gone, in whatever thread and order. A batch is
-just one more who keeps them.
+A tensor keeps the frame by itself (DLPack). With numpy the chain of owners ends in one holder: every array keeps the bytes
+of the whole frame, these keep the holder. The frame goes back to the feed when the last of them is gone, in whatever thread
+and order. A batch is just one more who keeps it.
 """
 
 from __future__ import annotations
@@ -114,16 +114,12 @@ def _offsets_of(lengths: Any, xp: Any) -> Any:
 class _Holder:
     """One frame of the ring. numpy keeps it as the base of the array over the frame."""
 
-    __slots__ = ("_batch", "_release", "__array_interface__")
+    __slots__ = ("__array_interface__", "_capsule")
 
     def __init__(self, batch: int, address: int, size: int) -> None:
-        self._batch = batch
-        self._release = _library.load().millrace_batch_release
+        # Its end runs no Python, in which an interrupt would be lost, and in a forked child it does nothing.
+        self._capsule = _library.load_python().millrace_python_batch(batch)
         self.__array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 3}
-
-    def __del__(self) -> None:
-        # Whatever thread this is, it takes no lock of Python's; in a forked child the library does nothing.
-        self._release(self._batch)
 
 
 class Columns:
@@ -139,6 +135,7 @@ class Columns:
             self.roles.append(_library.ROLES.get(column.role, "unknown"))
             self.dtypes.append(_library.DTYPES.get(column.dtype, "unknown"))
             self.widths.append(column.width)
+        self.has_inverse = "inverse" in self.roles
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
@@ -187,6 +184,8 @@ class TorchArrays:
     def __init__(self) -> None:
         import torch
         self._torch, self._new = torch, torch.frombuffer
+        # The function behind the public one, which asks first whose tensor it is.
+        self.from_dlpack = getattr(torch._C, "_from_dlpack", torch.utils.dlpack.from_dlpack)
         self.types = {name: getattr(torch, "uint8" if name == "string" else name) for name in _library.DTYPES.values()}
 
     def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
@@ -198,8 +197,37 @@ class TorchArrays:
         return self._torch.empty(shape, dtype=self.types[dtype])
 
 
+class Tensors:
+    """One frame of the ring as torch tensors, each of which keeps it."""
+
+    __slots__ = ("_batch", "_capsule", "_columns", "_from_dlpack", "_tensor", "rows")
+
+    def __init__(self, batch: int, columns: Columns, rows: int, arrays: TorchArrays) -> None:
+        """Takes over `batch`."""
+        python = _library.load_python()
+        self._capsule, self._tensor = python.millrace_python_batch(batch), python.millrace_python_tensor
+        self._batch, self._columns, self._from_dlpack, self.rows = batch, columns, arrays.from_dlpack, rows
+
+    def array(self, index: int) -> Any:
+        """As Memory's."""
+        return self._from_dlpack(self._tensor(self._batch, index, _library.DATA))
+
+    def ragged(self, index: int) -> Ragged:
+        """As Memory's."""
+        columns, take, tensor, batch = self._columns, self._from_dlpack, self._tensor, self._batch
+        return Ragged(take(tensor(batch, index, _library.DATA)), take(tensor(batch, index, _library.OFFSETS)),
+                      take(tensor(batch, index, _library.WEIGHTS)) if columns.roles[index] == "weighted" else None,
+                      self._inverse(index) if columns.has_inverse else None, columns.dtypes[index])
+
+    def _inverse(self, index: int) -> Any:
+        try:
+            return self._from_dlpack(self._tensor(self._batch, index, _library.INVERSE))
+        except ValueError:  # NULL: this column's lists are not shared
+            return None
+
+
 class Memory:
-    """The bytes of one frame and where its columns lie in them."""
+    """The bytes of one frame, or a copy of them, and where its columns lie in them."""
 
     __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "_view", "rows")
 
@@ -292,11 +320,11 @@ class Batch:
     """world x rows / step_rows: what a mean over these rows is multiplied by, so that DDP's mean over ranks is the mean
     over the step's rows. 1 where all ranks have equally many; 0 where this one has none."""
 
-    def __init__(self, columns: Columns, memory: Memory | NoRows, is_torch: bool, facts: tuple[int, int, int, int],
+    def __init__(self, columns: Columns, memory: Memory | Tensors | NoRows, is_torch: bool, facts: tuple[int, int, int, int],
                  stream: Any) -> None:
         """`stream`: a weak reference, so that a batch that is kept does not keep a feed."""
         self._columns, self._is_torch, self._stream = columns, is_torch, stream
-        self._memory: Memory | NoRows | None = memory
+        self._memory: Memory | Tensors | NoRows | None = memory
         self.epoch, self.number, self.step_rows, world = facts
         self._ends_step = True
         self._made: dict[int, Any] = {}

@@ -6,7 +6,8 @@ ctypes releases the interpreter's lock during a call, so other threads go on whi
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, py_object
+from typing import Any
 
 from . import _places
 from ._errors import MillraceError
@@ -15,6 +16,7 @@ from ._version import __version__
 ABI = 2
 
 BATCH, END_OF_EPOCH, END_OF_STREAM, TIMEOUT, ABORTED, STEP, NOTICE = range(7)
+DATA, OFFSETS, WEIGHTS, INVERSE = range(4)
 FAILED, LOST, CORRUPT, INVALID = -1, -2, -3, -4
 
 ROLES = {1: "row_file", 2: "row_number", 3: "dense", 4: "vector", 5: "id", 6: "list", 7: "weighted", 8: "sequence",
@@ -75,10 +77,10 @@ _SIGNATURES = {
     "millrace_feed_close": (None, [c_void_p]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
     "millrace_batch_all_columns": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
-    "millrace_batch_release": (None, [c_void_p]),
 }
 
 _loaded = None
+_loaded_python: Any = None
 
 
 def load() -> ctypes.CDLL:
@@ -101,6 +103,19 @@ def load() -> ctypes.CDLL:
             function.restype, function.argtypes = result, arguments
         _loaded = library
     return _loaded
+
+
+def load_python() -> ctypes.PyDLL:
+    """The functions that make objects of Python's, called with the interpreter's lock."""
+    global _loaded_python
+    if _loaded_python is None:
+        library = ctypes.PyDLL(load()._name)
+        for name, arguments in (("millrace_python_batch", [c_void_p]),
+                                ("millrace_python_tensor", [c_void_p, c_size_t, c_int32])):
+            function = getattr(library, name)
+            function.restype, function.argtypes = py_object, arguments
+        _loaded_python = library
+    return _loaded_python
 
 
 def take_text(address: int | None) -> str | None:

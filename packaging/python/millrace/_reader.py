@@ -11,7 +11,7 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from . import _library
-from ._batch import Columns, Memory, NoRows
+from ._batch import Columns, Memory, NoRows, Tensors
 from ._errors import FeedError, MillraceError, SpecError
 from ._feed import Feed
 
@@ -36,7 +36,7 @@ class Step(NamedTuple):
     epoch: int
     number: int  # of the first micro-batch behind it
     rows: int  # over all ranks
-    parts: list[Any]  # this rank's Memory: one where steps are joined, none where it has no rows
+    parts: list[Any]  # this rank's Memory or Tensors: one where steps are joined, none where it has no rows
 
 
 class Reader:
@@ -51,7 +51,8 @@ class Reader:
         """An interrupt came while a batch was being taken: what was read last may be lost."""
         self.last_mark: tuple[int, int] | None = None
         """Where the newest step that was read ends, also one that is left out: epoch and number."""
-        self._parts: list[Memory] = []
+        self._parts: list[Memory | Tensors] = []
+        self._is_viewing = asked.arrays.is_torch and not asked.copy
         self._codes: deque[int] = deque(maxlen=1)
         self._event = _library.Event(struct_size=ctypes.sizeof(_library.Event))
         self._reserve(64)
@@ -91,7 +92,7 @@ class Reader:
                 codes.extend(map(self._library.millrace_feed_next, *self._arguments))
                 code = codes[0]
                 if code == _library.BATCH:
-                    self._parts.append(self._take(event.batch))
+                    self._parts.append(self._take(event.batch, event.rows))
                 elif code == _library.STEP:
                     parts, self._parts = self._parts, []
                     self.last_mark = (event.epoch, event.number)
@@ -113,7 +114,9 @@ class Reader:
             self.is_broken = self.is_broken or bool(codes and codes[0] != _library.TIMEOUT)
             raise
 
-    def _take(self, batch: int) -> Memory:
+    def _take(self, batch: int, rows: int) -> Memory | Tensors:
+        if self._is_viewing and self.columns is not None:
+            return Tensors(batch, self.columns, rows, self._asked.arrays)
         library, count = self._library, ctypes.c_size_t()
         library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
         if count.value > len(self._structs):
@@ -121,6 +124,8 @@ class Reader:
             library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
         if self.columns is None:
             self.columns = Columns(self._structs, count.value, self._asked.arrays)
+        if self._is_viewing:
+            return Tensors(batch, self.columns, rows, self._asked.arrays)
         return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.arrays, self._asked.copy)
 
     def _reserve(self, count: int) -> None:

@@ -34,10 +34,12 @@ class _Rows:
     def __iter__(self) -> Iterator[Batch]:
         self._check_process()
         consumer = self._consumer() if self._consumer else None
-        if consumer is not None and not consumer.is_over:
+        if consumer is not None and not (consumer.is_over or consumer.is_interrupted):
             raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
                               "another stream, or end the first loop and let go of its iterator")
         self._begin()
+        if consumer is not None:
+            consumer.is_over = True
         consumer = _Consumer(self)
         self._consumer = weakref.ref(consumer)
         return consumer
@@ -106,6 +108,8 @@ class _Consumer:
     def __init__(self, rows: _Rows) -> None:
         self._rows = rows
         self.is_over = False
+        self.is_interrupted = False
+        """Its loop may be gone, although a traceback keeps this iterator; another one may take its place."""
 
     def __iter__(self) -> _Consumer:
         return self
@@ -113,8 +117,14 @@ class _Consumer:
     def __next__(self) -> Batch:
         try:
             batch = None if self.is_over else self._rows._next()
+            self.is_interrupted = False
         except (FeedError, SpecError):
             self.is_over = True
+            raise
+        except MisuseError:
+            raise
+        except BaseException:
+            self.is_interrupted = True
             raise
         if batch is None:
             self.is_over = True

@@ -157,6 +157,62 @@ class Ends(Case):
             next(iter(stream))
         self.assert_nothing_left()
 
+    def test_a_loop_that_was_interrupted_makes_room_for_another(self):
+        done = self.run_script("""
+            import signal, sys, millrace
+            with millrace.stream(sys.argv[1], as_numpy=True) as stream:
+                first = iter(stream)
+                next(first)
+                connection = stream._reader
+                def interrupted(*_):
+                    raise KeyboardInterrupt
+                take = connection.next_step
+                connection.next_step = interrupted
+                try:
+                    next(first)
+                except KeyboardInterrupt as error:
+                    kept = error  # and with it, as a notebook does, the frames of its traceback
+                connection.next_step = take
+                state = stream.state_dict()
+                second = iter(stream)
+                number = next(second).number
+                assert stream.state_dict() != state
+                assert list(first) == [], "the first loop is over"
+                try:
+                    iter(stream)
+                except millrace.MisuseError as error:
+                    print(number, error)
+        """, self.spec(total=2000, rows=64, micro=64, epochs=2))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, "^2 this stream has a consumer already")
+
+    def test_an_interrupt_while_a_batch_ends_is_not_lost(self):
+        # The file's end sends the signal, the batch's end follows at once: if that were Python, the interrupt would come there,
+        # where nobody can catch it, and the batch would never be given back.
+        done = self.run_script("""
+            import fcntl, io, os, signal, sys, warnings, millrace
+            warnings.simplefilter("ignore")
+            def interrupted(*_):
+                raise KeyboardInterrupt
+            signal.signal(signal.SIGIO, interrupted)
+            with millrace.stream(sys.argv[1], as_numpy=True) as stream:
+                loop = iter(stream)
+                for _ in range(20):
+                    reading, writing = os.pipe()
+                    fcntl.fcntl(reading, fcntl.F_SETOWN, os.getpid())
+                    fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC)
+                    held = [next(loop), io.FileIO(writing, "w")]
+                    try:
+                        del held
+                        len("")
+                        print("lost")
+                    except KeyboardInterrupt:
+                        pass
+                    os.close(reading)
+                print(stream.stats["held_batches"])
+        """, self.spec(total=4000, rows=16, micro=16, epochs=1))
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", "0\n"))
+
     def test_an_interrupt_loses_no_batch(self):
         done = self.run_script("""
             import signal, sys, threading, os, millrace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +16,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
+#include "backend/ring/dlpack.h"
 #include "backend/ring/reader_ring.h"
 #include "tests/unit/ring/whole_epoch.h"
 
@@ -48,6 +50,68 @@ TEST(FeedLibrary, TheExampleOfItsPageReadsAStreamInC) {
     EXPECT_EQ(end.read(state), "");
     EXPECT_EQ(end.rowsDelivered, 128);
     millrace_free(state);
+}
+
+std::unique_ptr<DlManagedTensor, void (*)(DlManagedTensor*)> tensorOf(millrace_batch* batch,
+                                                                      std::size_t column,
+                                                                      std::int32_t part) {
+    auto* tensor = static_cast<DlManagedTensor*>(millrace_batch_dlpack(batch, column, part));
+    return {tensor, tensor == nullptr ? nullptr : tensor->deleter};
+}
+
+// Columns of testLayout(): row file, row number, id, list, label.
+TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(16));
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    EXPECT_EQ(reader.event.rows, 8U);
+    millrace_batch* batch = reader.event.batch;
+    millrace_column list{};
+    list.struct_size = sizeof list;
+    ASSERT_EQ(millrace_batch_column(batch, 3, &list), 0);
+
+    auto values = tensorOf(batch, 3, MILLRACE_PART_DATA);
+    auto offsets = tensorOf(batch, 3, MILLRACE_PART_OFFSETS);
+    auto files = tensorOf(batch, 0, MILLRACE_PART_DATA);
+    auto label = tensorOf(batch, 4, MILLRACE_PART_DATA);
+    ASSERT_TRUE(values && offsets && files && label);
+    EXPECT_EQ(values->tensor.data, list.data);
+    EXPECT_EQ(values->tensor.shape[0], static_cast<std::int64_t>(list.num_values));
+    EXPECT_EQ(offsets->tensor.data, list.offsets);
+    EXPECT_EQ(offsets->tensor.shape[0], 9);
+    EXPECT_EQ(offsets->tensor.dtype.code, kDlInt);
+    EXPECT_EQ(offsets->tensor.dtype.bits, 64);
+    EXPECT_EQ(files->tensor.dtype.code, kDlUInt);
+    EXPECT_EQ(files->tensor.dtype.bits, 32);
+    EXPECT_EQ(label->tensor.dtype.code, kDlFloat);
+    EXPECT_EQ(label->tensor.numDims, 1);
+    EXPECT_EQ(label->tensor.deviceType, kDlCpu);
+
+    EXPECT_FALSE(tensorOf(batch, 3, MILLRACE_PART_WEIGHTS)) << "it has none";
+    EXPECT_FALSE(tensorOf(batch, 3, MILLRACE_PART_INVERSE));
+    EXPECT_FALSE(tensorOf(batch, 2, MILLRACE_PART_OFFSETS)) << "no list";
+    EXPECT_FALSE(tensorOf(batch, 3, 4)) << "no such part";
+    EXPECT_FALSE(tensorOf(batch, 5, MILLRACE_PART_DATA)) << "no such column";
+    EXPECT_EQ(millrace_python_tensor(batch, 3, MILLRACE_PART_DATA), nullptr) << "no interpreter";
+    EXPECT_EQ(millrace_python_batch(batch), nullptr);
+
+    const auto held = [&reader] {
+        millrace_feed_stats stats{};
+        stats.struct_size = sizeof stats;
+        millrace_feed_get_stats(reader.feed(), &stats);
+        return stats.held_batches;
+    };
+    millrace_batch_release(batch);
+    files.reset();
+    label.reset();
+    offsets.reset();
+    EXPECT_EQ(held(), 1U);
+    EXPECT_EQ(static_cast<std::int64_t*>(values->tensor.data)[0], 0) << "still mapped";
+    std::thread([&values] { values.reset(); }).join();
+    EXPECT_EQ(held(), 0U);
 }
 
 TEST(FeedLibrary, SaysItsAbiAndVersion) {
