@@ -128,9 +128,10 @@ int millrace_batch_find(const millrace_batch* batch, std::uint32_t role, const c
 }
 
 void millrace_batch_release(millrace_batch* batch) {
-    // In a forked child everything here is the parent's: nothing is touched.
-    if (batch != nullptr && batch->ring->isOwn() &&
-        batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    // In a forked child everything here is the parent's: nothing is touched but the child's copy of
+    // the count. Asking whose it is costs a system call.
+    if (batch != nullptr && batch->references.fetch_sub(1, std::memory_order_acq_rel) == 1 &&
+        batch->ring->isOwn()) {
         batch->ring->release(batch->index);
         batch->held->fetch_sub(1);
         delete batch;

@@ -239,11 +239,6 @@ enum {
  * also after millrace_batch_release(). NULL: no such column or part, or no memory. */
 void* millrace_batch_dlpack(millrace_batch* batch, size_t column, int32_t part);
 
-/* For Python, with its lock held: capsules, NULL without an interpreter in this process. The first
- * owns `batch`, the second is a "dltensor". Their ends run no Python. */
-void* millrace_python_batch(millrace_batch* batch);
-void* millrace_python_tensor(millrace_batch* batch, size_t column, int32_t part);
-
 #ifdef __cplusplus
 }
 #endif

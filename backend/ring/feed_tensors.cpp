@@ -1,6 +1,7 @@
 // Columns of a batch as tensors of other libraries, which keep its memory (DLPack), and these in
 // Python's capsules.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -10,6 +11,7 @@
 #include "backend/frame/format.h"
 #include "backend/ring/dlpack.h"
 #include "backend/ring/feed_batch.h"
+#include "backend/ring/feed_python.h"
 
 namespace millrace::ring {
 namespace {
@@ -83,30 +85,40 @@ void describe(const millrace_batch& batch, std::size_t index, std::int32_t part,
 }
 
 /// Of the interpreter in this process, found by name: this library is no extension of Python.
+/// Objects are void here.
 struct Python {
     using Destructor = void (*)(void* capsule);
 
     void* (*newCapsule)(void* pointer, const char* name, Destructor) = nullptr;
     void* (*pointerOf)(void* capsule, const char* name) = nullptr;
     int (*isValid)(void* capsule, const char* name) = nullptr;
+    void* (*newList)(std::ptrdiff_t size) = nullptr;
+    int (*setItem)(void* list, std::ptrdiff_t at, void* item) = nullptr;
+    void (*keep)(void* object) = nullptr;
+    void (*letGo)(void* object) = nullptr;
+    void* none = nullptr;
 
     Python() {
         find(newCapsule, "PyCapsule_New");
         find(pointerOf, "PyCapsule_GetPointer");
         find(isValid, "PyCapsule_IsValid");
-    }
-    bool isThere() const {
-        return newCapsule != nullptr && pointerOf != nullptr && isValid != nullptr;
+        find(newList, "PyList_New");
+        find(setItem, "PyList_SetItem");
+        find(keep, "Py_IncRef");
+        find(letGo, "Py_DecRef");
+        find(none, "_Py_NoneStruct");
     }
     /// Null where the capsule's content was taken over.
     void* content(void* capsule, const char* name) const {
         return isValid(capsule, name) != 0 ? pointerOf(capsule, name) : nullptr;
     }
+    bool isThere = true;
 
  private:
-    template <class Function>
-    static void find(Function& function, const char* name) {
-        function = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
+    template <class Symbol>
+    void find(Symbol& symbol, const char* name) {
+        symbol = reinterpret_cast<Symbol>(::dlsym(RTLD_DEFAULT, name));
+        isThere = isThere && symbol != nullptr;
     }
 };
 
@@ -123,13 +135,27 @@ void destroyTensorCapsule(void* capsule) {
     deleteExported(static_cast<DlManagedTensor*>(python().content(capsule, kTensorName)));
 }
 
+/// A capsule or None; null with Python's error set.
+void* capsuleOf(millrace_batch* batch, const millrace_part& part) {
+    void* tensor = millrace_batch_dlpack(batch, part.column, part.part);
+    if (tensor == nullptr) {
+        python().keep(python().none);
+        return python().none;
+    }
+    void* capsule = python().newCapsule(tensor, kTensorName, destroyTensorCapsule);
+    if (capsule == nullptr) {
+        deleteExported(static_cast<DlManagedTensor*>(tensor));
+    }
+    return capsule;
+}
+
 }  // namespace
 }  // namespace millrace::ring
 
 namespace ring = millrace::ring;
 
 void* millrace_batch_dlpack(millrace_batch* batch, std::size_t column, std::int32_t part) {
-    if (!batch->ring->isOwn() || column >= batch->directory.header().columns) {
+    if (column >= batch->directory.header().columns) {
         return nullptr;
     }
     std::unique_ptr<ring::Exported> made(new (std::nothrow) ring::Exported);
@@ -149,18 +175,22 @@ void* millrace_batch_dlpack(millrace_batch* batch, std::size_t column, std::int3
 
 void* millrace_python_batch(millrace_batch* batch) {
     const ring::Python& python = ring::python();
-    return python.isThere() ? python.newCapsule(batch, ring::kBatchName, ring::destroyBatchCapsule)
-                            : nullptr;
+    return python.isThere ? python.newCapsule(batch, ring::kBatchName, ring::destroyBatchCapsule)
+                          : nullptr;
 }
 
-void* millrace_python_tensor(millrace_batch* batch, std::size_t column, std::int32_t part) {
+void* millrace_python_tensors(millrace_batch* batch, const millrace_part* parts,
+                              std::size_t count) {
     const ring::Python& python = ring::python();
-    void* tensor = python.isThere() ? millrace_batch_dlpack(batch, column, part) : nullptr;
-    void* capsule = tensor == nullptr
-                        ? nullptr
-                        : python.newCapsule(tensor, ring::kTensorName, ring::destroyTensorCapsule);
-    if (capsule == nullptr) {
-        ring::deleteExported(static_cast<ring::DlManagedTensor*>(tensor));
+    void* list = python.isThere ? python.newList(static_cast<std::ptrdiff_t>(count)) : nullptr;
+    for (std::size_t i = 0; list != nullptr && i < count; ++i) {
+        void* item = ring::capsuleOf(batch, parts[i]);
+        if (item == nullptr) {
+            python.letGo(list);
+            list = nullptr;
+        } else {
+            static_cast<void>(python.setItem(list, static_cast<std::ptrdiff_t>(i), item));
+        }
     }
-    return capsule;
+    return list;
 }

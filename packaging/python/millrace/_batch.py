@@ -136,6 +136,7 @@ class Columns:
             self.dtypes.append(_library.DTYPES.get(column.dtype, "unknown"))
             self.widths.append(column.width)
         self.has_inverse = "inverse" in self.roles
+        self.wanted: Wanted | None = None
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
@@ -197,33 +198,56 @@ class TorchArrays:
         return self._torch.empty(shape, dtype=self.types[dtype])
 
 
+class Wanted:
+    """Columns that batches were asked for, which are made together from then on: one call of C for all."""
+
+    def __init__(self, columns: Columns, indices: tuple[int, ...]) -> None:
+        self.plain = tuple(one for one in indices if not columns.lists[one])
+        self.lists = tuple(one for one in indices if columns.lists[one])
+        parts = [(one, _library.DATA) for one in self.plain]
+        self.places: list[tuple[int, ...]] = []  # of values, offsets, weights, inverse among the parts; 0: none
+        for one in self.lists:
+            at = len(parts)
+            parts += [(one, _library.DATA), (one, _library.OFFSETS)]
+            weights = inverse = 0
+            if columns.roles[one] == "weighted":
+                weights = len(parts)
+                parts.append((one, _library.WEIGHTS))
+            if columns.has_inverse:
+                inverse = len(parts)
+                parts.append((one, _library.INVERSE))
+            self.places.append((at, at + 1, weights, inverse))
+        self.count = len(parts)
+        self.parts = (_library.Part * self.count)(*parts)
+
+
 class Tensors:
     """One frame of the ring as torch tensors, each of which keeps it."""
 
-    __slots__ = ("_batch", "_capsule", "_columns", "_from_dlpack", "_tensor", "rows")
+    __slots__ = ("_batch", "_capsule", "_columns", "_from_dlpack", "rows")
 
     def __init__(self, batch: int, columns: Columns, rows: int, arrays: TorchArrays) -> None:
         """Takes over `batch`."""
-        python = _library.load_python()
-        self._capsule, self._tensor = python.millrace_python_batch(batch), python.millrace_python_tensor
+        self._capsule = _library.load_python().millrace_python_batch(batch)
         self._batch, self._columns, self._from_dlpack, self.rows = batch, columns, arrays.from_dlpack, rows
 
-    def array(self, index: int) -> Any:
-        """As Memory's."""
-        return self._from_dlpack(self._tensor(self._batch, index, _library.DATA))
-
-    def ragged(self, index: int) -> Ragged:
-        """As Memory's."""
-        columns, take, tensor, batch = self._columns, self._from_dlpack, self._tensor, self._batch
-        return Ragged(take(tensor(batch, index, _library.DATA)), take(tensor(batch, index, _library.OFFSETS)),
-                      take(tensor(batch, index, _library.WEIGHTS)) if columns.roles[index] == "weighted" else None,
-                      self._inverse(index) if columns.has_inverse else None, columns.dtypes[index])
-
-    def _inverse(self, index: int) -> Any:
-        try:
-            return self._from_dlpack(self._tensor(self._batch, index, _library.INVERSE))
-        except ValueError:  # NULL: this column's lists are not shared
-            return None
+    def make(self, index: int, made: dict[int, Any]) -> None:
+        """As Memory's. What was asked of the batches before is made along."""
+        columns = self._columns
+        wanted = columns.wanted
+        if made or wanted is None or not (index in wanted.plain or index in wanted.lists):
+            wanted = Wanted(columns, (index,))
+            known = columns.wanted
+            if known is None or not (index in known.plain or index in known.lists):
+                columns.wanted = Wanted(columns, (*known.plain, *known.lists, index)) if known else wanted
+        take = self._from_dlpack
+        capsules = _library.load_python().millrace_python_tensors(self._batch, wanted.parts, wanted.count)
+        tensors = list(map(take, capsules)) if not columns.has_inverse else \
+            [take(one) if one is not None else None for one in capsules]
+        made.update(zip(wanted.plain, tensors))
+        for one, (values, offsets, weights, inverse) in zip(wanted.lists, wanted.places):
+            made[one] = Ragged(tensors[values], tensors[offsets], tensors[weights] if weights else None,
+                               tensors[inverse] if inverse else None, columns.dtypes[one])
 
 
 class Memory:
@@ -249,15 +273,17 @@ class Memory:
             ends += [data + count * sizes[dtype], offsets and offsets + 8 * items + 8, weights and weights + 4 * count]
         return max(ends)  # the inverse index is a column of its own too
 
-    def array(self, index: int) -> Any:
-        """The values of a column: [rows], or [rows, width]."""
+    def make(self, index: int, made: dict[int, Any]) -> None:
+        """Puts a column into `made`: [rows], or [rows, width], or a Ragged. Others may come along."""
+        if self._columns.lists[index]:
+            made[index] = self._ragged(index)
+            return
         place, columns = self._places[index], self._columns
         array = self._view(self._bytes, columns.kinds[index], place[1], place[2] - self._start)
         width = columns.blocks[index]
-        return array.reshape(-1, width) if width else array
+        made[index] = array.reshape(-1, width) if width else array
 
-    def ragged(self, index: int) -> Ragged:
-        """A column of lists."""
+    def _ragged(self, index: int) -> Ragged:
         items, count, data, offsets, weights, inverse = self._places[index]
         view, memory, start, columns, types = self._view, self._bytes, self._start, self._columns, self._arrays.types
         values = view(memory, columns.kinds[index], count, data - start) if count else \
@@ -281,13 +307,15 @@ class NoRows:
     def __init__(self, columns: Columns, arrays: Any) -> None:
         self._columns, self._arrays = columns, arrays
 
-    def array(self, index: int) -> Any:
+    def make(self, index: int, made: dict[int, Any]) -> None:
         """As Memory's."""
+        if self._columns.lists[index]:
+            made[index] = self._ragged(index)
+            return
         width = self._columns.blocks[index]
-        return self._arrays.empty(self._columns.items[index], *((0, width) if width else (0,)))
+        made[index] = self._arrays.empty(self._columns.items[index], *((0, width) if width else (0,)))
 
-    def ragged(self, index: int) -> Ragged:
-        """As Memory's."""
+    def _ragged(self, index: int) -> Ragged:
         arrays, is_weighted = self._arrays, self._columns.roles[index] == "weighted"
         offsets = arrays.empty("int64", 1)
         offsets[0] = 0
@@ -358,8 +386,8 @@ class Batch:
         if made is None:
             memory = self._memory
             assert memory is not None
-            made = memory.ragged(index) if self._columns.lists[index] else memory.array(index)
-            self._made[index] = made
+            memory.make(index, self._made)
+            made = self._made[index]
         return made
 
     def _of_role(self, *roles: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ ctypes releases the interpreter's lock during a call, so other threads go on whi
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p, py_object
+from ctypes import (POINTER, Structure, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64, c_void_p,
+                    py_object)
 from typing import Any
 
 from . import _places
@@ -46,6 +47,12 @@ class Column(Structure):
     _fields_ = [("struct_size", c_uint32), ("name", c_void_p), ("name_bytes", c_uint32), ("role", c_uint32),
                 ("dtype", c_uint32), ("width", c_uint32), ("items", c_uint64), ("num_values", c_uint64),
                 ("data", c_void_p), ("offsets", c_void_p), ("weights", c_void_p), ("inverse", c_void_p)]
+
+
+class Part(Structure):
+    """millrace_part"""
+
+    _fields_ = [("column", c_uint32), ("part", c_int32)]
 
 
 class Stats(Structure):
@@ -111,7 +118,7 @@ def load_python() -> ctypes.PyDLL:
     if _loaded_python is None:
         library = ctypes.PyDLL(load()._name)
         for name, arguments in (("millrace_python_batch", [c_void_p]),
-                                ("millrace_python_tensor", [c_void_p, c_size_t, c_int32])):
+                                ("millrace_python_tensors", [c_void_p, POINTER(Part), c_size_t])):
             function = getattr(library, name)
             function.restype, function.argtypes = py_object, arguments
         _loaded_python = library

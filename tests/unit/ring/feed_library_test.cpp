@@ -17,6 +17,7 @@
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/ring/dlpack.h"
+#include "backend/ring/feed_python.h"
 #include "backend/ring/reader_ring.h"
 #include "tests/unit/ring/whole_epoch.h"
 
@@ -95,7 +96,8 @@ TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
     EXPECT_FALSE(tensorOf(batch, 2, MILLRACE_PART_OFFSETS)) << "no list";
     EXPECT_FALSE(tensorOf(batch, 3, 4)) << "no such part";
     EXPECT_FALSE(tensorOf(batch, 5, MILLRACE_PART_DATA)) << "no such column";
-    EXPECT_EQ(millrace_python_tensor(batch, 3, MILLRACE_PART_DATA), nullptr) << "no interpreter";
+    const millrace_part part{3, MILLRACE_PART_DATA};
+    EXPECT_EQ(millrace_python_tensors(batch, &part, 1), nullptr) << "no interpreter";
     EXPECT_EQ(millrace_python_batch(batch), nullptr);
 
     const auto held = [&reader] {
