@@ -94,7 +94,8 @@ bool RingSink::wants(std::uint32_t epoch, std::int64_t number) const {
         return false;
     }
     const std::optional<FeedPosition>& next = ranks_[ring].next;
-    return !next || std::tie(epoch, number) >= std::tie(next->epoch, next->number);
+    return (!next || std::tie(epoch, number) >= std::tie(next->epoch, next->number)) &&
+           ranks_[ring].ring->wants(epoch, number);
 }
 
 // The open step has all it gets: its joined frames and its mark take their places in every ring,

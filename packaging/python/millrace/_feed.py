@@ -108,6 +108,7 @@ class Feed:
         self._socket: str | None = None
         self._directory = _directory(None if at.job is None else f"{at.job} {call}", at.is_starter)
         self._finalizer: Any = None
+        self._is_announced = False  # the first rank has made the directory
         if at.is_starter:
             self._start()
 
@@ -162,7 +163,11 @@ class Feed:
         try:
             names = os.listdir(self._directory)
         except OSError:
+            if self._is_announced:
+                raise FeedError("the first rank of this node ended its feed before that came up: what it says itself "
+                                "tells why") from None
             return None
+        self._is_announced = True
         for name in names:
             pid, _, fd = name.partition("-")
             try:

@@ -1,6 +1,7 @@
 // The role feed without a daemon: of a spec, for the process that started it.
 #include <csignal>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -173,6 +174,63 @@ TEST_F(OwnFeed, ServesTrainAndEvalAndEndsWithItsRank) {
     EXPECT_EQ(read(eval.get()).rows, 600U) << "it is read to its end";
     eval.reset();
     EXPECT_EQ(*feed.wait(), 0) << said();
+}
+
+/// How often the feed began to compute the evaluation rows, and for how many ranks each time.
+std::vector<std::string> evaluations(const std::string& log) {
+    const std::string kBegins = "feed: evaluation";
+    std::vector<std::string> ranks;
+    for (std::size_t at = log.find(kBegins); at != std::string::npos;
+         at = log.find(kBegins, at + 1)) {
+        const std::string line = log.substr(at, log.find('\n', at) - at);
+        ranks.push_back(line.substr(line.find("ranks") + 6));
+    }
+    return ranks;
+}
+
+TEST_F(OwnFeed, EvaluatesOnceForTheRanksThatComeTogether) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    const Place one{.worldSize = 2, .stream = "eval"};
+    const Place two{.rank = 1, .worldSize = 2, .stream = "eval"};
+    // On a machine that is busy elsewhere they may miss each other, and each has a pass of its own.
+    constexpr int kTries = 20;
+    std::uint64_t share = 0;
+    for (int i = 0; i < kTries && (i == 0 || evaluations(said()).back() != "2"); ++i) {
+        FeedPtr first = connect(one);
+        FeedPtr second = connect(two);
+        ASSERT_TRUE(first && second);
+        auto other = std::async(std::launch::async, [&second] { return read(second.get()); });
+        const Seen seen = read(first.get());
+        const Seen others = other.get();
+        EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(first.get());
+        EXPECT_EQ(seen.rows + others.rows, 600U);
+        EXPECT_GT(others.rows, 0U);
+        EXPECT_EQ(seen.state, others.state);
+        share = seen.rows;
+    }
+    EXPECT_EQ(evaluations(said()).back(), "2") << said();
+
+    // One of them does not want all.
+    FeedPtr first = connect(one);
+    FeedPtr second = connect(two);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(read(second.get(), 1).result, MILLRACE_FEED_STEP);
+    second.reset();
+    EXPECT_EQ(read(first.get()).rows, share);
+}
+
+TEST_F(OwnFeed, EvaluatesForARankThatComesAlone) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    std::uint64_t rows = 0;
+    for (const int rank : {1, 0}) {
+        FeedPtr eval = connect({.rank = rank, .worldSize = 2, .stream = "eval"});
+        ASSERT_NE(eval, nullptr);
+        const Seen seen = read(eval.get());
+        EXPECT_EQ(seen.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(eval.get());
+        rows += seen.rows;
+    }
+    EXPECT_EQ(rows, 600U);
+    EXPECT_EQ(evaluations(said()), (std::vector<std::string>{"1", "1"})) << said();
 }
 
 TEST_F(OwnFeed, EndsOnceItsRankHasHadAll) {

@@ -129,6 +129,20 @@ class Misuse(Case):
         done = self.run_script(code, spec, MILLRACE_BIN_DIR="", PATH="/srv/none")
         self.assertIn("millrace-exec is not installed: `pip install millrace-loader`", done.stderr)
 
+    def test_a_rank_whose_first_rank_gave_up_does_not_wait_for_it(self):
+        from millrace._feed import Feed, Place, Request
+        request = Request(self.spec(), None, (), "drop")
+        first, second = (Place(rank, 2, (0, 1), 0, "a job", rank == 0) for rank in (0, 1))
+        joiner = Feed(request, second, 1)
+        self.assertIsNone(joiner._socket_of_starter())
+        starter = Feed(request._replace(variation="none"), first, 1)
+        with self.refused("none", millrace.SpecError):
+            starter.wait_for_socket()
+        self.assertIsNone(joiner._socket_of_starter())
+        starter.close()
+        with self.refused("first rank of this node ended its feed", millrace.FeedError):
+            joiner.wait_for_socket()
+
     def test_a_feeds_directory_that_others_can_enter_is_refused(self):
         import os
         spec = self.spec()

@@ -1,8 +1,11 @@
 #include "daemon/worker/loader/feed/feed.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
+#include <set>
+#include <vector>
 
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/ring/feed_server.h"
+#include "backend/ring/leavable_ring.h"
 #include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/events.h"
@@ -26,6 +30,7 @@ namespace {
 namespace metric = values::metric;
 
 constexpr std::chrono::seconds kErrorTime{10};
+constexpr std::chrono::milliseconds kComeTogether{100};
 
 struct Reader {
     ring::FeedHello hello;
@@ -39,6 +44,13 @@ struct Reader {
     }
     /// It is gone, and nothing was left for it.
     bool hasAll() const { return isClosed && writer->hasTakenEnd(); }
+};
+
+/// Once over the evaluation rows, for the ranks that came together.
+struct EvalPass {
+    std::unique_ptr<segment::BufferPool> pool;
+    std::unique_ptr<Producer> producer;
+    std::set<int> ranks;  ///< that read it still
 };
 
 class Feed {
@@ -63,7 +75,10 @@ class Feed {
     void ended(const FeedEvent& event);
     bool areReady();
     Status startTrain();
-    Status startEval(const Reader& reader);
+    void leaveEval(int rank);
+    void startEvals();
+    bool areEvalsDue() const;
+    Status startEval(std::set<int>& ranks);
     Result<std::shared_ptr<const segment::StreamInput>> evalInput();
     int numThreads() const { return job_.setUp().threads; }
     Status admits(const ring::FeedHello& hello) const;
@@ -91,8 +106,9 @@ class Feed {
     std::map<int, Reader> readers_;
     std::map<int, Reader> evalReaders_;
     std::unique_ptr<Producer> trainProducer_;
-    std::map<int, std::unique_ptr<segment::BufferPool>> evalPools_;
-    std::map<int, std::unique_ptr<Producer>> evalProducers_;
+    std::set<int> awaitedEvals_;  ///< ranks whose readers no pass serves yet
+    SteadyClock::time_point firstAwaited_;
+    std::vector<EvalPass> evalPasses_;
     bool isAwaited_ = false;    ///< training begins once all ranks are there
     bool isProducing_ = false;  ///< the newest train producer's end is not known yet
     int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
@@ -173,9 +189,11 @@ void Feed::broken(const Status& error) {
 Status Feed::run() {
     constexpr int kTickMs = 250;
     while (!events_.isSignalled() && !owner_.wantsEnd()) {
-        for (const FeedEvent& event : events_.wait(kTickMs, owner_.fd())) {
+        const int wait = awaitedEvals_.empty() ? kTickMs : static_cast<int>(kComeTogether.count());
+        for (const FeedEvent& event : events_.wait(wait, owner_.fd())) {
             handle(event);
         }
+        startEvals();
         // One that was hung up on may have found the stream's end in its old ring.
         if (isAwaited_ && error_.ok() && areReady()) {
             const Status started = startTrain();
@@ -195,7 +213,7 @@ Status Feed::run() {
     }
     const bool isStopped = !isDone() && error_.ok();
     trainProducer_.reset();
-    evalProducers_.clear();
+    evalPasses_.clear();
     server_.reset();
     sendMetrics(true);
     if (!isStopped) {
@@ -246,8 +264,14 @@ void Feed::opened(const FeedEvent& event) {
     }
     logInfo("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
     Status status = error_;
+    if (status.ok() && !isTrain) {
+        leaveEval(event.hello.rank);
+        firstAwaited_ = awaitedEvals_.empty() ? SteadyClock::now() : firstAwaited_;
+        awaitedEvals_.insert(event.hello.rank);
+        return;
+    }
     if (status.ok()) {
-        status = isTrain ? startTrain() : startEval(reader);
+        status = startTrain();
     }
     if (status.ok()) {
         return;
@@ -401,20 +425,61 @@ Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
     return eval_;
 }
 
-// From its start at each open: the producer before is stopped first.
-Status Feed::startEval(const Reader& reader) {
-    const int rank = reader.hello.rank;
-    evalProducers_.erase(rank);
-    evalPools_[rank] = std::make_unique<segment::BufferPool>(memory_.evalBytes());
+// From its start at each open: a pass that nobody reads any more is stopped first.
+void Feed::leaveEval(int rank) {
+    for (EvalPass& pass : evalPasses_) {
+        pass.ranks.erase(rank);
+    }
+    std::erase_if(evalPasses_, [](const EvalPass& pass) { return pass.ranks.empty(); });
+}
+
+// The ranks of a node evaluate at about the same time, and one pass can serve them all. One that
+// comes alone, as where rank 0 evaluates for all, does not wait long for the others.
+bool Feed::areEvalsDue() const {
+    return !awaitedEvals_.empty() && (awaitedEvals_.size() == job_.ranks.size() ||
+                                      SteadyClock::now() - firstAwaited_ >= kComeTogether);
+}
+
+void Feed::startEvals() {
+    while (error_.ok() && areEvalsDue()) {
+        std::set<int> ranks;
+        const Status status = startEval(ranks);
+        for (const int rank : status.ok() ? std::set<int>() : ranks) {
+            evalReaders_.at(rank).tell(status);
+        }
+        if (!status.ok()) {
+            broken(status);
+        }
+    }
+}
+
+// `ranks`: who is served, taken from those that are awaited.
+Status Feed::startEval(std::set<int>& ranks) {
     Producer::Request request;
+    const stream::LastStep last = evalReaders_.at(*awaitedEvals_.begin()).hello.last;
+    for (const int rank : std::set<int>(awaitedEvals_)) {
+        if (evalReaders_.at(rank).hello.last == last) {
+            ranks.insert(rank);
+            awaitedEvals_.erase(rank);
+        }
+    }
     ASSIGN_OR_RETURN(request.input, evalInput());
     request.dealing = dealing(*request.input);
     request.sequencer = sequencerOptions(1);
-    // Of the readers' own pools: what one of them holds stands in nobody's way.
+    // Of the passes' own pools: what a reader of one holds stands in no other's way.
     request.sequencer.framePool = nullptr;
-    RETURN_IF_ERROR(addRank(request, reader));
-    ASSIGN_OR_RETURN(evalProducers_[rank], Producer::start(std::move(request), *evalPools_[rank],
-                                                           counters_, reportEnd(reader.hello)));
+    const auto present = std::make_shared<std::atomic<int>>(static_cast<int>(ranks.size()));
+    for (const int rank : ranks) {
+        RETURN_IF_ERROR(addRank(request, evalReaders_.at(rank)));
+        request.ranks.back().ring =
+            std::make_shared<ring::LeavableRing>(request.ranks.back().ring, present);
+    }
+    EvalPass pass{std::make_unique<segment::BufferPool>(memory_.evalBytes()), nullptr, ranks};
+    logInfo("feed: evaluation", {{"ranks", ranks.size()}});
+    ASSIGN_OR_RETURN(pass.producer,
+                     Producer::start(std::move(request), *pass.pool, counters_,
+                                     reportEnd(evalReaders_.at(*ranks.begin()).hello)));
+    evalPasses_.push_back(std::move(pass));
     return okStatus();
 }
 
