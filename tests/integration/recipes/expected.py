@@ -52,6 +52,7 @@ def database():
     """One for all: a new one takes longer than most recipes."""
     db = duckdb.connect(config={"threads": 1})
     db.execute("set timezone = 'UTC'")
+    db.execute("pragma disable_optimizer")  # takes as long as all the rest of a query over so few rows
     return db
 
 
@@ -63,7 +64,7 @@ class Expected:
         self.db.register("base", base_table(case))
         for name, table in case.sides.items():
             self.db.register(self.side(name), as_calculated(table).append_column("_n", pa.array(range(table.num_rows))))
-        self.count = 0
+        self.count, self.described = 0, {}
         try:
             self.now = "base"
             if case.where:
@@ -77,8 +78,11 @@ class Expected:
     def side(name):
         return re.sub(r"\W", "_", name)
 
-    def columns(self):
-        return [row[0] for row in self.db.execute(f"describe {self.now}").fetchall()]
+    def types(self):
+        """By column its type in words of DuckDB."""
+        if self.now not in self.described:
+            self.described[self.now] = {row[0]: row[1] for row in self.db.execute(f"describe {self.now}").fetchall()}
+        return self.described[self.now]
 
     def make(self, query):
         self.count += 1
@@ -86,7 +90,7 @@ class Expected:
         self.now = f"t{self.count}"
 
     def with_columns(self, made, query_from=None):
-        old = self.columns()
+        old = self.types()
         replaced = ", ".join(f"{text} as {name}" for name, text in made.items() if name in old)
         added = "".join(f", {text} as {name}" for name, text in made.items() if name not in old)
         star = "m.*" + (f" replace ({replaced})" if replaced else "")
@@ -165,8 +169,8 @@ class Expected:
     def classes(self):
         """By column what its type is, as tables.CLASS calls it; floats are "single"."""
         words = {"VARCHAR": "text", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "time", "DOUBLE": "real", "FLOAT": "single"}
-        return {row[0]: "list" if row[1].endswith("]") else words.get(row[1], "real" if row[1].startswith("DECIMAL") else "int")
-                for row in self.db.execute(f"describe {self.now}").fetchall()}
+        return {name: "list" if kind.endswith("]") else words.get(kind, "real" if kind.startswith("DECIMAL") else "int")
+                for name, kind in self.types().items()}
 
     def rows(self, columns):
         names = ", ".join(["_file", "_row", *columns])

@@ -2,6 +2,7 @@
 import datetime
 import gzip
 import random
+import re
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -125,23 +126,22 @@ def write_case(case, directory, has_dictionaries=True):
 
 # What was exported.
 
+CSV_FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|((?:[^",\n][^,\n]*)?))([,\n])')
+
+
 def csv_rows(text):
     """The records of a table in CSV as Arrow writes them: a field without quotes and without text is null."""
     rows, row, at = [], [], 0
     while at < len(text):
-        if text[at] == '"':
-            value, at = "", at + 1
-            while text[at] != '"' or text[at + 1:at + 2] == '"':
-                value, at = value + text[at], at + (2 if text[at] == '"' else 1)
-            at += 1
-        else:
-            end = min(e for e in (text.find(",", at), text.find("\n", at)) if e >= 0)
-            value, at = text[at:end] or None, end
-        row.append(value)
-        if text[at] == "\n":
+        field = CSV_FIELD.match(text, at)
+        if field is None:
+            raise ValueError(f"no CSV at character {at}: {text[at:at + 40]!r}")
+        quoted, plain, end = field.groups()
+        row.append((plain or None) if quoted is None else quoted.replace('""', '"'))
+        if end == "\n":
             rows.append(row)
             row = []
-        at += 1
+        at = field.end()
     return rows
 
 

@@ -6,6 +6,7 @@
 Case number i is a pure function of seed + i. A mismatch is made small (steps and columns are left out while it stays) and
 printed with its spec; with --keep its files are left in DIR. Exit code 1 when anything differs."""
 import argparse
+import concurrent.futures
 import copy
 import ctypes
 import datetime
@@ -42,6 +43,10 @@ EMPTY = {"int": 0, "real": 0.0, "single": 0.0, "text": "", "bool": False, "list"
 # Of all rows of Parquet files in a long series; well below what was seen (docs/evidence/random-recipes.md).
 PRUNED_SHARE = 0.05
 UNANSWERED_SHARE = 0.05
+# Files of a case: in memory where that is possible, since the loader waits for the disk before it calls an export complete.
+SCRATCH = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+# The loader runs while DuckDB computes what it has to give.
+STREAMS = concurrent.futures.ThreadPoolExecutor(2)
 
 
 class Difference(Exception):
@@ -201,48 +206,64 @@ def compare_report(case, report, rows, splits, ids):
         raise Difference(f"vocabularies {counts} instead of {counted}")
 
 
-def compare(case, directory):
-    """(rows pruned, rows scanned) of a Parquet stream that was read from its beginning to its end."""
-    epochs = range(case.batch["epochs"])
-    names = list(dict.fromkeys([*case.carry, *case.dense, *case.ids, *case.lists, *(["wi", "ww"] if case.weighted else []), "_weight"]))
-    want = []
-    for epoch in epochs if case.redraws else [0]:
-        answer = expected.Expected(case, epoch)
-        want.append(answer.rows(names))
-    want, classes = want if case.redraws else want * len(epochs), answer.classes()
-    splits, requests = expected.splits_of(case), expected.requests_of(case)
-    batches = [reference.sequence(splits, want[epoch], case.batch, case.batch["seed"], epoch, requests) for epoch in epochs]
-    table, order_hash, report = streamed(case, directory)
-    order = [(epoch, row) for epoch in epochs for batch in batches[epoch] for row in batch]
-    if table.rows != len(order):
-        raise Difference(f"{table.rows} rows instead of {len(order)}")
-    if order_hash != reference.order_hash(batches):
-        raise Difference(f"order hash {order_hash} instead of {reference.order_hash(batches)}")
-    ids = compare_values(case, table, order, want, names, classes) if order else {}
-    if report is None:
-        return 0, 0
-    compare_report(case, report, len(order), splits, ids)
-    return (report["rows_pruned"], report["rows_scanned"]) if case.data.format == "parquet" else (0, 0)
+class Wanted:
+    """What a whole stream of a case is to give, however its files are written."""
+
+    def __init__(self, case):
+        epochs = range(case.batch["epochs"])
+        self.names = list(dict.fromkeys([*case.carry, *case.dense, *case.ids, *case.lists, *(["wi", "ww"] if case.weighted else []), "_weight"]))
+        values = []  # by epoch
+        for epoch in epochs if case.redraws else [0]:
+            answer = expected.Expected(case, epoch)
+            values.append(answer.rows(self.names))
+        self.values, self.classes = values if case.redraws else values * len(epochs), answer.classes()
+        self.splits, requests = expected.splits_of(case), expected.requests_of(case)
+        batches = [reference.sequence(self.splits, self.values[epoch], case.batch, case.batch["seed"], epoch, requests) for epoch in epochs]
+        self.order = [(epoch, row) for epoch in epochs for batch in batches[epoch] for row in batch]
+        self.orderHash = reference.order_hash(batches)
+
+
+def compare(case, wanted, stream, earlier):
+    """The stream and its ids by feature. `earlier`: the same of a stream of the case that was right; an equal table is right too."""
+    table, order_hash, report = stream
+    if table.rows != len(wanted.order):
+        raise Difference(f"{table.rows} rows instead of {len(wanted.order)}")
+    if order_hash != wanted.orderHash:
+        raise Difference(f"order hash {order_hash} instead of {wanted.orderHash}")
+    if earlier is not None and (table.types, table.columns) == (earlier[0][0].types, earlier[0][0].columns):
+        ids = earlier[1]
+    else:
+        ids = compare_values(case, table, wanted.order, wanted.values, wanted.names, wanted.classes) if wanted.order else {}
+    if report is not None:
+        compare_report(case, report, len(wanted.order), wanted.splits, ids)
+    return stream, ids
 
 
 def outcome(case, keep=None):
-    """(what differs, "unanswered" or None, the pruned and the scanned rows)."""
-    with tempfile.TemporaryDirectory(prefix="millrace-recipes-") as name:
-        directory = Path(name)
+    """(what differs, "unanswered" or None, the pruned and the scanned rows): of a Parquet stream that was read from its beginning to its end."""
+    with tempfile.TemporaryDirectory(prefix="millrace-recipes-", dir=SCRATCH) as name:
+        running = []
         try:
             # With dictionaries and without: the same answer is wanted of both.
-            for has_dictionaries in (True, False) if case.data.format == "parquet" else (True,):
-                shutil.rmtree(directory)
+            for kind in ("dictionaries", "plain") if case.data.format == "parquet" else ("dictionaries",):
+                directory = Path(name) / kind
                 directory.mkdir()
-                files.write_case(case, directory, has_dictionaries)
-                pruned = compare(case, directory)
-            return None, pruned
+                files.write_case(case, directory, kind == "dictionaries")
+                running.append(STREAMS.submit(streamed, case, directory))
+            wanted, right = Wanted(case), None
+            for stream in running:
+                right = compare(case, wanted, stream.result(), right)
+            report = right[0][2]
+            return None, (report["rows_pruned"], report["rows_scanned"]) if report and case.data.format == "parquet" else (0, 0)
         except expected.Unanswered:
             return "unanswered", (0, 0)
         except Difference as difference:
+            concurrent.futures.wait(running)
             if keep is not None:
-                shutil.copytree(directory, keep, dirs_exist_ok=True)
+                shutil.copytree(name, keep, dirs_exist_ok=True)
             return str(difference), (0, 0)
+        finally:
+            concurrent.futures.wait(running)
 
 
 # Making a case small.

@@ -141,32 +141,38 @@ def request_starts(values):
     return starts
 
 
-NUMBER = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+IS_WHOLE = re.compile(r"-?[0-9]+").fullmatch
+IS_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?").fullmatch
+IS_DAY = re.compile(DATE).fullmatch
+IS_TIME = re.compile(DATE + TIME).fullmatch
 
 
 def csv_type(texts):
     """The type of a CSV column whose values in all files, nulls left out, are `texts`; None without values. Of docs/guides/sources.md."""
     texts = [text.strip(" \t") for text in texts]
-    whole, number = [], False
+    whole, number, words, days, times = [], False, 0, 0, 0
     for text in texts:
-        if re.fullmatch(r"-?[0-9]+", text):
+        if IS_WHOLE(text):
             whole.append(int(text))
-        elif re.fullmatch(NUMBER, text):
+        elif IS_NUMBER(text):
             number = True
-        elif not re.fullmatch(DATE + "(" + TIME + ")?", text) and text.lower() not in ("true", "false"):
+        elif IS_DAY(text):
+            days += 1
+        elif IS_TIME(text):
+            times += 1
+        elif text.lower() in ("true", "false"):
+            words += 1
+        else:
             return "string"
-    words = [text.lower() in ("true", "false") for text in texts]
-    days = [re.fullmatch(DATE, text) is not None for text in texts]
-    times = [re.fullmatch(DATE + TIME, text) is not None for text in texts]
-    numbers = len(texts) - sum(words) - sum(days) - sum(times)
-    if not texts or sum((numbers > 0, any(words), any(days) or any(times))) > 1:
+    numbers = len(texts) - words - days - times
+    if not texts or sum((numbers > 0, words > 0, days + times > 0)) > 1:
         return "string" if texts else None
     if numbers and number:
         return "string" if any(abs(w) > 2**53 and int(float(w)) != w for w in whole) else "double"
     if numbers:
         fits = all(-2**63 <= w < 2**63 for w in whole)
         return "int64" if fits else "uint64" if all(0 <= w < 2**64 for w in whole) else "string"
-    return "bool" if any(words) else "timestamp" if any(times) else "date"
+    return "bool" if words else "timestamp" if times else "date"
 
 
 def has_bad_values(texts):
@@ -175,16 +181,18 @@ def has_bad_values(texts):
         return False
     good = {"int64": 0, "uint64": 0, "double": 0, "date": 0, "timestamp": 0}
     for text in (text.strip(" \t") for text in texts):
-        if re.fullmatch(r"-?[0-9]+", text):
+        if IS_WHOLE(text):
             value = int(text)
             good["int64"] += -2**63 <= value < 2**63
             good["uint64"] += 0 <= value < 2**64
             good["double"] += -2**63 <= value < 2**63 and int(float(value)) == value
-        elif re.fullmatch(NUMBER, text):
+        elif IS_NUMBER(text):
             good["double"] += 1
-        else:
-            good["date"] += re.fullmatch(DATE, text) is not None
-            good["timestamp"] += re.fullmatch(DATE + "(" + TIME + ")?", text) is not None
+        elif IS_DAY(text):
+            good["date"] += 1
+            good["timestamp"] += 1
+        elif IS_TIME(text):
+            good["timestamp"] += 1
     most = max(good.values())
     return most >= 20 and len(texts) - most <= max(3, most // 100)
 
