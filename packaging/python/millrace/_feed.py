@@ -186,6 +186,12 @@ class Feed:
         if self._process is not None and self._process.poll() is not None:
             raise self.failure()
 
+    def check_listening(self) -> None:
+        """As check_alive, also for a feed that another process started: raises when nobody is at its socket."""
+        self.check_alive()
+        if self._process is None and self._socket is not None and not _is_listened_to(self._socket):
+            raise self.failure("the feed is gone")
+
     def failure(self, sentence: str = "") -> MillraceError:
         """What the feed ended with, as an exception. `sentence` where it said nothing."""
         code = None
@@ -215,6 +221,27 @@ class Feed:
         """Ends the feed if this process started it. Again: nothing."""
         if self._finalizer is not None:
             self._finalizer()
+
+
+def _is_listened_to(path: str) -> bool:
+    """Whether a process would answer at a socket. One that has no time to is one that would."""
+    import socket
+    folder, name = os.path.split(path)
+    try:
+        at = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.setblocking(False)
+            probe.connect(f"/proc/self/fd/{at}/{name}")  # a socket's own path has 108 bytes
+        return True
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(at)
 
 
 def _sentence(lines: list[str]) -> str:

@@ -75,6 +75,7 @@ _SIGNATURES = {
     "millrace_free": (None, [c_void_p]),
     "millrace_feed_open": (c_int, [c_char_p, POINTER(Options), POINTER(c_void_p), c_char_p, c_size_t]),
     "millrace_feed_next": (c_int, [c_void_p, c_int64, POINTER(Event)]),
+    "millrace_feed_reopen": (c_int, [c_void_p, c_int64]),
     "millrace_feed_schema": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
     "millrace_feed_error": (c_char_p, [c_void_p]),
     "millrace_feed_state_at": (c_void_p, [c_void_p, c_uint32, c_uint64]),

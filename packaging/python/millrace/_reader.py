@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from . import _library
 from ._batch import Columns, Memory, NoRows, Tensors
@@ -16,6 +16,7 @@ from ._errors import FeedError, MillraceError, SpecError
 from ._feed import Feed
 
 _SLICE_MS = 100
+_FIRST_HELLO_MS, _LAST_HELLO_MS = 250, 4000
 _HELLO_SECONDS = 60.0
 
 
@@ -65,22 +66,43 @@ class Reader:
         options = _library.Options(
             struct_size=ctypes.sizeof(_library.Options), rank=at.rank, world_size=at.world, abort_fd=-1,
             attempt=at.attempt, stream=asked.stream.encode(), state=asked.state.encode() if asked.state else None,
-            connect_timeout_ms=250, join=asked.join, last=asked.last == "drop", numa_node=-1)
+            connect_timeout_ms=_FIRST_HELLO_MS, join=asked.join, last=asked.last == "drop", numa_node=-1)
         error = ctypes.create_string_buffer(4096)
-        end = time.monotonic() + _HELLO_SECONDS
-        while True:
+
+        def opened(timeout_ms: int) -> tuple[int, str]:
+            options.connect_timeout_ms = timeout_ms
             code = self._library.millrace_feed_open(path, options, ctypes.byref(self._handle), error, len(error))
-            if code == 0:
-                break
-            sentence = error.value.decode(errors="replace")
+            return code, error.value.decode(errors="replace")
+
+        self._greet(opened)
+        self._arguments = ((self._handle,), (_SLICE_MS,), (ctypes.byref(self._event),))
+
+    def _go_on(self) -> None:
+        """The feed hung up. It does so with all ranks when one of them connects again, as a rank does whose hello was
+        answered too late: all go on from the furthest place that all have come to, each with what it lacks."""
+        if self._asked.stream != "train":
+            raise self._failure(_library.LOST, self._error(), 0)
+        self._feed.check_listening()
+
+        def reopened(timeout_ms: int) -> tuple[int, str]:
+            return self._library.millrace_feed_reopen(self._handle, timeout_ms), self._error()
+
+        self._greet(reopened)
+
+    def _greet(self, say_hello: Callable[[int], tuple[int, str]]) -> None:
+        """Until the feed has answered. `say_hello` takes the milliseconds it may wait: a code and a sentence."""
+        end, timeout_ms = time.monotonic() + _HELLO_SECONDS, _FIRST_HELLO_MS
+        while True:
+            code, sentence = say_hello(timeout_ms)
+            if code >= 0:
+                return
             if code != _library.LOST:
                 raise self._failure(code, sentence, 4)
-            self._feed.check_alive()
+            self._feed.check_listening()
             if time.monotonic() > end:
                 raise FeedError(sentence)
             # A busy machine answers later: each try gives it more time.
-            options.connect_timeout_ms = min(2 * options.connect_timeout_ms, 4000)
-        self._arguments = ((self._handle,), (_SLICE_MS,), (ctypes.byref(self._event),))
+            timeout_ms = min(2 * timeout_ms, _LAST_HELLO_MS)
 
     def next_step(self) -> Step | None:
         """The next step; None at the end of the stream."""
@@ -107,6 +129,9 @@ class Reader:
                 elif code == _library.NOTICE:
                     import warnings
                     warnings.warn(self._error(), RuntimeWarning, stacklevel=4)
+                elif code == _library.LOST:
+                    codes.clear()
+                    self._go_on()
                 elif code != _library.END_OF_EPOCH:
                     codes.clear()
                     raise self._failure(code, self._error(), event.number)
@@ -152,6 +177,8 @@ class Reader:
             elif code == _library.TIMEOUT:
                 self._feed.check_alive()
                 time.sleep(0.003)
+            elif code == _library.LOST:
+                self._go_on()
             else:
                 raise self._failure(code, self._error(), 0)
         return self.columns

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """How a stream ends: Ctrl-C in a terminal, kill -9, a feed that dies, a notebook's second run."""
+import json
 import os
 import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest
 
-from harness import Case
+from harness import Case, streamed
 from poll import wait_for
 
 import millrace
+from millrace._batch import NumpyArrays
+from millrace._feed import Feed, Place, Request
+from millrace._reader import Asked, Reader
 
 # The dataset is a pipe into which nobody writes more: the feed waits for it, and so does the loop.
 STARVING = """
@@ -155,6 +160,66 @@ class Ends(Case):
                     pass
             stream.load_state_dict(state)
             next(iter(stream))
+        self.assert_nothing_left()
+
+    def test_a_rank_that_connects_again_takes_the_others_along(self):
+        # As one does whose first hello was answered too late. More than a ring holds, so that nobody has all of it yet.
+        spec = self.spec(total=2000, rows=64, micro=16, epochs=60)
+        request = Request(spec, None, (), "drop")
+        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0), 1) for rank in (0, 1)]
+        asked = Asked("train", None, True, "drop", False, NumpyArrays())
+        places, failed = [], []
+
+        def read():
+            try:
+                reader = Reader(feeds[1], asked)
+                while (step := reader.next_step()) is not None:
+                    places.append((step.epoch, step.number))
+                    if len(places) == 4:
+                        is_half.set()
+                        goes_on.wait(60)
+                places.append(json.loads(reader.state_at(*reader.last_mark))["order_hash"])
+                reader.close()
+            except BaseException as error:  # a thread's end is looked at below
+                failed.append(error)
+                is_half.set()
+
+        is_half, goes_on = threading.Event(), threading.Event()
+        other = threading.Thread(target=read)
+        other.start()
+        first = Reader(feeds[0], asked)
+        for _ in range(3):
+            first.next_step()
+        is_half.wait(60)
+        again = Reader(feeds[0], asked)
+        goes_on.set()
+        own = []
+        while (step := again.next_step()) is not None:
+            own.append((step.epoch, step.number))
+        own.append(json.loads(again.state_at(*again.last_mark))["order_hash"])
+        other.join(60)
+        self.assertEqual(failed, [])
+        self.assertEqual(own, places)
+        self.assertEqual(own, [(epoch, 4 * step) for epoch in range(60) for step in range(1, 2000 // 64 + 1)]
+                         + [streamed(spec, "--last", "drop")["order_hash"]])
+        for one in (first, again, *feeds):
+            one.close()
+        self.assert_nothing_left()
+
+    def test_a_rank_whose_feed_was_killed_hears_it_also_where_another_started_it(self):
+        spec = self.spec(total=2000, rows=64, micro=16, epochs=100000)
+        request = Request(spec, None, (), "drop")
+        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0), 1) for rank in (0, 1)]
+        asked = Asked("train", None, True, "drop", False, NumpyArrays())
+        readers = [Reader(feed, asked) for feed in feeds]
+        readers[1].next_step()
+        for pid in self.programs(spec, b"millrace-loader"):
+            os.kill(pid, signal.SIGKILL)
+        with self.assertRaisesRegex(millrace.FeedError, "the feed is gone"):
+            while True:
+                readers[1].next_step()
+        for one in (*readers, *feeds):
+            one.close()
         self.assert_nothing_left()
 
     def test_a_loop_that_was_interrupted_makes_room_for_another(self):
