@@ -45,9 +45,10 @@ const char* checkRole(const ColumnEntry& e) {
     return "has an unknown role";
 }
 
-bool isInside(const Extent& extent, std::uint64_t from, std::uint64_t total) {
-    return extent.offset % kPayloadAlignment == 0 && extent.offset >= from &&
-           extent.offset <= total && extent.bytes <= total - extent.offset;
+bool isInside(const Extent& extent, std::uint64_t from, std::uint64_t total,
+              std::uint64_t alignment = kPayloadAlignment) {
+    return extent.offset % alignment == 0 && extent.offset >= from && extent.offset <= total &&
+           extent.bytes <= total - extent.offset;
 }
 
 bool isAbsent(const Extent& extent) {
@@ -61,7 +62,8 @@ const char* checkSizes(const FrameHeader& h, const ColumnEntry& e) {
         return "a column's items are not the frame's rows or requests";
     }
     if (e.values > h.totalBytes || e.data.bytes != e.values * sizeOf(e.dtype) ||
-        !isInside(e.data, first, h.totalBytes)) {
+        !isInside(e.data, first, h.totalBytes,
+                  isPacked(e.role) ? sizeOf(e.dtype) : kPayloadAlignment)) {
         return "a column's values lie outside the frame";
     }
     if (!lists) {
@@ -77,7 +79,8 @@ const char* checkSizes(const FrameHeader& h, const ColumnEntry& e) {
     if (e.role != Role::kWeighted) {
         return isAbsent(e.weights) ? nullptr : "a column without weights has some";
     }
-    return e.weights.bytes == e.values * sizeof(float) && isInside(e.weights, first, h.totalBytes)
+    return e.weights.bytes == e.values * sizeof(float) &&
+                   isInside(e.weights, first, h.totalBytes, sizeof(float))
                ? nullptr
                : "a list column's weights lie outside the frame";
 }

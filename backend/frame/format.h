@@ -9,7 +9,7 @@
 namespace millrace::frame {
 
 inline constexpr std::uint32_t kFrameMagic = 0x4d52464dU;  // "MFRM"
-inline constexpr std::uint16_t kFrameVersion = 1;
+inline constexpr std::uint16_t kFrameVersion = 2;
 inline constexpr std::size_t kPayloadAlignment = 64;
 inline constexpr std::uint32_t kMaxColumns = 65536;
 inline constexpr std::uint32_t kMaxRows = 1U << 28;
@@ -75,8 +75,10 @@ struct FrameHeader {
 static_assert(sizeof(FrameHeader) == 128);
 
 struct Extent {
-    std::uint64_t offset;  ///< from the frame's first byte, multiple of 64; 0 with bytes 0: absent
-    std::uint64_t bytes;   ///< stored bytes, without padding
+    /// From the frame's first byte; 0 with bytes 0: absent. A multiple of 64, of what isPacked() of
+    /// its own type's size.
+    std::uint64_t offset;
+    std::uint64_t bytes;  ///< stored bytes, without padding
 };
 
 struct ColumnEntry {
@@ -117,6 +119,12 @@ constexpr std::size_t sizeOf(DType type) {
             return 8;
     }
     return 0;
+}
+
+/// Values of these roles lie directly behind one another in the order of the columns, and so do
+/// their weights: ids for many embedding tables are one tensor.
+constexpr bool isPacked(Role role) {
+    return role == Role::kId || role == Role::kList || role == Role::kWeighted;
 }
 
 constexpr std::uint64_t alignUp(std::uint64_t bytes) {

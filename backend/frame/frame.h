@@ -116,6 +116,8 @@ class FrameWriter {
     const FrameLayout& layout() const { return layout_; }
 
  private:
+    Result<std::uint64_t> place();
+
     const FrameLayout& layout_;
     std::vector<ColumnEntry> entries_;
     std::uint32_t rows_ = 0, requests_ = 0;

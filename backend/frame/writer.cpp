@@ -31,39 +31,54 @@ Result<std::uint64_t> FrameWriter::declare(std::uint32_t rows,
     }
     rows_ = rows;
     requests_ = requests;
-    std::uint64_t at = alignUp(sizeof(FrameHeader) + layout_.directoryBytes_);
-    const auto place = [&at](std::uint64_t bytes) {
-        const Extent extent{at, bytes};
-        at += alignUp(bytes);
-        return extent;
-    };
     for (std::size_t c = 0; c < entries_.size(); ++c) {
         ColumnEntry& e = entries_[c];
         e.items = (e.flags & kDedup) != 0 ? requests : rows;
-        const bool lists = e.encoding == Encoding::kLists;
-        e.values = lists ? values[c] : std::uint64_t{e.items} * e.width;
+        e.values = e.encoding == Encoding::kLists ? values[c] : std::uint64_t{e.items} * e.width;
         if (e.values > std::uint64_t{1} << 40) {
             return invalidArgument("frame: column '", layout_.columns()[c].name, "' has ", e.values,
                                    " values");
         }
-        e.data = place(e.values * sizeOf(e.dtype));
-        if (!lists) {
-            continue;
+    }
+    return place();
+}
+
+/// What is packed lies behind everything else: the row ids come first.
+Result<std::uint64_t> FrameWriter::place() {
+    std::uint64_t at = alignUp(sizeof(FrameHeader) + layout_.directoryBytes_);
+    const auto behind = [&at](std::uint64_t bytes) {
+        const Extent extent{at, bytes};
+        at += bytes;
+        return extent;
+    };
+    for (std::size_t c = 0; c < entries_.size(); ++c) {
+        ColumnEntry& e = entries_[c];
+        if (!isPacked(e.role)) {
+            e.data = behind(e.values * sizeOf(e.dtype));
+            at = alignUp(at);
         }
         const std::uint32_t owner = layout_.offsetsOwner_[c];
+        if (e.encoding != Encoding::kLists) {
+            continue;
+        }
         if (owner == c) {
-            e.offsets = place((std::uint64_t{e.items} + 1) * sizeof(std::int64_t));
+            e.offsets = behind((std::uint64_t{e.items} + 1) * sizeof(std::int64_t));
+            at = alignUp(at);
         } else if (entries_[owner].values != e.values) {
             return invalidArgument("frame: columns '", layout_.columns()[owner].name, "' and '",
                                    layout_.columns()[c].name, "' of one group differ in length");
         } else {
             e.offsets = entries_[owner].offsets;
         }
-        if (e.role == Role::kWeighted) {
-            e.weights = place(e.values * sizeof(float));
-        }
     }
-    totalBytes_ = at;
+    for (ColumnEntry& e : entries_) {
+        e.data = isPacked(e.role) ? behind(e.values * sizeOf(e.dtype)) : e.data;
+    }
+    at = alignUp(at);
+    for (ColumnEntry& e : entries_) {
+        e.weights = e.role == Role::kWeighted ? behind(e.values * sizeof(float)) : Extent{};
+    }
+    totalBytes_ = alignUp(at);
     return totalBytes_;
 }
 
@@ -97,9 +112,10 @@ Status FrameWriter::bind(std::span<std::byte> memory, const FrameId& id) {
     std::memset(at + used, 0,
                 alignUp(sizeof header + layout_.directoryBytes_) - sizeof header - used);
 
+    // Of what is packed also the beginning of what comes behind it, which is filled later.
     const auto pad = [this](const Extent& extent) {
-        std::memset(memory_ + extent.offset + extent.bytes, 0,
-                    alignUp(extent.bytes) - extent.bytes);
+        const std::uint64_t end = extent.offset + extent.bytes;
+        std::memset(memory_ + end, 0, alignUp(end) - end);
     };
     for (std::size_t c = 0; c < entries_.size(); ++c) {
         const ColumnEntry& e = entries_[c];

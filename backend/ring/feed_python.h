@@ -7,7 +7,7 @@
  * Threads: the caller holds the interpreter's lock. Owns: nothing; what is returned is a new
  * reference. Failure: NULL, where there is no interpreter, or with its error set.
  */
-#include "backend/ring/feed_reader.h"
+#include "backend/ring/feed_tensors.h"
 
 #ifdef __cplusplus
 extern "C" {

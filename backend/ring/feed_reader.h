@@ -94,7 +94,7 @@ typedef struct {
     uint32_t width;          /* values an item (fixed columns) */
     uint64_t items;          /* rows; requests when inverse is set */
     uint64_t num_values;     /* in data */
-    void* data;              /* 64-byte aligned */
+    void* data;              /* 64-byte aligned; of ids and lists to the size of a value */
     const int64_t* offsets;  /* items + 1 for lists, else NULL */
     const float* weights;    /* num_values for weighted lists, else NULL */
     const uint32_t* inverse; /* rows: the item of each row; NULL: item = row */
@@ -223,21 +223,8 @@ int millrace_batch_find(const millrace_batch* batch, uint32_t role, const char* 
 /* All of them, as millrace_feed_schema() fills them. */
 int millrace_batch_all_columns(const millrace_batch* batch, millrace_column* columns, size_t max,
                                size_t* count);
-/* Gives the memory back to the feed, once no tensor of millrace_batch_dlpack() views it. */
+/* Gives the memory back to the feed, once no tensor of it (feed_tensors.h) views it. */
 void millrace_batch_release(millrace_batch* batch);
-
-/* What of a column is wanted as a tensor. */
-enum {
-    MILLRACE_PART_DATA = 0,    /* [items], blocks and vectors [items, width], lists [num_values] */
-    MILLRACE_PART_OFFSETS = 1, /* int64 [items + 1] */
-    MILLRACE_PART_WEIGHTS = 2, /* float32 [num_values] */
-    MILLRACE_PART_INVERSE = 3  /* uint32 [rows] */
-};
-
-/* A part of a column as a DLManagedTensor of DLPack 0.x (dmlc.github.io/dlpack), without a copy;
- * texts as uint8. Its deleter may be called in any thread; until then the batch's memory stays,
- * also after millrace_batch_release(). NULL: no such column or part, or no memory. */
-void* millrace_batch_dlpack(millrace_batch* batch, size_t column, int32_t part);
 
 #ifdef __cplusplus
 }

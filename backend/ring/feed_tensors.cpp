@@ -1,8 +1,10 @@
 // Columns of a batch as tensors of other libraries, which keep its memory (DLPack), and these in
 // Python's capsules.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 
@@ -49,6 +51,29 @@ DlDataType typeOf(frame::DType dtype) {
     }
 }
 
+/// Values from one feature on to the last that follows it without a gap. The writer may have told
+/// anything else of where they lie: what does not follow is not counted.
+std::uint64_t packedValues(const FrameDirectory& directory, std::size_t from, bool areWeights) {
+    const auto isWanted = [areWeights](const frame::ColumnEntry& e) {
+        return areWeights ? e.role == frame::Role::kWeighted : frame::isPacked(e.role);
+    };
+    const std::uint64_t width = areWeights ? sizeof(float) : sizeof(std::int64_t);
+    std::uint64_t values = 0, end = 0;
+    for (std::size_t c = from; c < directory.header().columns; ++c) {
+        const frame::ColumnEntry& e = directory.entries()[c];
+        const frame::Extent& at = areWeights ? e.weights : e.data;
+        if (!isWanted(e)) {
+            continue;
+        }
+        if (end != 0 && at.offset != end) {
+            break;
+        }
+        values += e.values;
+        end = at.offset + e.values * width;
+    }
+    return values;
+}
+
 /// Where a part lies, of which type, how many; `data` null: there is no such.
 void describe(const millrace_batch& batch, std::size_t index, std::int32_t part, Exported& to) {
     const millrace_column column = batch.directory.column(index, batch.bytes);
@@ -78,6 +103,14 @@ void describe(const millrace_batch& batch, std::size_t index, std::int32_t part,
             break;
         case MILLRACE_PART_INVERSE:
             set(column.inverse, frame::DType::kUint32, batch.directory.header().rows);
+            break;
+        case MILLRACE_PART_FEATURES:
+            if (frame::isPacked(role)) {
+                set(column.data, frame::DType::kInt64, packedValues(batch.directory, index, false));
+            }
+            break;
+        case MILLRACE_PART_FEATURE_WEIGHTS:
+            set(column.weights, frame::DType::kFloat32, packedValues(batch.directory, index, true));
             break;
         default:
             break;
@@ -171,6 +204,36 @@ void* millrace_batch_dlpack(millrace_batch* batch, std::size_t column, std::int3
     made->managed.context = made.get();
     made->managed.deleter = ring::deleteExported;
     return &made.release()->managed;
+}
+
+int millrace_batch_lengths(const millrace_batch* batch, const std::uint32_t* columns,
+                           std::size_t num_columns, std::int64_t* lengths, std::size_t max,
+                           std::size_t* count) {
+    const ring::FrameDirectory& directory = batch->directory;
+    if (count == nullptr || (columns == nullptr && num_columns > 0)) {
+        return MILLRACE_FEED_INVALID;
+    }
+    *count = 0;
+    for (std::size_t i = 0; i < num_columns; ++i) {
+        if (columns[i] >= directory.header().columns) {
+            return MILLRACE_FEED_INVALID;
+        }
+        *count += directory.entries()[columns[i]].items;
+    }
+    if (*count > max || lengths == nullptr) {
+        return 0;
+    }
+    for (std::size_t i = 0; i < num_columns; ++i) {
+        const millrace_column column = directory.column(columns[i], batch->bytes);
+        if (column.offsets == nullptr) {
+            std::fill_n(lengths, column.items, 1);
+        } else {
+            std::transform(column.offsets + 1, column.offsets + 1 + column.items, column.offsets,
+                           lengths, std::minus<>());
+        }
+        lengths += column.items;
+    }
+    return 0;
 }
 
 void* millrace_python_batch(millrace_batch* batch) {

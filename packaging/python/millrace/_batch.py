@@ -16,6 +16,7 @@ from ._errors import MisuseError
 
 _FEATURES = ("dense", "vector", "id", "list", "weighted", "sequence")
 _LISTS = ("list", "weighted", "sequence")
+_PACKED = ("id", "list", "weighted")
 
 
 class Ragged:
@@ -137,6 +138,9 @@ class Columns:
             self.widths.append(column.width)
         self.has_inverse = "inverse" in self.roles
         self.wanted: Wanted | None = None
+        self.packed = [index for index, role in enumerate(self.roles) if role in _PACKED]
+        """Features whose values lie directly behind one another in a frame."""
+        self.wants_lengths = False  # somebody asks for keyed jagged tensors
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
@@ -221,6 +225,16 @@ class Wanted:
         self.parts = (_library.Part * self.count)(*parts)
 
 
+class Packed:
+    """Columns.packed as they lie in memory: the int64 values of one behind those of another, and so the weights of those that
+    have some, and the lengths of their items (int64; 1 for each id)."""
+
+    __slots__ = ("values", "weights", "lengths")
+
+    def __init__(self, values: Any, weights: Any, lengths: Any) -> None:
+        self.values, self.weights, self.lengths = values, weights, lengths
+
+
 class Tensors:
     """One frame of the ring as torch tensors, each of which keeps it."""
 
@@ -248,6 +262,28 @@ class Tensors:
         for one, (values, offsets, weights, inverse) in zip(wanted.lists, wanted.places):
             made[one] = Ragged(tensors[values], tensors[offsets], tensors[weights] if weights else None,
                                tensors[inverse] if inverse else None, columns.dtypes[one])
+
+
+    def packed(self) -> Packed | None:
+        """None where there are no such features."""
+        columns, library = self._columns, _library
+        indices = columns.packed
+        if not indices:
+            return None
+        weighted = columns.by_role.get("weighted")
+        parts = [(indices[0], library.FEATURES)]
+        if weighted:
+            parts.append((min(weighted.values()), library.FEATURE_WEIGHTS))
+        capsules = library.load_python().millrace_python_tensors(self._batch, (library.Part * len(parts))(*parts), len(parts))
+        values, weights = [*map(self._from_dlpack, capsules), None][:2]
+        return Packed(values, weights, self._lengths(indices) if columns.wants_lengths else None)
+
+    def _lengths(self, indices: list[int]) -> Any:
+        lengths = sys.modules["torch"].empty(self.rows * len(indices), dtype=sys.modules["torch"].int64)
+        count = ctypes.c_size_t()
+        _library.load().millrace_batch_lengths(self._batch, (ctypes.c_uint32 * len(indices))(*indices), len(indices),
+                                               lengths.data_ptr(), len(lengths), ctypes.byref(count))
+        return lengths[:count.value]  # lists that rows share are fewer
 
 
 class Memory:
@@ -333,8 +369,8 @@ class Batch:
     `pin_memory`.
     """
 
-    __slots__ = ("_columns", "_ends_step", "_is_torch", "_made", "_memory", "_stream", "epoch", "number", "rows", "scale",
-                 "step_rows", "__weakref__")
+    __slots__ = ("_columns", "_ends_step", "_is_torch", "_made", "_memory", "_packed", "_stream", "epoch", "number", "rows",
+                 "scale", "step_rows", "__weakref__")
 
     epoch: int
     """The epoch, from 0."""
@@ -356,6 +392,7 @@ class Batch:
         self.epoch, self.number, self.step_rows, world = facts
         self._ends_step = True
         self._made: dict[int, Any] = {}
+        self._packed: Packed | None = None  # of a batch that was moved
         self.rows = memory.rows
         self.scale = world * self.rows / self.step_rows if self.step_rows else 0.0
 
@@ -436,8 +473,10 @@ class Batch:
     def kjt(self, features: list[str] | None = None) -> Any:
         """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
 
-        Needs torchrec. Values and lengths of the features are put behind each other, which copies them. Where rows
-        share lists, a feature's lists stand once and `inverse_indices` says which is each row's.
+        Needs torchrec. The feed lays the features' values out one behind the other, ids, lists, weighted lists, as the
+        spec names them: all of them, or some that stand together in this order, are a view; others are copied. So they
+        are with copy=True. Where rows share lists, a feature's lists stand once and `inverse_indices` says which is
+        each row's.
         """
         from . import _kjt
         return _kjt.keyed_jagged(self, features)
@@ -473,8 +512,34 @@ class Batch:
         out.epoch, out.number, out.rows = self.epoch, self.number, self.rows
         out.step_rows, out.scale = self.step_rows, self.scale
         out._made, out._ends_step = {}, self._ends_step
+        out._packed = self._change_packed(change, out._made)
         for index, role in enumerate(self._columns.roles):
-            if role != "inverse":
+            if role != "inverse" and index not in out._made:
                 value = self._column(index)
                 out._made[index] = value.map(change) if isinstance(value, Ragged) else change(value)
         return out
+
+    def _features_packed(self) -> Packed | None:
+        return self._memory.packed() if isinstance(self._memory, Tensors) else self._packed
+
+    def _change_packed(self, change: Any, made: dict[int, Any]) -> Packed | None:
+        """What lies together goes together: one copy for the features of many embedding tables."""
+        before = self._features_packed()
+        if before is None:
+            return None
+        packed = Packed(*(None if one is None else change(one) for one in (before.values, before.weights, before.lengths)))
+        at = at_weights = 0
+        for index in self._columns.packed:
+            column = self._column(index)
+            if not isinstance(column, Ragged):
+                made[index] = packed.values[at:at + len(column)]
+                at += len(column)
+                continue
+            count, weights = len(column.values), None
+            if column.weights is not None:
+                weights = packed.weights[at_weights:at_weights + count]
+                at_weights += count
+            made[index] = Ragged(packed.values[at:at + count], change(column.offsets), weights,
+                                 None if column.inverse is None else change(column.inverse), column.dtype)
+            at += count
+        return packed

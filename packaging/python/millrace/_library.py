@@ -17,7 +17,7 @@ from ._version import __version__
 ABI = 2
 
 BATCH, END_OF_EPOCH, END_OF_STREAM, TIMEOUT, ABORTED, STEP, NOTICE = range(7)
-DATA, OFFSETS, WEIGHTS, INVERSE = range(4)
+DATA, OFFSETS, WEIGHTS, INVERSE, FEATURES, FEATURE_WEIGHTS = range(6)
 FAILED, LOST, CORRUPT, INVALID = -1, -2, -3, -4
 
 ROLES = {1: "row_file", 2: "row_number", 3: "dense", 4: "vector", 5: "id", 6: "list", 7: "weighted", 8: "sequence",
@@ -84,6 +84,7 @@ _SIGNATURES = {
     "millrace_feed_get_stats": (None, [c_void_p, POINTER(Stats)]),
     "millrace_feed_close": (None, [c_void_p]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
+    "millrace_batch_lengths": (c_int, [c_void_p, POINTER(c_uint32), c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),
     "millrace_batch_all_columns": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
 }
 

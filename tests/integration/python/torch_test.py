@@ -81,6 +81,45 @@ class Tensors(Case):
             with self.assertRaisesRegex(millrace.MisuseError, "'dense' is no id, list or weighted feature.*user, tags"):
                 batch.kjt(["dense"])
 
+    def test_a_keyed_jagged_tensor_views_the_ring(self):
+        stand_in()
+        import pyarrow
+        import pyarrow.parquet
+        tags, words = ([[k + n % 7 for k in range(n % size)] for n in range(256)] for size in (4, 3))
+        pyarrow.parquet.write_table(pyarrow.table({
+            "a": [n % 31 for n in range(256)], "b": [n % 17 for n in range(256)], "y": [n % 2 for n in range(256)],
+            "tags": tags, "words": words, "w": [[k / 4 for k in one] for one in words]}),
+            os.path.join(self.folder, "rows.parquet"))
+        spec = os.path.join(self.folder, "spec.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write("name: many\ndataset: {path: rows.parquet}\nlabels: {y: y}\n"
+                       "features: {ids: [b, a], lists: [tags], weighted: [{ids: words, weights: w}]}\n"
+                       "embeddings: {a: {rows: 64}, b: {rows: 64}, tags: {rows: 64}, words: {rows: 64}}\n"
+                       "batch: {rows: 64, micro_rows: 32, epochs: 1, seed: 1}\n")
+        names = ["b", "a", "tags", "words"]
+        with millrace.stream(spec) as stream:
+            for batch in stream:
+                moved = batch._changed(torch.clone)
+                for one in (batch, moved):
+                    values = {name: one[name] if name in "ab" else one[name].values for name in names}
+                    for asked in (None, ["a"], ["tags", "words"], ["words"], ["b", "a", "tags"], ["words", "a"], ["a", "b"]):
+                        kjt, keys = one.kjt(asked), asked or names
+                        self.assertEqual(kjt.keys, keys)
+                        self.assertEqual(kjt.values.tolist(), [value for name in keys for value in values[name].tolist()])
+                        self.assertEqual(kjt.lengths.tolist(), [length for name in keys for length in
+                                                                ([1] * 64 if name in "ab" else one[name].lengths.tolist())])
+                        weights = [value for name in keys for value in
+                                   (one[name].weights.tolist() if name == "words" else [1] * len(values[name]))]
+                        self.assertEqual(None if kjt.weights is None else kjt.weights.tolist(),
+                                         weights if "words" in keys else None)
+                        is_view = kjt.values.data_ptr() == values[keys[0]].data_ptr()
+                        self.assertEqual(is_view, asked not in (["words", "a"], ["a", "b"]), asked)
+                self.assertNotEqual(moved["a"].data_ptr(), batch["a"].data_ptr())
+                self.assertEqual(moved["a"].untyped_storage().data_ptr(), moved["words"].values.untyped_storage().data_ptr())
+            self.assertEqual(batch.kjt(["words"]).weights.data_ptr(), batch["words"].weights.data_ptr())
+            with self.assertRaisesRegex(millrace.MisuseError, "one feature at least.*b, a, tags, words"):
+                batch.kjt([])
+
     def test_shared_lists_stand_once_in_a_keyed_jagged_tensor(self):
         from views_test import SharedLists
         stand_in()

@@ -181,8 +181,10 @@ TEST(Golden, AVersionThatNobodyKnowsYetIsRefusedEverywhere) {
     EXPECT_FALSE(stream::readState(dumpJson(state)).ok());
 
     frame::FrameBuffer buffer = alignedCopy(fileText("frame.bin"));
-    buffer.bytes()[4] = std::byte{2};
-    EXPECT_FALSE(frame::FrameView::open(buffer.bytes()).ok());
+    for (const int other : {1, 3}) {
+        buffer.bytes()[4] = static_cast<std::byte>(other);
+        EXPECT_FALSE(frame::FrameView::open(buffer.bytes()).ok());
+    }
 
     const tests::TempDir directory;
     std::string checkpoint = fileText(kCheckpointName);

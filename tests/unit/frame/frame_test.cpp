@@ -129,9 +129,35 @@ TEST(Frame, HasWhatWasWrittenAtAlignedPlaces) {
     EXPECT_EQ(view->values<float>(2).size(), 27U);
     EXPECT_EQ(view->offsets(11).data(), view->offsets(12).data()) << "one group, one buffer";
     for (std::size_t c = 0; c < view->numColumns(); ++c) {
-        EXPECT_EQ(view->entry(c).data.offset % 64, 0U);
+        EXPECT_EQ(view->entry(c).data.offset % (isPacked(view->entry(c).role) ? 8 : 64), 0U);
+        EXPECT_EQ(view->entry(c).offsets.offset % 64, 0U);
     }
     EXPECT_EQ(buffer.size() % 64, 0U);
+}
+
+TEST(Frame, IdsAndListsLieDirectlyBehindOneAnother) {
+    std::vector<ColumnSpec> columns = {
+        ColumnSpec::list(Role::kWeighted, DType::kInt64, "tags"),
+        ColumnSpec::fixed(Role::kLabel, DType::kFloat32, "liked"),
+        ColumnSpec::fixed(Role::kId, DType::kInt64, "user"),
+        ColumnSpec::list(Role::kList, DType::kInt64, "genres"),
+        ColumnSpec::list(Role::kWeighted, DType::kInt64, "words"),
+    };
+    const FrameLayout layout = *FrameLayout::make(std::move(columns), "");
+    FrameWriter writer(layout);
+    const std::uint64_t sizes[] = {0, 0, 3, 0, 0, 0, 7};
+    FrameBuffer buffer(*writer.declare(3, sizes));
+    ASSERT_TRUE(writer.bind(buffer.bytes(), {}).ok());
+    const Result<FrameView> view = FrameView::open(buffer.bytes(), CheckLevel::kDirectory);
+    ASSERT_TRUE(view.ok()) << view.status();
+    const std::uint64_t at = view->entry(2).data.offset;
+    EXPECT_EQ(at % 64, 0U);
+    EXPECT_EQ(view->entry(4).data.offset, at + 3 * 8) << "behind three tags";
+    EXPECT_EQ(view->entry(5).data.offset, at + 6 * 8) << "behind three users";
+    EXPECT_EQ(view->entry(6).data.offset, at + 6 * 8) << "there are no genres";
+    EXPECT_EQ(view->entry(2).weights.offset, at + alignUp(13 * 8));
+    EXPECT_EQ(view->entry(6).weights.offset, view->entry(2).weights.offset + 3 * 4);
+    EXPECT_EQ(buffer.size(), view->entry(2).weights.offset + 64);
 }
 
 TEST(Frame, EmptyFramesAreFrames) {

@@ -94,8 +94,9 @@ TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
     EXPECT_FALSE(tensorOf(batch, 3, MILLRACE_PART_WEIGHTS)) << "it has none";
     EXPECT_FALSE(tensorOf(batch, 3, MILLRACE_PART_INVERSE));
     EXPECT_FALSE(tensorOf(batch, 2, MILLRACE_PART_OFFSETS)) << "no list";
-    EXPECT_FALSE(tensorOf(batch, 3, 4)) << "no such part";
+    EXPECT_FALSE(tensorOf(batch, 3, 6)) << "no such part";
     EXPECT_FALSE(tensorOf(batch, 5, MILLRACE_PART_DATA)) << "no such column";
+
     const millrace_part part{3, MILLRACE_PART_DATA};
     EXPECT_EQ(millrace_python_tensors(batch, &part, 1), nullptr) << "no interpreter";
     EXPECT_EQ(millrace_python_batch(batch), nullptr);
@@ -114,6 +115,42 @@ TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
     EXPECT_EQ(static_cast<std::int64_t*>(values->tensor.data)[0], 0) << "still mapped";
     std::thread([&values] { values.reset(); }).join();
     EXPECT_EQ(held(), 0U);
+}
+
+// Columns of testLayout(): row file, row number, id, list, label.
+TEST(FeedLibrary, IdsAndListsAreOneTensor) {
+    TempFolder folder;
+    const std::string path = folder.file("feed.sock");
+    Feed feed(serverOptions(path), wholeEpoch(16));
+    Reader reader;
+    ASSERT_EQ(reader.open(path), 0) << reader.error;
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
+    millrace_batch* batch = reader.event.batch;
+    millrace_column list{};
+    list.struct_size = sizeof list;
+    ASSERT_EQ(millrace_batch_column(batch, 3, &list), 0);
+
+    auto features = tensorOf(batch, 2, MILLRACE_PART_FEATURES);
+    auto lists = tensorOf(batch, 3, MILLRACE_PART_FEATURES);
+    ASSERT_TRUE(features && lists);
+    EXPECT_EQ(features->tensor.shape[0], static_cast<std::int64_t>(8 + list.num_values));
+    EXPECT_EQ(static_cast<std::int64_t*>(features->tensor.data) + 8, list.data);
+    EXPECT_EQ(lists->tensor.data, list.data);
+    EXPECT_FALSE(tensorOf(batch, 4, MILLRACE_PART_FEATURES)) << "a label";
+    EXPECT_FALSE(tensorOf(batch, 3, MILLRACE_PART_FEATURE_WEIGHTS)) << "without weights";
+    const std::uint32_t both[] = {3, 2};
+    std::int64_t lengths[16] = {};
+    std::size_t count = 0;
+    EXPECT_EQ(millrace_batch_lengths(batch, both, 2, lengths, 15, &count), 0);
+    EXPECT_EQ(std::pair(count, lengths[15]), (std::pair<std::size_t, std::int64_t>(16, 0)));
+    EXPECT_EQ(millrace_batch_lengths(batch, both, 2, lengths, 16, &count), 0);
+    for (std::size_t row = 0; row < 8; ++row) {
+        EXPECT_EQ(lengths[row], list.offsets[row + 1] - list.offsets[row]);
+        EXPECT_EQ(lengths[8 + row], 1);
+    }
+    const std::uint32_t none = 5;
+    EXPECT_EQ(millrace_batch_lengths(batch, &none, 1, lengths, 16, &count), MILLRACE_FEED_INVALID);
+    millrace_batch_release(batch);
 }
 
 TEST(FeedLibrary, SaysItsAbiAndVersion) {
