@@ -19,6 +19,8 @@ struct PlainDoubles {
     static Type size(Type x) { return std::fabs(x); }
     static bool isBelow(Type x, double than) { return x < than; }
     static bool isFrom(Type x, double than) { return x >= than; }
+    static bool isNan(Type x) { return std::isnan(x); }
+    static Type all(double value) { return value; }
     static Type choose(bool mask, Type then, Type other) { return mask ? then : other; }
     static bool any(bool mask) { return mask; }
 };
@@ -31,6 +33,8 @@ struct Sse2Doubles {
     static Type size(Type x) { return _mm_andnot_pd(_mm_set1_pd(-0.0), x); }
     static Type isBelow(Type x, double than) { return _mm_cmplt_pd(x, _mm_set1_pd(than)); }
     static Type isFrom(Type x, double than) { return _mm_cmpge_pd(x, _mm_set1_pd(than)); }
+    static Type isNan(Type x) { return _mm_cmpunord_pd(x, x); }
+    static Type all(double value) { return _mm_set1_pd(value); }
     static Type choose(Type mask, Type then, Type other) {
         return _mm_or_pd(_mm_and_pd(mask, then), _mm_andnot_pd(mask, other));
     }

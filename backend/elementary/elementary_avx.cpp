@@ -19,6 +19,8 @@ struct AvxDoubles {
     static Type isFrom(Type x, double than) {
         return _mm256_cmp_pd(x, _mm256_set1_pd(than), _CMP_GE_OQ);
     }
+    static Type isNan(Type x) { return _mm256_cmp_pd(x, x, _CMP_UNORD_Q); }
+    static Type all(double value) { return _mm256_set1_pd(value); }
     static Type choose(Type mask, Type then, Type other) {
         return _mm256_blendv_pd(other, then, mask);
     }

@@ -19,6 +19,8 @@ struct Avx512Doubles {
     static __mmask8 isFrom(Type x, double than) {
         return _mm512_cmp_pd_mask(x, _mm512_set1_pd(than), _CMP_GE_OQ);
     }
+    static __mmask8 isNan(Type x) { return _mm512_cmp_pd_mask(x, x, _CMP_UNORD_Q); }
+    static Type all(double value) { return _mm512_set1_pd(value); }
     static Type choose(__mmask8 mask, Type then, Type other) {
         return _mm512_mask_blend_pd(mask, other, then);
     }

@@ -29,19 +29,25 @@ const typename V::Type wholeLog1p(typename V::Type x) {
     return value;
 }
 
-/// `V`: a vector of kLanes doubles with load(p) and store(p).
+/// What is no number is this NaN: SLEEF's have another sign in some vectors than in others.
+template <class V>
+void storeValues(double* at, typename V::Type values) {
+    V::store(at, V::choose(V::isNan(values), V::all(__builtin_nan("")), values));
+}
+
+/// `V`: a vector of kLanes doubles with load(p), store(p), isNan(x) and all(value).
 template <class V, const typename V::Type (*kFunction)(typename V::Type)>
 void mapVectors(const double* x, double* out, std::int64_t n) {
     std::int64_t i = 0;
     for (; i + V::kLanes <= n; i += V::kLanes) {
-        V::store(out + i, kFunction(V::load(x + i)));
+        storeValues<V>(out + i, kFunction(V::load(x + i)));
     }
     if (i < n) {
         double rest[V::kLanes];
         for (std::int64_t k = 0; k < V::kLanes; ++k) {
             rest[k] = i + k < n ? x[i + k] : 1;
         }
-        V::store(rest, kFunction(V::load(rest)));
+        storeValues<V>(rest, kFunction(V::load(rest)));
         for (std::int64_t k = 0; i + k < n; ++k) {
             out[i + k] = rest[k];
         }
@@ -52,7 +58,7 @@ template <class V, const typename V::Type (*kFunction)(typename V::Type, typenam
 void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
     std::int64_t i = 0;
     for (; i + V::kLanes <= n; i += V::kLanes) {
-        V::store(out + i, kFunction(V::load(x + i), V::load(y + i)));
+        storeValues<V>(out + i, kFunction(V::load(x + i), V::load(y + i)));
     }
     if (i < n) {
         double left[V::kLanes], right[V::kLanes];
@@ -60,7 +66,7 @@ void zipVectors(const double* x, const double* y, double* out, std::int64_t n) {
             left[k] = i + k < n ? x[i + k] : 1;
             right[k] = i + k < n ? y[i + k] : 1;
         }
-        V::store(left, kFunction(V::load(left), V::load(right)));
+        storeValues<V>(left, kFunction(V::load(left), V::load(right)));
         for (std::int64_t k = 0; i + k < n; ++k) {
             out[i + k] = left[k];
         }

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <vector>
@@ -122,6 +123,21 @@ TEST(Elementary, EveryMachineComputesTheSameBits) {
             evalElementary(*code, function, x.data(), other.data(), sizeOf(x));
             EXPECT_EQ(bitDifferences(plain, other), 0)
                 << code->name << ", function " << static_cast<int>(function);
+        }
+    }
+}
+
+TEST(Elementary, WhatIsNoNumberIsOneNan) {
+    const double x[] = {-1,  -0.5, -1e300, -INFINITY, std::bit_cast<double>(0xfff8000000000123U),
+                        NAN, -NAN, -2,     -3};
+    for (const ElementaryCode* code : elementaryCodes()) {
+        for (const Elementary function : {Elementary::kLn, Elementary::kLog2, Elementary::kLog10}) {
+            double out[std::size(x)];
+            evalElementary(*code, function, x, out, std::ssize(x));
+            for (const double value : out) {
+                EXPECT_EQ(std::bit_cast<std::uint64_t>(value), 0x7ff8000000000000U)
+                    << code->name << ", function " << static_cast<int>(function);
+            }
         }
     }
 }
