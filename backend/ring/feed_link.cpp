@@ -11,57 +11,14 @@
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "backend/ring/own_socket.h"
 
 namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 10;
-
-/// Whether the other end is this user's or root's: only they are told anything.
-bool isOwnPeer(int fd) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == ::geteuid() || peer.uid == 0);
-}
-
-/// A non-blocking socket connected to `path`, or -1 with errno: EAGAIN when the listener's queue is
-/// full, EPERM when it is another user's. Long paths go through /proc/self/fd.
-int connectTo(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::string name = path;
-    int directory = -1;
-    if (const std::size_t slash = path.rfind('/');
-        path.size() >= sizeof address.sun_path && slash != std::string::npos) {
-        directory = ::open(path.substr(0, slash + 1).c_str(), O_PATH | O_CLOEXEC);
-        name = "/proc/self/fd/" + std::to_string(directory) + path.substr(slash);
-    }
-    int fd = -1;
-    if (name.size() >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-    } else {
-        std::memcpy(address.sun_path, name.c_str(), name.size() + 1);
-        fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        const bool isConnected =
-            fd >= 0 &&
-            ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-        if (fd >= 0 && (!isConnected || !isOwnPeer(fd))) {
-            const int error = isConnected ? EPERM : errno;
-            ::close(fd);
-            errno = error;
-            fd = -1;
-        }
-    }
-    if (directory >= 0) {
-        const int error = errno;
-        ::close(directory);
-        errno = error;
-    }
-    return fd;
-}
 
 bool isAskedToAbort(const FeedLink::Target& target) {
     pollfd items[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
@@ -135,7 +92,7 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
             error = "aborted";
             return nullptr;
         }
-        link->socket_ = connectTo(target.path);
+        link->socket_ = connectToOwn(target.path);
         const int why = errno;
         if (link->socket_ >= 0) {
             break;

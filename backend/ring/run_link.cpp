@@ -1,0 +1,168 @@
+#include "backend/ring/run_link.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "backend/ring/feed_handle.h"
+#include "backend/ring/line_link.h"
+#include "backend/ring/step_page.h"
+
+struct millrace_run {
+    const pid_t owner = ::getpid();
+    millrace::ring::StepPage page;
+    std::unique_ptr<millrace::ring::LineLink> link;  // its thread writes to the page
+
+    /// Not in a forked child: the thread is not there, the socket is the parent's.
+    bool isOwn() const { return ::getpid() == owner; }
+};
+
+namespace millrace::ring {
+namespace {
+
+std::unique_ptr<millrace_run> openRun(const millrace_run_options& options, std::string& error) {
+    auto run = std::make_unique<millrace_run>();
+    if (!run->page.open(options.page_path, error)) {
+        return nullptr;
+    }
+    LineLinkOptions link;
+    link.socketPath = options.socket_path;
+    link.run = options.run;
+    link.attempt = options.attempt;
+    link.rank = options.rank;
+    link.aliveMs = options.alive_ms > 0 ? options.alive_ms : link.aliveMs;
+    link.memoryBytes = options.memory_bytes > 0 ? options.memory_bytes : link.memoryBytes;
+    link.onStop = [&page = run->page] { page.stop(); };
+    link.onCheckpoint = [&page = run->page] { page.wantCheckpoint(); };
+    run->link = std::make_unique<LineLink>(std::move(link));
+    return run;
+}
+
+// The caller's to free.
+char* givenText(const std::string& text) {
+    char* copy = static_cast<char*>(std::malloc(text.size() + 1));
+    if (copy != nullptr) {
+        std::memcpy(copy, text.c_str(), text.size() + 1);
+    }
+    return copy;
+}
+
+void tell(const std::string& sentence, char* error, std::size_t bytes) {
+    if (error != nullptr && bytes > 0) {
+        const std::size_t n = std::min(sentence.size(), bytes - 1);
+        std::memcpy(error, sentence.data(), n);
+        error[n] = 0;
+    }
+}
+
+}  // namespace
+}  // namespace millrace::ring
+
+namespace ring = millrace::ring;
+
+extern "C" {
+
+int millrace_run_open(const millrace_run_options* options, millrace_run** run, char* error,
+                      std::size_t error_bytes) {
+    *run = nullptr;
+    const auto open = [&]() -> int {
+        const bool isWhole = options != nullptr && options->struct_size == sizeof *options &&
+                             options->run != nullptr && options->socket_path != nullptr &&
+                             options->page_path != nullptr && options->rank >= 0;
+        if (!isWhole) {
+            ring::tell("a run needs its name, its socket, its page and a rank", error, error_bytes);
+            return MILLRACE_FEED_INVALID;
+        }
+        std::string why;
+        std::unique_ptr<millrace_run> opened = ring::openRun(*options, why);
+        if (opened == nullptr || !opened->link->start()) {
+            ring::tell(why.empty() ? "no descriptor is left for the run's link" : why, error,
+                       error_bytes);
+            return MILLRACE_FEED_FAILED;
+        }
+        *run = opened.release();
+        return 0;
+    };
+    return ring::walled(open, [&] {
+        ring::tell("no memory, or no thread, for the run's link", error, error_bytes);
+        return MILLRACE_FEED_FAILED;
+    });
+}
+
+void millrace_run_close(millrace_run* run) {
+    if (run != nullptr && run->isOwn()) {
+        delete run;
+    }
+}
+
+int millrace_run_preload(millrace_run* run, std::int64_t attempt, std::uint64_t seq,
+                         const char* line) {
+    if (run == nullptr || !run->isOwn() || line == nullptr) {
+        return MILLRACE_FEED_INVALID;
+    }
+    const auto preload = [&]() -> int {
+        run->link->preload(attempt, seq, line);
+        return 0;
+    };
+    return ring::walled(preload, [] { return MILLRACE_FEED_FAILED; });
+}
+
+std::int64_t millrace_run_send(millrace_run* run, const char* line) {
+    if (run == nullptr || !run->isOwn() || line == nullptr || line[0] != '{') {
+        return MILLRACE_FEED_INVALID;
+    }
+    const auto send = [&]() -> std::int64_t {
+        const std::string text = line;
+        constexpr std::size_t kSeqBytes = 64;
+        if (text.size() + kSeqBytes >= ring::LineLink::kLineBytesMax) {
+            return MILLRACE_FEED_INVALID;
+        }
+        const std::uint64_t seq = run->link->send(text);
+        return seq > 0 ? static_cast<std::int64_t>(seq) : std::int64_t{MILLRACE_FEED_FAILED};
+    };
+    return ring::walled(send, [] { return std::int64_t{MILLRACE_FEED_FAILED}; });
+}
+
+int millrace_run_wait(millrace_run* run, std::int64_t timeout_ms) {
+    if (run == nullptr || !run->isOwn()) {
+        return MILLRACE_FEED_INVALID;
+    }
+    return run->link->waitEmpty(timeout_ms) ? 0 : MILLRACE_FEED_TIMEOUT;
+}
+
+char* millrace_run_unacked(millrace_run* run) {
+    if (run == nullptr || !run->isOwn()) {
+        return nullptr;
+    }
+    return ring::walled([&] { return ring::givenText(run->link->unacked()); },
+                        []() -> char* { return nullptr; });
+}
+
+std::uint64_t millrace_run_acked(const millrace_run* run) {
+    return run != nullptr && run->isOwn() ? run->link->acked() : 0;
+}
+
+int millrace_run_begin(millrace_run* run, std::int64_t step, std::int32_t* is_due) {
+    if (run == nullptr || !run->isOwn() || step < 1 || is_due == nullptr) {
+        return MILLRACE_FEED_INVALID;
+    }
+    bool isDue = false;
+    const bool mayGo = run->page.begin(static_cast<std::uint64_t>(step), isDue);
+    *is_due = mayGo && isDue ? 1 : 0;
+    return mayGo ? 0 : MILLRACE_FEED_ABORTED;
+}
+
+int millrace_run_is_over(const millrace_run* run, std::int64_t step) {
+    return run != nullptr && run->isOwn() && step >= 1 &&
+                   run->page.isOver(static_cast<std::uint64_t>(step))
+               ? 1
+               : 0;
+}
+
+}  // extern "C"

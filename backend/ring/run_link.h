@@ -1,0 +1,79 @@
+#ifndef MILLRACE_RUN_LINK_H
+#define MILLRACE_RUN_LINK_H
+/* How a rank that is a program of the user's own speaks with the daemon of its run, and agrees with
+ * its fellow ranks on steps (docs/formats/rank-protocol.md). Part of the library millrace_feed.
+ *
+ * The library says hello, sends lines in order, keeps them until the daemon has stored them, sends
+ * them again after a reconnect, and says once a second that the process lives: from a thread of its
+ * own, whatever the threads of the program do. Threads: any, all calls. Not in a forked child:
+ * calls are MILLRACE_FEED_INVALID there. Owns: socket, thread, the mapping of the page. Failure: a
+ * daemon that is away is no error. No C++ exception leaves this library.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct millrace_run millrace_run;
+
+typedef struct {
+    uint32_t struct_size; /* sizeof(millrace_run_options) */
+    int32_t rank;
+    int64_t attempt;
+    const char* run;
+    const char* socket_path; /* the attempt's rank socket */
+    const char* page_path;   /* a file that the attempt's ranks share; made where it is not there */
+    uint64_t memory_bytes;   /* of lines that wait for the daemon; 0: 64 MiB */
+    int32_t alive_ms;        /* between two signs of life; 0: 1000 */
+} millrace_run_options;
+
+/* Returns at once, connected or not. On failure *run is NULL and `error` holds a sentence. */
+int millrace_run_open(const millrace_run_options* options, millrace_run** run, char* error,
+                      size_t error_bytes);
+/* Gives up what is not acknowledged. */
+void millrace_run_close(millrace_run* run);
+
+/* A line of an older attempt, from its checkpoint; before the first millrace_run_send(). */
+int millrace_run_preload(millrace_run* run, int64_t attempt, uint64_t seq, const char* line);
+/* `line`: one JSON object without `seq` and `attempt`, at most 1 MB. The line's seq, from 1, or
+ * MILLRACE_FEED_INVALID, or MILLRACE_FEED_FAILED: so many lines wait that no more is kept. */
+int64_t millrace_run_send(millrace_run* run, const char* line);
+/* 0 once everything sent so far is stored; MILLRACE_FEED_TIMEOUT. */
+int millrace_run_wait(millrace_run* run, int64_t timeout_ms);
+/* The lines that are not stored yet, one a line, oldest first, each with seq and attempt; for a
+ * checkpoint. millrace_free() it; NULL: no memory. */
+char* millrace_run_unacked(millrace_run* run);
+/* Everything of this attempt up to that line is stored; 0: nothing yet. */
+uint64_t millrace_run_acked(const millrace_run* run);
+
+/* The rank is about to begin `step` (from 1; each rank its steps one after the other). 0: it may.
+ * MILLRACE_FEED_ABORTED: the run stops, and every rank ends with the same step, before this one.
+ * *is_due is set to 1 where the daemon wants a checkpoint at the end of `step`: in every rank at
+ * the same step. */
+int millrace_run_begin(millrace_run* run, int64_t step, int32_t* is_due);
+/* 1: a stop was asked for, and `step` lies behind the last one that any rank may begin. 0: go on.
+ * For who waits for the data of `step`. */
+int millrace_run_is_over(const millrace_run* run, int64_t step);
+
+typedef struct {
+    uint32_t struct_size; /* sizeof(millrace_run_file) */
+    const char* directory;
+    const char* name;
+    const char* json;
+    const void* data; /* the content; NULL: that of the file `source` */
+    uint64_t bytes;
+    const char* source;
+} millrace_run_file;
+
+/* Writes a checkpoint file (docs/formats/checkpoint.md): whole or not there, synced. `hash` gets
+ * its 32 hex digits and a 0. The file's bytes, or MILLRACE_FEED_FAILED with a sentence in `error`.
+ */
+int64_t millrace_run_checkpoint(const millrace_run_file* file, char hash[33], char* error,
+                                size_t error_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

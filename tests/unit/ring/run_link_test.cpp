@@ -1,0 +1,255 @@
+// The C library's link to a run's daemon: held against the daemon's side of the rank socket, and
+// its checkpoint file against the room that reads them.
+#include "backend/ring/run_link.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/checkpoint/checkpoint_file.h"
+#include "backend/core/files.h"
+#include "backend/core/unique_fd.h"
+#include "backend/rank/rank_server.h"
+#include "backend/ring/feed_reader.h"
+#include "backend/ring/step_page.h"
+#include "tests/support/poll.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::ring {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct CloseRun {
+    void operator()(millrace_run* run) const { millrace_run_close(run); }
+};
+using RunHandle = std::unique_ptr<millrace_run, CloseRun>;
+
+class RunLink : public ::testing::Test {
+ protected:
+    void startServer() {
+        rank::RankServerOptions options;
+        options.socketPath = folder_ / "rank.sock";
+        options.onHello = [this](rank::ConnectionId id, const rank::Sender& sender) {
+            const std::lock_guard lock(mutex_);
+            connection_ = id;
+            sender_ = sender;
+            return okStatus();
+        };
+        options.onLine = [this](rank::ConnectionId, const rank::Sender&,
+                                const rank::RankLine& line) {
+            const std::lock_guard lock(mutex_);
+            numAlive_ += std::holds_alternative<rank::Alive>(line.body) ? 1 : 0;
+            if (line.seq > 0) {
+                lines_.push_back(line);
+            }
+            return true;
+        };
+        options.onClosed = [](rank::ConnectionId, const rank::Sender&, const std::string&) {};
+        auto server = rank::RankServer::start(std::move(options));
+        ASSERT_TRUE(server.ok()) << server.status();
+        server_ = std::move(*server);
+    }
+    RunHandle open(int rank = 0, std::uint64_t memory = 0) {
+        const std::string socket = folder_ / "rank.sock", page = folder_ / "steps.page";
+        const millrace_run_options options{.struct_size = sizeof options,
+                                           .rank = rank,
+                                           .attempt = 2,
+                                           .run = "r-abcde",
+                                           .socket_path = socket.c_str(),
+                                           .page_path = page.c_str(),
+                                           .memory_bytes = memory,
+                                           .alive_ms = 20};
+        millrace_run* run = nullptr;
+        char error[256] = "";
+        EXPECT_EQ(millrace_run_open(&options, &run, error, sizeof error), 0) << error;
+        return RunHandle(run);
+    }
+    template <class Test>
+    bool sees(Test test) {
+        return test::eventually([&] {
+            const std::lock_guard lock(mutex_);
+            return test();
+        });
+    }
+    std::vector<std::pair<std::int64_t, std::uint64_t>> places() {
+        std::vector<std::pair<std::int64_t, std::uint64_t>> all;
+        for (const rank::RankLine& line : lines_) {
+            all.emplace_back(line.attempt, line.seq);
+        }
+        return all;
+    }
+
+    const tests::TempDir folder_;
+    std::mutex mutex_;
+    rank::ConnectionId connection_ = 0;
+    rank::Sender sender_;
+    int numAlive_ = 0;
+    std::vector<rank::RankLine> lines_;
+    std::unique_ptr<rank::RankServer> server_;
+};
+
+constexpr const char* kMetrics =
+    R"({"type":"metrics","step":1,"epoch":0,"rows":8,"time_ms":5,"values":{"loss":0.5,"bad":"NaN"}})";
+
+TEST_F(RunLink, LinesAreKeptUntilTheyAreStoredAndComeInOrderWithThoseOfTheAttemptBefore) {
+    const RunHandle run = open();
+    ASSERT_EQ(millrace_run_preload(
+                  run.get(), 1, 7,
+                  R"({"seq":7,"attempt":1,"type":"error","message":"of the attempt before"})"),
+              0);
+    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 1);
+    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 2);
+    EXPECT_EQ(millrace_run_wait(run.get(), 0), MILLRACE_FEED_TIMEOUT);
+    startServer();
+    ASSERT_TRUE(sees([&] { return lines_.size() == 3; }));
+    EXPECT_THAT(places(), ElementsAre(std::pair(1, 7), std::pair(2, 1), std::pair(2, 2)));
+    EXPECT_EQ(sender_, (rank::Sender{"r-abcde", 2, "rank", 0, ::getpid(), 20}));
+    EXPECT_EQ(std::get<rank::Metrics>(lines_[1].body).values.at("loss"), 0.5);
+    server_->ack(connection_, 1, 7);
+    server_->ack(connection_, 2, 1);
+    ASSERT_TRUE(test::eventually([&] { return millrace_run_acked(run.get()) == 1; }));
+    char* left = millrace_run_unacked(run.get());
+    EXPECT_EQ(std::count(left, left + std::string_view(left).size(), '\n'), 1) << left;
+    millrace_free(left);
+    // What was not stored comes again over the next connection.
+    server_->close(connection_);
+    ASSERT_TRUE(sees([&] { return lines_.size() == 4; }));
+    EXPECT_EQ(lines_.back().seq, 2U);
+    server_->ack(connection_, 2, 2);
+    EXPECT_EQ(millrace_run_wait(run.get(), 20'000), 0);
+}
+
+TEST_F(RunLink, TheProcessIsSaidToLiveWhateverItsThreadsDo) {
+    startServer();
+    const RunHandle run = open();
+    EXPECT_TRUE(sees([&] { return numAlive_ > 5; }));
+}
+
+TEST_F(RunLink, WhatDoesNotFitIsRefused) {
+    const RunHandle run = open(0, 200);
+    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 1);
+    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), MILLRACE_FEED_FAILED);
+    EXPECT_EQ(millrace_run_send(run.get(), "no object"), MILLRACE_FEED_INVALID);
+    const std::string large = "{" + std::string(std::size_t{1} << 20, ' ') + "}";
+    EXPECT_EQ(millrace_run_send(run.get(), large.c_str()), MILLRACE_FEED_INVALID);
+}
+
+TEST_F(RunLink, AStopEndsAllRanksBehindTheFurthestStepThatOneHasBegun) {
+    startServer();
+    const RunHandle first = open(0), second = open(1);
+    std::int32_t isDue = 0;
+    EXPECT_EQ(millrace_run_begin(first.get(), 11, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(first.get(), 12, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(second.get(), 11, &isDue), 0);
+    ASSERT_TRUE(sees([&] { return connection_ != 0; }));
+    server_->stop(connection_);
+    ASSERT_TRUE(test::eventually([&] { return millrace_run_is_over(first.get(), 13) == 1; }));
+    EXPECT_EQ(millrace_run_begin(first.get(), 13, &isDue), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_run_is_over(second.get(), 12), 0) << "another one has begun it";
+    EXPECT_EQ(millrace_run_begin(second.get(), 12, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(second.get(), 13, &isDue), MILLRACE_FEED_ABORTED);
+}
+
+TEST_F(RunLink, ACheckpointThatIsWantedIsDueInAllRanksAtTheSameStep) {
+    startServer();
+    const RunHandle first = open(0), second = open(1);
+    std::int32_t isDue = 1;
+    EXPECT_EQ(millrace_run_begin(first.get(), 1, &isDue), 0);
+    EXPECT_EQ(isDue, 0);
+    ASSERT_TRUE(sees([&] { return connection_ != 0; }));
+    server_->checkpointNow(connection_);
+    std::int64_t due = 0, step = 1;
+    ASSERT_TRUE(test::eventually([&] {
+        EXPECT_EQ(millrace_run_begin(first.get(), ++step, &isDue), 0);
+        due = isDue == 1 ? step : 0;
+        return due > 0;
+    }));
+    EXPECT_EQ(millrace_run_begin(first.get(), due + 1, &isDue), 0);
+    EXPECT_EQ(isDue, 0) << "once for each wish";
+    for (std::int64_t n = 1; n <= due + 1; ++n) {
+        EXPECT_EQ(millrace_run_begin(second.get(), n, &isDue), 0);
+        EXPECT_EQ(isDue, n == due ? 1 : 0) << n;
+    }
+}
+
+// Ranks go at their own pace while stops and wishes come: nobody begins a step that another one
+// does not end with.
+TEST_F(RunLink, RanksInThreadsAgree) {
+    for (int round = 0; round < 200; ++round) {
+        const std::string path = folder_ / ("page" + std::to_string(round));
+        constexpr int kRanks = 4;
+        std::vector<std::int64_t> last(kRanks), due(kRanks);
+        std::vector<StepPage> pages(kRanks + 1);
+        std::string error;
+        for (StepPage& page : pages) {
+            ASSERT_TRUE(page.open(path, error)) << error;
+        }
+        std::vector<std::jthread> threads;
+        for (int rank = 0; rank < kRanks; ++rank) {
+            threads.emplace_back([&, rank] {
+                bool isDue = false;
+                for (std::int64_t step = 1;
+                     pages[rank].begin(static_cast<std::uint64_t>(step), isDue); ++step) {
+                    last[rank] = step;
+                    due[rank] += isDue ? step : 0;
+                }
+            });
+        }
+        pages[kRanks].wantCheckpoint();
+        std::this_thread::yield();
+        pages[kRanks].stop();
+        threads.clear();
+        EXPECT_THAT(last, ::testing::Each(last[0])) << round;
+        EXPECT_THAT(due, ::testing::Each(due[0])) << round;
+    }
+}
+
+TEST_F(RunLink, ItsCheckpointIsOneOfOurs) {
+    const std::string json =
+        R"({"step":40,"epoch":1,"attempt":2,"state":"s","identity":{"run":"r-abcde","stream_hash":"h"}})";
+    const std::string name = "step-00000040.a2.ckpt", content(100'000, 'x');
+    char hash[33] = "", error[256] = "";
+    millrace_run_file out{.struct_size = sizeof out,
+                          .directory = folder_.path().c_str(),
+                          .name = name.c_str(),
+                          .json = json.c_str(),
+                          .data = content.data(),
+                          .bytes = content.size()};
+    const std::int64_t bytes = millrace_run_checkpoint(&out, hash, error, sizeof error);
+    ASSERT_GT(bytes, 100'000) << error;
+    const UniqueFd file(::open((folder_ / name).c_str(), O_RDONLY | O_CLOEXEC));
+    const auto facts = checkpoint::verify(file.get(), name);
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_EQ(facts->step, 40);
+    EXPECT_EQ(facts->run, "r-abcde");
+    EXPECT_EQ(facts->bytes, bytes);
+    EXPECT_EQ(facts->hash, hash);
+    // From a file the same.
+    ASSERT_TRUE(writeFileAtomic(folder_ / "content", content, 0600).ok());
+    char again[33] = "";
+    const std::string source = folder_ / "content";
+    out.data = nullptr;
+    out.name = "step-00000041.a2.ckpt";
+    out.source = source.c_str();
+    EXPECT_EQ(millrace_run_checkpoint(&out, again, error, sizeof error), bytes);
+    EXPECT_STREQ(again, hash);
+    out.source = "/nonexistent/content";
+    EXPECT_EQ(millrace_run_checkpoint(&out, hash, error, sizeof error), MILLRACE_FEED_FAILED);
+    EXPECT_THAT(std::string(error), ::testing::HasSubstr("/nonexistent/content"));
+    out.source = source.c_str();
+    out.directory = "/nonexistent";
+    out.name = "a";
+    EXPECT_EQ(millrace_run_checkpoint(&out, hash, error, sizeof error), MILLRACE_FEED_FAILED);
+    EXPECT_THAT(std::string(error), ::testing::HasSubstr("/nonexistent/a"));
+}
+
+}  // namespace
+}  // namespace millrace::ring
