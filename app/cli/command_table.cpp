@@ -34,7 +34,8 @@ std::vector<options::OptionSpec> submitOptions() {
         text("--key", "KEY", "the same key gives the same runs, however often it is sent"),
         text("--project", "NAME", "files the runs under this project"),
         text("--tag", "KEY=VALUE", "adds a tag", true),
-        text("--note", "TEXT", "a note in place of the spec's")};
+        text("--note", "TEXT", "a note in place of the spec's"),
+        text("--env", "NAME", "this variable of the environment goes with a script too", true)};
     options.insert(options.end(), more.begin(), more.end());
     return options;
 }
@@ -67,10 +68,10 @@ std::vector<CommandSpec> runCommands() {
          "A run that has no checkpoint can only begin again: asked on a terminal, refused "
          "elsewhere "
          "without --from-start. What it has reported after the step goes when the new attempt "
-         "begins "
-         "to work; its files are set aside, not removed.",
+         "begins to work; its files are set aside, not removed.",
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
+          integer("--ranks", "N", "with so many ranks; of a run with a command"),
           flag("--from-start", "from step 0, whatever checkpoints there are"),
           flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
          {"millrace resume r-abc23 --watch"},

@@ -36,6 +36,7 @@ Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedA
     request.note = args.text("--note");
     request.key = args.text("--key", request.key);
     request.packages["millrace"] = kVersion;
+    ASSIGN_OR_RETURN(request.place, session::launchPlace(args.list("--env")));
     RETURN_IF_ERROR(takeTags(args, request));
     return request;
 }
@@ -252,6 +253,9 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (args.has("--step") && args.number("--step", 0) < 1) {
         return failUsage(context, "--step: the step of a checkpoint, from 1");
     }
+    if (args.has("--ranks") && args.number("--ranks", 0) < 1) {
+        return failUsage(context, "--ranks: how many there are to be, from 1");
+    }
     const Result<Daemon> daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
@@ -260,11 +264,12 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (!found.ok()) {
         return fail(context, found.status());
     }
+    const int ranks = args.number("--ranks", 0);
     const std::int64_t step =
         args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
-    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step);
+    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step, ranks);
     if (takesStart(context, *found, run.status())) {
-        run = (*daemon)->resume(found->summary.id, values::kFromStart);
+        run = (*daemon)->resume(found->summary.id, values::kFromStart, ranks);
     }
     if (!run.ok()) {
         return fail(context, run.status());

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
@@ -262,6 +264,36 @@ void showCheckpoints(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
+// A script tells all that is installed beside it: of these a line shows what it knows.
+std::string packagesText(const std::map<std::string, std::string>& packages) {
+    constexpr std::size_t kAllShown = 8;
+    constexpr std::array kKnown = {"arrow", "millrace", "numpy", "torch", "torchrec"};
+    std::string text;
+    std::size_t numHidden = 0;
+    for (const auto& [name, version] : packages) {
+        const bool isShown = packages.size() <= kAllShown ||
+                             std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end();
+        numHidden += isShown ? 0 : 1;
+        text += isShown ? (text.empty() ? "" : ", ") + name + " " + version : "";
+    }
+    return numHidden == 0 ? text : strCat(text, ", and ", numHidden, " more (--json)");
+}
+
+void showScript(Page& page, const RunDetail& detail) {
+    const values::ScriptFacts& script = detail.script;
+    const Result<Json> spec = parseJson(detail.resolvedSpec, "spec");
+    std::string command;
+    for (const Json& word : spec.ok() ? jsonMember(*spec, "command") : Json()) {
+        command += (command.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : "");
+    }
+    page.field("command", command);
+    page.field("script", script.path);
+    page.field("sha256", script.sha256, Tone::kDim);
+    page.field("python", script.python.empty() ? "" : script.python + "  " + script.interpreter);
+    page.field("started in", command.empty() ? "" : script.place.workingDirectory);
+    page.field("changes", script.diffPath);
+}
+
 void showEnvironment(Page& page, const RunDetail& detail) {
     page.heading("Environment");
     page.field("host", detail.summary.host);
@@ -269,11 +301,8 @@ void showEnvironment(Page& page, const RunDetail& detail) {
         page.field("git", strCat(detail.git.commit.substr(0, 12), " ", detail.git.branch,
                                  detail.git.isDirty ? ", with uncommitted changes" : ""));
     }
-    std::string packages;
-    for (const auto& [name, version] : detail.packages) {
-        packages += (packages.empty() ? "" : ", ") + name + " " + version;
-    }
-    page.field("packages", packages);
+    page.field("packages", packagesText(detail.packages));
+    showScript(page, detail);
     page.field("directory", detail.directory);
     for (const values::WorkerInfo& worker : detail.workers) {
         const bool hasEnded = worker.state == "ended";

@@ -267,10 +267,12 @@ class GrpcClient final : public DaemonClient {
         return convert::fromProto(reply.run());
     }
 
-    Result<values::RunSummary> resume(const std::string& run, std::int64_t step) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
+                                      int ranks) override {
         v1::ResumeRunRequest request;
         request.set_run(run);
         request.set_step(step);
+        request.set_ranks(static_cast<std::uint32_t>(ranks));
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Resume, request));
         return convert::fromProto(reply.run());
     }

@@ -17,6 +17,7 @@ namespace millrace::session {
 namespace {
 
 constexpr std::chrono::milliseconds kGitTimeout{2'000};
+constexpr std::size_t kDiffBytesMax = std::size_t{256} << 10;
 
 std::string trimmed(std::string text) {
     text.erase(text.find_last_not_of(" \n\r\t") + 1);
@@ -77,6 +78,12 @@ values::GitFacts gitFactsOf(const std::string& directory) {
     }
     facts.branch = git(directory, {"branch", "--show-current"});
     facts.isDirty = !git(directory, {"status", "--porcelain", "--untracked-files=no"}).empty();
+    if (facts.isDirty) {
+        facts.diff = git(directory, {"diff", "--no-color", "--no-ext-diff", "HEAD"});
+        if (facts.diff.size() > kDiffBytesMax) {
+            facts.diff = toUtf8(facts.diff, kDiffBytesMax);
+        }
+    }
     facts.remote = withoutCredentials(git(directory, {"config", "--get", "remote.origin.url"}));
     return facts;
 }
@@ -117,6 +124,11 @@ void completeSubmission(values::SubmitRequest& request, const Clock& clock) {
     }
     if (request.git.commit.empty() && !request.baseDir.empty()) {
         request.git = gitFactsOf(request.baseDir);
+    }
+    if (request.place.environment.empty()) {
+        if (Result<values::LaunchPlace> place = launchPlace(); place.ok()) {
+            request.place.environment = std::move(place->environment);
+        }
     }
 }
 

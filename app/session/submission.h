@@ -4,6 +4,7 @@
 // Failure: an unreadable or too long spec names the path and the limit. git facts never fail: where
 // there is no git or no repository, or git takes longer than two seconds, they are empty.
 #include <string>
+#include <vector>
 
 #include "app/client/daemon_client.h"
 #include "backend/core/clock.h"
@@ -14,13 +15,18 @@ namespace millrace::session {
 /// `directory`.
 values::GitFacts gitFactsOf(const std::string& directory);
 
+/// The present directory, and of this process's environment what a script may need: an allow-list
+/// (PATH, VIRTUAL_ENV, LANG, OMP_*, CUDA_*, ...) and `more`, names of others. A name that is not
+/// set, or that looks like one of a secret, is refused: what is taken is stored and shown.
+Result<values::LaunchPlace> launchPlace(const std::vector<std::string>& more = {});
+
 /// The text of a spec of at most 8 MiB.
 Result<std::string> readSpecText(const std::string& path);
 
 /// Reads the spec at `path`; fills text, file name, base directory, owner, key, packages and git.
 Result<values::SubmitRequest> readSubmission(const std::string& path, const Clock& clock);
 
-/// Fills what is empty of owner, key and git facts of the base directory.
+/// Fills what is empty of owner, key, git facts of the base directory, and the environment.
 void completeSubmission(values::SubmitRequest& request, const Clock& clock);
 
 /// Submits; after a lost connection tries again with the same key, so that no second run is made.

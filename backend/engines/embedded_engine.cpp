@@ -26,6 +26,9 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
         options.total.memoryBytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                                     static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     }
+    if (!options.gpus.empty()) {
+        options.total.gpus = static_cast<int>(options.gpus.size());
+    }
     return options;
 }
 
@@ -80,6 +83,7 @@ class EmbeddedEngine::Turn {
             entry_->isMade = true;
             entry_->isEnded = job->record().isEnded;
             entry_->resources = job->record().resources;
+            entry_->gpus = job->record().gpus;
         }
         entry_->isTaken = false;
         engine_.given_.notifyAll();
@@ -174,13 +178,36 @@ Status EmbeddedEngine::checkFits(const std::string& key, const schedule::Resourc
                              " and ", formatBytes(static_cast<double>(options_.total.memoryBytes)));
 }
 
+// GPUs that no gang has which is not over: as long as a process of it may be left.
+Status EmbeddedEngine::grantGpus(GangRecord& record, Entry& entry) {
+    const auto wanted = static_cast<std::size_t>(record.resources.gpus);
+    MutexLock lock(mutex_);
+    for (const std::string& gpu : options_.gpus) {
+        const bool isTaken = std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) {
+            const Entry& other = *job.second;
+            return !other.isEnded &&
+                   std::find(other.gpus.begin(), other.gpus.end(), gpu) != other.gpus.end();
+        });
+        if (!isTaken && record.gpus.size() < wanted) {
+            record.gpus.push_back(gpu);
+        }
+    }
+    if (record.gpus.size() < wanted) {
+        return unavailable("gang ", record.key, ": needs ", wanted, " GPUs, and ",
+                           record.gpus.size(), " are free");
+    }
+    entry.gpus = record.gpus;
+    return okStatus();
+}
+
 // From its files, or made on disk.
-Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(const GangRecord& record) const {
+Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, Entry& entry) {
     Result<std::unique_ptr<EmbeddedJob>> job = EmbeddedJob::load(options_.root, record.key, clock_);
     if (job.status().code() != absl::StatusCode::kNotFound) {
         return job;
     }
     RETURN_IF_ERROR(checkFits(record.key, record.resources));
+    RETURN_IF_ERROR(grantGpus(record, entry));
     return EmbeddedJob::create(options_.root, record, clock_);
 }
 
@@ -195,7 +222,7 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
         turn = std::make_unique<Turn>(*this, entry);
     }
     if (turn->job() == nullptr) {
-        Result<std::unique_ptr<EmbeddedJob>> job = openJob(record);
+        Result<std::unique_ptr<EmbeddedJob>> job = openJob(record, *entry);
         if (!job.ok()) {
             MutexLock lock(mutex_);
             jobs_.erase(gang.key);

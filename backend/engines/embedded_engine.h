@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
@@ -29,6 +30,7 @@ struct EmbeddedOptions {
     std::string root;           ///< the runs' directory: ROOT/<run>/a<attempt>
     std::string execProgram;    ///< millrace-exec
     schedule::Resources total;  ///< what this machine gives; 0 cpus or memory: asked of the machine
+    std::vector<std::string> gpus;  ///< it gives, by their names for CUDA_VISIBLE_DEVICES
 };
 
 class EmbeddedEngine final : public Engine {
@@ -66,6 +68,7 @@ class EmbeddedEngine final : public Engine {
         bool isMade = false;   // false while the first submit works on it
         bool isEnded = false;
         schedule::Resources resources;
+        std::vector<std::string> gpus;
         State last;
     };
     class Turn;
@@ -75,7 +78,9 @@ class EmbeddedEngine final : public Engine {
     std::shared_ptr<Entry> entryFor(const std::string& key) MR_EXCLUDES(mutex_);
     bool isFollowed(const std::string& key, const Entry& entry) MR_EXCLUDES(mutex_);
     State seenOf(const Entry& entry) const MR_REQUIRES(mutex_);
-    Result<std::unique_ptr<EmbeddedJob>> openJob(const GangRecord& record) const;
+    Result<std::unique_ptr<EmbeddedJob>> openJob(GangRecord record, Entry& entry)
+        MR_EXCLUDES(mutex_);
+    Status grantGpus(GangRecord& record, Entry& entry) MR_EXCLUDES(mutex_);
     Status checkFits(const std::string& key, const schedule::Resources& needs) const;
 
     const EmbeddedOptions options_;

@@ -61,7 +61,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
     filled.submittedMs = clock.wallMs();
     const auto numRanks = std::count_if(record.workers.begin(), record.workers.end(),
                                         [](const WorkerRecord& w) { return w.rank >= 0; });
-    if (numRanks > 1) {
+    if (numRanks > 0) {
         ASSIGN_OR_RETURN(filled.masterPort, freePort());
     }
     RETURN_IF_ERROR(writeGangRecord(directory, filled));
@@ -128,6 +128,21 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
         if (record_.masterPort > 0) {
             all["MASTER_PORT"] = std::to_string(record_.masterPort);
         }
+        if (group.isUsers) {
+            // All of the gang's, as under torchrun: a rank's own begin at LOCAL_RANK times its
+            // share.
+            std::string gpus;
+            for (const std::string& gpu : record_.gpus) {
+                strAppend(&gpus, gpus.empty() ? "" : ",", gpu);
+            }
+            all["CUDA_VISIBLE_DEVICES"] = gpus;
+            all["TORCHELASTIC_RUN_ID"] = record_.key.substr(0, record_.key.rfind(".a"));
+            all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(record_.attempt - 1);
+            all["TORCHELASTIC_MAX_RESTARTS"] = "0";
+            all["ROLE_RANK"] = all["RANK"];
+            all["ROLE_WORLD_SIZE"] = world;
+            all["GROUP_WORLD_SIZE"] = "1";
+        }
     }
     std::vector<std::string> texts;
     for (const auto& [name, value] : all) {
@@ -149,9 +164,10 @@ Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
                     strCat(record_.orphanLease.count()),
                     "--"};
     for (const std::string& argument : group.argv) {
-        options.argv.push_back(withRank(argument, number));
+        options.argv.push_back(group.isUsers ? argument : withRank(argument, number));
     }
     options.environment = environmentOf(worker, group, number);
+    options.isWholeEnvironment = group.isUsers;
     options.workingDirectory =
         group.workingDirectory.empty() ? worker.directory : group.workingDirectory;
     options.timeout = kStartTimeout;

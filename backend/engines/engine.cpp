@@ -32,7 +32,8 @@ Json toJson(const Group& group) {
             {"critical", group.isCritical},
             {"argv", group.argv},
             {"environment", group.environment},
-            {"directory", group.workingDirectory}};
+            {"directory", group.workingDirectory},
+            {"users", group.isUsers}};
 }
 
 }  // namespace

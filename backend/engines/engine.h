@@ -35,6 +35,9 @@ struct Group {
     std::vector<std::string> argv;  ///< "{rank}" in an argument becomes the process's number
     std::map<std::string, std::string> environment;  ///< no secrets: engines show it
     std::string workingDirectory;                    ///< "" = the worker's directory
+    /// A program of the user's own: nothing of this process's environment reaches it, its arguments
+    /// stay as they are, and of torchrun's variables it gets all.
+    bool isUsers = false;
 };
 
 /// The names of the group's workers, in order: also their folders' names.

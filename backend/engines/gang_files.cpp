@@ -102,6 +102,7 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
                        {"cpus", r.resources.cpus},
                        {"gpus", r.resources.gpus},
                        {"memory", r.resources.memoryBytes},
+                       {"gpu_names", r.gpus},
                        {"master_port", r.masterPort},
                        {"workers", workers},
                        {"ended", r.isEnded},
@@ -129,6 +130,9 @@ Result<GangRecord> readGangRecord(const std::string& directory) {
     r.timeLimit = std::chrono::seconds(jsonInt(*json, "time_limit_s"));
     r.resources = {jsonReal(*json, "cpus"), static_cast<int>(jsonInt(*json, "gpus")),
                    static_cast<std::uint64_t>(jsonInt(*json, "memory"))};
+    for (const Json& gpu : jsonMember(*json, "gpu_names")) {
+        r.gpus.push_back(gpu.is_string() ? gpu.get<std::string>() : "");
+    }
     r.masterPort = static_cast<int>(jsonInt(*json, "master_port"));
     for (const Json& worker : jsonMember(*json, "workers")) {
         r.workers.push_back({jsonString(worker, "name"),

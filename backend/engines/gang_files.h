@@ -26,7 +26,8 @@ struct GangRecord {
     std::chrono::milliseconds grace{0};
     std::chrono::seconds orphanLease{0}, timeLimit{0};
     schedule::Resources resources;  ///< of all slots
-    int masterPort = 0;             ///< 0: one rank or none
+    std::vector<std::string> gpus;  ///< granted, by their names for CUDA_VISIBLE_DEVICES
+    int masterPort = 0;             ///< 0: no ranks
     std::vector<WorkerRecord> workers;
     bool isEnded = false;
     Cause cause = Cause::kNone;  ///< set when the gang was told to end

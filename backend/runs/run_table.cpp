@@ -70,6 +70,7 @@ Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
     RETURN_IF_ERROR(writeDocument(db, no, "plan_facts", run.planFacts));
     RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
     RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
+    RETURN_IF_ERROR(writeDocument(db, no, "launch", run.launch));
     RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
     RETURN_IF_ERROR(writePairs(db, no, "run_param", run.params));
     return touchAndQueue(db, no);
@@ -107,6 +108,7 @@ Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
     run.resolvedSpec = std::move(texts["resolved"]);
     run.planFacts = std::move(texts["plan_facts"]);
     run.hardware = std::move(texts["hardware"]);
+    run.launch = std::move(texts["launch"]);
     ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
     for (const auto& [name, version] : packages.items()) {
         run.packages[name] = version.is_string() ? version.get<std::string>() : "";
@@ -307,7 +309,8 @@ Status RunTable::addPackages(std::string_view id,
     });
 }
 
-Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom) {
+Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom,
+                         const MaybeSpecChange& change) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     return changeRun(db, id, [&](std::int64_t no) -> Status {
@@ -317,6 +320,13 @@ Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom) {
                                     "resume_from = ? WHERE no = ?"));
         RETURN_IF_ERROR(
             update.bind(nameOf(values::RunState::kQueued)).bind(resumeFrom).bind(no).run());
+        if (change.has_value()) {
+            RETURN_IF_ERROR(writeDocument(db, no, "resolved", change->resolvedSpec));
+            RETURN_IF_ERROR(writePairs(db, no, "run_param", change->params));
+            ASSIGN_OR_RETURN(Statement hash,
+                             db.prepare("UPDATE run SET spec_hash = ? WHERE no = ?"));
+            RETURN_IF_ERROR(hash.bind(change->specHash).bind(no).run());
+        }
         return touchAndQueue(db, no);
     });
 }

@@ -3,6 +3,7 @@
 //
 // Threads: any. Failure: as of RunStore.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,13 @@ struct StateChange {
     std::string exitReason;
     int attempt = 0;  ///< > 0: refused (kFailedPrecondition) when a newer attempt was begun
 };
+
+/// Of a resume with another number of ranks.
+struct SpecChange {
+    std::string resolvedSpec, specHash;
+    std::map<std::string, std::string> params;  ///< those that are others
+};
+using MaybeSpecChange = std::optional<SpecChange>;
 
 class RunTable {
  public:
@@ -43,7 +51,9 @@ class RunTable {
     Status setState(std::string_view id, const StateChange& change);
     /// Back to kQueued, behind all that wait; `resumeFrom` is kept until the next attempt. Refused
     /// (kFailedPrecondition) of a run that has not ended, and of a deleted one.
-    Status requeue(std::string_view id, std::int64_t resumeFrom);
+    /// `change`: what of the spec is another from then on.
+    Status requeue(std::string_view id, std::int64_t resumeFrom,
+                   const MaybeSpecChange& change = std::nullopt);
     /// Also what lists show of it.
     Status setReceipt(std::string_view id, std::string_view receiptJson);
     /// Adds to the run's packages; the newest word counts.

@@ -36,9 +36,9 @@ std::vector<Key> generalKeys() {
         {"model", T::kSection, "", "the built-in model"},
         {"train", T::kSection, "", "how it is trained"},
         {"command", T::kTextList, "",
-         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments; "
-         "this "
-         "version streams such a spec and refuses to run it"},
+         "the user's own ranks, in place of `model` and `train.optimizer`: program and arguments. "
+         "A program without `/` is looked for in the PATH of who submits, another one from the "
+         "spec's directory; a script that is not in the working directory, from there too"},
         {"eval",
          T::kSection,
          "",
@@ -248,12 +248,12 @@ std::vector<Key> trainingKeys() {
         {"train.ranks",
          T::kInt,
          "1",
-         "training processes; must divide batch.rows / micro_rows; this version trains on 1",
+         "training processes; must divide batch.rows / micro_rows; more than 1 with `command`",
          {.min = 1, .max = 65536}},
         {"train.threads",
          T::kInt,
          "1",
-         "of a rank; part of what repeats bit for bit",
+         "of a rank; part of what repeats bit for bit; a script's OMP_NUM_THREADS",
          {.min = 1, .max = 1024}},
         {"train.max_steps",
          T::kInt,
@@ -278,6 +278,14 @@ std::vector<Key> trainingKeys() {
          {.min = 0, .max = 1e6}},
         {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };
+}
+
+std::vector<Key> scriptKeys() {
+    return {{"train.no_progress_minutes",
+             T::kInt,
+             "30",
+             "with `command`: a rank that takes no step for so long is named; nothing ends for it",
+             {.min = 1, .max = 1e6, .unit = "minutes"}}};
 }
 
 std::vector<Key> evalAndResourceKeys() {
@@ -315,7 +323,7 @@ std::vector<Key> evalAndResourceKeys() {
         {"resources.gpus_per_rank",
          T::kInt,
          "0",
-         "GPUs of a rank; this version trains on CPUs",
+         "GPUs of a rank of `command`: the run's alone, in CUDA_VISIBLE_DEVICES of all its ranks",
          {.min = 0, .max = 64}},
     };
 }
@@ -357,8 +365,8 @@ std::vector<Key> csvKeys(std::string_view section) {
 
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
-    for (const auto part :
-         {&datasetKeys, &stepKeys, &featureKeys, &trainingKeys, &evalAndResourceKeys}) {
+    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &trainingKeys, &scriptKeys,
+                            &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

@@ -89,16 +89,15 @@ struct BatchSpec {
 struct TrainSpec {
     std::string optimizer = "adamw";  ///< "sgd", "adagrad"
     double learningRate = 0.001;
-    double weightDecay = 0;
-    double momentum = 0;
+    double weightDecay = 0, momentum = 0;
     std::string precision = "fp32";
     std::int64_t ranks = 1;
     std::int64_t threads = 1;
     std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;
-    std::int64_t maxRestarts = 3;
-    std::string initFrom;  ///< run id or name; "" random weights
+    std::int64_t maxRestarts = 3, noProgressMinutes = 30;  ///< until a rank of `command` is named
+    std::string initFrom;                                  ///< run id or name; "" random weights
 };
 
 struct EvalSpec {

@@ -115,6 +115,7 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
         inner("keep", s.checkpointKeep);
     });
     a("max_restarts", s.maxRestarts);
+    a.unless("no_progress_minutes", s.noProgressMinutes, std::int64_t{30});
     a("init_from", s.initFrom);
 }
 void fields(auto& a, Of<EvalSpec> auto& s) {

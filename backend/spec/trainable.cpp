@@ -26,22 +26,48 @@ double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
     return static_cast<double>(table.rows) * (floats * kFloatBytes + kPlaceBytes);
 }
 
-void checkWorkers(const RunSpec& spec, Problems& problems) {
-    if (!spec.command.empty()) {
+// What is a script's own affair with `command`, in its text: keys that nobody would read.
+void checkScript(const RunSpec& spec, Problems& problems) {
+    const TrainSpec usual;
+    const auto refuse = [&](const char* key, bool isGiven) {
+        if (isGiven) {
+            problems.add(key, "check",
+                         strCat(key, ": is the script's own with `command`; leave the key out"));
+        }
+    };
+    refuse("train.optimizer", spec.train.optimizer != usual.optimizer);
+    refuse("train.learning_rate", spec.train.learningRate != usual.learningRate);
+    refuse("train.weight_decay", spec.train.weightDecay != usual.weightDecay);
+    refuse("train.momentum", spec.train.momentum != usual.momentum);
+    refuse("train.init_from", !spec.train.initFrom.empty());
+    refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
+    if (spec.command.front().empty()) {
         problems.add("command", "check",
-                     "command: the user's own script is not run by this version; use `model`");
+                     "command: its first item is the program, not an empty text");
     }
-    if (spec.train.ranks > 1) {
+}
+
+void checkWorkers(const RunSpec& spec, Problems& problems) {
+    const bool isScript = !spec.command.empty();
+    if (isScript) {
+        checkScript(spec, problems);
+    } else if (spec.train.ranks > 1) {
         problems.add("train.ranks", "check",
                      strCat("train.ranks is ", spec.train.ranks,
-                            "; this version trains on 1 rank (train.threads uses more cores)"));
+                            "; the built-in trainer has 1 rank (train.threads uses more cores; a "
+                            "script of `command` has several)"));
+    }
+    if (!isScript && spec.train.noProgressMinutes != TrainSpec().noProgressMinutes) {
+        problems.add("train.no_progress_minutes", "check",
+                     "train.no_progress_minutes: is for a script of `command`; the built-in "
+                     "trainer is watched without it");
     }
     if (spec.resources.dataWorkersMax > 0) {
         problems.add("resources.data_workers", "check",
                      "resources.data_workers: this version has no loader processes on other nodes; "
                      "leave the key out (resources.loader_threads uses more cores)");
     }
-    if (spec.resources.gpusPerRank > 0) {
+    if (spec.resources.gpusPerRank > 0 && !isScript) {
         problems.add("resources.gpus_per_rank", "check",
                      strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,
                             "; the built-in trainer of this version computes on CPUs: leave the "

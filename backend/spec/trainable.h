@@ -1,5 +1,5 @@
 #pragma once
-// What the built-in trainer of this version can do with a spec, known before anything starts.
+// What this version can train of a spec, known before anything starts.
 //
 // `check`, `run` and the daemon ask; `stream`, `preview` and `sample` do more than can be trained
 // on and do not. Threads: pure functions. Failure: errors as values.

@@ -152,7 +152,8 @@ std::int64_t memoryShareOf(int children, std::int64_t memory) {
 Result<Subprocess> Subprocess::start(const SubprocessOptions& options) {
     INVARIANT(!options.argv.empty(), "a command has a name");
     std::vector<std::string> argvTexts = options.argv;
-    std::vector<std::string> envTexts = mergedEnvironment(options.environment);
+    std::vector<std::string> envTexts =
+        options.isWholeEnvironment ? options.environment : mergedEnvironment(options.environment);
     std::vector<char*> argv = pointers(argvTexts), env = pointers(envTexts);
     UniqueFd reportRead, reportWrite;
     RETURN_IF_ERROR(makePipe(reportRead, reportWrite));

@@ -21,6 +21,7 @@ namespace millrace {
 struct SubprocessOptions {
     std::vector<std::string> argv;
     std::vector<std::string> environment;  ///< "NAME=value" added to or replacing this process's
+    bool isWholeEnvironment = false;       ///< `environment` is all of it
     std::string workingDirectory;          ///< empty: this process's
     std::string input;                     ///< written to stdin, then closed (run() only)
     int stdinFd = -1, stdoutFd = -1, stderrFd = -1;  ///< start(): given to the child; -1: inherited

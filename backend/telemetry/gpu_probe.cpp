@@ -1,4 +1,5 @@
 #include <array>
+#include <cstdlib>
 
 #include <dlfcn.h>
 
@@ -131,6 +132,26 @@ struct GpuProbe::Nvml {
         return sample;
     }
 };
+
+std::string nvmlLibrary() {
+    const char* named = std::getenv("MILLRACE_NVML_LIBRARY");
+    return named == nullptr || *named == '\0' ? "libnvidia-ml.so.1" : named;
+}
+
+std::vector<std::string> usableGpus(const std::vector<values::GpuInfo>& gpus, const char* visible) {
+    std::vector<std::string> usable;
+    const std::string list = strCat(",", visible == nullptr ? "" : visible, ",");
+    for (const values::GpuInfo& gpu : gpus) {
+        const std::string name = gpu.uuid.empty() ? std::to_string(gpu.index) : gpu.uuid;
+        const bool isVisible = visible == nullptr ||
+                               list.find(strCat(",", gpu.index, ",")) != std::string::npos ||
+                               list.find(strCat(",", name, ",")) != std::string::npos;
+        if (isVisible) {
+            usable.push_back(name);
+        }
+    }
+    return usable;
+}
 
 GpuProbe::GpuProbe(const std::string& library) {
     auto nvml = std::make_unique<Nvml>();

@@ -51,10 +51,13 @@ class HostProbe {
     std::map<std::string, std::uint64_t> counters_;  // "diskRead", ...: bytes at ratesNs_
 };
 
+/// "libnvidia-ml.so.1", or what MILLRACE_NVML_LIBRARY of the environment names.
+std::string nvmlLibrary();
+
 /// GPUs through NVML, opened at run time: nothing of NVIDIA's is needed to build or to run without.
 class GpuProbe {
  public:
-    explicit GpuProbe(const std::string& library = "libnvidia-ml.so.1");
+    explicit GpuProbe(const std::string& library = nvmlLibrary());
     ~GpuProbe();
     GpuProbe(const GpuProbe&) = delete;
     GpuProbe& operator=(const GpuProbe&) = delete;
@@ -70,6 +73,10 @@ class GpuProbe {
     std::vector<values::GpuInfo> gpus_;
     std::string note_;
 };
+
+/// Names for CUDA_VISIBLE_DEVICES of those GPUs that `visible`, this process's own value of it,
+/// leaves (numbers or UUIDs; null: all), in the order of the bus.
+std::vector<std::string> usableGpus(const std::vector<values::GpuInfo>& gpus, const char* visible);
 
 /// CPU time and memory of `root` and all of its descendants.
 TreeUse sampleProcessTree(pid_t root, const std::string& procRoot = "/proc");

@@ -27,6 +27,8 @@ inline constexpr char kEvalRows[] = "eval.rows";
 
 // What a worker measures of itself.
 inline constexpr char kInputStallPercent[] = "input_stall_percent";
+inline constexpr char kRankStepMs[] = "rank.step_ms";
+inline constexpr char kRankWaitMs[] = "rank.wait_ms";
 inline constexpr char kTrainerCpuPercent[] = "trainer.cpu_percent";
 inline constexpr char kLoaderRowsReadPerSecond[] = "loader.rows_read_per_second";
 inline constexpr char kLoaderRowsKeptPerSecond[] = "loader.rows_kept_per_second";

@@ -29,6 +29,7 @@ struct RunDocuments {
     std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" of older versions
     std::string hardware;   ///< of the node that the run was submitted to
     std::map<std::string, std::string> packages;  ///< name -> version
+    std::string launch;  ///< LaunchPlace of a run with a command; "" of others
     /// The pinned plan, shared by the runs of a submit. Only to create a run with; read as
     /// LargeDocument::kPlan.
     std::shared_ptr<const std::string> plan;
@@ -37,6 +38,7 @@ struct RunDocuments {
 struct GitFacts {
     std::string commit, branch, remote;  ///< commit "" outside of a repository
     bool isDirty = false;
+    std::string diff;  ///< what is changed, for a submit; its end is cut off where it is long
     bool operator==(const GitFacts&) const = default;
 };
 
@@ -47,6 +49,23 @@ struct Checkpoint {
     int attempt = 0;
     std::int64_t epoch = 0;
     bool operator==(const Checkpoint&) const = default;
+};
+
+/// Where a script was submitted from, which is how it is started.
+struct LaunchPlace {
+    std::string workingDirectory;                    ///< absolute; "": the spec's
+    std::map<std::string, std::string> environment;  ///< no secrets: it is stored and shown
+    std::string specPath;  ///< of the spec's file; filled in by the daemon
+    bool operator==(const LaunchPlace&) const = default;
+};
+
+/// What is known of a run's own script. `path` and below: told by rank 0 of the newest attempt.
+struct ScriptFacts {
+    LaunchPlace place;
+    std::string path, sha256;         ///< of the file that the interpreter was given; "": none
+    std::string interpreter, python;  ///< its path; "3.11.2"
+    std::string diffPath;             ///< of the file with the changes of the git tree; "": none
+    bool operator==(const ScriptFacts&) const = default;
 };
 
 /// A line of a run's history.
@@ -69,6 +88,7 @@ struct RunDetail {
     std::string directory, hardware;
     std::string weightsHash;  ///< of the final weights, "" where the trainer told none
     std::vector<std::string> metricNames, sets;
+    ScriptFacts script;  ///< of a run with a command
     bool operator==(const RunDetail&) const = default;
 };
 

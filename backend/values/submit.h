@@ -27,6 +27,7 @@ struct SubmitRequest {
     std::string key, owner, project, note;
     std::map<std::string, std::string> tags, packages;
     GitFacts git;
+    LaunchPlace place;
     bool operator==(const SubmitRequest&) const = default;
 };
 

@@ -65,12 +65,14 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     RETURN_IF_ERROR(makePrivateDirectory(config.runsDir()));
     ASSIGN_OR_RETURN(store_, runs::RunStore::open(config.storePath(), clock));
     logs_ = std::make_unique<job::FileLogs>(config.runsDir());
+    telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
+                                                    std::string(config::daemonVersion()));
     engines::EmbeddedOptions options;
+    options.gpus =
+        telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
     options.root = config.runsDir();
     options.execProgram = config.binDir + "/millrace-exec";
     ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock));
-    telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
-                                                    std::string(config::daemonVersion()));
     LoaderInspectorOptions inspect;
     inspect.program = config.binDir + "/millrace-loader";
     inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));

@@ -36,6 +36,9 @@ InspectRequest inspectRequestOf(const values::SubmitRequest& submit) {
     InspectRequest request = inspectRequestOf(
         values::SpecSource{submit.specText, submit.fileName, submit.baseDir, submit.sets});
     request.isAll = submit.allVariations;
+    const auto path = submit.place.environment.find("PATH");
+    request.searchPath = path == submit.place.environment.end() ? "" : path->second;
+    request.workingDirectory = submit.place.workingDirectory;
     if (!submit.withoutBase && !submit.variations.empty()) {
         request.variations.emplace_back("");
     }

@@ -101,6 +101,9 @@ Json inspectQuestion(const InspectRequest& request, std::string_view op) {
     if (request.isAll) {
         json["variations"] = "all";
     }
+    if (!request.searchPath.empty()) {
+        json["place"] = {{"path", request.searchPath}, {"directory", request.workingDirectory}};
+    }
     return json;
 }
 

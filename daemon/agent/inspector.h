@@ -24,6 +24,8 @@ struct InspectRequest {
     std::vector<std::string> variations;  ///< "" is the base
     bool isAll = false;                   ///< the base and every variation
     std::vector<std::string> sets;
+    /// Of who submits: where a command is looked for. Without a path it is not.
+    std::string searchPath, workingDirectory;
 };
 
 struct InspectedRun {

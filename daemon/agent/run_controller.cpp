@@ -407,7 +407,8 @@ Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_
     return notFound("run ", run.id, " has no checkpoint of step ", step, others);
 }
 
-Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
+Status RunController::resume(const std::string& runId, std::int64_t fromStep,
+                             const runs::MaybeSpecChange& change) {
     return ask<Status>([=, this]() -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
         if (!values::isEnded(run.state)) {
@@ -419,14 +420,14 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep) {
         }
         if (run.state == values::RunState::kFinished && fromStep == values::kFromLast) {
             return failedPrecondition("run ", runId,
-                                      " is finished; --step N repeats it from a "
-                                      "checkpoint");
+                                      " is finished; --step N repeats it from a checkpoint");
         }
         if (run.isDeleted()) {
             return failedPrecondition("run ", runId, " is deleted; restore it first");
         }
         RETURN_IF_ERROR(checkHasCheckpoint(run, fromStep));
-        RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep));
+        RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep, change));
+        facts_.erase(runId);
         isQueueChanged_ = true;
         parts_.live.touch();
         return okStatus();

@@ -63,10 +63,9 @@ class RunController {
     void post(engines::Event event);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
-    /// A run that has ended goes back into the queue, behind all others. `fromStep`: a
-    /// checkpoint's, kFromLast (not of a finished run, nor of one without checkpoints) or
-    /// kFromStart.
-    Status resume(const std::string& runId, std::int64_t fromStep);
+    /// A run that has ended goes back into the queue, behind all others. `from`: a checkpoint's
+    /// step, kFromLast (not of a finished run, nor of one without checkpoints) or kFromStart.
+    Status resume(const std::string& run, std::int64_t from, const runs::MaybeSpecChange& = {});
     /// Stops all and waits; afterwards nothing is started any more. kUnavailable when it was given
     /// up.
     Result<values::DownReport> down(std::chrono::milliseconds grace);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend/core/clock.h"
 #include "backend/core/json_slices.h"
 #include "backend/core/log.h"
 #include "backend/core/text.h"
@@ -10,6 +11,7 @@
 #include "backend/runs/run_filter.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/run/gang.h"
+#include "daemon/agent/run/rank_change.h"
 
 namespace millrace::agent {
 namespace {
@@ -50,6 +52,12 @@ Status checkTags(const std::map<std::string, std::string>& tags) {
 
 std::string firstOf(const std::string& a, const std::string& b) {
     return a.empty() ? b : a;
+}
+
+// Of the file that the spec's text was read from; "" where there was none.
+std::string specPathOf(const values::SubmitRequest& request) {
+    const std::string& name = request.fileName;
+    return name.empty() ? "" : strCat(request.baseDir, "/", name.substr(name.rfind('/') + 1));
 }
 
 values::SpecError shownError(const spec::SpecError& error, const std::string& fileName) {
@@ -179,6 +187,11 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
     run.model = facts.model;
     run.dataset = facts.dataset;
     run.seed = static_cast<std::uint64_t>(jsonInt(jsonMember(spec, "batch"), "seed"));
+    if (facts.isScript()) {
+        values::LaunchPlace place = request.place;
+        place.specPath = specPathOf(request);
+        run.launch = launchText(place);
+    }
     ASSIGN_OR_RETURN(run.params, runs::flattenParams(run.resolvedSpec));
     RETURN_IF_ERROR(checkTags(run.tags));
     return run;
@@ -226,7 +239,8 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
         }
     };
     for (const InspectedRun& run : inspected.runs) {
-        refuse(checkTrainer(), "model");
+        const bool isScript = !jsonMember(run.spec, "command").empty();
+        refuse(isScript ? okStatus() : checkTrainer(), "model");
         refuse(checkInitFrom(run), "train.init_from");
     }
     if (!reply.errors.empty()) {
@@ -245,19 +259,22 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));
     takeOver({question.fileName, request.git.branch, request.git.remote, request.sets},
-             std::move(group), reply);
+             request.git.diff, std::move(group), reply);
     return reply;
 }
 
 // The runs are stored and in the queue: nothing from here on can fail the submit.
-void RunService::takeOver(const SubmitFacts& facts, std::vector<runs::RunStore::Created> group,
-                          values::SubmitReply& reply) {
+void RunService::takeOver(const SubmitFacts& facts, const std::string& diff,
+                          std::vector<runs::RunStore::Created> group, values::SubmitReply& reply) {
     reply.wasKnown = true;
     for (runs::RunStore::Created& created : group) {
         const runs::RunRecord& run = created.run;
         if (created.isNew) {
             reply.wasKnown = false;
-            const Status written = directoryOf(run.id).writeSubmitFacts(facts);
+            Status written = directoryOf(run.id).writeSubmitFacts(facts);
+            if (written.ok() && !diff.empty()) {
+                written = directoryOf(run.id).writeDiff(diff);
+            }
             logInfo("run: submitted", {{"run", run.id},
                                        {"name", run.name},
                                        {"variation", run.variation},
@@ -304,6 +321,7 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     detail.specText = std::move(record.specText);
     detail.resolvedSpec = std::move(record.resolvedSpec);
     detail.hardware = std::move(record.hardware);
+    const std::string launch = std::move(record.launch);
     detail.packages = std::move(record.packages);
     detail.params = std::move(record.params);
     detail.git.commit = record.gitCommit;
@@ -332,7 +350,23 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     detail.git.remote = std::move(submitted.gitRemote);
     detail.sets = std::move(submitted.sets);
     detail.directory = directory.path();
+    addScript(launch, directory, detail);
     return detail;
+}
+
+void RunService::addScript(const std::string& launch, const RunDirectory& directory,
+                           values::RunDetail& detail) {
+    if (launch.empty()) {
+        return;
+    }
+    values::ScriptFacts& script = detail.script;
+    script.place = launchOf(launch).value_or(values::LaunchPlace());
+    const Json said = directory.readScript(detail.summary.attempt);
+    script.path = jsonString(said, "path");
+    script.sha256 = jsonString(said, "sha256");
+    script.interpreter = jsonString(said, "interpreter");
+    script.python = jsonString(said, "python");
+    script.diffPath = directory.diffPath();
 }
 
 // Of runs that older versions stored: counted.
@@ -375,9 +409,18 @@ Result<values::RunSummary> RunService::stop(const std::string& run, const std::s
     });
 }
 
-Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step) {
-    RETURN_IF_ERROR(checkTrainer());
-    return change(run, [&](const std::string& id) { return controller_.resume(id, step); });
+Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step,
+                                              int ranks) {
+    return change(run, [&](const std::string& id) -> Status {
+        ASSIGN_OR_RETURN(const runs::RunRecord record, store_.get(id));
+        RETURN_IF_ERROR(record.model.empty() ? okStatus() : checkTrainer());
+        ASSIGN_OR_RETURN(const auto changed, withRanks(record, ranks));
+        RETURN_IF_ERROR(controller_.resume(id, step, changed));
+        if (changed.has_value()) {
+            directoryOf(id).addEvent({SystemClock().wallMs(), describeChange(record, ranks)});
+        }
+        return okStatus();
+    });
 }
 
 Result<values::RemovedRun> RunService::remove(const std::string& run, bool isForGood) {

@@ -65,7 +65,7 @@ class RunService {
                               std::int64_t offset) const;
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
                                     std::chrono::milliseconds grace);
-    Result<values::RunSummary> resume(const std::string& run, std::int64_t step);
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step, int ranks = 0);
     /// Hides a run; `isForGood`: frees what it takes, with no way back.
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
     Result<values::RunSummary> restore(const std::string& run);
@@ -93,9 +93,11 @@ class RunService {
                                           const std::vector<std::string>& variations) const;
     Result<runs::RunRecord> recordOf(const values::SubmitRequest& request,
                                      const InspectedRun& run) const;
-    void takeOver(const SubmitFacts& facts, std::vector<runs::RunStore::Created> group,
-                  values::SubmitReply& reply);
+    void takeOver(const SubmitFacts& facts, const std::string& diff,
+                  std::vector<runs::RunStore::Created> group, values::SubmitReply& reply);
     Result<values::RunSummary> viewOf(const std::string& id) const;
+    static void addScript(const std::string& launch, const RunDirectory& directory,
+                          values::RunDetail& detail);
     Status addPlanFacts(const runs::RunRecord& run, values::RunDetail& detail) const;
     Result<values::RunSummary> change(const std::string& run,
                                       const std::function<Status(const std::string& id)>& what);

@@ -252,7 +252,9 @@ RunsService::Unary* RunsService::Stop(Context* context, const v1::StopRunRequest
 RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunRequest* request,
                                         v1::ResumeRunResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(runs_.resume(request->run(), request->step()), response);
+        return fillRun(
+            runs_.resume(request->run(), request->step(), static_cast<int>(request->ranks())),
+            response);
     });
 }
 

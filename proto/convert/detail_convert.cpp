@@ -70,6 +70,23 @@ void gitFactsFields(Way, auto& value, auto& message) {
     MR_FIELD(branch, branch);
     MR_FIELD(isDirty, is_dirty);
     MR_FIELD(remote, remote);
+    MR_FIELD(diff, diff);
+}
+
+template <class Way>
+void launchPlaceFields(Way, auto& value, auto& message) {
+    MR_PATH(workingDirectory, working_directory);
+    MR_MAP(environment, environment);
+}
+
+template <class Way>
+void scriptFactsFields(Way, auto& value, auto& message) {
+    MR_VALUE(place, place);
+    MR_PATH(path, path);
+    MR_FIELD(sha256, sha256);
+    MR_PATH(interpreter, interpreter);
+    MR_FIELD(python, python);
+    MR_PATH(diffPath, diff_path);
 }
 
 template <class Way>
@@ -115,6 +132,7 @@ void runDetailFields(Way, auto& value, auto& message) {
     MR_LIST(metricNames, metric_names);
     MR_FIELD(hardware, hardware);
     MR_LIST(sets, sets);
+    MR_VALUE(script, script);
 }
 
 }  // namespace
@@ -126,6 +144,8 @@ MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
 MR_BOTH_WAYS(Receipt, Receipt, receiptFields)
 MR_BOTH_WAYS(Checkpoint, Checkpoint, checkpointFields)
 MR_BOTH_WAYS(GitFacts, GitFacts, gitFactsFields)
+MR_BOTH_WAYS(LaunchPlace, LaunchPlace, launchPlaceFields)
+MR_BOTH_WAYS(ScriptFacts, ScriptFacts, scriptFactsFields)
 MR_BOTH_WAYS(WorkerInfo, WorkerInfo, workerInfoFields)
 MR_BOTH_WAYS(RunEvent, RunEvent, runEventFields)
 MR_BOTH_WAYS(RunDetail, GetRunResponse, runDetailFields)

@@ -33,6 +33,7 @@ void submitRequestFields(Way, auto& value, auto& message) {
     MR_MAP(tags, tags);
     MR_MAP(packages, packages);
     MR_VALUE(git, git);
+    MR_VALUE(place, place);
 }
 
 template <class Way>

@@ -71,7 +71,7 @@ const std::vector<RoomLaw>& roomLaws() {
           "backend/values/metric_names.h", "backend/expr/schema.h", "backend/spec/", "backend/job/",
           "backend/stream/", "backend/dataset/", "backend/recipe/", "backend/frame/",
           "backend/ring/", "backend/segment/", "backend/table/", "backend/profile/",
-          "backend/rank/"}},
+          "backend/rank/", "backend/telemetry/probes.h"}},
         {"daemon/config/", {"backend/core/", "backend/system/"}},
         {"daemon/agent/run/",
          {"backend/core/", "backend/values/", "backend/spec/run_spec.h", "backend/job/",

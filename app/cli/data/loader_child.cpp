@@ -108,6 +108,7 @@ Result<Json> specQuestion(const ParsedArgs& args, const std::string& op) {
                 {"text", text},
                 {"file_name", path},
                 {"base_dir", absolute.parent_path().string()},
+                {"place", {{"directory", currentDirectory()}}},
                 {"sets", args.list("--set")}};
 }
 

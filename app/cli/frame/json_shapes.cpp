@@ -37,6 +37,20 @@ Json gitJson(const values::GitFacts& git) {
             {"remote", orNull(git.remote)}};
 }
 
+// Null: the run has no command.
+Json scriptJson(const values::ScriptFacts& script) {
+    if (script.place.environment.empty()) {
+        return {};
+    }
+    return {{"working_directory", script.place.workingDirectory},
+            {"environment", script.place.environment},
+            {"path", orNull(script.path)},
+            {"sha256", orNull(script.sha256)},
+            {"interpreter", orNull(script.interpreter)},
+            {"python", orNull(script.python)},
+            {"diff_path", orNull(script.diffPath)}};
+}
+
 template <class List>
 Json files(const List& list) {
     Json all = Json::array();
@@ -171,6 +185,7 @@ Json jsonOf(const values::RunDetail& detail) {
     run["weights_hash"] = orNull(detail.weightsHash);
     run["checkpoints"] = jsonList(detail.checkpoints);
     run["git"] = gitJson(detail.git);
+    run["script"] = scriptJson(detail.script);
     run["directory"] = orNull(detail.directory);
     run["metric_names"] = detail.metricNames;
     run["workers"] = Json::array();

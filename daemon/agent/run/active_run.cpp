@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
+// Of a script, until its gang is ended; it is named before.
+constexpr std::int64_t kSilentRankNs = 14'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
 constexpr std::size_t kEngineWords = 300;
@@ -29,6 +31,10 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock) {
     journal_.live().epochs = facts_.epochs;
+    if (facts_.isScript()) {
+        constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
+        health_.setLimits(scriptLimits(facts_.noProgressMinutes * kNsPerMinute));
+    }
 }
 
 void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender) {
@@ -84,6 +90,9 @@ void ActiveRun::committed(const CommittedLine& line) {
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
         journal_.notePackages(jsonMember(receipt->receipt, "packages"));
+        if (facts_.isScript() && line.worker == job::rankName(0)) {
+            journal_.noteScript(jsonMember(receipt->receipt, "script"));
+        }
     }
 }
 
@@ -109,7 +118,7 @@ void ActiveRun::retained(const Status& status) {
 void ActiveRun::engineSays(const engines::State& state) {
     gang_ = state;
     health_.setWorkers(state);
-    journal_.live().workers = liveWorkers();
+    journal_.live().workers = health_.workers(state, attempt());
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     if (isGone && state_.may(Move::kGangOver)) {
@@ -212,9 +221,31 @@ void ActiveRun::followDeadlines() {
     if (stop_.has_value() && now >= stop_->deadlineNs) {
         journal_.addEvent("no checkpoint within the grace: ended");
         cut(Move::kCut);
-    } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= kLingerNs) {
+    } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
+    } else if (facts_.isScript() && stage() == Stage::kRunning && !stop_.has_value()) {
+        endSilentRank();
     }
+}
+
+// A feed notices that its ranks have come to the end; one whose ranks stopped, or left before, has
+// nothing to notice.
+std::int64_t ActiveRun::lingerNs() const {
+    const bool isOver = facts_.isScript() && (stop_.has_value() || done_.hasRank0());
+    return isOver ? 0 : kLingerNs;
+}
+
+// A script's ranks wait for each other without a limit: one that is stopped would hold them for
+// ever.
+void ActiveRun::endSilentRank() {
+    const auto silent = health_.silentRank(kSilentRankNs);
+    if (!silent.has_value()) {
+        return;
+    }
+    errors_[silent->first] = silent->second;
+    stoodStill_ = true;
+    journal_.addEvent(strCat(silent->second, ": its gang is ended, and another attempt starts"));
+    cut(Move::kCut);
 }
 
 void ActiveRun::cut(Move how) {
@@ -236,23 +267,7 @@ void ActiveRun::lookAtHealth() {
     values::RunLive& live = journal_.live();
     live.trouble = health_.trouble();
     live.standsSinceMs = health_.standsSinceMs();
-    live.workers = liveWorkers();
-}
-
-std::vector<values::WorkerInfo> ActiveRun::liveWorkers() const {
-    std::vector<values::WorkerInfo> workers;
-    for (std::size_t i = 0; gang_.has_value() && i < gang_->workers.size(); ++i) {
-        const engines::WorkerState& worker = gang_->workers[i];
-        const std::string_view standing = health_.standingOf(worker.name);
-        const std::string_view word = worker.exitCode.has_value() ? "ended"
-                                      : !standing.empty()         ? standing
-                                      : worker.isSilent           ? "unguarded"
-                                      : worker.isStarted          ? "running"
-                                                                  : "starting";
-        workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
-                           worker.exitCode.value_or(0), attempt()});
-    }
-    return workers;
+    live.workers = health_.workers(gang_.value_or(engines::State()), attempt());
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {
@@ -260,6 +275,8 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.attempt = attempt();
     facts.hasSaidDone = done_.hasRank0();
     facts.isDoneKept = isDoneKept();
+    facts.isScript = facts_.isScript();
+    facts.stoodStill = stoodStill_;
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
     facts.resumeStep = begin_.resumeStep;

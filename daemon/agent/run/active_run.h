@@ -81,7 +81,6 @@ class ActiveRun {
     Result<job::JobFile> nextJob() const;
     void jobWritten(std::uint64_t number, const Status& written);
     Status beginAttempt();
-    Result<std::string> findInitFrom() const;
     void failStart(const Status& status);
     void tryLater(const Status& status);
     void place();
@@ -105,11 +104,12 @@ class ActiveRun {
     void retained(const Status& status);
     void followGoing(bool isFlushed);
     void followDeadlines();
+    std::int64_t lingerNs() const;
+    void endSilentRank();
     void cut(Move move);
     void askCancel();
     bool isRankAlive() const;
     void lookAtHealth();
-    std::vector<values::WorkerInfo> liveWorkers() const;
     AttemptFacts attemptFacts() const;
     bool isDoneKept() const;
     void conclude();
@@ -144,6 +144,7 @@ class ActiveRun {
     std::uint64_t numPreparations_ = 0;
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
     AttemptStart begin_;               // of the present attempt
+    bool stoodStill_ = false;          // the present attempt was ended because a rank did
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
     engines::JobId job_;
     std::optional<engines::State> gang_;         // the engine's newest word

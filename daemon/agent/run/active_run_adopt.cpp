@@ -85,11 +85,10 @@ Status ActiveRun::followGang() {
     bool isOther = false;  // this daemon would start something else
     if (journal_.run().state == values::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
-        const Status status =
-            place_.engine
-                .submit(makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
-                                 place_.binDir, needs_))
-                .status();
+        ASSIGN_OR_RETURN(const engines::Gang gang,
+                         makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
+                                  place_.binDir, needs_));
+        const Status status = place_.engine.submit(gang).status();
         isOther = absl::IsAlreadyExists(status);
         RETURN_IF_ERROR(isOther ? okStatus() : status);
     }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <unistd.h>
-
 #include "backend/core/log.h"
 #include "backend/core/transient.h"
 #include "daemon/agent/run/active_run.h"
@@ -100,7 +98,7 @@ Result<job::JobFile> ActiveRun::nextJob() const {
     if (survey.chosen.has_value()) {
         job.resume = survey.path;
     } else {
-        ASSIGN_OR_RETURN(job.initFrom, findInitFrom());
+        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, facts_.initFrom));
     }
     return job;
 }
@@ -147,6 +145,7 @@ Status ActiveRun::beginAttempt() {
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = false;
+    stoodStill_ = false;
     position_.step = resumeStep;
     journal_.setAttempt(next);
     job_ = {};
@@ -173,9 +172,10 @@ Status ActiveRun::placeNow() {
     live.resumeStep = begin_.resumeStep;
     live.queuedReason.clear();
     journal_.publish();
-    ASSIGN_OR_RETURN(
-        job_, place_.engine.submit(makeGang(journal_.run(), attempt(), facts_,
-                                            journal_.directory().paths(), place_.binDir, needs_)));
+    ASSIGN_OR_RETURN(const engines::Gang gang,
+                     makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
+                              place_.binDir, needs_));
+    ASSIGN_OR_RETURN(job_, place_.engine.submit(gang));
     startBackoffNs_ = 0;
     place_.pokeEngine();
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
@@ -218,28 +218,6 @@ void ActiveRun::stopPlacing() {
 Status ActiveRun::openDoor() {
     return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(), attempt(),
                       place_.listener(id()));
-}
-
-Result<std::string> ActiveRun::findInitFrom() const {
-    if (facts_.initFrom.empty()) {
-        return std::string();
-    }
-    const Result<std::string> other = place_.store.findId(facts_.initFrom);
-    if (!other.ok()) {
-        return annotate(other.status(), "train.init_from");
-    }
-    const std::string folder = job::RunPaths(place_.runsDir, *other).checkpoints();
-    ASSIGN_OR_RETURN(const auto checkpoints, place_.store.checkpoints(*other));
-    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
-        const std::string path = strCat(folder, "/", checkpoint.name);
-        if (::access(path.c_str(), R_OK) == 0) {
-            return path;
-        }
-        if (errno != ENOENT) {
-            return annotate(errnoStatus(errno, path), "train.init_from");
-        }
-    }
-    return failedPrecondition("train.init_from: run ", *other, " has no checkpoint");
 }
 
 }  // namespace millrace::agent

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/job/command.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::agent {
@@ -19,6 +20,25 @@ std::string joined(const std::vector<std::string>& texts) {
         strAppend(&all, all.empty() ? "" : ", ", text);
     }
     return all;
+}
+
+// The ranks are the user's own program, as it was submitted.
+Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobFacts& facts,
+                    const std::string& jobPath, const std::string& binDir) {
+    ASSIGN_OR_RETURN(values::LaunchPlace place, launchOf(run.launch));
+    rank.isUsers = true;
+    rank.workingDirectory = place.workingDirectory.empty() ? run.baseDir : place.workingDirectory;
+    rank.environment = std::move(place.environment);
+    rank.environment.try_emplace("PATH", "/usr/local/bin:/usr/bin:/bin");
+    ASSIGN_OR_RETURN(rank.argv,
+                     job::resolveCommand(facts.command, {rank.environment["PATH"],
+                                                         rank.workingDirectory, run.baseDir}));
+    rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(facts.threadsPerRank));
+    // Where its module finds the library and the programs of this daemon's version.
+    rank.environment.try_emplace("MILLRACE_BIN_DIR", binDir);
+    rank.environment["MILLRACE_JOB"] = jobPath;
+    rank.environment["MILLRACE_SPEC"] = place.specPath;
+    return okStatus();
 }
 
 }  // namespace
@@ -41,18 +61,15 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
             facts.stepNames.push_back(step.name);
         }
     }
-    facts.hasCommand = !spec.command.empty();
+    facts.command = spec.command;
+    facts.noProgressMinutes = spec.train.noProgressMinutes;
     facts.model = spec.model.type();
     facts.dataset = joined(spec.dataset.path);
     return facts;
 }
 
 Status checkStartable(const JobFacts& facts, const std::string& noTrainer) {
-    if (facts.hasCommand) {
-        return invalidArgument(
-            "command: the user's own script is not run by this version; use `model`");
-    }
-    return noTrainer.empty() ? okStatus() : failedPrecondition(noTrainer);
+    return noTrainer.empty() || facts.isScript() ? okStatus() : failedPrecondition(noTrainer);
 }
 
 std::string reasonToWait(const Status& why) {
@@ -89,9 +106,26 @@ Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job:
     return job;
 }
 
-engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                       const job::RunPaths& paths, const std::string& binDir,
-                       const schedule::Resources& needs) {
+std::string launchText(const values::LaunchPlace& place) {
+    return dumpJson({{"working_directory", place.workingDirectory},
+                     {"environment", place.environment},
+                     {"spec_path", place.specPath}});
+}
+
+Result<values::LaunchPlace> launchOf(const std::string& text) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, "place of the submit"));
+    values::LaunchPlace place;
+    place.workingDirectory = jsonString(json, "working_directory");
+    place.specPath = jsonString(json, "spec_path");
+    for (const auto& [name, value] : jsonMember(json, "environment").items()) {
+        place.environment[name] = value.is_string() ? value.get<std::string>() : "";
+    }
+    return place;
+}
+
+Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
+                               const job::RunPaths& paths, const std::string& binDir,
+                               const schedule::Resources& needs) {
     const std::string job = paths.attempt(attempt).jobFile();
     engines::Group feed;
     feed.name = job::kFeed;
@@ -101,11 +135,15 @@ engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& 
     rank.name = "rank";
     rank.procs = facts.ranks;
     rank.hasRanks = true;
-    rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
-    // The trainer wants its waiting threads asleep; set here it need not start itself again. What
-    // was set for the daemon on purpose reaches it as it is.
-    if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
-        rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    if (facts.isScript()) {
+        RETURN_IF_ERROR(becomeScript(rank, run, facts, job, binDir));
+    } else {
+        rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
+        // The trainer wants its waiting threads asleep; set here it need not start itself again.
+        // What was set for the daemon on purpose reaches it as it is.
+        if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+            rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+        }
     }
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;

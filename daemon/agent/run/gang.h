@@ -5,6 +5,7 @@
 // Failure: kInvalidArgument with the reason why the run cannot be started as it is.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/engines/engine.h"
 #include "backend/job/attempt_paths.h"
@@ -25,8 +26,11 @@ struct JobFacts {
     std::int64_t epochs = 1;
     std::string initFrom;
     std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
-    bool hasCommand = false;
+    std::vector<std::string> command;    ///< of the user's own ranks; empty: the built-in trainer
+    std::int64_t noProgressMinutes = 30;
     std::string model, dataset;
+
+    bool isScript() const { return !command.empty(); }
 
     static Result<JobFacts> read(std::string_view resolvedSpec);
 };
@@ -44,9 +48,14 @@ schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& to
 /// The attempt's job without a plan and without checkpoints.
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
 
-engines::Gang makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                       const job::RunPaths& paths, const std::string& binDir,
-                       const schedule::Resources& needs);
+/// Of a run with a command: kNotFound when its program or its script is not there any more.
+Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
+                               const job::RunPaths& paths, const std::string& binDir,
+                               const schedule::Resources& needs);
+
+/// What RunRecord::launch holds, from and to text.
+std::string launchText(const values::LaunchPlace& place);
+Result<values::LaunchPlace> launchOf(const std::string& text);
 
 /// "<run id>.a<attempt>"
 std::string gangKey(const std::string& runId, int attempt);

@@ -1,6 +1,9 @@
 #include "daemon/agent/run/preparation.h"
 
+#include <cerrno>
 #include <utility>
+
+#include <unistd.h>
 
 #include "backend/core/text.h"
 
@@ -53,6 +56,28 @@ std::string Preparation::text() const {
            : bytes == 0        ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
+}
+
+Result<std::string> findInitFrom(const Workplace& place, const std::string& run) {
+    if (run.empty()) {
+        return std::string();
+    }
+    const Result<std::string> other = place.store.findId(run);
+    if (!other.ok()) {
+        return annotate(other.status(), "train.init_from");
+    }
+    const std::string folder = job::RunPaths(place.runsDir, *other).checkpoints();
+    ASSIGN_OR_RETURN(const auto checkpoints, place.store.checkpoints(*other));
+    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
+        const std::string path = strCat(folder, "/", checkpoint.name);
+        if (::access(path.c_str(), R_OK) == 0) {
+            return path;
+        }
+        if (errno != ENOENT) {
+            return annotate(errnoStatus(errno, path), "train.init_from");
+        }
+    }
+    return failedPrecondition("train.init_from: run ", *other, " has no checkpoint");
 }
 
 }  // namespace millrace::agent

@@ -58,4 +58,8 @@ class Preparation {
     std::optional<Survey> survey_;
 };
 
+/// The newest checkpoint of that run, whose weights another one starts with (train.init_from); ""
+/// for no run. An error is transient where the file may be read later.
+Result<std::string> findInitFrom(const Workplace& place, const std::string& run);
+
 }  // namespace millrace::agent

@@ -53,6 +53,24 @@ AttemptStart RunDirectory::readAttempt(int attempt) const {
     return start;
 }
 
+Status RunDirectory::writeScript(int attempt, const Json& script) const {
+    return writeFileAtomic(inAttempt(attempt, "script.json"), dumpJson(script), 0600);
+}
+
+Json RunDirectory::readScript(int attempt) const {
+    return readJsonFile(inAttempt(attempt, "script.json"));
+}
+
+Status RunDirectory::writeDiff(const std::string& diff) const {
+    RETURN_IF_ERROR(makeDirectories(path(), 0700));
+    return writeFileAtomic(path() + "/changes.diff", diff, 0600);
+}
+
+std::string RunDirectory::diffPath() const {
+    const std::string file = path() + "/changes.diff";
+    return ::access(file.c_str(), F_OK) == 0 ? file : "";
+}
+
 Status RunDirectory::writeSubmitFacts(const SubmitFacts& facts) const {
     RETURN_IF_ERROR(makeDirectories(path(), 0700));
     const Json json = {{"file_name", facts.fileName},

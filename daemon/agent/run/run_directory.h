@@ -47,6 +47,15 @@ class RunDirectory {
     /// As of a first attempt when it cannot be read.
     AttemptStart readAttempt(int attempt) const;
 
+    /// What rank 0 of a script said of itself.
+    Status writeScript(int attempt, const Json& script) const;
+    /// Null when it has said nothing.
+    Json readScript(int attempt) const;
+    /// Of the git tree that a run was submitted from: what was changed in it.
+    Status writeDiff(const std::string& diff) const;
+    /// Of its file; "" where there is none.
+    std::string diffPath() const;
+
     Status writeSubmitFacts(const SubmitFacts& facts) const;
     /// Empty facts when there are none.
     SubmitFacts readSubmitFacts() const;

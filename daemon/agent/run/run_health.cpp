@@ -5,6 +5,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
 #include "daemon/agent/run/worker_door.h"
 
@@ -163,7 +164,7 @@ void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
     if (still == still_.end()) {
         learnPace(signs, tookNs);
     } else if (still->second.what.standing == Standing::kHung) {
-        learnStandstill(signs, tookNs);
+        learnStandstill(signs, tookNs, limits_);
     }
 }
 
@@ -226,7 +227,7 @@ std::vector<std::string> RunHealth::look() {
 
 void RunHealth::lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news) {
     std::map<std::string, Still> still;
-    for (const Standstill& one : findStandstills(signs_, nowNs)) {
+    for (const Standstill& one : findStandstills(signs_, nowNs, limits_)) {
         const auto known = still_.find(one.worker);
         const bool isNew = known == still_.end();
         Still next{one, "", 0, processState_(pidOf(one.worker))};
@@ -288,6 +289,18 @@ std::int64_t RunHealth::standsSinceMs() const {
     return since;
 }
 
+std::optional<std::pair<std::string, std::string>> RunHealth::silentRank(std::int64_t forNs) const {
+    const std::int64_t now = clock_.steadyNs();
+    for (const auto& [worker, still] : still_) {
+        const bool isSilent = still.what.standing == Standing::kSilent &&
+                              now - still.what.sinceNs >= forNs && job::rankOf(worker).has_value();
+        if (isSilent) {
+            return std::pair(worker, still.sentence);
+        }
+    }
+    return std::nullopt;
+}
+
 std::string_view RunHealth::standingOf(const std::string& worker) const {
     const auto found = still_.find(worker);
     if (found == still_.end()) {
@@ -305,6 +318,21 @@ std::string_view RunHealth::standingOf(const std::string& worker) const {
             break;
     }
     return "";
+}
+
+std::vector<values::WorkerInfo> RunHealth::workers(const engines::State& gang, int attempt) const {
+    std::vector<values::WorkerInfo> workers;
+    for (const engines::WorkerState& worker : gang.workers) {
+        const std::string_view standing = standingOf(worker.name);
+        const std::string_view word = worker.exitCode.has_value() ? "ended"
+                                      : !standing.empty()         ? standing
+                                      : worker.isSilent           ? "unguarded"
+                                      : worker.isStarted          ? "running"
+                                                                  : "starting";
+        workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
+                           worker.exitCode.value_or(0), attempt});
+    }
+    return workers;
 }
 
 }  // namespace millrace::agent

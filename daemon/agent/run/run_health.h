@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/core/clock.h"
 #include "backend/engines/engine.h"
 #include "backend/rank/rank_line.h"
+#include "backend/values/run_live.h"
 #include "daemon/agent/run/standstill.h"
 
 namespace millrace::agent {
@@ -26,6 +29,9 @@ class RunHealth {
     explicit RunHealth(const Clock& clock);
     RunHealth(const Clock& clock, ProcessState processState)
         : clock_(clock), processState_(std::move(processState)) {}
+
+    /// How long its workers are given.
+    void setLimits(const StandstillLimits& limits) { limits_ = limits; }
 
     /// A new attempt: nothing is known of its workers.
     void restart();
@@ -42,8 +48,13 @@ class RunHealth {
     std::string trouble() const;
     /// When the run was last seen to get on, UTC ms; 0: it does.
     std::int64_t standsSinceMs() const;
+    /// A rank of which nothing has been heard for `forNs`, and what is said of it: worker,
+    /// sentence. Nothing: there is none.
+    std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
     /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
     std::string_view standingOf(const std::string& worker) const;
+    /// The gang's workers with what they do, for people.
+    std::vector<values::WorkerInfo> workers(const engines::State& gang, int attempt) const;
 
  private:
     struct Still {
@@ -63,6 +74,7 @@ class RunHealth {
     void lookAtTroubles(std::vector<std::string>& news);
 
     const Clock& clock_;
+    StandstillLimits limits_;
     const ProcessState processState_;
     std::vector<WorkerSigns> signs_;
     std::map<std::string, int> pids_;

@@ -8,7 +8,8 @@ namespace millrace::agent {
 namespace {
 
 // Versions that a worker may tell.
-constexpr std::size_t kMostPackages = 50, kMostPackageBytes = 200;
+constexpr std::size_t kMostPackages = 2'000, kMostPackageBytes = 200;
+constexpr std::size_t kMostScriptBytes = std::size_t{32} << 10;
 
 }  // namespace
 
@@ -36,6 +37,14 @@ void RunJournal::erase() {
 
 void RunJournal::addEvent(const std::string& text) {
     directory_.addEvent({place_.clock.wallMs(), text});
+}
+
+void RunJournal::noteScript(const Json& script) {
+    const bool isFit = script.is_object() && dumpJson(script).size() <= kMostScriptBytes;
+    const Status status = isFit ? directory_.writeScript(run_.attempt, script) : okStatus();
+    if (!status.ok()) {
+        logWarn("run: script not noted", {{"run", run_.id}, {"why", messageOf(status)}});
+    }
 }
 
 void RunJournal::notePackages(const Json& packages) {

@@ -33,6 +33,8 @@ class RunJournal {
     void erase();
     void addEvent(const std::string& text);
     /// Versions that a worker tells; those that are no texts, or too many, are left out.
+    /// What rank 0 of a script says of itself: its file, its interpreter.
+    void noteScript(const Json& script);
     void notePackages(const Json& packages);
 
  private:

@@ -38,7 +38,7 @@ std::int64_t workLimit(const WorkerSigns& worker, const StandstillLimits& limits
 std::int64_t waitLimit(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
                        const StandstillLimits& limits) {
     // Before the first step a feed opens its files and tables and says little of it.
-    return worker.step == 0 || isReading(feed, nowNs, limits) ? limits.fillingNs : limits.workNs;
+    return worker.step == 0 || isReading(feed, nowNs, limits) ? limits.fillingNs : limits.waitNs;
 }
 
 Standstill judge(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
@@ -92,6 +92,14 @@ std::string starvedText(const WorkerSigns& worker, const WorkerSigns* feed) {
 }
 
 }  // namespace
+
+StandstillLimits scriptLimits(std::int64_t noProgressNs) {
+    StandstillLimits limits;
+    limits.workNs = limits.firstWorkNs = limits.checkpointNs = limits.mostNs = noProgressNs;
+    limits.unheardNs = noProgressNs;
+    limits.slowFactor = 1;
+    return limits;
+}
 
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                         const StandstillLimits& limits) {

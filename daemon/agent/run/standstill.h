@@ -50,12 +50,17 @@ struct StandstillLimits {
     std::int64_t workNs = 12'000'000'000;
     std::int64_t firstWorkNs = 60'000'000'000;   ///< up to its first word of work
     std::int64_t checkpointNs = 60'000'000'000;  ///< writing one
+    std::int64_t waitNs = 12'000'000'000;        ///< for data
     std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
     std::int64_t unheardNs = 30'000'000'000;
     int slowFactor = 5;   ///< of the longest time that its work took so far, where that is more
     int standFactor = 3;  ///< most by which one standstill that ended lengthens a limit
     std::int64_t mostNs = 600'000'000'000;
 };
+
+/// Of a rank that is a program of the user's own: it may work as long as it likes and is named
+/// after `noProgressNs` without a step.
+StandstillLimits scriptLimits(std::int64_t noProgressNs);
 
 /// One that does not move.
 struct Standstill {

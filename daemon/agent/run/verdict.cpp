@@ -22,8 +22,11 @@ const engines::WorkerState* findWorker(const engines::State& gang, std::string_v
 /// The worker whose code says that the same again would end the same: the feed, whose word it is
 /// whoever fell first, or the engine's first. A survivor's is not heard: what it found is what the
 /// first one left behind. Null: no such.
-const engines::WorkerState* failedOnInput(const engines::State& gang) {
+const engines::WorkerState* failedOnInput(const AttemptFacts& facts, const engines::State& gang) {
     for (const std::string_view name : {job::kFeed, std::string_view(gang.worker)}) {
+        if (facts.isScript && name != job::kFeed) {
+            continue;  // a script's exit codes are its own
+        }
         const engines::WorkerState* worker = findWorker(gang, name);
         if (worker != nullptr && worker->exitCode == kExitInput) {
             return worker;
@@ -35,7 +38,7 @@ const engines::WorkerState* failedOnInput(const engines::State& gang) {
 // The worker whose end is the cause: one that failed on its input, else the engine's first, else
 // one that spoke of an error.
 std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
-    if (const engines::WorkerState* worker = failedOnInput(gang)) {
+    if (const engines::WorkerState* worker = failedOnInput(facts, gang)) {
         return worker->name;
     }
     if (!gang.worker.empty()) {
@@ -53,6 +56,10 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     const engines::WorkerState* worker = findWorker(gang, name);
     if (worker == nullptr) {
         const bool isQuiet = gang.reason.empty();
+        if (facts.isScript) {
+            return "the script ended and had not read the run's stream (millrace.stream of the "
+                   "spec that was submitted)";
+        }
         return isQuiet ? "rank0 ended without saying that it was done" : gang.reason;
     }
     std::string reason = describeExit(*worker);
@@ -76,13 +83,14 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const std::string reason = failureReason(facts, gang);
-    if (failedOnInput(gang) != nullptr) {
+    if (failedOnInput(facts, gang) != nullptr) {
         return {Verdict::Kind::kFailed, reason};
     }
     const bool tookSteps = facts.lastStep > facts.resumeStep;
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
     const bool wasKilled =
-        worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal);
+        facts.stoodStill ||
+        (worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal));
     if (facts.maxRestarts == 0) {
         return {Verdict::Kind::kFailed, reason};
     }
@@ -118,7 +126,12 @@ Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");
         const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0 ||
                                (rank0->isExitAssumed && facts.isDoneKept);
-        if (endedWell) {
+        const bool allEndedWell =
+            !facts.isScript ||
+            std::all_of(gang.workers.begin(), gang.workers.end(), [](const auto& worker) {
+                return worker.rank < 0 || worker.exitCode.value_or(0) == 0;
+            });
+        if (endedWell && allEndedWell) {
             return {Verdict::Kind::kFinished, ""};
         }
     }

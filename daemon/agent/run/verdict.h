@@ -17,6 +17,8 @@ struct AttemptFacts {
     int attempt = 1;
     bool hasSaidDone = false;
     bool isDoneKept = false;  ///< the checkpoint of the step that it was done at is stored
+    bool isScript = false;    ///< the ranks are a program of the user's own
+    bool stoodStill = false;  ///< a rank did, and the gang was ended for it
     bool isStopRequested = false;
     std::string stopReason;
     std::int64_t resumeStep = 0;  ///< the step this attempt started after

@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/resolve.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
 #include "backend/core/files.h"
@@ -12,6 +13,7 @@
 #include "backend/spec/trainable.h"
 #include "backend/stream/steps.h"
 #include "backend/system/machine_memory.h"
+#include "backend/telemetry/probes.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"
@@ -38,8 +40,8 @@ class Resolver {
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
     Status fillVocabularies(spec::RunSpec& spec) const;
-    static bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
-                              ResolveReply& reply);
+    bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
+                       ResolveReply& reply) const;
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
     void noteTables(ResolvedRun& run) const;
@@ -53,6 +55,23 @@ class Resolver {
     dataset::SegmentSize baseSegments_;
     bool isBaseKnown_ = false;
 };
+
+// Whether this machine has the GPUs that a script's ranks want.
+Status checkGpus(const spec::RunSpec& spec) {
+    const std::int64_t wanted = spec.train.ranks * spec.resources.gpusPerRank;
+    if (wanted == 0 || spec.command.empty()) {
+        return okStatus();
+    }
+    const telemetry::GpuProbe probe;
+    const auto has = static_cast<std::int64_t>(
+        telemetry::usableGpus(probe.gpus(), std::getenv("CUDA_VISIBLE_DEVICES")).size());
+    return wanted <= has
+               ? okStatus()
+               : invalidArgument("resources.gpus_per_rank: ", spec.train.ranks, " ranks with ",
+                                 spec.resources.gpusPerRank, " GPUs each need ", wanted,
+                                 "; this machine has ", has,
+                                 probe.note().empty() ? "" : strCat(" (", probe.note(), ")"));
+}
 
 /// Datasets of one key have the same files, rows and types.
 std::string keyOf(const spec::DatasetSpec& section) {
@@ -135,10 +154,19 @@ Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
 
 // What would else be refused when the workers are there already.
 bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns,
-                             ResolveReply& reply) {
+                             ResolveReply& reply) const {
     const std::size_t before = reply.errors.size();
     const spec::SpecErrors errors = spec::checkTrainable(run.spec, columns);
     reply.errors.insert(reply.errors.end(), errors.begin(), errors.end());
+    const auto command = run.spec.command.empty() || !request_.place
+                             ? Result<std::vector<std::string>>(run.spec.command)
+                             : job::resolveCommand(run.spec.command, *request_.place);
+    if (!command.ok()) {
+        reply.errors.push_back(errorOf(command.status(), "command", "file", &run.spec));
+    }
+    if (const Status gpus = checkGpus(run.spec); !gpus.ok()) {
+        reply.errors.push_back(errorOf(gpus, "resources.gpus_per_rank", "check", &run.spec));
+    }
     const Status tables = spec::checkTableMemory(run.spec, machineMemory());
     if (!tables.ok()) {
         reply.errors.push_back(errorOf(tables, "embeddings", "check", &run.spec));

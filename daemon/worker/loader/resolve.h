@@ -5,10 +5,12 @@
 // the process.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/dataset/dataset.h"
+#include "backend/job/command.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/spec_reader.h"
@@ -26,6 +28,8 @@ struct ResolveRequest {
     bool isForTraining = false;
     bool wantsColumns = false;  ///< opens the dataset also beside errors
     std::vector<std::string> sets;
+    /// Where the spec is submitted from, as far as it is known: then its command is looked for.
+    std::optional<job::CommandPlace> place;
 };
 
 struct ResolvedRun {

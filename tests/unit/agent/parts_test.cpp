@@ -36,6 +36,46 @@ TEST(Verdict, DoneBeforeACrashIsNoSuccess) {
     EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
 }
 
+TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
+    AttemptFacts facts = someFacts();
+    facts.hasSaidDone = facts.isScript = true;
+    engines::State gang = gangOf(0, 0);
+    const auto rank0 = std::find_if(gang.workers.begin(), gang.workers.end(),
+                                    [](const auto& worker) { return worker.rank == 0; });
+    engines::WorkerState second = *rank0;
+    second.name = "rank1";
+    second.rank = 1;
+    gang.workers.push_back(second);
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFinished);
+    gang.workers.back().exitCode = 1;
+    gang.worker = "rank1";
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
+    // Its exit codes are its own: 4 says nothing about the input.
+    gang.workers.back().exitCode = kExitInput;
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
+}
+
+TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) {
+    AttemptFacts facts = someFacts();
+    facts.isScript = facts.stoodStill = true;
+    facts.resumeStep = facts.lastStep;
+    facts.errors["rank1"] = "rank1 stands still after step 10: its process is stopped (SIGSTOP)";
+    engines::State gang = gangOf(137, 0);
+    gang.worker.clear();
+    const Verdict verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_THAT(verdict.reason, ::testing::HasSubstr("rank1 stands still"));
+}
+
+TEST(Verdict, AScriptThatReadNothingHasFailed) {
+    AttemptFacts facts = someFacts();
+    facts.isScript = true;
+    facts.lastStep = 0;
+    engines::State gang = gangOf(0, 0);
+    gang.worker.clear();
+    EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr("had not read the run's stream"));
+}
+
 TEST(Verdict, AStopIsCancelled) {
     AttemptFacts facts = someFacts();
     facts.isStopRequested = true;
@@ -142,8 +182,8 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
         runs::RunRecord run;
         run.id = "r-abcde";
         const auto gang = makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {});
-        const auto found = gang.groups.at(1).environment.find("OMP_WAIT_POLICY");
-        return found == gang.groups.at(1).environment.end() ? "inherited" : found->second;
+        const auto found = gang->groups.at(1).environment.find("OMP_WAIT_POLICY");
+        return found == gang->groups.at(1).environment.end() ? "inherited" : found->second;
     };
     ::unsetenv("OMP_WAIT_POLICY");
     EXPECT_EQ(policyOf(), "PASSIVE");

@@ -55,6 +55,22 @@ TEST(Standstill, AProcessThatLivesAndDoesNotGetOnIsHung) {
     EXPECT_THAT(standings({rank}, 112), ElementsAre(Standing::kHung));
 }
 
+TEST(Standstill, AScriptIsNamedWhenItTakesNoStepForLongAndWhenItsProcessIsSilent) {
+    const StandstillLimits limits = scriptLimits(1'800 * kSecond);
+    WorkerSigns rank = aRank();
+    const auto standing = [&](std::int64_t second) {
+        const auto found = findStandstills({rank}, second * kSecond, limits);
+        return found.empty() ? Standing::kMoves : found.front().standing;
+    };
+    EXPECT_EQ(standing(110), Standing::kSilent);
+    rank.heardNs = 1'899 * kSecond;
+    EXPECT_EQ(standing(1'899), Standing::kMoves);
+    EXPECT_EQ(standing(1'900), Standing::kHung);
+    rank.heardNs = rank.workedNs = 200 * kSecond;
+    rank.waitsSinceNs = 100 * kSecond;
+    EXPECT_EQ(standing(200), Standing::kStarved) << "waiting for data is told as ever";
+}
+
 TEST(Standstill, WorkThatTakesLongIsGivenItsTime) {
     WorkerSigns rank = aRank();
     rank.steps.slowestNs = 4 * kSecond;

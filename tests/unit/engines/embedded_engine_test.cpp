@@ -233,6 +233,34 @@ TEST_F(EmbeddedEngineTest, CapacityCountsWhatLivingGangsHold) {
     EXPECT_DOUBLE_EQ(engine->capacity()->free.cpus, 4);
 }
 
+TEST_F(EmbeddedEngineTest, GpusAreOneGangsAloneUntilNothingOfItIsLeft) {
+    gpus = {"GPU-a", "GPU-b", "GPU-c"};
+    restart();
+    EXPECT_EQ(engine->capacity()->total.gpus, 3);
+    const auto ofUser = [&](const std::string& script, int count) {
+        Group ranks = group("rank", script, true, 2);
+        ranks.isUsers = true;
+        ranks.resources.gpus = count;
+        return ranks;
+    };
+    const JobId first = submit(gang({ofUser("echo has=$CUDA_VISIBLE_DEVICES; sleep 4343", 2)}));
+    ASSERT_TRUE(test::eventually([&] { return logOf("rank1").find("has=") != std::string::npos; }));
+    EXPECT_NE(logOf("rank1").find(" o has=GPU-a,GPU-b\n"), std::string::npos) << logOf("rank1");
+    const Gang wanted = gang({ofUser("echo has=$CUDA_VISIBLE_DEVICES", 2)}, "r-fghij.a1");
+    EXPECT_TRUE(isTransient(engine->submit(wanted).status())) << "one of three is free";
+    restart();
+    EXPECT_TRUE(isTransient(engine->submit(wanted).status())) << "also by another daemon's word";
+    waitForEnd(submit(gang({ofUser("echo has=$CUDA_VISIBLE_DEVICES", 0)}, "r-klmno.a1")));
+    EXPECT_NE(readText(workerFile("rank0", "out.log", "r-klmno/a1")).find(" o has=\n"),
+              std::string::npos)
+        << "who asked for none sees none";
+    ASSERT_TRUE(engine->cancel(first, milliseconds(0)).ok());
+    waitForEnd(first);
+    EXPECT_EQ(waitForEnd(submit(wanted)).cause, Cause::kOk);
+    EXPECT_NE(readText(workerFile("rank0", "out.log", "r-fghij/a1")).find("has=GPU-a,GPU-b\n"),
+              std::string::npos);
+}
+
 TEST_F(EmbeddedEngineTest, AMissingShimIsAnEngineFailureInItsOwnWords) {
     auto broken = EmbeddedEngine::open({file("runs2"), "/no/millrace-exec", {4, 0, 0}}, clock);
     ASSERT_TRUE(broken.ok());

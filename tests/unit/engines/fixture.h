@@ -15,7 +15,7 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
     /// What a killed and restarted daemon has: a new object over the same directory.
     void restart() {
         engine.reset();
-        auto opened = EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}}, clock);
+        auto opened = EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}, gpus}, clock);
         EXPECT_TRUE(opened.ok()) << opened.status();
         if (opened.ok()) {
             engine = std::move(*opened);
@@ -66,6 +66,7 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
     std::string deafScript(const std::string& ready) const { return foreverScript(ready, ""); }
 
     SystemClock clock;
+    std::vector<std::string> gpus;  ///< of the next restart()
     std::unique_ptr<EmbeddedEngine> engine;
 };
 

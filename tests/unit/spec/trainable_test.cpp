@@ -46,14 +46,27 @@ TEST(Trainable, ASpecForOneMachineAndRankIsFine) {
 
 TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
     EXPECT_EQ(trainableOf(specWith("train: {ranks: 4}")).refusals(),
-              "4:16 train.ranks is 4; this version trains on 1 rank (train.threads uses more "
-              "cores)");
+              "4:16 train.ranks is 4; the built-in trainer has 1 rank (train.threads uses more "
+              "cores; a script of `command` has several)");
     EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
                 HasSubstr("resources.gpus_per_rank is 1; the built-in trainer"));
     EXPECT_THAT(trainableOf(specWith("resources: {data_workers: {max: 2}}")).refusals(),
                 HasSubstr("this version has no loader processes on other nodes"));
-    EXPECT_THAT(trainableOf(specWith("command: [python3, train.py]")).refusals(),
-                HasSubstr("the user's own script is not run by this version; use `model`"));
+    EXPECT_THAT(trainableOf(specWith("train: {no_progress_minutes: 5}")).refusals(),
+                HasSubstr("train.no_progress_minutes: is for a script of `command`"));
+}
+
+TEST(Trainable, AScriptHasSeveralRanksAndAModelOfItsOwn) {
+    const std::string command = "command: [python3, train.py]\n";
+    EXPECT_EQ(
+        trainableOf(specWith(command + "train: {ranks: 2, no_progress_minutes: 5}")).refusals(),
+        "");
+    EXPECT_THAT(trainableOf(specWith(command + "train: {learning_rate: 0.5}")).refusals(),
+                HasSubstr("train.learning_rate: is the script's own with `command`"));
+    EXPECT_THAT(trainableOf(specWith(command + "train: {init_from: r-abcde}")).refusals(),
+                HasSubstr("train.init_from: is the script's own"));
+    EXPECT_THAT(trainableOf(specWith("command: [\"\", train.py]")).refusals(),
+                HasSubstr("its first item is the program"));
 }
 
 TEST(Trainable, TheIdsOfSequencesArePooledAndTheirNumbersRefused) {

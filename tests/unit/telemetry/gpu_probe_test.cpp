@@ -70,5 +70,13 @@ TEST(GpuProbe, ARealGpuHasANameAndMemory) {
     RecordProperty("gpu", probe.gpus()[0].name);
 }
 
+TEST(GpuProbe, OfItsGpusOnesOwnVisibleDevicesLeaveSome) {
+    const GpuProbe probe(FAKE_NVML);
+    EXPECT_EQ(usableGpus(probe.gpus(), nullptr), (std::vector<std::string>{"GPU-0", "GPU-1"}));
+    EXPECT_EQ(usableGpus(probe.gpus(), "1"), (std::vector<std::string>{"GPU-1"}));
+    EXPECT_EQ(usableGpus(probe.gpus(), "GPU-0,7"), (std::vector<std::string>{"GPU-0"}));
+    EXPECT_TRUE(usableGpus(probe.gpus(), "").empty());
+}
+
 }  // namespace
 }  // namespace millrace::telemetry

@@ -93,7 +93,8 @@ LoaderSetUp FeedJob::setUp() const {
     LoaderSetUp setUp = trainingSetUp(spec);
     setUp.rings = static_cast<int>(ranks.size());
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
-    setUp.wantsJoined = rankSocket.empty();  // a trainer takes them as they are
+    // A trainer takes them as they are; scripts want a batch a step.
+    setUp.wantsJoined = rankSocket.empty() || !spec.command.empty();
     return setUp;
 }
 

@@ -68,6 +68,14 @@ ResolveRequest resolveRequestOf(const Json& request) {
         resolve.variations = textsOf(variations);
     }
     resolve.sets = textsOf(jsonMember(request, "sets"));
+    const Json& place = jsonMember(request, "place");
+    if (place.is_object()) {
+        const std::string directory = jsonString(place, "directory");
+        const char* own = std::getenv("PATH");
+        resolve.place =
+            job::CommandPlace{jsonString(place, "path", own == nullptr ? "" : own),
+                              directory.empty() ? resolve.baseDir : directory, resolve.baseDir};
+    }
     return resolve;
 }
 

@@ -1,0 +1,70 @@
+#include "backend/job/command.h"
+
+#include <algorithm>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+
+namespace millrace::job {
+namespace {
+
+bool isFile(const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool isProgram(const std::string& path) {
+    return isFile(path) && ::access(path.c_str(), X_OK) == 0;
+}
+
+Result<std::string> findProgram(const std::string& program, const CommandPlace& place) {
+    if (program.find('/') != std::string::npos) {
+        const std::string path = absolutePath(program, place.baseDir);
+        return isProgram(path) ? Result<std::string>(path)
+                               : notFound("command: ", path, " is no program that can be started");
+    }
+    std::string_view rest = place.searchPath;
+    while (!program.empty() && !rest.empty()) {
+        const std::size_t end = std::min(rest.find(':'), rest.size());
+        const std::string folder(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        // An empty entry is the working directory.
+        const std::string path = strCat(
+            folder.empty() ? place.workingDirectory : absolutePath(folder, place.workingDirectory),
+            "/", program);
+        if (isProgram(path)) {
+            return path;
+        }
+    }
+    return notFound("command: there is no program '", program, "' in PATH (", place.searchPath,
+                    ")");
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> resolveCommand(const std::vector<std::string>& command,
+                                                const CommandPlace& place) {
+    if (command.empty()) {
+        return invalidArgument("command: is empty");
+    }
+    std::vector<std::string> resolved = command;
+    ASSIGN_OR_RETURN(resolved.front(), findProgram(command.front(), place));
+    const auto script = std::find_if(resolved.begin() + 1, resolved.end(), [](const auto& text) {
+        return !text.empty() && text.front() != '-';
+    });
+    if (script == resolved.end() || isFile(absolutePath(*script, place.workingDirectory))) {
+        return resolved;
+    }
+    const std::string beside = absolutePath(*script, place.baseDir);
+    if (isFile(beside)) {
+        *script = beside;
+    } else if (script->ends_with(".py")) {
+        return notFound("command: there is no ", *script, " in ", place.workingDirectory,
+                        " (the working directory) nor in ", place.baseDir, " (the spec's)");
+    }
+    return resolved;
+}
+
+}  // namespace millrace::job
