@@ -11,14 +11,12 @@ Importing this loads neither numpy nor torch.
 """
 
 from ._batch import Batch, Ragged
+from ._checkpoint import Resumed, checkpoint, resume
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
+from ._link import log
 from ._questions import Estimate, check, dataset, preview
 from ._stream import Evaluation, Stream, stream
 from ._version import __version__
 
-__all__ = ["Batch", "Estimate", "Evaluation", "FeedError", "MillraceError", "MisuseError", "Ragged", "SpecError",
-           "Stream", "__version__", "check", "dataset", "log", "preview", "stream"]
-
-
-def log(**metrics: float) -> None:
-    """Metrics of a step, for the run's daemon. A script that no daemon started has none to tell: this does nothing."""
+__all__ = ["Batch", "Estimate", "Evaluation", "FeedError", "MillraceError", "MisuseError", "Ragged", "Resumed",
+           "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "log", "preview", "resume", "stream"]

@@ -69,6 +69,20 @@ class Info(Structure):
                 ("plan_hash", c_char * 33), ("step_batches", c_uint64)]
 
 
+class RunOptions(Structure):
+    """millrace_run_options"""
+
+    _fields_ = [("struct_size", c_uint32), ("rank", c_int32), ("attempt", c_int64), ("run", c_char_p),
+                ("socket_path", c_char_p), ("page_path", c_char_p), ("memory_bytes", c_uint64), ("alive_ms", c_int32)]
+
+
+class RunFile(Structure):
+    """millrace_run_file"""
+
+    _fields_ = [("struct_size", c_uint32), ("directory", c_char_p), ("name", c_char_p), ("json", c_char_p),
+                ("data", c_void_p), ("bytes", c_uint64), ("source", c_char_p)]
+
+
 RING_CALLBACK = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_uint64, c_int32)
 
 _SIGNATURES = {
@@ -83,6 +97,16 @@ _SIGNATURES = {
     "millrace_feed_get_info": (None, [c_void_p, POINTER(Info)]),
     "millrace_feed_get_stats": (None, [c_void_p, POINTER(Stats)]),
     "millrace_feed_close": (None, [c_void_p]),
+    "millrace_run_open": (c_int, [POINTER(RunOptions), POINTER(c_void_p), c_char_p, c_size_t]),
+    "millrace_run_close": (None, [c_void_p]),
+    "millrace_run_preload": (c_int, [c_void_p, c_int64, c_uint64, c_char_p]),
+    "millrace_run_send": (c_int64, [c_void_p, c_char_p]),
+    "millrace_run_wait": (c_int, [c_void_p, c_int64]),
+    "millrace_run_unacked": (c_void_p, [c_void_p]),
+    "millrace_run_acked": (c_uint64, [c_void_p]),
+    "millrace_run_begin": (c_int, [c_void_p, c_int64, POINTER(c_int32)]),
+    "millrace_run_is_over": (c_int, [c_void_p, c_int64]),
+    "millrace_run_checkpoint": (c_int64, [POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
     "millrace_batch_lengths": (c_int, [c_void_p, POINTER(c_uint32), c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),
     "millrace_batch_all_columns": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),

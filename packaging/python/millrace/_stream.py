@@ -10,7 +10,7 @@ import weakref
 from collections import deque
 from typing import Any, Iterator, Mapping
 
-from . import _kjt, _questions
+from . import _kjt, _link, _questions
 from ._batch import Batch, NumpyArrays, TorchArrays
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._feed import Feed, Place, Request, place
@@ -151,6 +151,7 @@ class Stream(_Rows):
         self._last: tuple[int, int] | None = None  # epoch and number of what the loop got last
         self._text = ""  # the state where there is no such yet, or no connection any more
         self._is_over = self._is_closed = False
+        self._steps = 0
         self._feed: Feed | None = self._start_feed()
 
     def _start_feed(self) -> Feed:
@@ -204,6 +205,7 @@ class Stream(_Rows):
     def _note(self, batch: Batch) -> None:
         if batch._ends_step:
             self._last = (batch.epoch, batch.number)
+            self._steps += 1
 
     def _state_of(self, epoch: int, number: int) -> str:
         if self._reader is None:
@@ -223,7 +225,7 @@ class Stream(_Rows):
         `torch.distributed.checkpoint` keep it as it is.
         """
         self._check_process()
-        return {"millrace": 1, "state": self._current()}
+        return {"millrace": 1, "state": self._current(), "step": self._steps}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where `state_dict()` of a stream of the same spec was taken. All ranks load the same."""
@@ -240,6 +242,7 @@ class Stream(_Rows):
         consumer = self._consumer() if self._consumer else None
         if consumer is not None:
             consumer.is_over = True  # its loop read what was before
+        self._steps = int(state.get("step", 0))
         if self._reader is None and not self._is_over:
             self._text = text
         else:
@@ -254,6 +257,24 @@ class Stream(_Rows):
     def _told(self) -> dict[str, Any]:
         text = self._current()
         return json.loads(text) if text else {}
+
+    @property
+    def step(self) -> int:
+        """Steps up to where the loop stands, from the stream's start: the number of the step whose batch it got last."""
+        return self._steps
+
+    @property
+    def stopped(self) -> bool:
+        """The loop ended because the run is to stop (`millrace stop`), in every rank behind the same step: save a
+        checkpoint and end. False in a script that Millrace's launcher did not start."""
+        return False
+
+    @property
+    def checkpoint_due(self) -> bool:
+        """The run wants a checkpoint at the end of this step (`train.checkpoint.every_steps`, or the daemon asked for
+        one): true in every rank at the same step, until `millrace.checkpoint()`. False in a script that Millrace's
+        launcher did not start."""
+        return False
 
     @property
     def order_hash(self) -> str:
@@ -327,6 +348,9 @@ class Stream(_Rows):
         assert self._feed is not None
         return Evaluation(self, self._feed)
 
+    def _has_evaluated(self, reader: Reader) -> None:
+        """A loop has read the evaluation rows to their end."""
+
     def close(self) -> None:
         """Ends the feed and its connection. Batches that are held stay readable. Again: nothing."""
         if os.getpid() != self._pid or self._is_closed:
@@ -387,6 +411,7 @@ class Evaluation(_Rows):
             return None
         batch = self._read()
         if batch is None:
+            self._stream._has_evaluated(self._reader)
             self._reader.close()
             self._reader = None
         return batch
@@ -400,6 +425,9 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
            world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
            join: bool = True) -> Stream:
     """The stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
+
+    In a script that Millrace's launcher started (`command:` of the spec), the spec that was submitted gives the stream
+    of the run, with the run's variation: from the run's feed, behind the checkpoint that the run goes on from.
 
     spec, variation, set
         The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
@@ -439,8 +467,14 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
     _kjt.register(Batch)
     request = Request(path, variation, _questions.as_sets(set), last)
-    return Stream(request, place(rank, world, dp_rank, dp_size), Asked("train", None, join, last, copy, arrays),
-                  device if on_gpu else None, prefetch)
+    asked = Asked("train", None, join, last, copy, arrays)
+    link = _link.current() if rank is None and dp_rank is None else None
+    if link is not None:
+        from . import _run_stream
+        run_stream = _run_stream.of_run(link, request, asked, device if on_gpu else None, prefetch)
+        if run_stream is not None:
+            return run_stream
+    return Stream(request, place(rank, world, dp_rank, dp_size), asked, device if on_gpu else None, prefetch)
 
 
 def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:

@@ -1,0 +1,175 @@
+"""A script's checkpoints, tied to its run: stored by the daemon, what the next attempt goes on from."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import struct
+import time
+from typing import Any, BinaryIO
+
+from . import _library, _link
+from ._errors import MillraceError, MisuseError
+from ._version import __version__
+
+_HEADER = 32
+_MAGIC = b"MLRCKPT\n"
+
+
+def read_facts(path: str) -> dict[str, Any]:
+    """The JSON of a checkpoint file, and in `_content` where its content lies."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(_HEADER)
+            length, _ = struct.unpack("<QQ", header[16:])
+            if header[:8] != _MAGIC:
+                raise ValueError("it does not begin like a checkpoint")
+            facts: dict[str, Any] = json.loads(file.read(length))
+    except (OSError, ValueError, struct.error) as error:
+        raise MillraceError(f"checkpoint {path} cannot be read: {error}") from None
+    if "content_bytes" not in facts:
+        raise MillraceError(f"checkpoint {path} is none of a script")
+    facts["_content"] = (_HEADER + length + 63) // 64 * 64
+    return facts
+
+
+def write(link: _link.Link, content: Any, state: str) -> dict[str, Any]:
+    """Writes the file of the present step; name, bytes and hash for its line."""
+    run = link.run
+    source, data, size = _taken(content)
+    cursor = json.loads(state)["cursor"]
+    meta = {"step": link.step, "epoch": cursor["epoch"], "next_micro_batch": cursor["next"], "rows": link.rows,
+            "state": state, "unacked": link.unacked(),
+            "identity": {"run": run.id, "spec_hash": run.spec_hash, "stream_hash": run.stream_hash},
+            "numeric_keys": {}, "values": {}, "attempt": run.attempt, "rank": 0, "world_size": run.world, "model": "",
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "versions": {"millrace": __version__},
+            "tensors": [], "content_bytes": size}
+    name = f"step-{link.step:08d}.a{run.attempt}.ckpt"
+    digest, error = ctypes.create_string_buffer(33), ctypes.create_string_buffer(4096)
+    file = _library.RunFile(struct_size=ctypes.sizeof(_library.RunFile), directory=run.checkpoints.encode(),
+                            name=name.encode(), json=json.dumps(meta).encode(),
+                            data=None if data is None else ctypes.addressof(data), bytes=size,
+                            source=None if source is None else os.fsencode(source))
+    written = _library.load().millrace_run_checkpoint(file, digest, error, len(error))
+    if written < 0:
+        raise MillraceError("the checkpoint could not be written: "
+                            + (error.value.decode(errors="replace") or "no memory"))
+    return {"name": name, "bytes": int(written), "hash": digest.value.decode()}
+
+
+def _taken(content: Any) -> tuple[str | None, Any, int]:
+    """A file's path, or bytes as C takes them, and the length."""
+    if isinstance(content, (str, os.PathLike)):
+        path = os.fspath(content)
+        if os.path.isdir(path):
+            raise MisuseError(f"millrace.checkpoint({path!r}): is a directory; a checkpoint is one file, or bytes")
+        try:
+            return path, None, os.stat(path).st_size
+        except OSError as error:
+            raise MisuseError(f"millrace.checkpoint({path!r}): {error.strerror}") from None
+    try:
+        view = memoryview(content).cast("B")
+    except TypeError:
+        raise MisuseError(f"millrace.checkpoint() takes the path of a file or its bytes, not {type(content).__name__}") \
+            from None
+    kind = ctypes.c_char * view.nbytes
+    return None, kind.from_buffer_copy(view) if view.readonly else kind.from_buffer(view), view.nbytes
+
+
+def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None) -> bool:
+    """Stores a checkpoint of the run at the step whose batch the loop got last: what the next attempt goes on from.
+
+    content
+        What the script needs to go on: the path of a file, which is copied, or its bytes. Where the stream stands is
+        added by itself.
+    step
+        `stream.step`, for who counts for himself: another one is refused.
+
+    True where it was written. Rank 0's is written, on other ranks this does nothing; nor does it where a run is stopped
+    before its first step, or in a script that Millrace's launcher did not start.
+    """
+    link = _link.current()
+    if link is None:
+        return False
+    stream = link.stream
+    if stream is not None and stream.stopped and not stream._has_begun():
+        return False  # stopped before its first step: what there was to save is saved
+    if stream is None or stream.step == 0:
+        raise MisuseError("millrace.checkpoint(): the run's stream has given no batch yet, so there is no step to save")
+    if step is not None and step != stream.step:
+        raise MisuseError(f"millrace.checkpoint(step={step}): the loop is at step {stream.step} of the stream "
+                          "(stream.step), and a checkpoint is of that one")
+    stream._has_saved()
+    if link.run.rank != 0:
+        return False
+    link.checkpoint(content, stream._current())
+    return True
+
+
+class _Content(io.RawIOBase):
+    """The content of a checkpoint file, read in place."""
+
+    def __init__(self, path: str, start: int, size: int) -> None:
+        self._file: BinaryIO = open(path, "rb", buffering=0)  # noqa: SIM115
+        self._start, self._size, self._at = start, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")[:max(0, self._size - self._at)]
+        self._file.seek(self._start + self._at)
+        count = self._file.readinto(view) or 0  # type: ignore[attr-defined]
+        self._at += count
+        return int(count)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class Resumed:
+    """The checkpoint that a run goes on from; made by `resume()`."""
+
+    def __init__(self, path: str, facts: dict[str, Any]) -> None:
+        self._path, self._facts = path, facts
+
+    @property
+    def step(self) -> int:
+        """The step it was saved at."""
+        return int(self._facts["step"])
+
+    def open(self) -> BinaryIO:
+        """Its content as a file that is read in place, as `torch.load` takes it."""
+        return io.BufferedReader(_Content(self._path, self._facts["_content"], self._facts["content_bytes"]))  # type: ignore[return-value]
+
+    def read(self) -> bytes:
+        """Its content as bytes."""
+        with self.open() as file:
+            return file.read()
+
+
+def resume() -> Resumed | None:
+    """The checkpoint that this attempt of the run goes on from; None where it begins at its start.
+
+    Every rank asks before its loop. The stream goes on behind that step by itself. In a script that Millrace's launcher
+    did not start: None.
+    """
+    link = _link.current()
+    if link is None:
+        return None
+    link.has_asked_to_resume = True
+    return None if link.resumed is None or link.run.resume is None else Resumed(link.run.resume, link.resumed)

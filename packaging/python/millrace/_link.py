@@ -1,0 +1,244 @@
+"""The line between a rank and the daemon of its run: metrics, progress, checkpoints, the word that it is done.
+
+What is sent is kept by the C library until it is stored, and its thread says that the process lives. One for each
+process, made at the first call that needs it. Threads: any.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import math
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+from . import _library, _run
+from ._errors import MillraceError, MisuseError
+
+_PROGRESS_SECONDS = 0.2
+_RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
+_DONE_MS, _ERROR_MS, _STOP_MS = 600_000, 30_000, 5_000  # for the daemon to store the last lines
+
+_current: Link | None = None
+_is_known = False
+_known_lock = threading.Lock()
+
+
+def current() -> Link | None:
+    """The link of the run that this process is a rank of; None where Millrace's launcher did not start it."""
+    global _current, _is_known
+    if not _is_known:
+        with _known_lock:
+            if not _is_known:
+                run = _run.find()
+                _current = None if run is None else Link(run)
+                _is_known = True
+    link = _current
+    return link if link is None or link.run.pid == os.getpid() else None
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, Any]:
+    told = {}
+    for name, value in values.items():
+        try:
+            number = float(value)
+        except (TypeError, ValueError, RuntimeError):
+            raise MisuseError(f"millrace.log({name}={value!r}): a metric is a number, or a tensor of one") from None
+        told[name] = number if math.isfinite(number) else "NaN" if math.isnan(number) else \
+            "Infinity" if number > 0 else "-Infinity"
+    return told
+
+
+class Link:
+    """See above."""
+
+    def __init__(self, run: _run.Run) -> None:
+        self.run = run
+        self.stream: Any = None
+        """The run's stream, once the script has made it."""
+        self.resumed: dict[str, Any] | None = None
+        """What the checkpoint that the attempt goes on from says of itself."""
+        self.has_asked_to_resume = False
+        self.step = self.epoch = self.rows = 0
+        self.steps_total = int(run.spec["train"].get("max_steps", 0))
+        self.params: dict[str, str] = {}
+        """Texts that are told with `done`: `eval_order_hash`."""
+        self._library = _library.load()
+        self._handle = ctypes.c_void_p()
+        self._due = ctypes.c_int32()
+        self._lock = threading.RLock()
+        self._values: dict[str, Any] = {}
+        self._error = ""
+        self._begun = self._told = time.monotonic()
+        self._marks = (self._begun, 0), (self._begun, 0), 0.0
+        self._is_measuring = False  # a step has begun in this attempt
+        self._busy = self._stall = self._step_seconds = 0.0
+        if run.resume is not None:
+            from ._checkpoint import read_facts
+            self.resumed = read_facts(run.resume)
+            self.step, self.rows = int(self.resumed["step"]), int(self.resumed["rows"])
+            self.epoch = int(self.resumed["epoch"])
+        self._open()
+        self._hook = sys.excepthook
+        sys.excepthook = self._failed
+        atexit.register(self._finish)
+
+    def _open(self) -> None:
+        run, error = self.run, ctypes.create_string_buffer(1024)
+        options = _library.RunOptions(
+            struct_size=ctypes.sizeof(_library.RunOptions), rank=run.rank, attempt=run.attempt, run=run.id.encode(),
+            socket_path=run.rank_socket.encode(), page_path=run.page.encode(), memory_bytes=0, alive_ms=0)
+        if self._library.millrace_run_open(options, ctypes.byref(self._handle), error, len(error)) != 0:
+            raise MillraceError(error.value.decode(errors="replace"))
+        if run.rank == 0:
+            for line in (self.resumed or {}).get("unacked", []):
+                place = json.loads(line)
+                self._library.millrace_run_preload(self._handle, place["attempt"], place["seq"], line.encode())
+            self.send("receipt", receipt={"packages": _run.packages(), "script": _run.script_facts()})
+        self.send("progress", **self._progress("training", 0.0))
+
+    def send(self, kind: str, **members: Any) -> int:
+        """A line of the rank protocol; its number."""
+        text = json.dumps({"type": kind, **members}, separators=(",", ":"), allow_nan=False)
+        seq = int(self._library.millrace_run_send(self._handle, text.encode()))
+        if seq == _library.FAILED:
+            raise MillraceError("64 MB of what this rank has to say wait for the daemon, which does not take it: start it "
+                                "(millrace up), and resume the run")
+        if seq < 0:
+            raise MisuseError(f"a line of {len(text):,} bytes is more than the daemon takes (1 MB): log fewer metrics a step")
+        return seq
+
+    def unacked(self) -> list[str]:
+        """The lines that the daemon has not stored yet."""
+        return (_library.take_text(self._library.millrace_run_unacked(self._handle)) or "").splitlines()
+
+    def log(self, values: dict[str, Any]) -> None:
+        """Metrics of the step that the stream's loop is at."""
+        told = _numbers(values)
+        with self._lock:
+            self._values.update(told)
+
+    def _flush(self) -> None:
+        """What was logged for the present step, as one line."""
+        with self._lock:
+            values, self._values = self._values, {}
+        if values:
+            self.send("metrics", step=self.step, epoch=self.epoch, rows=self.rows, time_ms=time.time_ns() // 1_000_000,
+                      values=values)
+
+    def _progress(self, phase: str, waiting: float) -> dict[str, Any]:
+        return {"step": self.step, "epoch": self.epoch, "rows": self.rows, "steps_total": self.steps_total,
+                "phase": phase, "busy_ms": 1e3 * self._busy, "stall_ms": 1e3 * self._stall, "waiting_ms": 1e3 * waiting}
+
+    def begin(self, step: int, epoch: int, rows: int, waited: float) -> tuple[bool, bool]:
+        """The loop is about to get the batch of a step, for which it waited so long. Whether it may, and whether the
+        daemon wants a checkpoint at the step's end."""
+        code = self._library.millrace_run_begin(self._handle, step, ctypes.byref(self._due))
+        if code == _library.ABORTED:
+            return False, False
+        now = time.monotonic()
+        took = now - self._begun
+        if self._is_measuring:
+            self._measure(took, waited)
+            if self.run.rank == 0:
+                self._rate(now)
+        else:
+            self._marks = (now, self.rows), (now, self.rows), now
+        self._is_measuring = True
+        self._flush()
+        self._begun, self._busy, self._stall = now, self._busy + max(0.0, took - waited), self._stall + waited
+        self.step, self.epoch, self.rows = step, epoch, rows
+        self._told_lately(now, "training", 0.0)
+        return True, bool(self._due.value)
+
+    def _measure(self, took: float, waited: float) -> None:
+        self._step_seconds += 0.1 * (took - self._step_seconds)
+        every = 1
+        while every * self._step_seconds < _RATE_SECONDS and every < 1024:
+            every *= 2
+        if self.step % every == 0 and took > 0:
+            with self._lock:
+                self._values.update({"rank.step_ms": 1e3 * took, "rank.wait_ms": 1e3 * waited,
+                                     "input_stall_percent": min(100.0, 100.0 * waited / took)})
+
+    def _rate(self, now: float) -> None:
+        """Rows of all ranks a second, over the last half to one second, ten times a second at most."""
+        older, newer, told = self._marks
+        if now - told >= 0.1 and now - older[0] >= 0.02:
+            told = now
+            with self._lock:
+                self._values["samples_per_second"] = (self.rows - older[1]) / (now - older[0])
+        if now - newer[0] >= 0.5:
+            older, newer = newer, (now, self.rows)
+        self._marks = older, newer, told
+
+    def _told_lately(self, now: float, phase: str, waiting: float) -> None:
+        if now - self._told >= _PROGRESS_SECONDS:
+            self._told = now
+            self.send("progress", **self._progress(phase, waiting))
+
+    def waits(self, since: float) -> None:
+        """The loop has been waiting for a batch since then."""
+        now = time.monotonic()
+        self._told_lately(now, "waiting", now - since)
+
+    def is_over(self, step: int) -> bool:
+        """Whether the run stops before that step."""
+        return bool(self._library.millrace_run_is_over(self._handle, step))
+
+    def ends(self) -> None:
+        """The loop has got its last batch."""
+        self._flush()
+        self._told = 0.0
+        self._told_lately(time.monotonic(), "training", 0.0)
+
+    def checkpoint(self, content: Any, state: str) -> None:
+        """Writes a checkpoint of this step and tells of it."""
+        from ._checkpoint import write
+        self._flush()
+        self.send("progress", **self._progress("checkpoint", 0.0))
+        self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
+        self.send("progress", **self._progress("training", 0.0))
+
+    def _failed(self, kind: Any, value: Any, trace: Any) -> None:
+        place = ""
+        last = trace
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        if last is not None:
+            place = f" ({os.path.basename(last.tb_frame.f_code.co_filename)}:{last.tb_lineno})"
+        said = str(value).strip().splitlines()
+        self._error = f"{kind.__name__}{': ' + said[0][:2000] if said else ''}{place}"
+        self._hook(kind, value, trace)
+
+    def _finish(self) -> None:
+        if self.run.pid != os.getpid() or not self._handle:
+            return
+        wait = _STOP_MS
+        self._flush()
+        if self._error:
+            self.send("error", message=self._error)
+            wait = _ERROR_MS
+        elif self.stream is not None and not self.stream.stopped:
+            state = self.stream._final_state()
+            if state:
+                self.send("done", step=self.step, rows=self.rows, state=state, metrics={}, params=self.params)
+                wait = _DONE_MS
+        self._library.millrace_run_wait(self._handle, wait)
+        handle, self._handle = self._handle, ctypes.c_void_p()
+        self._library.millrace_run_close(handle)
+
+
+def log(**metrics: float) -> None:
+    """Metrics of the step whose batch the loop got last, for the run that this script is a rank of.
+
+    Numbers, or tensors of one (whose value is waited for). The run's own figures are those of rank 0; `rank.*` are kept
+    of each rank. A script that Millrace's launcher did not start has nobody to tell: this does nothing.
+    """
+    link = current()
+    if link is not None and metrics:
+        link.log(metrics)

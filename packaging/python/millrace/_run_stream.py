@@ -1,0 +1,182 @@
+"""The stream of the run that a script is a rank of: read from the run's own feed, which the daemon started."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+from ._batch import Batch
+from ._errors import FeedError, MisuseError
+from ._feed import Place, Request
+from ._link import Link
+from ._reader import Asked, Reader
+from ._stream import Stream
+
+_LONGEST_WAIT = 300.0  # seconds for the feed's socket
+
+
+class _Over(Exception):
+    """The run stops before the step that is waited for."""
+
+
+class RunFeed:
+    """The run's feed, as a Reader uses it. It is not this process's: close() leaves it alone."""
+
+    def __init__(self, link: Link) -> None:
+        run = link.run
+        self.place = Place(run.rank, run.world, tuple(range(run.world)), run.attempt, run.id, False)
+        self._path = run.feed_socket
+        self.on_wait: Any = None
+        """Called ten times a second while a batch is waited for."""
+
+    def wait_for_socket(self) -> str:
+        """The socket's path, once it is there. Ctrl-C ends the wait."""
+        end = time.monotonic() + _LONGEST_WAIT
+        while not os.path.exists(self._path):
+            self.check_alive()
+            if time.monotonic() > end:
+                raise FeedError(f"the run's feed did not come up in {_LONGEST_WAIT:.0f} s: its log says why")
+            time.sleep(0.003)
+        return self._path
+
+    def check_alive(self) -> None:
+        """Tells that something is waited for."""
+        if self.on_wait is not None:
+            self.on_wait()
+
+    def failure(self, sentence: str = "") -> FeedError:
+        """What becomes of a feed that is gone."""
+        return FeedError(sentence or "the run's feed is gone")
+
+    def close(self) -> None:
+        """Nothing: it is the daemon's."""
+
+
+class RunStream(Stream):
+    """See Stream. Steps are counted over all attempts of the run."""
+
+    def __init__(self, link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> None:
+        self._link = link
+        feed = RunFeed(link)
+        self._run_feed = feed
+        super().__init__(request, feed.place, asked, device, prefetch)
+        feed.on_wait = self._waits
+        resumed = link.resumed
+        self._text = "" if resumed is None else str(resumed["state"])
+        self._steps, self._rows = link.step, link.rows
+        self._first = link.step
+        self._is_in_step = self._is_due = False
+        self._asked_at = 0.0
+        train = link.run.spec["train"]
+        self._every, self._most = int(train["checkpoint"]["every_steps"]), int(train["max_steps"])
+        self._epochs = int(link.run.spec["batch"]["epochs"])
+        self._is_stopped = False
+
+    def _start_feed(self) -> Any:
+        return self._run_feed
+
+    def _waits(self) -> None:
+        if self._asked_at:
+            self._link.waits(self._asked_at)
+        if not self._is_in_step and self._link.is_over(self._steps + 1):
+            raise _Over
+
+    def _begin(self) -> None:
+        if self._link.resumed is not None and not self._link.has_asked_to_resume:
+            raise MisuseError(f"this run goes on from its checkpoint of step {self._link.resumed['step']}, and the script "
+                              "has not asked for it: call millrace.resume() before the loop, and take up what it gives")
+        try:
+            super()._begin()
+        except _Over:
+            self._stop()
+
+    def _give(self) -> Batch | None:
+        self._check_open()
+        if self._is_over:
+            return None
+        if not self._is_in_step and (self._link.is_over(self._steps + 1) or 0 < self._most <= self._steps):
+            return self._stop() if self._link.is_over(self._steps + 1) else self._end()
+        self._asked_at = time.monotonic()
+        try:
+            batch = super()._give()
+        except _Over:
+            return self._stop()
+        finally:
+            self._asked_at = 0.0
+        return batch if batch is not None else self._end()
+
+    def _end(self) -> None:
+        self._is_over = True
+        self._link.ends()
+
+    def _stop(self) -> None:
+        self._is_stopped = True
+        self._end()
+
+    def _note(self, batch: Batch) -> None:
+        if not self._is_in_step:
+            rows = self._rows + batch.step_rows
+            if batch.epoch > 0 and batch.epoch != self._link.epoch and self._steps % batch.epoch == 0:
+                whole = self._steps // batch.epoch * self._epochs  # epochs have equally many steps, as far as is known
+                self._link.steps_total = min(whole, self._most) if self._most else whole
+            may, wanted = self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at)
+            if not may:
+                raise _Over
+            self._rows = rows
+            self._is_due = wanted or (self._every > 0 and (self._steps + 1) % self._every == 0)
+        self._is_in_step = not batch._ends_step
+        super()._note(batch)
+
+    def _has_begun(self) -> bool:
+        return self._steps > self._first
+
+    def _has_saved(self) -> None:
+        self._is_due = False
+
+    def _final_state(self) -> str:
+        return self._current() if self._reader is not None or self._text else ""
+
+    def _has_evaluated(self, reader: Reader) -> None:
+        if reader.last_mark is not None:
+            told = json.loads(reader.state_at(*reader.last_mark))
+            self._link.params["eval_order_hash"] = str(told["order_hash"])
+
+    @property
+    def stopped(self) -> bool:
+        return self._is_stopped
+
+    @property
+    def checkpoint_due(self) -> bool:
+        return self._is_due
+
+    def load_state_dict(self, state: Any) -> None:
+        self._check_process()
+        text = state.get("state") if hasattr(state, "get") else None
+        if text != self._current():
+            raise MisuseError("a run's stream goes on where the run does: behind the checkpoint that millrace.resume() "
+                              "gives, else from its start; another state cannot be loaded")
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._link.ends()
+        super().close()
+
+
+def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> RunStream | None:
+    """The run's stream; None where the script asks for the stream of another spec."""
+    run = link.run
+    if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
+        return None
+    if link.stream is not None:
+        raise MisuseError("the run's stream was made already: a run has one (stream.evaluation() reads the rows of "
+                          "its evaluation)")
+    own = run.spec.get("variation", "")
+    if request.variation is not None and request.variation != own:
+        raise MisuseError(f"this run is of {'variation ' + repr(own) if own else 'the base'} of the spec, and the script "
+                          f"asks for variation {request.variation!r}: leave it out, `millrace run --variation` says it")
+    if request.sets:
+        raise MisuseError("set=...: the run has its spec already; `millrace run --set` changes it")
+    link.stream = RunStream(link, request, asked, device, prefetch)
+    return link.stream

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs of scripts for long: stops at random instants, kills of everything, held against runs that nobody disturbed."""
+import os
+import random
+import shutil
+import signal
+import unittest
+
+from harness import ROOT, streamed
+from poll import pause, wait_for
+from run_harness import SCRIPT, RunCase
+
+EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
+
+
+class StopsSoak(RunCase):
+    def test_fifty_stops_at_random_instants_end_all_ranks_with_the_same_step(self):
+        chance = random.Random(16)
+        script = SCRIPT.replace("    if stream.checkpoint_due:", "    poll.pause(0.002 * (1 + int(os.environ['RANK'])))\n"
+                                                                 "    if stream.checkpoint_due:")
+        spec = self.prepare(script, total=20000, epochs=50, every=40, rows=64, micro=16)
+        run = self.submit(spec)[0]
+        steps = []
+        for round_ in range(50):
+            wait_for("both ranks go", lambda: all("step" in (self.told(rank) or [{}])[-1] for rank in (0, 1)))
+            pause(chance.random() * 0.4)
+            self.cli("stop", run, "--wait")
+            self.assertEqual(self.show(run)["state"], "cancelled")
+            ends = [self.told(rank)[-1] for rank in (0, 1)]
+            self.assertEqual(ends[0]["ended"], ends[1]["ended"], f"round {round_}")
+            self.assertEqual(ends[0]["hash"], ends[1]["hash"], f"round {round_}")
+            self.assertEqual([end["stopped"] for end in ends], [True, True])
+            self.assertEqual(self.show(run)["checkpoints"][-1]["step"], ends[0]["ended"])
+            steps.append(ends[0]["ended"])
+            self.cli("resume", run)
+        self.assertEqual(steps, sorted(steps))
+        print("stopped behind steps", steps)
+        wait_for("it goes on", lambda: "step" in self.told(0)[-1])
+        self.cli("stop", run, "--wait")
+        told = self.losses(run)
+        self.assertEqual([step for step, _ in told], list(range(1, len(told) + 1)), "each step once")
+
+
+class KillsSoak(RunCase):
+    SEEDS = 20
+
+    def test_kills_of_every_process_change_nothing(self):
+        shutil.copytree(os.path.join(ROOT, "resources/examples/movielens"), os.path.join(self.folder, "movielens"))
+        work = os.path.join(self.folder, "pytorch")
+        os.makedirs(work)
+        shutil.copy(os.path.join(EXAMPLE, "script.py"), work)
+        spec = os.path.join(work, "script.yaml")
+        with open(os.path.join(EXAMPLE, "script.yaml"), encoding="utf-8") as file:
+            text = file.read()
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text.replace("every_steps: 100", "every_steps: 20").replace("max_restarts: 3", "max_restarts: 9")
+                       .replace("epochs: 3", "epochs: 1"))
+        first = self.submit(spec)[0]
+        calm = self.wait(first, "finished", "failed", seconds=120)
+        self.assertEqual(calm["state"], "finished", calm["exit_reason"])
+        losses = self.losses(first)
+        self.assertEqual(calm["receipt"]["order_hash"], streamed(spec, "--last", "drop")["order_hash"])
+        for seed in range(int(os.environ.get("MILLRACE_SOAK_FIRST", "0")), self.SEEDS):
+            self.one(spec, seed, calm, losses)
+
+    def one(self, spec, seed, calm, losses):
+        chance = random.Random(seed)
+        run = self.submit(spec)[0]
+        victims = [chance.choice(["rank0", "rank1", "feed", "daemon", "guardian"]) for _ in range(2)]
+        for victim in victims:
+            step = int(self.show(run)["progress"]["step"] or 0)
+            wait_for("it gets on", lambda: (shown := self.show(run))["state"] not in ("queued", "starting")
+                     and ((shown["progress"]["step"] or 0) > step + 3 or shown["state"] != "running"), 60, step=0.05)
+            pause(chance.random())
+            self.kill(run, victim, chance)
+        ended = self.wait(run, "finished", "failed", seconds=150)
+        about = f"seed {seed}, {victims}: {ended['exit_reason']}, {[event['text'] for event in ended['events']]}"
+        self.assertEqual(ended["state"], "finished", about)
+        self.assertEqual(ended["receipt"]["order_hash"], calm["receipt"]["order_hash"], about)
+        self.assertEqual(ended["receipt"]["rows_trained"], calm["receipt"]["rows_trained"], about)
+        self.assertEqual(self.losses(run), losses, about)
+        wait_for(lambda: f"nothing is left of it, but {self.left(run)}", lambda: not self.left(run), 10)
+        print(f"seed {seed}: {', '.join(victims)}: attempt {ended['attempt']}", flush=True)
+
+    def kill(self, run, victim, chance):
+        if victim == "daemon":
+            os.kill(self.json("up")["daemon"]["pid"], signal.SIGKILL)
+            wait_for("another daemon", lambda: self.cli("up", code=None) is not None and "error" not in self.err.lower())
+            return
+        workers = {worker["name"]: worker["pid"] for worker in self.show(run)["workers"] if worker["state"] != "ended"}
+        name = chance.choice(["rank0", "rank1", "feed"]) if victim == "guardian" else victim
+        pid = workers.get(name)
+        if pid and victim == "guardian":
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                pid = int(file.read().rsplit(")", 1)[1].split()[1])
+        if pid and pid > 1:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def left(self, run):
+        """Processes of a run that has ended."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    if f"MR_KEY={run}.".encode() in file.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Scripts as runs: `command:` of a spec, with a daemon and workers of the test's own. No torch."""
+import glob
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import BIN, streamed
+from poll import wait_for
+from run_harness import SCRIPT, RunCase
+
+SECRET = "hunter2-in-no-file"
+
+
+class Scripts(RunCase):
+    def finish(self, run):
+        ended = self.wait(run, "finished", "failed", "cancelled")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        return ended
+
+    def assert_whole(self, run, spec, *options):
+        """As if nothing had happened: order hash, rows, each step's metrics once and in order."""
+        ended = self.finish(run)
+        expected = streamed(spec, "--last", "drop", *options)
+        self.assertEqual(ended["receipt"]["order_hash"], expected["order_hash"])
+        self.assertEqual(ended["receipt"]["rows_trained"], expected["rows_delivered"])
+        steps = ended["progress"]["step"]
+        self.assertEqual(self.losses(run), [(step, step / 7) for step in range(1, steps + 1)])
+        return ended
+
+    def test_two_ranks_train_on_the_rows_of_the_stream(self):
+        spec = self.prepare()
+        ended = self.assert_whole(self.submit(spec)[0], spec)
+        hashes = {line["hash"] for rank in (0, 1) for line in self.told(rank) if "hash" in line}
+        self.assertEqual(hashes, {ended["receipt"]["order_hash"]})
+        steps = ended["progress"]["step"]
+        self.assertEqual([self.steps_told(rank) for rank in (0, 1)], 2 * [list(range(1, steps + 1))])
+        saved = [checkpoint["step"] for checkpoint in ended["checkpoints"]]
+        self.assertEqual(saved, [step for step in range(1, steps + 1) if step % 5 == 0][-3:])
+        wait = self.json("metrics", ended["id"], "--name", "rank.step_ms")["series"]
+        self.assertTrue(wait and wait[0]["points"], "each rank tells its steps' times")
+
+    def test_a_variation_is_the_runs_own(self):
+        spec = self.prepare(more="variations:\n  - {name: half, set: {dataset.where: number < 500}}\n")
+        runs = self.submit(spec, "--all-variations")
+        self.assertEqual(len(runs), 2)
+        self.assert_whole(runs[0], spec)
+        ended = self.assert_whole(runs[1], spec, "--variation", "half")
+        self.assertLess(ended["receipt"]["rows_trained"], 1000)
+
+    def test_place_and_environment_of_the_submitter_reach_the_script_and_its_secrets_do_not(self):
+        bin_folder = os.path.join(self.folder, "venv", "bin")
+        work = os.path.join(self.folder, "work")
+        os.makedirs(bin_folder)
+        os.makedirs(work)
+        os.symlink(sys.executable, os.path.join(bin_folder, "mypython"))
+        spec = self.prepare(SCRIPT + "told(environment=dict(os.environ), cwd=os.getcwd(), python=sys.executable)\n", ranks=1)
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text.replace("[python3,", "[mypython,"))
+        os.environ.update(PATH=f"{bin_folder}:{os.environ['PATH']}", VIRTUAL_ENV=os.path.join(self.folder, "venv"),
+                          MY_API_TOKEN=SECRET, SOMETHING_ELSE=SECRET, OMP_SECRET_KEY=SECRET, GREETING="hello")
+        self.addCleanup(lambda: [os.environ.pop(name, None) for name in ("VIRTUAL_ENV", "MY_API_TOKEN", "SOMETHING_ELSE",
+                                                                         "OMP_SECRET_KEY", "GREETING")])
+        self.cli("run", spec, "--detach", "--env", "MY_API_TOKEN", code=2)
+        self.assertIn("by its name it is a secret", self.err)
+        run = self.submit(spec, "--env", "GREETING", cwd=work)[0]
+        ended = self.finish(run)
+        told = self.told(0)[-1]
+        self.assertEqual(told["cwd"], work)
+        self.assertEqual(os.path.basename(told["python"]), "mypython")
+        self.assertEqual(told["environment"]["VIRTUAL_ENV"], os.environ["VIRTUAL_ENV"])
+        self.assertEqual(told["environment"]["GREETING"], "hello")
+        for name in ("RANK", "LOCAL_RANK", "GROUP_RANK"):
+            self.assertEqual(told["environment"][name], "0")
+        self.assertEqual(told["environment"]["WORLD_SIZE"], "1")
+        self.assertEqual(told["environment"]["TORCHELASTIC_RESTART_COUNT"], "0")
+        self.assertLessEqual({"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_RUN_ID"}, told["environment"].keys())
+        self.assertNotIn(SECRET, json.dumps(told))
+        script = ended["script"]
+        self.assertEqual(script["working_directory"], work)
+        self.assertEqual(script["path"], os.path.join(self.folder, "script.py"))
+        self.assertEqual(len(script["sha256"]), 64)
+        for path in glob.glob(os.path.join(self.folder, "state", "**"), recursive=True):
+            if os.path.isfile(path):
+                with open(path, "rb") as file:
+                    self.assertNotIn(SECRET.encode(), file.read(), path)
+
+    def test_a_stopped_run_goes_on_with_other_ranks(self):
+        spec = self.prepare(rows=64, micro=8, total=4000)
+        self.hold(*range(1, 12))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 12", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [12])
+        self.cli("stop", run)
+        wait_for("the ranks know it", lambda: self.show(run)["state"] == "stopping")
+        self.release()
+        stopped = self.wait(run, "cancelled", "failed", "finished")
+        self.assertEqual(stopped["state"], "cancelled")
+        ends = [self.told(rank)[-1] for rank in (0, 1)]
+        self.assertEqual([end["ended"] for end in ends], 2 * [ends[0]["ended"]])
+        self.assertEqual([end["stopped"] for end in ends], [True, True])
+        self.assertEqual(stopped["checkpoints"][-1]["step"], ends[0]["ended"])
+        self.cli("resume", run, "--ranks", "3", code=1)
+        self.assertIn("admissible: 1, 2, 4, 8", self.err)
+        for ranks in (1, 4):
+            self.cli("resume", run, "--ranks", ranks)
+            if ranks == 1:
+                wait_for("it goes on", lambda: self.steps_told(0)[-1] > ends[0]["ended"] + 3)
+                self.cli("stop", run, "--wait")
+        ended = self.assert_whole(run, spec)
+        history = [event["text"] for event in ended["events"]]
+        self.assertIn("goes on with 1 rank; before: 2", history)
+        self.assertIn("goes on with 4 ranks; before: 1", history)
+
+    def test_a_killed_rank_goes_on_from_the_last_checkpoint(self):
+        spec = self.prepare(total=2000)
+        self.hold(*range(1, 14))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 14", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [14])
+        os.kill(self.pid_of(1), signal.SIGKILL)
+        wait_for("the next attempt", lambda: [line for line in self.told(1) if "begun" in line][1:])
+        self.release()
+        ended = self.assert_whole(run, spec)
+        self.assertEqual(ended["attempt"], 2)
+        self.assertEqual([line["begun"] for line in self.told(0) if "begun" in line], [0, 10])
+        saved = self.told(0)
+        again = [line for line in saved[[line.get("begun") for line in saved].index(10):] if "step" in line]
+        self.assertEqual(again[0]["step"], 11)
+
+    def test_an_error_of_the_script_is_the_runs(self):
+        spec = self.prepare("import millrace, os\nstream = millrace.stream(os.environ['MILLRACE_SPEC'], as_numpy=True)\n"
+                            "for batch in stream:\n    raise ValueError('no such thing')\n", train="max_restarts: 0")
+        ended = self.wait(self.submit(spec)[0], "failed", "finished")
+        self.assertEqual(ended["state"], "failed")
+        self.assertRegex(ended["exit_reason"], r"rank\d: ValueError: no such thing \(script.py:4\)")
+
+    def test_a_script_that_reads_no_stream_has_not_trained(self):
+        spec = self.prepare("print('nothing')\n", ranks=1, train="max_restarts: 0")
+        ended = self.wait(self.submit(spec)[0], "failed", "finished")
+        self.assertIn("had not read the run's stream", ended["exit_reason"])
+
+    def test_a_resumed_script_must_ask_for_its_checkpoint(self):
+        spec = self.prepare(SCRIPT.replace("millrace.resume()", "None"), ranks=1, train="max_restarts: 0")
+        self.hold(*range(1, 7))
+        run = self.submit(spec)[0]
+        wait_for("step 7", lambda: self.steps_told(0)[-1:] == [7])
+        self.cli("stop", run)
+        wait_for("the rank knows it", lambda: self.show(run)["state"] == "stopping")
+        self.release()
+        self.wait(run, "cancelled")
+        self.cli("resume", run)
+        self.assertRegex(self.wait(run, "failed")["exit_reason"], "call millrace.resume")
+
+    def test_check_and_submit_refuse_a_program_that_is_not_there(self):
+        spec = self.prepare(ranks=1)
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        for command, said in (("[nosuchprogram, script.py]", "there is no program 'nosuchprogram' in PATH"),
+                              ("[./bin/none, script.py]", "is no program that can be started"),
+                              ("[python3, none.py]", "there is no none.py")):
+            with open(spec, "w", encoding="utf-8") as file:
+                file.write(text.replace("[python3, script.py]", command))
+            self.cli("check", spec, code=1)
+            self.assertIn(said, self.err)
+            self.cli("run", spec, "--detach", code=1)
+            self.assertIn(said, self.err)
+
+    def test_a_rank_that_is_stopped_is_named_and_its_gang_begins_again(self):
+        spec = self.prepare(total=2000)
+        self.hold(*range(1, 9))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 9", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [9])
+        os.kill(self.pid_of(1), signal.SIGSTOP)
+        wait_for("it is named", lambda: "SIGSTOP" in (self.show(run)["trouble"] or ""), 15)
+        self.release()
+        ended = self.assert_whole(run, spec)
+        self.assertEqual(ended["attempt"], 2)
+        self.assertTrue(any("rank1 stands still" in event["text"] and "its gang is ended" in event["text"]
+                            for event in ended["events"]), ended["events"])
+
+    def test_the_lines_of_a_time_without_a_daemon_arrive(self):
+        spec = self.prepare(total=2000)
+        self.hold(*range(1, 6))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 6", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [6])
+        daemon = self.json("up")["daemon"]["pid"]
+        os.kill(daemon, signal.SIGKILL)
+        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+        self.release()
+        wait_for("the ranks went on", lambda: self.steps_told(0)[-1] > 20)
+        self.cli("up")
+        self.assert_whole(run, spec)
+
+    def test_a_script_that_holds_the_interpreter_is_alive(self):
+        # A call through PyDLL keeps the interpreter's lock.
+        spec = self.prepare("import ctypes\n" + SCRIPT.replace(
+            "for batch in stream:\n", "for batch in stream:\n    if stream.step == 3:\n"
+            "        ctypes.PyDLL(None).poll(None, 0, 13000)\n"), ranks=1)
+        run = self.submit(spec)[0]
+        ended = self.assert_whole(run, spec)
+        self.assertEqual(ended["attempt"], 1)
+        self.assertFalse([event for event in ended["events"] if "stands still" in event["text"]], ended["events"])
+
+    def test_gpus_are_granted_for_the_run_alone_and_come_back_after_a_kill(self):
+        fake = os.path.join(os.path.dirname(BIN), "tests", "libfake_nvml.so")
+        if not os.path.exists(fake):
+            self.skipTest("this build has no fake NVML")
+        self.cli("down")
+        visible = os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+        os.environ["MILLRACE_NVML_LIBRARY"] = fake
+        self.addCleanup(lambda: (os.environ.pop("MILLRACE_NVML_LIBRARY"), os.environ.update(CUDA_VISIBLE_DEVICES=visible or "")))
+        self.cli("up")
+        script = SCRIPT + "told(gpus=os.environ.get('CUDA_VISIBLE_DEVICES'))\n"
+        spec = self.prepare(script, more="resources: {gpus_per_rank: 1}\n")
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text.replace("gpus_per_rank: 1", "gpus_per_rank: 2"))
+        for command in (["check", spec], ["run", spec, "--detach"]):
+            self.cli(*command, code=1)
+            self.assertIn("2 ranks with 2 GPUs each need 4; this machine has 2", self.err)
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.hold(*range(1, 4))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 4", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [4])
+        os.kill(self.pid_of(0), signal.SIGKILL)
+        wait_for("the next attempt", lambda: [line for line in self.told(0) if "begun" in line][1:])
+        self.release()
+        self.assert_whole(run, spec)
+        self.assertEqual([self.told(rank)[-1]["gpus"] for rank in (0, 1)], 2 * ["GPU-0,GPU-1"])
+
+    def test_the_same_script_runs_by_itself(self):
+        spec = self.prepare()
+        done = subprocess.run([sys.executable, os.path.join(self.folder, "script.py")], capture_output=True, text=True,
+                              timeout=60, check=False, env={**os.environ, "RANK": "0", "WORLD_SIZE": "1"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.told(0)[-1]["hash"], streamed(spec, "--last", "drop")["order_hash"])
+
+
+if __name__ == "__main__":
+    unittest.main()
