@@ -95,7 +95,7 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs,
     return paint(terminal, Tone::kGood,
                  isAll ? std::string("All were evaluated on the same rows")
                        : strCat(known, " of ", runs.size(), " were evaluated, on the same rows")) +
-           " (evaluation order hash " + hash.substr(0, 12) + ").\n";
+           " (evaluation hash " + hash.substr(0, 12) + ").\n";
 }
 
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,

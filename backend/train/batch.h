@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/core/row_hash.h"
+
 namespace millrace::train {
 
 /// Row-major floats [rows, width]: the dense block of a frame, or one `vectors` feature.
@@ -47,6 +49,9 @@ struct BatchView {
     std::vector<DenseColumn> dense;
     std::vector<IdColumn> ids;  ///< in the order of LearnerOptions::features
     std::vector<HeadColumn> heads;
+    /// Which row each is, [rows]: a file of the plan and a row in it. Null: not known.
+    const std::uint32_t* rowFiles = nullptr;
+    const std::uint64_t* rowNumbers = nullptr;
 
     std::int64_t denseWidth() const {
         std::int64_t width = 0;
@@ -54,6 +59,12 @@ struct BatchView {
             width += column.width;
         }
         return width;
+    }
+    /// Where it is known which rows these are.
+    void addRows(RowsHash& hash) const {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            hash.add(rowFiles[r], rowNumbers[r]);
+        }
     }
 };
 

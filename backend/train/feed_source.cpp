@@ -215,6 +215,7 @@ Result<FeedEvent> FeedSource::view(const millrace_feed_event& event) {
     out.batch.rows = static_cast<std::int64_t>(millrace_batch_rows(held_));
     RETURN_IF_ERROR(fillInputs(out.batch));
     RETURN_IF_ERROR(fillHeads(out.batch));
+    RETURN_IF_ERROR(fillRowIds(out.batch));
     return out;
 }
 
@@ -271,6 +272,22 @@ Status FeedSource::fillHeads(BatchView& batch) const {
         }
         batch.heads.push_back(head);
     }
+    return okStatus();
+}
+
+Status FeedSource::fillRowIds(BatchView& batch) const {
+    const auto rows = static_cast<std::uint64_t>(batch.rows);
+    millrace_column c{};
+    if (!find(held_, MILLRACE_ROLE_ROW_FILE, nullptr, c)) {
+        return dataLoss("frame: has no column of rows' files");
+    }
+    RETURN_IF_ERROR(checkFixed(c, MILLRACE_DTYPE_UINT32, rows, "of rows' files"));
+    batch.rowFiles = static_cast<const std::uint32_t*>(c.data);
+    if (!find(held_, MILLRACE_ROLE_ROW_NUMBER, nullptr, c)) {
+        return dataLoss("frame: has no column of rows' numbers");
+    }
+    RETURN_IF_ERROR(checkFixed(c, MILLRACE_DTYPE_UINT64, rows, "of rows' numbers"));
+    batch.rowNumbers = static_cast<const std::uint64_t*>(c.data);
     return okStatus();
 }
 

@@ -50,6 +50,7 @@ class FeedSource final : public BatchSource {
     Result<FeedEvent> view(const millrace_feed_event& event);
     Status fillInputs(BatchView& batch) const;
     Status fillHeads(BatchView& batch) const;
+    Status fillRowIds(BatchView& batch) const;
 
     FeedSourceOptions options_;
     millrace_feed* feed_;

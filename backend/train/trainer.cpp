@@ -72,7 +72,7 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
     epochBatches_ = jsonInt(meta, "epoch_micro_batches");
     stepsWithoutWeight_ = jsonInt(meta, "steps_without_weight");
     state_ = jsonString(meta, "state");
-    evalOrderHash_ = jsonString(meta, "eval_order_hash");
+    evalHash_ = jsonString(meta, "eval_hash");
     lastEvalStep_ = jsonInt(meta, "eval_step", -1);
     for (const auto& item : jsonMember(meta, "values").items()) {
         if (const Result<double> value = jsonDouble(item.value()); value.ok()) {
@@ -297,8 +297,8 @@ rank::Done Trainer::doneLine() {
     done.metrics = lastValues_;
     done.metrics[metric::kStepsWithoutWeight] = static_cast<double>(stepsWithoutWeight_);
     done.params["weights_hash"] = weightsHash();
-    if (!evalOrderHash_.empty()) {
-        done.params["eval_order_hash"] = evalOrderHash_;
+    if (!evalHash_.empty()) {
+        done.params["eval_order_hash"] = evalHash_;
     }
     if (!resumeChanges_.empty()) {
         std::string changes;

@@ -111,7 +111,7 @@ class Trainer {
     std::string state_;                   // at the last step's end; "" at the start
     std::int64_t lastEvalStep_ = -1;
     std::int64_t lastCheckpointStep_ = 0;
-    std::string evalOrderHash_;
+    std::string evalHash_;     // RowsHash of the last evaluation; "" of none
     rank::Values lastValues_;  // loss and the last evaluation, for done
     std::vector<std::string> resumeChanges_;
 };

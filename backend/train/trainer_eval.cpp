@@ -83,12 +83,11 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
                                      std::vector<bool>& isThere) {
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
     std::vector<double> probabilities;
+    RowsHash rows;
     while (true) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating", "evaluating"));
         if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
-            ASSIGN_OR_RETURN(const std::string state, source->state(event.epoch, event.number));
-            ASSIGN_OR_RETURN(const Json json, parseJson(state, "eval feed: state"));
-            evalOrderHash_ = jsonString(json, "order_hash");
+            evalHash_ = rows.hex();
             return true;
         }
         if (event.kind == FeedEvent::Kind::kStep) {
@@ -99,6 +98,7 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
         }
         RETURN_IF_ERROR(annotate(learner_->predict(event.batch, probabilities),
                                  strCat("evaluation, micro-batch ", event.number)));
+        event.batch.addRows(rows);
         for (std::size_t h = 0; h < heads.size(); ++h) {
             isThere[h] = isThere[h] && event.batch.heads[h].labels;
             if (isThere[h]) {
@@ -147,7 +147,7 @@ Json Trainer::checkpointMeta(const std::string& state) const {
                 {"steps_without_weight", stepsWithoutWeight_},
                 {"state", state},
                 {"values", std::move(values)},
-                {"eval_order_hash", evalOrderHash_},
+                {"eval_hash", evalHash_},
                 {"eval_step", lastEvalStep_},
                 {"time", formatTime(clock_.wallMs())},
                 {"versions", {{"torch", torchVersion()}}}};

@@ -27,7 +27,7 @@ TEST_F(LoaderProgram, StreamsTheSameForOneTwoAndFourThreadsAndThroughTheRing) {
         EXPECT_EQ(other["checksum"], one["checksum"]) << more.front();
     }
     EXPECT_NE(report({"--set", "batch.seed=8"})["order_hash"], one["order_hash"]);
-    EXPECT_EQ(one["order_hash_version"], 2);
+    EXPECT_EQ(one["order_hash_version"], 3);
 }
 
 // Steps of 4 micro-batches: 5,400 rows an epoch are 338 of them, the last step of 2.

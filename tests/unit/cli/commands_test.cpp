@@ -137,9 +137,8 @@ TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep"));
     EXPECT_THAT(out.str(), HasSubstr("eval.auc"));
-    EXPECT_THAT(
-        out.str(),
-        HasSubstr("All were evaluated on the same rows (evaluation order hash aaaabbbbcccc)"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("All were evaluated on the same rows (evaluation hash aaaabbbbcccc)"));
     EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
 }
 

@@ -8,6 +8,7 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/core/files.h"
+#include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
 #include "backend/frame/codec.h"
 #include "backend/runs/run_store.h"
@@ -65,14 +66,17 @@ TEST(Golden, AReceiptIsReadAndWrittenAsItWas) {
     EXPECT_EQ(dumpJson(read->toJson()), text);
 }
 
-// Of before there were two kinds of order hashes.
-TEST(Golden, AReceiptWithoutAVersionOfItsOrderHashIsOfVersion1) {
-    const Result<stream::Receipt> read =
-        stream::Receipt::fromJson(Json::parse(fileText("receipt-1.json")));
-    ASSERT_TRUE(read.ok()) << read.status();
-    stream::Receipt expected = receipt();
-    expected.orderHashVersion = 1;
-    EXPECT_EQ(*read, expected);
+// Of before there were two kinds of order hashes, which said no version, and of before evaluations
+// had a hash of their own.
+TEST(Golden, AReceiptSaysOfWhichVersionItsOrderHashIs) {
+    for (const int version : {1, 2}) {
+        const Result<stream::Receipt> read =
+            stream::Receipt::fromJson(Json::parse(fileText(strCat("receipt-", version, ".json"))));
+        ASSERT_TRUE(read.ok()) << read.status();
+        stream::Receipt expected = receipt();
+        expected.orderHashVersion = version;
+        EXPECT_EQ(*read, expected);
+    }
 }
 
 // Nothing can be added to what it says: it is refused, and not as damaged.

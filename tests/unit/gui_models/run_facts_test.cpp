@@ -67,7 +67,7 @@ TEST(RunFacts, TellTheReceiptWithEveryStep) {
     EXPECT_EQ(valueOf(facts, "filter: null"), "9");
     EXPECT_EQ(valueOf(facts, "genres"), "2,014 of 161,122 (1.2 %)");
     EXPECT_EQ(valueOf(facts, "Size"), "2.5 MB");
-    EXPECT_EQ(valueOf(facts, "Order of evaluation rows"), "aaaabbbbcccc");
+    EXPECT_EQ(valueOf(facts, "Evaluation rows"), "aaaabbbbcccc");
 }
 
 TEST(FactTable, SearchesNamesAndValuesAndKeepsTitles) {

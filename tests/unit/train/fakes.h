@@ -17,6 +17,8 @@ struct Columns {
     std::vector<float> dense, labels, weights;
     std::vector<std::int64_t> users, items, tags, offsets{0};
     std::vector<std::uint8_t> masks;
+    std::vector<std::uint32_t> files;
+    std::vector<std::uint64_t> numbers;
 
     void addRow(std::uint64_t seed, std::uint64_t row) {
         const auto draw = [&](std::uint64_t what) { return philox64(seed, what, row); };
@@ -34,6 +36,8 @@ struct Columns {
         labels.push_back(unitInterval(draw(20)) < (liked ? 0.9 : 0.1) ? 1.0F : 0.0F);
         weights.push_back(1.0F + static_cast<float>(draw(21) % 3));
         masks.push_back(draw(22) % 8 == 0 ? 0 : 1);
+        files.push_back(static_cast<std::uint32_t>(row >> 32));
+        numbers.push_back(row & 0xffffffffU);
     }
     BatchView view(std::size_t heads = 1) const {
         BatchView batch;
@@ -41,6 +45,8 @@ struct Columns {
         batch.dense = {{dense.data(), 2}};
         batch.ids = {{users.data()}, {items.data()}, {tags.data(), offsets.data()}};
         batch.heads.assign(heads, {labels.data(), weights.data(), masks.data()});
+        batch.rowFiles = files.data();
+        batch.rowNumbers = numbers.data();
         return batch;
     }
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/core/row_hash.h"
 #include "tests/unit/train/trainer_fixture.h"
 
 namespace millrace::train {
@@ -127,7 +128,11 @@ TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
         }
     }
     EXPECT_THAT(steps, ::testing::ElementsAre(2, 4, 5));
-    EXPECT_EQ(f.reporter.done.params.at("eval_order_hash"), "hash-of-90");
+    RowsHash rows;
+    for (std::uint64_t row = 0; row < 90; ++row) {
+        rows.add(0, row);
+    }
+    EXPECT_EQ(f.reporter.done.params.at("eval_order_hash"), rows.hex());
     EXPECT_GT(f.reporter.done.metrics.at("eval.auc"), 0.6);
 }
 

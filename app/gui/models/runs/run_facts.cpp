@@ -147,7 +147,7 @@ Facts receiptFacts(const values::RunDetail& run) {
             QObject::tr("Content %1").arg(qtext(table.footerHash)));
     }
     addHash(facts, QObject::tr("Order of training rows"), receipt.orderHash);
-    addHash(facts, QObject::tr("Order of evaluation rows"), receipt.evalOrderHash);
+    addHash(facts, QObject::tr("Evaluation rows"), receipt.evalOrderHash);
     addHash(facts, QObject::tr("Plan"), receipt.planHash);
     return facts;
 }
