@@ -23,8 +23,8 @@ def signature(name: str, function: object) -> str:
             continue
         if one.kind is one.KEYWORD_ONLY and not is_marked:
             parts.append("*")
-            is_marked = True
-        stars = "**" if one.kind is one.VAR_KEYWORD else ""
+        is_marked = is_marked or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        stars = {one.VAR_KEYWORD: "**", one.VAR_POSITIONAL: "*"}.get(one.kind, "")
         parts.append(f"{stars}{one.name}: {one.annotation}"
                      + (f" = {one.default!r}" if one.default is not one.empty else ""))
     result = "" if told.return_annotation in ("None", None) else f" -> {told.return_annotation}"
@@ -47,12 +47,15 @@ def paragraphs(text: str) -> str:
 
 
 def members(cls: type) -> list[str]:
-    """Attributes with a line of their own, properties and methods, in the order in which they are written."""
+    """Attributes with a line of their own, properties and methods, in the order in which they are written; first those of a
+    base that is not public."""
     source = inspect.getsource(cls)
     found = []
-    for match in re.finditer(r'^    (\w+): ([\w\[\], .]+)\n    """(.*?)"""', source, re.M | re.S):
-        found.append((source.index(match.group(0)), f"**`{match.group(1)}`** ({match.group(2)}): "
-                                                    f"{' '.join(match.group(3).split())}\n"))
+    pattern = r'^    (\w+): ([\w\[\], .|]+?)(?: = [^\n]+)?\n(?:    """(.*?)""")?'
+    for match in re.finditer(pattern, source, re.M | re.S):
+        if match.group(3) or match.group(1) in getattr(cls, "__dataclass_fields__", {}):
+            told = f": {' '.join((match.group(3) or '').split())}" if match.group(3) else ""
+            found.append((source.index(match.group(0)), f"**`{match.group(1)}`** ({match.group(2)}){told}\n"))
     for name, value in vars(cls).items():
         is_shown = not name.startswith("_") or name in ("__len__", "__iter__", "__getitem__")
         function = value.fget if isinstance(value, property) else value
@@ -61,7 +64,8 @@ def members(cls: type) -> list[str]:
         title = f"`{name}`" if isinstance(value, property) else signature(name, function)
         title = {"__len__": "`len(...)`", "__getitem__": "`[...]`", "__iter__": "`for ... in`"}.get(name, title)
         found.append((source.index(f"def {name}("), f"**{title}**: {paragraphs(function.__doc__)}"))
-    return [text for _, text in sorted(found)]
+    hidden = [base for base in cls.__bases__ if base.__name__.startswith("_") and base.__module__.startswith("millrace.")]
+    return [text for base in hidden for text in members(base)] + [text for _, text in sorted(found)]
 
 
 def main() -> None:

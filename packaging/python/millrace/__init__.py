@@ -11,12 +11,18 @@ Importing this loads neither numpy nor torch.
 """
 
 from ._batch import Batch, Ragged
+from ._chart import Chart
 from ._checkpoint import Resumed, checkpoint, resume
-from ._errors import FeedError, MillraceError, MisuseError, SpecError
+from ._client import Client
+from ._errors import DaemonError, FeedError, MillraceError, MisuseError, RunError, SpecError
+from ._evaluate import Figures, evaluate
 from ._link import log
 from ._questions import Estimate, check, dataset, preview
+from ._runs import Best, Checkpoint, Comparison, Metrics, Progress, Run, RunDetails, Runs, Series
 from ._stream import Evaluation, Stream, stream
 from ._version import __version__
 
-__all__ = ["Batch", "Estimate", "Evaluation", "FeedError", "MillraceError", "MisuseError", "Ragged", "Resumed",
-           "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "log", "preview", "resume", "stream"]
+__all__ = ["Batch", "Best", "Chart", "Checkpoint", "Client", "Comparison", "DaemonError", "Estimate", "Evaluation", "FeedError",
+           "Figures", "Metrics", "MillraceError", "MisuseError", "Progress", "Ragged", "Resumed", "Run", "RunDetails", "RunError",
+           "Runs", "Series", "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "evaluate", "log", "preview",
+           "resume", "stream"]

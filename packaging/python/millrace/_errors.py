@@ -1,12 +1,33 @@
 """What goes wrong, as exceptions: each message is a whole sentence (where, what, what would be right)."""
 
+from __future__ import annotations
+
+from typing import Any
+
 
 class MillraceError(RuntimeError):
     """What Millrace has to say: a sentence. Base of the others."""
 
+    exit_code: int = 1
+    """What the command line ends with where it says this."""
+
+    @property
+    def message(self) -> str:
+        """The sentence."""
+        return str(self)
+
+    @property
+    def hint(self) -> str:
+        """What would be right, where the sentence says so behind a semicolon; else ""."""
+        return str(self).partition("; ")[2]
+
 
 class SpecError(MillraceError):
     """The spec, the data or a state is wrong: the same again ends the same way."""
+
+    errors: list[dict[str, Any]] = []
+    """Where a spec is wrong, each with `message`, `file`, `line`, `column`, `path` (its key): as `millrace check --json` says
+    them."""
 
 
 class FeedError(MillraceError):
@@ -15,3 +36,22 @@ class FeedError(MillraceError):
 
 class MisuseError(MillraceError):
     """The stream was used in a way in which it cannot work; the sentence says what works."""
+
+    exit_code: int = 2
+    """As the command line's for a command that it does not understand."""
+
+
+class DaemonError(MillraceError):
+    """No daemon answers, or it is of a version that cannot be spoken to."""
+
+    exit_code: int = 6
+    """As the command line's."""
+
+
+class RunError(MillraceError):
+    """Runs that were waited for have ended otherwise than they should."""
+
+    exit_code: int = 5
+    """5: one failed; 3: one was cancelled; 1: they had not ended within the time."""
+    runs: list[Any] = []
+    """They as they are now."""

@@ -190,6 +190,13 @@ class Link:
         """Whether the run stops before that step."""
         return bool(self._library.millrace_run_is_over(self._handle, step))
 
+    def evaluated(self, figures: dict[str, Any], rows_hash: str) -> None:
+        """Figures of an evaluation of all ranks, for the present step, and which rows they are of."""
+        self.params["eval_order_hash"] = rows_hash
+        if self.run.rank == 0:
+            self.log(figures)
+            self._flush()
+
     def ends(self) -> None:
         """The loop has got its last batch."""
         self._flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import Any
@@ -11,8 +10,8 @@ from ._batch import Batch
 from ._errors import FeedError, MisuseError
 from ._feed import Place, Request
 from ._link import Link
-from ._reader import Asked, Reader
-from ._stream import Stream
+from ._reader import Asked
+from ._stream import Evaluation, Stream
 
 _LONGEST_WAIT = 300.0  # seconds for the feed's socket
 
@@ -45,6 +44,10 @@ class RunFeed:
         """Tells that something is waited for."""
         if self.on_wait is not None:
             self.on_wait()
+
+    def check_listening(self) -> None:
+        """As check_alive: a feed that was lost comes back, or the daemon ends this rank."""
+        self.check_alive()
 
     def failure(self, sentence: str = "") -> FeedError:
         """What becomes of a feed that is gone."""
@@ -138,11 +141,6 @@ class RunStream(Stream):
     def _final_state(self) -> str:
         return self._current() if self._reader is not None or self._text else ""
 
-    def _has_evaluated(self, reader: Reader) -> None:
-        if reader.last_mark is not None:
-            told = json.loads(reader.state_at(*reader.last_mark))
-            self._link.params["eval_order_hash"] = str(told["order_hash"])
-
     @property
     def stopped(self) -> bool:
         return self._is_stopped
@@ -166,17 +164,32 @@ class RunStream(Stream):
 
 def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> RunStream | None:
     """The run's stream; None where the script asks for the stream of another spec."""
-    run = link.run
-    if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
+    if not _is_of_run(link, request):
         return None
     if link.stream is not None:
         raise MisuseError("the run's stream was made already: a run has one (stream.evaluation() reads the rows of "
                           "its evaluation)")
+    link.stream = RunStream(link, request, asked, device, prefetch)
+    return link.stream
+
+
+def evaluation_of_run(link: Link, request: Request, asked: Asked) -> Evaluation | None:
+    """The evaluation rows of the run, from its feed; None where the script asks for those of another spec."""
+    if not _is_of_run(link, request):
+        return None
+    feed = RunFeed(link)
+    return Evaluation(asked, feed.place, feed, None)  # type: ignore[arg-type]
+
+
+def _is_of_run(link: Link, request: Request) -> bool:
+    """Whether the spec is the run's. What is asked of it beside must be the run's too."""
+    run = link.run
+    if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
+        return False
     own = run.spec.get("variation", "")
     if request.variation is not None and request.variation != own:
         raise MisuseError(f"this run is of {'variation ' + repr(own) if own else 'the base'} of the spec, and the script "
                           f"asks for variation {request.variation!r}: leave it out, `millrace run --variation` says it")
     if request.sets:
         raise MisuseError("set=...: the run has its spec already; `millrace run --set` changes it")
-    link.stream = RunStream(link, request, asked, device, prefetch)
-    return link.stream
+    return True

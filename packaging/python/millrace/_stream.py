@@ -8,7 +8,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Literal, Mapping, overload
 
 from . import _kjt, _link, _questions
 from ._batch import Batch, NumpyArrays, TorchArrays
@@ -17,6 +17,13 @@ from ._feed import Feed, Place, Request, place
 from ._reader import Asked, Reader, Step
 
 _calls = 0  # of stream() by which ranks find the feed that they share
+
+
+def _start_feed(request: Request, at: Place) -> Feed:
+    global _calls
+    if at.job is not None:
+        _calls += 1
+    return Feed(request, at, _calls)
 
 
 class _Rows:
@@ -97,6 +104,16 @@ class _Rows:
                               "(a DataLoader's worker is): read it in the process that made it, with num_workers=0; "
                               "the feed computes in processes of its own already")
 
+    @property
+    def rank(self) -> int:
+        """This rank, from 0."""
+        return self._place.rank
+
+    @property
+    def world(self) -> int:
+        """The number of ranks."""
+        return self._place.world
+
     def __reduce__(self) -> Any:
         raise MisuseError("a stream cannot be sent to another process (a DataLoader's worker is one): read it in the "
                           "process that made it, with num_workers=0; the feed computes in processes of its own already")
@@ -155,10 +172,7 @@ class Stream(_Rows):
         self._feed: Feed | None = self._start_feed()
 
     def _start_feed(self) -> Feed:
-        global _calls
-        if self._place.job is not None:
-            _calls += 1
-        return Feed(self._request, self._place, _calls)
+        return _start_feed(self._request, self._place)
 
     def _connection(self) -> Reader:
         if self._reader is not None and not self._reader.is_broken:
@@ -293,16 +307,6 @@ class Stream(_Rows):
         return int(self._told().get("rows_left_out", 0))
 
     @property
-    def rank(self) -> int:
-        """This rank, from 0."""
-        return self._place.rank
-
-    @property
-    def world(self) -> int:
-        """The number of ranks."""
-        return self._place.world
-
-    @property
     def schema(self) -> list[dict[str, Any]]:
         """The columns of the batches: name, role, dtype, width. Waits until all ranks have come to the feed."""
         self._check_process()
@@ -346,10 +350,7 @@ class Stream(_Rows):
         self._check_open()
         self._connection()
         assert self._feed is not None
-        return Evaluation(self, self._feed)
-
-    def _has_evaluated(self, reader: Reader) -> None:
-        """A loop has read the evaluation rows to their end."""
+        return Evaluation(self._asked, self._place, self._feed, self)
 
     def close(self) -> None:
         """Ends the feed and its connection. Batches that are held stay readable. Again: nothing."""
@@ -387,14 +388,22 @@ class Stream(_Rows):
 
 
 class Evaluation(_Rows):
-    """The evaluation rows; made by `Stream.evaluation()`. No partial batch is left out."""
+    """The evaluation rows, this rank's share; made by `millrace.stream(spec, part="eval")` or `Stream.evaluation()`.
 
-    def __init__(self, stream: Stream, feed: Feed) -> None:
-        super().__init__(stream._asked._replace(stream="eval", state=None, last="keep"), stream._place)
-        self._stream, self._feed = stream, feed
+    Each loop over it reads them once, from their start. They are the base's, the same in all variations, and none is left
+    out (in the last step a rank may have a batch of 0 rows). As a context manager it closes itself.
+    """
+
+    def __init__(self, asked: Asked, at: Place, feed: Feed, stream: Stream | None) -> None:
+        """`stream`: whose feed it is; None: its own."""
+        super().__init__(asked._replace(stream="eval", state=None, last="keep"), at)
+        self._feed: Feed | None = feed
+        self._stream = stream
 
     def _begin(self) -> None:
-        if self._stream._feed is not self._feed:
+        if self._feed is None:
+            raise MisuseError("this evaluation is closed: ask for another")
+        if self._stream is not None and self._stream._feed is not self._feed:
             raise MisuseError("the stream of this evaluation is closed, or went on from another state: ask it for "
                               "evaluation() again")
         self._ready.clear()
@@ -411,7 +420,6 @@ class Evaluation(_Rows):
             return None
         batch = self._read()
         if batch is None:
-            self._stream._has_evaluated(self._reader)
             self._reader.close()
             self._reader = None
         return batch
@@ -419,11 +427,43 @@ class Evaluation(_Rows):
     def _state_of(self, epoch: int, number: int) -> str:
         raise MisuseError("an evaluation has no cursor: it is always read from its start")
 
+    def close(self) -> None:
+        """Ends its connection, and the feed where that is its own. Batches that are held stay readable. Again: nothing."""
+        if os.getpid() != self._pid:
+            return
+        reader, self._reader = self._reader, None
+        self._ready.clear()
+        if reader is not None:
+            reader.close()
+        feed, self._feed = self._feed, None
+        if feed is not None and self._stream is None:
+            feed.close()
+
+    def __enter__(self) -> Evaluation:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+@overload
+def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
+           part: Literal["train"] = "train", last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2,
+           rank: int | None = None, world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None,
+           as_numpy: bool = False, join: bool = True) -> Stream: ...
+
+
+@overload
+def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
+           part: Literal["eval"], copy: bool = False, rank: int | None = None, world: int | None = None,
+           dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
+           join: bool = True) -> Evaluation: ...
+
 
 def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
-           last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2, rank: int | None = None,
-           world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
-           join: bool = True) -> Stream:
+           part: str = "train", last: str = "drop", copy: bool = False, device: Any = None, prefetch: int = 2,
+           rank: int | None = None, world: int | None = None, dp_rank: int | None = None, dp_size: int | None = None,
+           as_numpy: bool = False, join: bool = True) -> Stream | Evaluation:
     """The stream of a spec, computed by a feed of its own; read it with `for batch in stream`.
 
     In a script that Millrace's launcher started (`command:` of the spec), the spec that was submitted gives the stream
@@ -431,6 +471,9 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
 
     spec, variation, set
         The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
+    part
+        "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`; of the options below it knows `copy`, the
+        ranks', `as_numpy` and `join`, and its batches lie in host memory.
     last
         What becomes of an epoch's last step where it has fewer rows than the others. "drop" leaves it out, in every
         rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
@@ -452,6 +495,8 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several; a state
         that is taken among them is that of the step before.
     """
+    if part not in ("train", "eval"):
+        raise MisuseError(f"part={part!r}: \"train\" is what is trained on, \"eval\" are the evaluation rows")
     if last not in ("drop", "keep"):
         raise MisuseError(f"last={last!r}: \"drop\" leaves an epoch's partial step out, \"keep\" delivers it")
     if not isinstance(prefetch, int) or prefetch < 0:
@@ -468,13 +513,19 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     _kjt.register(Batch)
     request = Request(path, variation, _questions.as_sets(set), last)
     asked = Asked("train", None, join, last, copy, arrays)
+    if part == "eval" and on_gpu:
+        raise MisuseError(f"device={str(device)!r}: evaluation rows come in host memory; batch.to(device) takes them there")
     link = _link.current() if rank is None and dp_rank is None else None
     if link is not None:
         from . import _run_stream
-        run_stream = _run_stream.of_run(link, request, asked, device if on_gpu else None, prefetch)
-        if run_stream is not None:
-            return run_stream
-    return Stream(request, place(rank, world, dp_rank, dp_size), asked, device if on_gpu else None, prefetch)
+        own = _run_stream.evaluation_of_run(link, request, asked) if part == "eval" else \
+            _run_stream.of_run(link, request, asked, device if on_gpu else None, prefetch)
+        if own is not None:
+            return own
+    at = place(rank, world, dp_rank, dp_size)
+    if part == "eval":
+        return Evaluation(asked, at, _start_feed(request, at), None)
+    return Stream(request, at, asked, device if on_gpu else None, prefetch)
 
 
 def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:

@@ -34,14 +34,6 @@ class Model(nn.Module):
         return self.top(torch.cat([parts.flatten(1), products[:, above[0], above[1]]], 1)).squeeze(1)
 
 
-def auc(scores: torch.Tensor, labels: torch.Tensor) -> float:
-    """The chance that a liked film gets the higher score (Mann and Whitney)."""
-    _, place, count = torch.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (count.cumsum(0) - (count - 1) / 2)[place].double()
-    liked = labels.sum().item()
-    return ((ranks[labels > 0].sum().item() - liked * (liked + 1) / 2) / (liked * (len(labels) - liked)))
-
-
 def main() -> None:
     rank, world = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     if world > 1:
@@ -74,27 +66,13 @@ def main() -> None:
     if stream.stopped:
         save()
     else:
-        evaluate(model, stream, rank, world)
+        model.eval()
+        figures = millrace.evaluate(lambda batch: model(batch).sigmoid(), stream)  # rows that all variations share
+        if rank == 0:
+            print(f"order hash {stream.order_hash}")
+            print(f"AUC {figures['eval.auc']:.4f}")
     if world > 1:
         dist.destroy_process_group()
-
-
-def evaluate(model: Model, stream: millrace.Stream, rank: int, world: int) -> None:
-    """Over the rows that are the same for all variations; each rank has a share of them."""
-    model.eval()
-    told = []
-    with torch.no_grad():
-        for batch in stream.evaluation():
-            told.append(torch.stack([model(batch), batch["liked"]]))
-    pairs = [torch.cat(told, 1)]
-    if world > 1:
-        pairs = [None] * world
-        dist.all_gather_object(pairs, torch.cat(told, 1))
-    if rank == 0:
-        area = auc(*torch.cat(pairs, 1))
-        millrace.log(**{"eval.auc": area})
-        print(f"order hash {stream.order_hash}")
-        print(f"AUC {area:.4f}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import queue
 import unittest
 
 import nbformat
-from harness import Case
+from daemon_case import DaemonCase
+from harness import ROOT, Case
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
@@ -42,11 +43,16 @@ print("went on")
 """
 
 
+def keep_jupyter_in(folder):
+    """What a kernel writes lies there."""
+    for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
+        os.environ[name] = os.path.join(folder, "jupyter")
+
+
 class Notebook(Case):
     def setUp(self):
         super().setUp()
-        for name in ("JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
-            os.environ[name] = os.path.join(self.folder, "jupyter")
+        keep_jupyter_in(self.folder)
 
     def kernel(self):
         manager = KernelManager(kernel_name="python3")
@@ -104,6 +110,26 @@ class Notebook(Case):
         self.assertTrue(self.left_behind())
         manager.shutdown_kernel(now=True)
         self.assert_nothing_left()
+
+
+class Compare(DaemonCase):
+    def test_the_example_launches_waits_draws_and_compares(self):
+        keep_jupyter_in(self.folder)
+        folder = os.path.join(ROOT, "resources/examples/pytorch")
+        notebook = nbformat.read(os.path.join(folder, "compare.ipynb"), as_version=4)
+        self.assertFalse(any(cell.get("outputs") for cell in notebook.cells), "it is kept without outputs")
+        NotebookClient(notebook, timeout=180, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+        shown = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+        pages = [output["data"]["text/html"] for output in shown if "text/html" in output.get("data", {})]
+        self.assertEqual(len(pages), 4)
+        launched, ended, chart, compared = pages
+        self.assertIn("movie-user-mean", launched)
+        self.assertEqual(ended.count("<td style=\"text-align:left\">finished</td>"), 3)
+        self.assertEqual((chart.count("<svg"), chart.count("<polyline")), (1, 3))
+        self.assertIn("All were evaluated on the same rows.", compared)
+        printed = [output["text"].split() for output in shown if output["output_type"] == "stream"]
+        self.assertEqual((printed[0][0], printed[0][2]), ("movie-user-mean", "True"))
+        self.assertEqual(printed[1][1], "True")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,262 @@
+"""A model of one's own over the evaluation rows: the figures that runs of the built-in models report, by the same names.
+
+Of every row a rank keeps the scores, the labels and the row's key. They come together at rank 0. Sums are rounded once and
+ranks of scores are counted, so that the figures do not hang on how many ranks and batches there were.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from typing import Any, Callable, Dict, Mapping, NamedTuple
+
+from . import _link, _rows_hash
+from ._errors import MillraceError, MisuseError, SpecError
+from ._stream import Evaluation, Stream, stream
+
+_MARGIN = 1e-12  # predictions are kept so far from 0 and 1 in the log loss
+
+
+class Figures(Dict[str, float]):
+    """What an evaluation came to: `eval.auc` and its like by name, as docs/reference/metrics.md lists them."""
+
+    hash: str = ""
+    """Equal in all evaluations of the same rows: what `millrace compare` shows."""
+    rows: int = 0
+    """Evaluation rows, of all ranks."""
+
+
+class _Head(NamedTuple):
+    """One head's rows, those without a label too."""
+
+    scores: Any  # float64
+    labels: Any  # float32
+    masks: Any  # uint8, or None: every row has a label
+
+
+class _Share(NamedTuple):
+    """What one rank has of an evaluation."""
+
+    keys: Any  # uint64
+    heads: dict[str, _Head]
+    failure: str | None
+
+
+def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Stream | Evaluation | None = None,
+             variation: str | None = None, set: Mapping[str, Any] | None = None, *, as_numpy: bool = False) -> Figures:
+    """Runs a model over the evaluation rows of a spec, on all ranks, and says how good it is: AUC, log loss, normalised
+    entropy and calibration, exact, the same numbers for any number of ranks. Every rank gets the result.
+
+    predict
+        Called with each batch of this rank; gives the probability of each row: an array or tensor [rows], of several heads
+        [rows, heads] or a mapping by head. A rank that has no rows of a step gets a batch of 0 rows where others have some.
+        No gradients are kept; `model.eval()` is the caller's.
+    spec
+        The YAML file; or a stream, whose feed then serves it; or its `evaluation()`. None: the spec of the run that started
+        this script.
+    variation, set, as_numpy
+        As of `millrace.stream()`.
+
+    With more than one rank torch.distributed brings the scores together: call `init_process_group` before. In a script that
+    a run started the figures are stored with the run, and `millrace compare` shows them beside those of others.
+    """
+    link = _link.current()
+    rows, is_own = _rows_of(spec, variation, set, as_numpy, link)
+    try:
+        _check_group(rows.world)
+        share = _read(predict, rows)
+        figures = _met(share, rows.world)
+    finally:
+        if is_own:
+            rows.close()
+    if link is not None:
+        link.evaluated(dict(figures), figures.hash)
+    return figures
+
+
+def _rows_of(spec: Any, variation: str | None, changes: Any, as_numpy: bool, link: Any) -> tuple[Evaluation, bool]:
+    """The evaluation rows, and whether they were opened here."""
+    if isinstance(spec, (Stream, Evaluation)):
+        if variation is not None or changes:
+            raise MisuseError("variation and set belong to a spec's path: a stream has its own")
+        return (spec.evaluation(), True) if isinstance(spec, Stream) else (spec, False)
+    if spec is None:
+        spec = (link.run.spec_file or None) if link is not None else None
+        if spec is None:
+            raise MisuseError("evaluate() needs a spec, or a stream: no run started this script, which could tell its own")
+    return stream(spec, variation, changes, part="eval", as_numpy=as_numpy), True
+
+
+def _group() -> Any:
+    """torch.distributed, where it is initialised."""
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
+
+
+def _check_group(world: int) -> None:
+    if world == 1:
+        return
+    group = _group()
+    if group is None:
+        raise MisuseError(f"the scores of {world} ranks are brought together by torch.distributed: call "
+                          "init_process_group before evaluate()")
+    if group.get_world_size() != world:
+        raise MisuseError(f"the evaluation rows are dealt to {world} ranks, but the process group has "
+                          f"{group.get_world_size()}: they must be the same")
+
+
+def _read(predict: Callable[[Any], Any], rows: Evaluation) -> _Share:
+    """This rank's part. What predict() raises reaches the other ranks as a sentence, and its caller as it is."""
+    import numpy
+    keys: list[Any] = []
+    heads: dict[str, tuple[list[Any], list[Any], list[Any]]] = {}
+    try:
+        with _without_gradients():
+            for batch in rows:
+                scores = _scores_of(predict(batch), batch)
+                keys.append(_rows_hash.keys(*map(_array, batch.row_ids)))
+                masks = batch.masks
+                for head, label in batch.labels.items():
+                    columns = heads.setdefault(head, ([], [], []))
+                    columns[0].append(scores[head])
+                    columns[1].append(numpy.array(_array(label), dtype=numpy.float32))
+                    columns[2].append(numpy.array(_array(masks[head])) if head in masks else
+                                      numpy.ones(batch.rows, dtype=numpy.uint8))
+    except Exception as error:
+        if rows.world > 1:
+            _met(_Share(numpy.empty(0, numpy.uint64), {}, f"{type(error).__name__}: {error}"), rows.world, is_failing=True)
+        raise
+
+    def joined(columns: list[Any], kind: Any) -> Any:
+        return numpy.concatenate(columns) if columns else numpy.empty(0, kind)
+
+    return _Share(joined(keys, numpy.uint64),
+                  {head: _Head(joined(scores, numpy.float64), joined(labels, numpy.float32), joined(there, numpy.uint8))
+                   for head, (scores, labels, there) in heads.items()}, None)
+
+
+def _without_gradients() -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None:
+        from contextlib import nullcontext
+        return nullcontext()
+    return torch.no_grad()
+
+
+def _array(value: Any) -> Any:
+    """A tensor's or array's values in host memory, as numpy."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
+        return value.numpy()
+    import numpy
+    return numpy.asarray(value)
+
+
+def _scores_of(said: Any, batch: Any) -> dict[str, Any]:
+    """What predict() gave, by head, float64."""
+    import numpy
+    heads = list(batch.labels)
+    if isinstance(said, Mapping):
+        missing = [head for head in heads if head not in said]
+        if missing:
+            raise MisuseError(f"predict() gave no scores of {', '.join(missing)}: a mapping has those of every head")
+        columns = {head: _array(said[head]) for head in heads}
+    else:
+        block = _array(said)
+        if len(heads) > 1 and block.shape != (batch.rows, len(heads)):
+            raise MisuseError(f"predict() gave an array of shape {list(block.shape)} for {batch.rows} rows and "
+                              f"{len(heads)} heads ({', '.join(heads)}): it is [rows, heads], or a mapping by head")
+        columns = {head: block[:, at] for at, head in enumerate(heads)} if len(heads) > 1 else {heads[0]: block}
+    for head, column in columns.items():
+        if column.size != batch.rows:
+            raise MisuseError(f"predict() gave {column.size} scores of {head} for {batch.rows} rows: one probability a row")
+    return {head: numpy.array(column, dtype=numpy.float64).reshape(-1) for head, column in columns.items()}
+
+
+def _met(share: _Share, world: int, is_failing: bool = False) -> Figures:
+    """The figures over all ranks' shares, in every rank. `is_failing`: this rank has raised, and only tells the others."""
+    shares, group = [share], None
+    if world > 1:
+        group = _group()
+        assert group is not None
+        gathered: list[Any] | None = [None] * world if group.get_rank() == 0 else None
+        group.gather_object(share, gathered, dst=0)
+        shares = gathered or []
+    told: list[Any] = [None]
+    if shares:
+        try:
+            told = [_figures(shares)]
+        except MillraceError as error:
+            told = [error]
+    if group is not None:
+        group.broadcast_object_list(told, src=0)
+    if isinstance(told[0], MillraceError):
+        if is_failing:
+            return Figures()
+        raise told[0]
+    values, digest, rows = told[0]
+    figures = Figures(values)
+    figures.hash, figures.rows = digest, rows
+    return figures
+
+
+def _figures(shares: list[_Share]) -> tuple[dict[str, float], str, int]:
+    """Of the ranks' shares: figures by name, hash, rows."""
+    import numpy
+    for rank, share in enumerate(shares):
+        if share.failure is not None:
+            raise MillraceError(f"the evaluation failed in rank {rank}: {share.failure}")
+    values: dict[str, float] = {}
+    heads = sorted(next((share.heads for share in shares if share.heads), {}))
+    for head in heads:
+        scores, labels, masks = (numpy.concatenate([share.heads[head][part] for share in shares if share.heads])
+                                 for part in range(3))
+        there = masks != 0
+        told = head_figures(head, scores[there], labels[there].astype(numpy.float64), int(len(there) - there.sum()))
+        values.update({f"eval.{head}.{name}": value for name, value in told.items()})
+        if head == heads[0]:
+            values.update({f"eval.{name}": value for name, value in told.items()})
+    if not values:
+        raise SpecError("eval.dataset: there is no evaluation row with a label; check eval.dataset.where")
+    return values, _rows_hash.text(sum(_rows_hash.total(share.keys) for share in shares)), \
+        sum(len(share.keys) for share in shares)
+
+
+def head_figures(head: str, scores: Any, labels: Any, without_label: int) -> dict[str, float]:
+    """As `train::EvalAccumulator` of the trainer reckons them: exact, in double."""
+    import numpy
+    rows = len(scores)
+    if rows == 0:
+        raise SpecError(f"eval.dataset: the evaluation set has no row with a label of head '{head}' ({without_label} without); "
+                        "check eval.dataset.where")
+    positives = math.fsum(labels)
+    if positives in (0, rows):
+        raise SpecError(f"eval.dataset: label '{head}' is {0 if positives == 0 else 1} in all {rows} rows of the evaluation set: "
+                        "an evaluation needs both classes")
+    clipped = numpy.clip(scores, _MARGIN, 1 - _MARGIN)
+    loss = -(labels * numpy.log(clipped) + (1 - labels) * numpy.log1p(-clipped))
+    # fsum: the same last digit whatever the order.
+    log_loss = math.fsum(loss) / rows
+    rate = positives / rows
+    entropy = -rate * math.log(rate) - (1 - rate) * math.log1p(-rate) if 0 < rate < 1 else 0.0
+    is_finite = bool(numpy.isfinite(scores).all())
+    return {"auc": exact_auc(scores, labels > 0.5) if is_finite else math.nan, "log_loss": log_loss,
+            "normalized_entropy": log_loss / entropy if entropy > 0 else math.nan,
+            "calibration": math.fsum(scores) / positives if positives > 0 and is_finite else math.nan,
+            "rows": float(rows), "rows_without_label": float(without_label)}
+
+
+def exact_auc(scores: Any, is_positive: Any) -> float:
+    """P(score of a positive > that of a negative) + P(equal) / 2."""
+    import numpy
+    order = numpy.argsort(scores, kind="stable")
+    ordered, positive = scores[order], is_positive[order]
+    starts = numpy.flatnonzero(numpy.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    positives = numpy.add.reduceat(positive.astype(numpy.float64), starts)
+    negatives = numpy.add.reduceat((~positive).astype(numpy.float64), starts)
+    below = numpy.cumsum(negatives) - negatives
+    pairs = positives.sum() * negatives.sum()
+    return float((positives * (below + negatives / 2)).sum() / pairs) if pairs > 0 else math.nan

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The evaluation rows by themselves, and models of one's own over them: the figures of the built-in trainer."""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+import numpy
+from daemon_case import DaemonCase
+from harness import MOVIELENS, ROOT, Case, streamed
+
+import millrace
+from millrace import _evaluate, _rows_hash
+
+EVAL = """
+eval: {dataset: {where: "number % 5 = 0"}}
+variations:
+  - {name: half, set: {dataset.where: "number % 2 = 0"}}
+  - {name: sampled, set: {recipe.0.filter: "x is not null and user < 500"}}
+"""
+
+
+def ids_of(rows):
+    """File and number of every row, sorted."""
+    return sorted(zip(*(numpy.concatenate(column).tolist() for column in zip(*(batch.row_ids for batch in rows)))))
+
+
+class EvaluationRows(Case):
+    def test_they_are_the_same_in_every_variation_and_need_no_training(self):
+        spec = self.spec(total=1000, more=EVAL)
+        want = [(0, number) for number in range(0, 1000, 5)]
+        for variation in (None, "half"):
+            with millrace.stream(spec, variation, part="eval", as_numpy=True, copy=True) as rows:
+                self.assertEqual(ids_of(rows), want)
+                self.assertEqual(ids_of(rows), want)  # again from their start
+        self.assert_nothing_left(5)
+
+    def test_ranks_share_them_and_none_is_left_out(self):
+        spec = self.spec(total=1000, rows=64, micro=16, more=EVAL)
+        shares = []
+        for rank in range(4):
+            with millrace.stream(spec, part="eval", rank=rank, world=4, as_numpy=True, copy=True) as rows:
+                self.assertEqual((rows.rank, rows.world), (rank, 4))
+                batches = list(rows)
+                self.assertEqual(len(batches), 4)  # 200 rows in steps of 64: the last one of 8
+                shares += [one for batch in batches for one in batch.carry["number"].tolist()]
+        self.assertEqual(sorted(shares), list(range(0, 1000, 5)))
+
+    def test_they_are_the_rows_that_the_command_line_delivers(self):
+        spec = self.spec(total=1000, more=EVAL)
+        with millrace.stream(spec, part="eval", as_numpy=True) as rows:
+            self.assertEqual(sum(batch.rows for batch in rows), streamed(spec, "--data", "eval")["rows_delivered"])
+
+    def test_misuse_is_a_sentence(self):
+        with self.assertRaisesRegex(millrace.SpecError, "has no eval section"):
+            with millrace.stream(self.spec(), part="eval", as_numpy=True) as rows:
+                next(iter(rows))
+        with self.assertRaisesRegex(millrace.MisuseError, "part='test'"):
+            millrace.stream(self.spec(), part="test")
+        rows = millrace.stream(self.spec(more=EVAL), part="eval", as_numpy=True)
+        rows.close()
+        rows.close()
+        with self.assertRaisesRegex(millrace.MisuseError, "closed"):
+            iter(rows)
+
+
+class Hashes(unittest.TestCase):
+    # The same figures stand in tests/unit/core/row_hash_test.cpp.
+    def test_a_rows_key_is_what_is_written_down(self):
+        keys = _rows_hash.keys(numpy.array([0, 0, 1, 3], numpy.uint32), numpy.array([0, 1, 0, 2**40 + 5], numpy.uint64))
+        self.assertEqual([hex(key) for key in keys.tolist()],
+                         ["0x48218226ff3cd4bf", "0xdce423fc82c0d5b8", "0xa706dd2f4d197e6f", "0x25581b8cb1872854"])
+
+    def test_the_sum_hangs_on_no_order_and_adds_up(self):
+        keys = _rows_hash.keys(numpy.repeat(numpy.arange(3, dtype=numpy.uint32), 100), numpy.tile(numpy.arange(100), 3))
+        self.assertEqual(_rows_hash.text(_rows_hash.total(keys)), "76dd9468b21c921478d579ba788539db")
+        self.assertEqual(_rows_hash.total(keys[::-1].copy()), _rows_hash.total(keys))
+        self.assertEqual(_rows_hash.total(keys[:7]) + _rows_hash.total(keys[7:]), _rows_hash.total(keys))
+
+
+class Reckoned(unittest.TestCase):
+    def test_auc_counts_equal_scores_half(self):
+        draw = numpy.random.default_rng(1)
+        scores, positive = draw.integers(0, 20, 300) / 20, draw.random(300) < 0.4
+        pairs = scores[positive][:, None] - scores[~positive][None, :]
+        self.assertAlmostEqual(_evaluate.exact_auc(scores, positive), ((pairs > 0) + (pairs == 0) / 2).mean(), places=14)
+
+    def test_what_cannot_be_told_is_not_a_number(self):
+        labels = numpy.array([0.0, 1.0, 1.0])
+        told = _evaluate.head_figures("liked", numpy.array([0.1, numpy.nan, 0.9]), labels, 2)
+        self.assertTrue(numpy.isnan(told["auc"]) and numpy.isnan(told["log_loss"]))
+        self.assertEqual((told["rows"], told["rows_without_label"]), (3, 2))
+        with self.assertRaisesRegex(millrace.SpecError, "label 'liked' is 1 in all 3 rows"):
+            _evaluate.head_figures("liked", labels, numpy.ones(3), 0)
+        with self.assertRaisesRegex(millrace.SpecError, "no row with a label of head 'liked'"):
+            _evaluate.head_figures("liked", labels[:0], labels[:0], 0)
+
+
+class Mean:
+    """target_mean of docs/reference/models.md, for one key: trained on a stream, then a callable."""
+
+    def __init__(self, spec, variation, key, smoothing):
+        sums, weights = {}, {}
+        total = count = 0.0
+        with millrace.stream(spec, variation, last="keep", as_numpy=True) as rows:
+            for batch in rows:
+                for user, label in zip(batch[key].tolist(), batch["liked"].tolist()):
+                    sums[user], weights[user] = sums.get(user, 0.0) + label, weights.get(user, 0.0) + 1
+                    total, count = total + label, count + 1
+        self.key, self.mean = key, total / count
+        self.shifts = {user: (sums[user] + smoothing * self.mean) / (weights[user] + smoothing) - self.mean for user in sums}
+
+    def __call__(self, batch):
+        shift = numpy.array([self.shifts.get(user, 0.0) for user in batch[self.key].tolist()])
+        return numpy.clip(self.mean + shift, 1e-6, 1 - 1e-6)
+
+
+class Evaluated(DaemonCase):
+    """Beside a run of the built-in model."""
+
+    def setUp(self):
+        super().setUp()
+        folder = os.path.join(self.folder, "movielens")
+        shutil.copytree(os.path.dirname(MOVIELENS), folder)
+        self.path = os.path.join(folder, "movielens.yaml")
+
+    def test_a_model_of_ones_own_has_the_figures_of_the_same_one_built_in(self):
+        client = millrace.Client()
+        run, = client.wait(client.launch(self.path, "movie-mean"))
+        predict = Mean(self.path, "movie-mean", "movieId", 5)
+        figures = millrace.evaluate(predict, self.path, as_numpy=True)
+        self.assertEqual(figures.hash, run.evaluation_hash)
+        self.assertEqual(figures.rows, figures["eval.rows"] + figures["eval.rows_without_label"])
+        named = {name for name in run.metrics if name.startswith("eval.")}
+        self.assertLessEqual(named, set(figures))
+        self.assertEqual(figures["eval.auc"], run.metrics["eval.auc"])
+        self.assertEqual(figures["eval.rows"], run.metrics["eval.rows"])
+        for name in named:
+            self.assertAlmostEqual(figures[name], run.metrics[name], places=12, msg=name)
+        # Neither micro-batches nor the variation are in it.
+        other = millrace.evaluate(predict, self.path, "keep-30", {"batch.micro_rows": 64, "batch.rows": 128}, as_numpy=True)
+        self.assertEqual((dict(other), other.hash), (dict(figures), figures.hash))
+
+    def test_a_stream_serves_it_while_it_is_read(self):
+        with millrace.stream(self.path, as_numpy=True) as rows:
+            loop = iter(rows)
+            next(loop)
+            figures = millrace.evaluate(lambda batch: {"liked": numpy.full(batch.rows, 0.4)}, rows)
+            next(loop)
+            self.assertEqual(figures["eval.auc"], 0.5)
+            again = millrace.evaluate(lambda batch: numpy.full((batch.rows, 1), 0.4), rows.evaluation())
+            self.assertEqual((dict(again), again.hash), (dict(figures), figures.hash))
+        with self.assertRaisesRegex(millrace.MisuseError, "closed"):
+            millrace.evaluate(lambda batch: None, rows)
+
+    def test_misuse_is_a_sentence(self):
+        with self.assertRaisesRegex(millrace.MisuseError, "no run started this script"):
+            millrace.evaluate(lambda batch: None)
+        with self.assertRaisesRegex(millrace.MisuseError, "gave 3 scores of liked for 512 rows"):
+            millrace.evaluate(lambda batch: numpy.zeros(3), self.path, as_numpy=True)
+        with self.assertRaisesRegex(millrace.MisuseError, "gave no scores of liked"):
+            millrace.evaluate(lambda batch: {}, self.path, as_numpy=True)
+        with self.assertRaisesRegex(ZeroDivisionError, "by zero"):
+            millrace.evaluate(lambda batch: 1 // 0, self.path, as_numpy=True)
+        self.assert_no_feed()
+
+    def assert_no_feed(self):
+        self.assertEqual([command for _, command in self.ours() if " feed " in command], [])
+
+
+class Exact(Case):
+    def test_the_script_of_why_exact_loses_nothing(self):
+        script = os.path.join(ROOT, "resources/examples/pytorch/exact.py")
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^millrace, 2-4-1 ranks +0 lost +0 twice +order same\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()
