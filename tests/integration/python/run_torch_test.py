@@ -46,7 +46,7 @@ class ScriptRuns(RunCase):
         self.assertEqual(len({end["receipt"]["eval_order_hash"] for end in ends}), 1)
         compared = self.json("compare", *runs)
         self.assertTrue(compared["same_evaluation_rows"], compared.keys())
-        auc = ends[0]["metrics"]["eval.auc"]["value"]
+        auc = ends[0]["metrics"]["eval.auc"]
         self.assertGreaterEqual(auc, 0.78)
         done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone",
                                os.path.join(self.folder, "pytorch", "script.py")], capture_output=True, text=True,
