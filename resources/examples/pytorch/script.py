@@ -56,6 +56,7 @@ def main() -> None:
         optimizer.load_state_dict(saved["optimizer"])
     stream = millrace.stream(SPEC)
     for batch in stream:
+        torch.manual_seed(stream.step * world + rank)  # dropout draws the same after a resume
         loss = nn.functional.binary_cross_entropy_with_logits(net(batch), batch["liked"])
         optimizer.zero_grad()
         loss.backward()

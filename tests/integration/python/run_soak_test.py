@@ -85,8 +85,10 @@ class KillsSoak(RunCase):
 
     def kill(self, run, victim, chance):
         if victim == "daemon":
-            os.kill(self.json("up")["daemon"]["pid"], signal.SIGKILL)
-            wait_for("another daemon", lambda: self.cli("up", code=None) is not None and "error" not in self.err.lower())
+            daemon = self.json("up")["daemon"]["pid"]
+            os.kill(daemon, signal.SIGKILL)
+            wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+            self.cli("up")
             return
         workers = {worker["name"]: worker["pid"] for worker in self.show(run)["workers"] if worker["state"] != "ended"}
         name = chance.choice(["rank0", "rank1", "feed"]) if victim == "guardian" else victim
