@@ -45,7 +45,7 @@ def _numbers(values: dict[str, Any]) -> dict[str, Any]:
     told = {}
     for name, value in values.items():
         try:
-            number = float(value)
+            number = float(value.detach() if hasattr(value, "detach") else value)  # a loss that has a gradient warns
         except (TypeError, ValueError, RuntimeError):
             raise MisuseError(f"millrace.log({name}={value!r}): a metric is a number, or a tensor of one") from None
         told[name] = number if math.isfinite(number) else "NaN" if math.isnan(number) else \

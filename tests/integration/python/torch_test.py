@@ -134,6 +134,18 @@ class Tensors(Case):
             self.assertEqual(shared.expand().to_list(), shared.to_list())
             self.assertEqual([one.tolist() for one in shared.to_jagged().unbind()], shared.to_list())
 
+    def test_a_loss_with_a_gradient_is_a_number(self):
+        import warnings
+
+        from millrace import _link
+        weight = torch.ones(1, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(_link._numbers({"loss": (2 * weight).sum(), "nan": torch.tensor(float("nan")), "rows": 3}),
+                             {"loss": 2.0, "nan": "NaN", "rows": 3.0})
+        with self.assertRaisesRegex(millrace.MisuseError, "a metric is a number, or a tensor of one"):
+            _link._numbers({"loss": torch.ones(2)})
+
     def test_a_batch_goes_to_a_device(self):
         spec = self.spec(total=640, rows=64, micro=64, epochs=1)
         with millrace.stream(spec) as stream:
