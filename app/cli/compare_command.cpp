@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
+#include "app/cli/data/loader_child.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
@@ -35,6 +36,7 @@ struct Comparison {
     std::vector<std::string> metrics;
     Figures figures;
     bool isOneStream = true;
+    Json pairs;  ///< with the first run, of each other one; null: none is known
 
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
@@ -205,6 +207,66 @@ Json valueJson(const std::optional<session::StepValue>& value) {
     return value ? Json{{"value", jsonNumber(value->value)}, {"step", value->step}} : Json();
 }
 
+// Rows that two models scored tell more than two means. The files lie beside the daemon: where that
+// is another machine there are none.
+Json readPairs(CliContext& context, const std::vector<RunDetail>& runs) {
+    std::vector<std::string> arguments = {"pair"};
+    for (const RunDetail& run : runs) {
+        arguments.push_back(run.directory);
+    }
+    const bool areKnown = std::none_of(runs.begin(), runs.end(), [](const RunDetail& run) {
+        return run.directory.empty() || run.summary.evalOrderHash.empty();
+    });
+    const Result<RoleAnswer> answer = runs.size() > 1 && areKnown
+                                          ? runLoaderRole(context, arguments)
+                                          : Result<RoleAnswer>(RoleAnswer());
+    return answer.ok() ? jsonMember(answer->document, "pairs") : Json();
+}
+
+Comparison comparisonOf(CliContext& context, const ParsedArgs& args, client::DaemonClient& daemon,
+                        std::vector<RunDetail> runs) {
+    Comparison all;
+    for (const RunDetail& run : runs) {
+        all.summaries.push_back(run.summary);
+    }
+    all.runs = std::move(runs);
+    all.differences = differencesOf(all.runs);
+    all.metrics = metricNames(all.runs, args);
+    all.isOneStream = areOfOneStream(all.summaries);
+    all.figures = readFigures(daemon, all.summaries, all.metrics);
+    all.pairs = readPairs(context, all.runs);
+    return all;
+}
+
+void printPairs(CliContext& context, const Comparison& all) {
+    for (std::size_t i = 1; i < all.summaries.size() && all.pairs.is_array(); ++i) {
+        const Json& pair = all.pairs.at(i - 1);
+        if (const std::string problem = jsonString(pair, "problem"); !problem.empty()) {
+            context.err << problem << '\n';
+        }
+        for (const auto& head : jsonMember(pair, "heads").items()) {
+            const double share = 100 * jsonReal(pair, "share");
+            if (jsonInt(head.value(), "rows") == 0) {
+                continue;
+            }
+            context.out << strCat(
+                all.summaries[i].id, " against ", all.summaries.front().id, ", on the ",
+                formatCount(jsonInt(head.value(), "rows")), " rows that both scored (",
+                session::numberText(share), " %", jsonBool(pair, "is_sample") ? " of a sample" : "",
+                "): log loss of ", head.key(), " ",
+                session::numberText(jsonReal(head.value(), "log_loss_difference")), " more\n");
+        }
+    }
+}
+
+Json pairsJson(const Comparison& all) {
+    Json runs = Json::object();
+    for (std::size_t i = 1; i < all.summaries.size() && all.pairs.is_array(); ++i) {
+        runs[all.summaries[i].id] = all.pairs.at(i - 1);
+    }
+    return runs;
+}
+
 void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json list = Json::array(), changed = Json::object(), values = Json::object();
     Json best = Json::object(), last = Json::object();
@@ -236,6 +298,7 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
                    {"best", best},
                    {"last", last},
                    {"same_stream", all.isOneStream},
+                   {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
                    {"same_evaluation_rows", same == SameRows::kSame || same == SameRows::kDifferent
                                                 ? Json(same == SameRows::kSame)
                                                 : Json()}});
@@ -263,15 +326,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
                          strCat("compare needs two different runs; '", args.words[0], "' and '",
                                 args.words[1], "' are both ", runs->front().summary.id));
     }
-    Comparison all;
-    for (RunDetail& run : *runs) {
-        all.summaries.push_back(run.summary);
-    }
-    all.runs = *std::move(runs);
-    all.differences = differencesOf(all.runs);
-    all.metrics = metricNames(all.runs, args);
-    all.isOneStream = areOfOneStream(all.summaries);
-    all.figures = readFigures(**daemon, all.summaries, all.metrics);
+    Comparison all = comparisonOf(context, args, **daemon, *std::move(runs));
     if (args.isJson()) {
         printJson(context, all, evaluatedOnSameRows(all.summaries));
         return kExitOk;
@@ -288,6 +343,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
         printColumns(context, all);
         context.out << sameRowsSentence(all.summaries, context.terminal);
     }
+    printPairs(context, all);
     saySeparateStreams(context, all);
     return kExitOk;
 }

@@ -2,7 +2,7 @@
 // Where the files of a run and of its attempts lie: the names on which daemon, engine and workers
 // agree (docs/formats/job.md).
 //
-//   ROOT/<run>/checkpoints/
+//   ROOT/<run>/{checkpoints/, scores-<step>.zst}
 //   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, <worker>/}
 //
 // Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
@@ -30,6 +30,8 @@ class AttemptPaths {
     static AttemptPaths ofJob(const std::string& jobPath);
 
     const std::string& directory() const { return directory_; }
+    /// The folder of the run that this is an attempt of; "" where it does not lie as in one.
+    std::string runDirectory() const;
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/core/row_hash.h"
-
 namespace millrace::train {
 
 /// Row-major floats [rows, width]: the dense block of a frame, or one `vectors` feature.
@@ -59,12 +57,6 @@ struct BatchView {
             width += column.width;
         }
         return width;
-    }
-    /// Where it is known which rows these are.
-    void addRows(RowsHash& hash) const {
-        for (std::int64_t r = 0; r < rows; ++r) {
-            hash.add(rowFiles[r], rowNumbers[r]);
-        }
     }
 };
 

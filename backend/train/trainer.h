@@ -32,6 +32,7 @@ struct TrainerOptions {
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
+    std::string scoresDirectory;  ///< where an evaluation's scores are kept; "": nowhere
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
@@ -76,9 +77,8 @@ class Trainer {
     /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
     Status evaluate();
     /// False when it was cut short.
-    Result<bool> evaluateStream(std::vector<class EvalAccumulator>& heads,
-                                std::vector<bool>& isThere);
-    Status reportEval(std::vector<class EvalAccumulator>& heads, const std::vector<bool>& isThere);
+    Result<bool> evaluateStream(class Evaluation& evaluation);
+    Status reportEval(class Evaluation& evaluation);
     bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;

@@ -6,7 +6,7 @@
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
 #include "backend/train/dense_network.h"
-#include "backend/train/metrics.h"
+#include "backend/train/evaluation.h"
 #include "backend/train/trainer.h"
 #include "backend/values/metric_names.h"
 
@@ -57,9 +57,8 @@ Status Trainer::evaluate() {
     // A feed that goes away takes its evaluation stream along: the next feed serves it anew. Each
     // open waits for a feed up to its connect time-out.
     for (int attempt = 1; attempt <= kEvalAttemptsMax; ++attempt) {
-        std::vector<EvalAccumulator> heads(options_.learner.heads.size());
-        std::vector<bool> isThere(heads.size(), true);
-        const Result<bool> isWhole = evaluateStream(heads, isThere);
+        Evaluation evaluation(options_.learner.heads);
+        const Result<bool> isWhole = evaluateStream(evaluation);
         if (!isWhole.ok() && reporter_.stopRequested()) {
             break;
         }
@@ -70,7 +69,7 @@ Status Trainer::evaluate() {
         }
         RETURN_IF_ERROR(isWhole.status());
         if (*isWhole) {
-            RETURN_IF_ERROR(reportEval(heads, isThere));
+            RETURN_IF_ERROR(reportEval(evaluation));
             lastEvalStep_ = step_;
         }
         break;
@@ -79,15 +78,12 @@ Status Trainer::evaluate() {
     return okStatus();
 }
 
-Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
-                                     std::vector<bool>& isThere) {
+Result<bool> Trainer::evaluateStream(Evaluation& evaluation) {
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
     std::vector<double> probabilities;
-    RowsHash rows;
     while (true) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating", "evaluating"));
         if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
-            evalHash_ = rows.hex();
             return true;
         }
         if (event.kind == FeedEvent::Kind::kStep) {
@@ -98,26 +94,19 @@ Result<bool> Trainer::evaluateStream(std::vector<EvalAccumulator>& heads,
         }
         RETURN_IF_ERROR(annotate(learner_->predict(event.batch, probabilities),
                                  strCat("evaluation, micro-batch ", event.number)));
-        event.batch.addRows(rows);
-        for (std::size_t h = 0; h < heads.size(); ++h) {
-            isThere[h] = isThere[h] && event.batch.heads[h].labels;
-            if (isThere[h]) {
-                heads[h].add(event.batch.rows, probabilities.data() + h,
-                             static_cast<std::int64_t>(heads.size()), event.batch.heads[h]);
-            }
-        }
+        evaluation.add(event.batch, probabilities);
     }
 }
 
-Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vector<bool>& isThere) {
+Status Trainer::reportEval(Evaluation& evaluation) {
     rank::Values values;
     bool isFirst = true;
-    for (std::size_t h = 0; h < heads.size(); ++h) {
-        if (!isThere[h]) {
+    for (std::size_t h = 0; h < evaluation.numHeads(); ++h) {
+        if (!evaluation.isThere(h)) {
             continue;
         }
         const std::string& name = options_.learner.heads[h];
-        const EvalFigures f = heads[h].figures();
+        const EvalFigures f = evaluation.figures(h);
         RETURN_IF_ERROR(checkEvaluation(name, f));
         addFigures(f, options_.evalMetrics, strCat(metric::kEvalPrefix, name, "."), values);
         if (std::exchange(isFirst, false)) {
@@ -127,6 +116,8 @@ Status Trainer::reportEval(std::vector<EvalAccumulator>& heads, const std::vecto
     for (const auto& [key, value] : values) {
         lastValues_[key] = value;
     }
+    evalHash_ = evaluation.hash();
+    evaluation.keepScores(options_.scoresDirectory, step_);
     return reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)});
 }
 

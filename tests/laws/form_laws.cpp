@@ -60,7 +60,7 @@ const std::vector<Debt>& longFunctions() {
         // Hand-written anchors of the bench: what is measured is their one loop.
         {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
         {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},
-        {"tests/laws/source_laws.cpp", "roomLaws", 121},
+        {"tests/laws/source_laws.cpp", "roomLaws", 122},
     };
     return kTables;
 }
@@ -79,7 +79,7 @@ const std::vector<Debt>& largeClasses() {
         {"app/gui/widgets/live", "LaneList", 883},
         {"app/gui/widgets/yaml", "YamlEditor", 815},
         {"backend/spec", "RunSpec", 761},
-        {"backend/train", "Trainer", 645},
+        {"backend/train", "Trainer", 636},
         {"daemon/agent", "RunController", 773},
         {"daemon/agent/run", "ActiveRun", 942},
     };

@@ -1,6 +1,6 @@
 // millrace-loader: reads, processes and delivers data. Roles: feed (a job's), stream (with a sink),
 // inspect (questions about specs and datasets), count, preview, profile and init (what a spec would
-// cost, what a dataset is like, a first spec for it).
+// cost, what a dataset is like, a first spec for it), scores and pair (of evaluations).
 #include <cstdio>
 #include <string>
 
@@ -17,6 +17,7 @@
 #include "daemon/worker/loader/questions/inspect.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/profile.h"
+#include "daemon/worker/loader/questions/scores.h"
 #include "daemon/worker/loader/stream/ring_reader.h"
 #include "daemon/worker/loader/stream/stream.h"
 
@@ -39,6 +40,8 @@ struct Arguments {
     loader::PreviewOptions preview;
     loader::ProfileRequest profile;
     loader::RingReaderOptions reader;
+    std::string scores;
+    std::vector<std::string> pair;
 };
 
 /// Values as they are typed; who reads them checks them again.
@@ -175,6 +178,12 @@ int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("ring-reader")) {
         return loader::runRingReader(arguments.reader);
     }
+    if (app.got_subcommand("scores")) {
+        return loader::runScores(arguments.scores);
+    }
+    if (app.got_subcommand("pair")) {
+        return loader::runPair(arguments.pair);
+    }
     const Status ready = segment::initializeKernels();
     if (!ready.ok()) {
         return loader::fail(ready);
@@ -236,6 +245,12 @@ int main(int argc, char** argv) {
     addProfile(app, arguments.profile);
     addFeed(app, arguments.job, arguments.feed);
     app.add_subcommand("inspect", "answer one JSON request from stdin on stdout");
+    app.add_subcommand("scores", "keep an evaluation's scores from stdin in a run's directory")
+        ->add_option("DIRECTORY", arguments.scores)
+        ->required();
+    app.add_subcommand("pair", "pair the scores in the first run's directory with the others'")
+        ->add_option("DIRECTORY", arguments.pair)
+        ->required();
     CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
     reader->add_option("--socket", arguments.reader.socketPath)->required();
     reader->add_option("--data", arguments.reader.part);

@@ -97,6 +97,7 @@ Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
     ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
     job.planText = {};  // of very many files, for the feed alone
     job.directory = job::AttemptPaths::ofJob(path).worker(job::rankName(rank));
+    job.runDirectory = job::AttemptPaths::ofJob(path).runDirectory();
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
 }
@@ -128,6 +129,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.checkpointEverySteps = spec.train.checkpointEverySteps;
     out.checkpointKeep = spec.train.checkpointKeep;
     out.checkpointDirectory = job.checkpointDirectory;
+    out.scoresDirectory = job.runDirectory;
     out.rank = rank;
     out.worldSize = static_cast<int>(spec.train.ranks);
     out.attempt = job.attempt;

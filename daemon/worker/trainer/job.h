@@ -10,7 +10,8 @@
 namespace millrace::trainer {
 
 struct TrainerJob : job::JobFile {
-    std::string directory;  ///< the rank's own
+    std::string directory;     ///< the rank's own
+    std::string runDirectory;  ///< "": the job lies in none
 
     static Result<TrainerJob> read(const std::string& path, int rank);
 };

@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple
 
-from . import _link, _rows_hash
+from . import _link, _rows_hash, _scores
 from ._errors import MillraceError, MisuseError, SpecError
 from ._stream import Evaluation, Stream, stream
 
@@ -66,7 +66,7 @@ def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Strea
     try:
         _check_group(rows.world)
         share = _read(predict, rows)
-        figures = _met(share, rows.world)
+        figures = _met(share, rows.world, link)
     finally:
         if is_own:
             rows.close()
@@ -176,8 +176,9 @@ def _scores_of(said: Any, batch: Any) -> dict[str, Any]:
     return {head: numpy.array(column, dtype=numpy.float64).reshape(-1) for head, column in columns.items()}
 
 
-def _met(share: _Share, world: int, is_failing: bool = False) -> Figures:
-    """The figures over all ranks' shares, in every rank. `is_failing`: this rank has raised, and only tells the others."""
+def _met(share: _Share, world: int, link: Any = None, is_failing: bool = False) -> Figures:
+    """The figures over all ranks' shares, in every rank; the scores are kept with the run of `link`. `is_failing`: this rank
+    has raised, and only tells the others."""
     shares, group = [share], None
     if world > 1:
         group = _group()
@@ -189,6 +190,8 @@ def _met(share: _Share, world: int, is_failing: bool = False) -> Figures:
     if shares:
         try:
             told = [_figures(shares)]
+            if link is not None:
+                _scores.keep(link, told[0][1], shares)
         except MillraceError as error:
             told = [error]
     if group is not None:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The evaluation rows by themselves, and models of one's own over them: the figures of the built-in trainer."""
+import json
 import os
 import shutil
 import subprocess
@@ -8,10 +9,10 @@ import unittest
 
 import numpy
 from daemon_case import DaemonCase
-from harness import MOVIELENS, ROOT, Case, streamed
+from harness import BIN, MOVIELENS, ROOT, Case, streamed
 
 import millrace
-from millrace import _evaluate, _rows_hash
+from millrace import _evaluate, _rows_hash, _scores
 
 EVAL = """
 eval: {dataset: {where: "number % 5 = 0"}}
@@ -141,6 +142,35 @@ class Evaluated(DaemonCase):
         # Neither micro-batches nor the variation are in it.
         other = millrace.evaluate(predict, self.path, "keep-30", {"batch.micro_rows": 64, "batch.rows": 128}, as_numpy=True)
         self.assertEqual((dict(other), other.hash), (dict(figures), figures.hash))
+
+    def pair(self, *folders):
+        """What `millrace-loader pair` says."""
+        done = subprocess.run([os.path.join(BIN, "millrace-loader"), "pair", *folders], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)["pairs"]
+
+    def test_runs_and_models_of_ones_own_are_paired_row_by_row(self):
+        client = millrace.Client()
+        movie, both = client.wait(client.launch(self.path, ["movie-mean", "movie-user-mean"]))
+        paired = client.compare(movie, both).paired[both.id]
+        self.assertEqual((paired["rows"], paired["share"], paired["is_sample"]), (20133, 1, False))
+        liked = paired["heads"]["liked"]
+        self.assertEqual((liked["rows"], liked["rows_of_other_labels"]), (20133, 0))
+        self.assertAlmostEqual(liked["log_loss_difference"], liked["log_loss"] - liked["log_loss_of_first"], places=12)
+        self.assertIn(f"{both.id} against {movie.id}, on the 20,133 rows that both scored (100 %)",
+                      self.cli("compare", movie.id, both.id))
+        # The same model by hand.
+        predict = Mean(self.path, "movie-mean", "movieId", 5)
+        own = os.path.join(self.folder, "own")
+        os.mkdir(own)
+        with millrace.stream(self.path, part="eval", as_numpy=True) as rows:
+            share = _evaluate._read(predict, rows)
+        _scores.write(own, 7, "0" * 32, *_scores.joined([share]))
+        self.assertEqual(os.listdir(own), ["scores-7.zst"])
+        self.assertEqual(self.pair(client.show(movie).directory, own)[0]["heads"]["liked"]["log_loss_difference"], 0)
+        self.assertEqual(self.pair(own, self.folder), [None])
+        with open(os.path.join(own, "scores-7.zst"), "r+b") as file:
+            file.truncate(1000)
+        self.assertIn("scores-7.zst: ", self.pair(client.show(movie).directory, own)[0]["problem"])
 
     def test_a_stream_serves_it_while_it_is_read(self):
         with millrace.stream(self.path, as_numpy=True) as rows:

@@ -1,0 +1,46 @@
+#pragma once
+// The scores of a run's evaluation, one a row and head, by the row's key (docs/formats/scores.md).
+//
+// Threads: values. Failure: a file that is not whole is kDataLoss with its path; one of another
+// version is kFailedPrecondition. Nothing that a file claims is believed before it is checked.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "backend/core/status.h"
+
+namespace millrace::scores {
+
+/// Of more rows those with the lowest keys are kept: keys are hashes, so that all runs keep the
+/// same ones.
+inline constexpr std::size_t kRowsMost = 10'000'000;
+inline constexpr std::size_t kHeadsMost = 1'000;
+
+/// One head: as many values as there are keys.
+struct HeadScores {
+    std::string name;
+    std::vector<float> scores;
+    std::vector<float> labels;  ///< NaN where there is none
+    bool operator==(const HeadScores&) const = default;
+};
+
+struct Scores {
+    std::int64_t step = 0;            ///< after which the model was evaluated
+    std::uint64_t rowsEvaluated = 0;  ///< of which these are all, or those with the lowest keys
+    std::string hash;  ///< of the evaluation, 32 hex digits (docs/formats/evaluation.md)
+    std::vector<std::uint64_t> keys;  ///< rowKey(); ascending in a file
+    std::vector<HeadScores> heads;
+    bool operator==(const Scores&) const = default;
+
+    bool isSample() const { return rowsEvaluated > keys.size(); }
+    /// Puts rows into the order of their keys and lets go of all but the first `most`.
+    void settle(std::size_t most = kRowsMost);
+};
+
+/// DIRECTORY/scores-STEP.zst, atomically; files of other steps go. `scores` is settled.
+Status writeScores(const std::string& directory, const Scores& scores);
+Result<Scores> readScores(const std::string& path);
+/// The path of the latest step's; kNotFound where there is none.
+Result<std::string> findScores(const std::string& directory);
+
+}  // namespace millrace::scores

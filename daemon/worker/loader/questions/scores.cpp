@@ -1,0 +1,99 @@
+#include "daemon/worker/loader/questions/scores.h"
+
+#include <algorithm>
+#include <iostream>
+
+#include "backend/core/json.h"
+#include "backend/scores/pairing.h"
+#include "backend/scores/score_file.h"
+#include "daemon/worker/loader/exit.h"
+
+namespace millrace::loader {
+namespace {
+
+constexpr std::size_t kLineMost = 1 << 20;
+
+template <class T>
+Status readColumn(std::istream& in, std::size_t rows, std::vector<T>& out) {
+    out.resize(rows);
+    const auto bytes = static_cast<std::streamsize>(rows * sizeof(T));
+    in.read(reinterpret_cast<char*>(out.data()), bytes);
+    return in.gcount() == bytes ? okStatus()
+                                : invalidArgument("stdin: ends before all columns of scores");
+}
+
+Status keep(std::istream& in, const std::string& directory) {
+    std::string line;
+    std::getline(in, line);
+    if (line.size() > kLineMost) {
+        return invalidArgument("stdin: its first line is no description of scores");
+    }
+    ASSIGN_OR_RETURN(const Json told, parseJson(line, "stdin"));
+    const std::int64_t rows = jsonInt(told, "rows", -1);
+    const Json& heads = jsonMember(told, "heads");
+    if (rows < 0 || static_cast<std::size_t>(rows) > scores::kRowsMost || !heads.is_array() ||
+        heads.size() > scores::kHeadsMost) {
+        return invalidArgument("stdin: scores of up to ", scores::kRowsMost, " rows and ",
+                               scores::kHeadsMost, " heads can be kept");
+    }
+    scores::Scores out;
+    out.step = jsonInt(told, "step");
+    out.rowsEvaluated =
+        static_cast<std::uint64_t>(std::max(rows, jsonInt(told, "rows_evaluated", rows)));
+    out.hash = jsonString(told, "hash");
+    RETURN_IF_ERROR(readColumn(in, static_cast<std::size_t>(rows), out.keys));
+    for (const Json& head : heads) {
+        scores::HeadScores& one = out.heads.emplace_back();
+        one.name = head.is_string() ? head.get<std::string>() : "";
+        RETURN_IF_ERROR(readColumn(in, static_cast<std::size_t>(rows), one.scores));
+        RETURN_IF_ERROR(readColumn(in, static_cast<std::size_t>(rows), one.labels));
+    }
+    out.settle();
+    return scores::writeScores(directory, out);
+}
+
+Result<scores::Scores> newestOf(const std::string& directory) {
+    ASSIGN_OR_RETURN(const std::string path, scores::findScores(directory));
+    return scores::readScores(path);
+}
+
+Json jsonOf(const scores::Pairing& pairing) {
+    Json heads = Json::object();
+    for (const scores::PairedHead& head : pairing.heads) {
+        heads[head.name] = {{"rows", head.rows},
+                            {"rows_of_other_labels", head.otherLabels},
+                            {"log_loss", jsonNumber(head.second)},
+                            {"log_loss_of_first", jsonNumber(head.first)},
+                            {"log_loss_difference", jsonNumber(head.difference)}};
+    }
+    return {{"rows", pairing.rows},
+            {"share", pairing.share},
+            {"is_sample", pairing.isSample},
+            {"heads", heads}};
+}
+
+}  // namespace
+
+int runScores(const std::string& directory) {
+    std::ios::sync_with_stdio(false);
+    const Status kept = keep(std::cin, directory);
+    return kept.ok() ? kExitDone : fail(kept);
+}
+
+int runPair(const std::vector<std::string>& directories) {
+    const Result<scores::Scores> first = newestOf(directories.front());
+    Json pairs = Json::array();
+    for (std::size_t i = 1; i < directories.size(); ++i) {
+        const Result<scores::Scores> other = newestOf(directories[i]);
+        if (first.ok() && other.ok()) {
+            pairs.push_back(jsonOf(scores::pairScores(*first, *other)));
+            continue;
+        }
+        const Status& status = first.ok() ? other.status() : first.status();
+        pairs.push_back(absl::IsNotFound(status) ? Json() : Json({{"problem", messageOf(status)}}));
+    }
+    std::cout << dumpJson({{"pairs", pairs}}) << '\n';
+    return kExitDone;
+}
+
+}  // namespace millrace::loader
