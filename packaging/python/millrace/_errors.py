@@ -11,6 +11,10 @@ class MillraceError(RuntimeError):
     exit_code: int = 1
     """What the command line ends with where it says this."""
 
+    def __init__(self, *arguments: Any, message: str | None = None) -> None:
+        """`message`: so torch's DataLoader makes the exceptions of its workers anew that have something of this name."""
+        super().__init__(*(arguments if message is None else (message,)))
+
     @property
     def message(self) -> str:
         """The sentence."""

@@ -79,6 +79,11 @@ using P = Proof;
 
 using Cases = std::map<std::string, KeyCase>;  ///< by path of the key
 
+/// What makes the base a spec of a script of the user's own.
+const std::pair<std::string, std::string> kNoModel = {
+    "model: {type: mlp, hidden: [4], embedding_dim: 4}\ntrain: {optimizer: sgd}", ""};
+const std::vector<std::string> kScript = {"command=[python3, train.py]"};
+
 Cases generalCases() {
     return {
         {"name", {P::kSpec, {"name=other"}, ""}},
@@ -87,12 +92,7 @@ Cases generalCases() {
         {"project", {P::kSpec, {"project=p"}, ""}},
         {"tags", {P::kSpec, {"tags={a: b}"}, ""}},
         {"label", {P::kSpec, {}, "", {}, {"labels: {label: {expr: label}}", "label: label = 1"}}},
-        {"command",
-         {P::kRefused,
-          {"command=[python3, train.py]"},
-          "not run by this version",
-          {},
-          {"model: {type: mlp, hidden: [4], embedding_dim: 4}\ntrain: {optimizer: sgd}", ""}}},
+        {"command", {P::kSpec, kScript, "", {}, kNoModel}},
         {"variations",
          {P::kRefused,
           {},
@@ -257,7 +257,9 @@ Cases trainingCases() {
         {"train.weight_decay", {P::kSpec, {"train.weight_decay=0.5"}, ""}},
         {"train.momentum", {P::kSpec, {"train.momentum=0.5"}, ""}},
         {"train.precision", {P::kRefused, {"train.precision=bf16"}, "fp32"}},
-        {"train.ranks", {P::kRefused, {"train.ranks=2"}, "trains on 1 rank"}},
+        {"train.ranks", {P::kSpec, {"train.ranks=2"}, "", kScript, kNoModel}},
+        {"train.no_progress_minutes",
+         {P::kSpec, {"train.no_progress_minutes=5"}, "", kScript, kNoModel}},
         {"train.threads", {P::kSpec, {"train.threads=2"}, ""}},
         {"train.max_steps", {P::kSpec, {"train.max_steps=2"}, ""}},
         {"train.checkpoint.every_steps", {P::kSpec, {"train.checkpoint.every_steps=2"}, ""}},

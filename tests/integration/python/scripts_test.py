@@ -107,11 +107,15 @@ class Scripts(RunCase):
         self.assertEqual(stopped["checkpoints"][-1]["step"], ends[0]["ended"])
         self.cli("resume", run, "--ranks", "3", code=1)
         self.assertIn("admissible: 1, 2, 4, 8", self.err)
-        for ranks in (1, 4):
-            self.cli("resume", run, "--ranks", ranks)
-            if ranks == 1:
-                wait_for("it goes on", lambda: self.steps_told(0)[-1] > ends[0]["ended"] + 3)
-                self.cli("stop", run, "--wait")
+        behind = ends[0]["ended"] + 4
+        self.hold(*range(1, behind))
+        self.cli("resume", run, "--ranks", 1)
+        wait_for("it goes on", lambda: self.steps_told(0)[-1:] == [behind])
+        self.cli("stop", run)
+        wait_for("the rank knows it", lambda: self.show(run)["state"] == "stopping")
+        self.release()
+        self.assertEqual(self.wait(run, "cancelled", "failed", "finished")["state"], "cancelled")
+        self.cli("resume", run, "--ranks", 4)
         ended = self.assert_whole(run, spec)
         history = [event["text"] for event in ended["events"]]
         self.assertIn("goes on with 1 rank; before: 2", history)
