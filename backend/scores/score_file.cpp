@@ -112,43 +112,6 @@ void reorder(const std::vector<std::uint32_t>& order, std::vector<T>& values) {
     values = std::move(out);
 }
 
-Result<Scores> parse(const std::string& path, std::string_view bytes) {
-    Reader reader(bytes);
-    if (!bytes.starts_with(std::string_view(kMagic, sizeof kMagic))) {
-        return dataLoss(path, ": no file of scores");
-    }
-    reader.takeBytes(sizeof kMagic);
-    const auto version = reader.take<std::uint32_t>();
-    if (version != kVersion) {
-        return failedPrecondition(path, ": is of version ", version, "; this program reads ",
-                                  kVersion);
-    }
-    Scores out;
-    const auto heads = reader.take<std::uint32_t>();
-    const auto rows = reader.take<std::uint64_t>();
-    out.rowsEvaluated = reader.take<std::uint64_t>();
-    out.step = reader.take<std::int64_t>();
-    out.hash = reader.takeBytes(32);
-    bool isFine =
-        !reader.isBad() && heads <= kHeadsMost && rows <= kRowsMost && out.rowsEvaluated >= rows;
-    for (std::uint32_t h = 0; isFine && h < heads; ++h) {
-        const auto size = reader.take<std::uint32_t>();
-        out.heads.emplace_back().name = reader.takeBytes(size <= kNameMost ? size : bytes.size());
-        isFine = !reader.isBad();
-    }
-    if (isFine) {
-        out.keys = reader.takeAll<std::uint64_t>(rows);
-        for (HeadScores& head : out.heads) {
-            head.scores = reader.takeAll<float>(rows);
-            head.labels = reader.takeAll<float>(rows);
-        }
-    }
-    if (!isFine || !reader.isWhole() || !std::is_sorted(out.keys.begin(), out.keys.end())) {
-        return dataLoss(path, ": holds what scores cannot be");
-    }
-    return out;
-}
-
 }  // namespace
 
 void Scores::settle(std::size_t most) {
@@ -209,11 +172,48 @@ Status writeScores(const std::string& directory, const Scores& scores) {
     return okStatus();
 }
 
+Result<Scores> parseScores(const std::string& path, std::string_view bytes) {
+    Reader reader(bytes);
+    if (!bytes.starts_with(std::string_view(kMagic, sizeof kMagic))) {
+        return dataLoss(path, ": no file of scores");
+    }
+    reader.takeBytes(sizeof kMagic);
+    const auto version = reader.take<std::uint32_t>();
+    if (version != kVersion) {
+        return failedPrecondition(path, ": is of version ", version, "; this program reads ",
+                                  kVersion);
+    }
+    Scores out;
+    const auto heads = reader.take<std::uint32_t>();
+    const auto rows = reader.take<std::uint64_t>();
+    out.rowsEvaluated = reader.take<std::uint64_t>();
+    out.step = reader.take<std::int64_t>();
+    out.hash = reader.takeBytes(32);
+    bool isFine =
+        !reader.isBad() && heads <= kHeadsMost && rows <= kRowsMost && out.rowsEvaluated >= rows;
+    for (std::uint32_t h = 0; isFine && h < heads; ++h) {
+        const auto size = reader.take<std::uint32_t>();
+        out.heads.emplace_back().name = reader.takeBytes(size <= kNameMost ? size : bytes.size());
+        isFine = !reader.isBad();
+    }
+    if (isFine) {
+        out.keys = reader.takeAll<std::uint64_t>(rows);
+        for (HeadScores& head : out.heads) {
+            head.scores = reader.takeAll<float>(rows);
+            head.labels = reader.takeAll<float>(rows);
+        }
+    }
+    if (!isFine || !reader.isWhole() || !std::is_sorted(out.keys.begin(), out.keys.end())) {
+        return dataLoss(path, ": holds what scores cannot be");
+    }
+    return out;
+}
+
 Result<Scores> readScores(const std::string& path) {
     ASSIGN_OR_RETURN(const std::string packed, readFile(path, kFileMost));
     const Result<std::string> bytes = unpacked(path, packed);
     RETURN_IF_ERROR(bytes.status());
-    return parse(path, *bytes);
+    return parseScores(path, *bytes);
 }
 
 Result<std::string> findScores(const std::string& directory) {

@@ -5,6 +5,7 @@
 // version is kFailedPrecondition. Nothing that a file claims is believed before it is checked.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -40,6 +41,8 @@ struct Scores {
 /// DIRECTORY/scores-STEP.zst, atomically; files of other steps go. `scores` is settled.
 Status writeScores(const std::string& directory, const Scores& scores);
 Result<Scores> readScores(const std::string& path);
+/// What stands inside of the zstd frame; `path` is for messages.
+Result<Scores> parseScores(const std::string& path, std::string_view bytes);
 /// The path of the latest step's; kNotFound where there is none.
 Result<std::string> findScores(const std::string& directory);
 

@@ -143,6 +143,13 @@ TEST(Golden, AStoreIsOpenedWithAllThatIsInIt) {
     EXPECT_EQ((*store)->metrics(*id, "loss")->points.size(), 2u);
 }
 
+// The bytes of a zstd frame are its library's: only what is inside is held.
+TEST(Golden, ScoresAreRead) {
+    const Result<scores::Scores> read = scores::readScores(directory() + "/scores-400.zst");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, evaluationScores());
+}
+
 // What the next versions will say is left aside by today's readers, so that each format needs to be
 // raised once.
 TEST(Golden, RoomThatIsHeldIsRefusedByNobody) {

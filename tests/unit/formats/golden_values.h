@@ -9,6 +9,7 @@
 
 #include "backend/frame/frame.h"
 #include "backend/job/job_file.h"
+#include "backend/scores/score_file.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
 
@@ -18,6 +19,14 @@ inline constexpr const char* kCheckpointName = "step-00000005.a2.ckpt";
 
 inline std::string directory() {
     return MILLRACE_SOURCE_DIR "/tests/golden/formats";
+}
+
+inline scores::Scores evaluationScores() {
+    return {400,
+            1'000,
+            "0123456789abcdef0123456789abcdef",
+            {3, 500, 0xffff'ffff'ffff'0000},
+            {{"liked", {0.25F, 0.5F, 0.75F}, {0, 1, 1}}, {"seen", {0, 1, 0.5F}, {1, 0, 1}}}};
 }
 
 inline stream::StreamState state() {

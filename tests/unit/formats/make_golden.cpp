@@ -77,6 +77,7 @@ Status writeAll(const std::string& to) {
     RETURN_IF_ERROR(writeFileAtomic(to + "/receipt.json", dumpJson(receipt().toJson())));
     RETURN_IF_ERROR(writeCheckpoint(to + "/" + kCheckpointName));
     RETURN_IF_ERROR(writeFrames(to));
+    RETURN_IF_ERROR(scores::writeScores(to, evaluationScores()));
     return writeStore(to + "/store.sqlite");
 }
 
