@@ -158,7 +158,7 @@ class Client:
 
     def launch(self, spec: str | os.PathLike[str], variations: str | Sequence[str] = (), *, all_variations: bool = False,
                set: Mapping[str, Any] | None = None, project: str | None = None, tags: Mapping[str, str] | None = None,
-               note: str | None = None, key: str | None = None) -> Runs:
+               note: str | None = None, key: str | None = None, env: Sequence[str] = ()) -> Runs:
         """Queues a spec's base, or variations of it; returns at once. A spec that is wrong is a `SpecError` with `errors`.
 
         variations, all_variations
@@ -167,6 +167,8 @@ class Client:
             Changes of keys: `{"train.learning_rate": 0.01}`.
         key
             The same key gives the same runs, however often it is sent.
+        env
+            Names of this process's variables that a script (`command` of the spec) gets beside those of the allow-list.
         """
         arguments = ["run", os.fspath(spec), "--detach"]
         for name in [variations] if isinstance(variations, str) else variations:
@@ -175,6 +177,8 @@ class Client:
             arguments += ["--set", text]
         for name, value in (tags or {}).items():
             arguments += ["--tag", f"{name}={value}"]
+        for name in env:
+            arguments += ["--env", name]
         for option, text in (("--project", project), ("--note", note), ("--key", key)):
             arguments += [option, text] if text is not None else []
         document = self._document(*arguments, *(["--all-variations"] if all_variations else []))
@@ -214,10 +218,12 @@ class Client:
         arguments += ["--reason", reason] if reason is not None else []
         return Runs(Run.of(one) for one in self._document(*arguments)["runs"])
 
-    def resume(self, run: Run | str, step: int | None = None, *, from_start: bool = False) -> Run:
-        """Goes on with a stopped or failed run from its last checkpoint, that of `step`, or from step 0."""
+    def resume(self, run: Run | str, step: int | None = None, *, from_start: bool = False, ranks: int | None = None) -> Run:
+        """Goes on with a stopped or failed run from its last checkpoint, that of `step`, or from step 0; with another number
+        of `ranks` where it is one of a script."""
         arguments = ["resume", _id(run)]
         arguments += ["--step", str(step)] if step is not None else []
+        arguments += ["--ranks", str(ranks)] if ranks is not None else []
         resumed: Run = Run.of(self._document(*arguments, *(["--from-start"] if from_start else []))["runs"][0])
         return resumed
 

@@ -114,6 +114,8 @@ class Clients(DaemonCase):
         self.assertEqual(self.client.resume(run).id, run.id)
         wait_for("it goes on", lambda: self.client.show(run).progress.step > step, 60)
         self.client.stop(run, wait=True)
+        with self.assertRaisesRegex(millrace.MillraceError, "rank"):
+            self.client.resume(run, ranks=3)
 
     def test_mistakes_are_said_as_the_command_line_says_them(self):
         with self.assertRaises(millrace.MillraceError) as unknown:

@@ -46,6 +46,12 @@ class ScriptRuns(RunCase):
         self.assertEqual(len({end["receipt"]["eval_order_hash"] for end in ends}), 1)
         compared = self.json("compare", *runs)
         self.assertTrue(compared["same_evaluation_rows"], compared.keys())
+        for run in runs[1:]:  # row by row, too
+            pair = compared["paired"]["runs"][run]
+            self.assertEqual((pair["share"], pair["is_sample"]), (1, False), pair)
+            self.assertAlmostEqual(pair["heads"]["liked"]["log_loss_difference"],
+                                   next(end for end in ends if end["id"] == run)["metrics"]["eval.log_loss"]
+                                   - ends[0]["metrics"]["eval.log_loss"], 5)
         auc = ends[0]["metrics"]["eval.auc"]
         self.assertGreaterEqual(auc, 0.78)
         done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone",
