@@ -118,6 +118,7 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
     all["MR_ATTEMPT"] = std::to_string(record_.attempt);
     all["MR_WORKER"] = worker.record.name;
     all["MR_DIRECTORY"] = worker.directory;
+    all["MR_REPLACED"] = std::to_string(worker.record.numReplaced);
     if (group.hasRanks) {
         // One machine: every rank of the gang is local.
         const std::string world = std::to_string(group.slots * group.procs);
@@ -225,12 +226,43 @@ void EmbeddedJob::advance() {
         listen(worker);
     }
     if (!isEnding()) {
+        replaceFailed();
         drawConsequences();
     }
     if (isEnding()) {
         finish();
     } else {
         renewLeases();
+    }
+}
+
+// Its place becomes free: the gang's owner submits it again, which starts what is missing.
+void EmbeddedJob::replaceFailed() {
+    const bool areRanksThere =
+        std::none_of(workers_.begin(), workers_.end(),
+                     [](const Worker& worker) { return worker.record.rank >= 0 && worker.exit; });
+    for (std::size_t i = 0; areRanksThere && i < workers_.size(); ++i) {
+        Worker& worker = workers_[i];
+        const bool isReplaced = worker.exit && !worker.exit->isAssumed && worker.exit->code != 0 &&
+                                worker.exit->code != kExitInput && worker.record.replacements > 0;
+        if (!isReplaced) {
+            continue;
+        }
+        logWarn(
+            "engine: worker is replaced",
+            {{"gang", record_.key}, {"worker", worker.record.name}, {"exit", worker.exit->code}});
+        // Counted first: whatever happens here, it ends.
+        --worker.record.replacements;
+        ++worker.record.numReplaced;
+        record_.workers[i] = worker.record;
+        save();
+        const Status aside = setGuardianAside(worker.directory, worker.record.numReplaced);
+        if (!aside.ok()) {
+            return end(Cause::kEngineFailed, std::string(messageOf(aside)), record_.grace);
+        }
+        worker.guardian.reset();
+        worker.exit.reset();
+        worker.line.reset();
     }
 }
 
@@ -387,6 +419,7 @@ State EmbeddedJob::state() const {
         w.rank = worker.record.rank;
         w.isCritical = worker.record.isCritical;
         w.isStarted = worker.guardian.has_value();
+        w.numReplaced = worker.record.numReplaced;
         w.pid = worker.guardian ? worker.guardian->commandPid : 0;
         if (worker.exit) {
             w.exitCode = worker.exit->code;

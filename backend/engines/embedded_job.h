@@ -57,6 +57,7 @@ class EmbeddedJob {
                                            int number) const;
     void refresh(Worker& worker);
     void drawConsequences();
+    void replaceFailed();
     void listen(Worker& worker);
     void stop(Worker& worker, std::chrono::milliseconds grace);
     void press(Worker& worker);

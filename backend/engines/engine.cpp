@@ -1,5 +1,6 @@
 #include "backend/engines/engine.h"
 
+#include <algorithm>
 #include <array>
 
 #include "backend/core/hash.h"
@@ -16,8 +17,8 @@ constexpr std::array<std::string_view, 13> kCauses = {"none",          "ok",
                                                       "time_limit",    "out_of_memory",
                                                       "refused",       "engine_failed",
                                                       "engine_forgot"};
-constexpr std::array<std::string_view, 10> kEvents = {
-    "placed",   "started", "worker_exit", "worker_silent", "worker_answers",
+constexpr std::array<std::string_view, 11> kEvents = {
+    "placed",   "started", "worker_exit", "worker_vacant", "worker_silent", "worker_answers",
     "stopping", "missing", "unreachable", "reachable",     "ended"};
 
 Json toJson(const Group& group) {
@@ -33,7 +34,8 @@ Json toJson(const Group& group) {
             {"argv", group.argv},
             {"environment", group.environment},
             {"directory", group.workingDirectory},
-            {"users", group.isUsers}};
+            {"users", group.isUsers},
+            {"replacements", group.replacements}};
 }
 
 }  // namespace
@@ -60,6 +62,17 @@ std::string gangHash(const Gang& gang) {
         json["groups"].push_back(toJson(group));
     }
     return hashHex(dumpJson(json));
+}
+
+bool isWhole(const State& state) {
+    return std::all_of(state.workers.begin(), state.workers.end(),
+                       [](const WorkerState& worker) { return worker.isStarted; });
+}
+
+bool hasLivingRank(const State& state) {
+    return std::any_of(state.workers.begin(), state.workers.end(), [](const WorkerState& worker) {
+        return worker.rank >= 0 && !worker.exitCode.has_value();
+    });
 }
 
 std::string_view textOf(Phase phase) {

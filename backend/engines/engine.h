@@ -38,6 +38,10 @@ struct Group {
     /// A program of the user's own: nothing of this process's environment reaches it, its arguments
     /// stay as they are, and of torchrun's variables it gets all.
     bool isUsers = false;
+    /// So often a worker of it that failed is not the gang's end: it counts as not started, and the
+    /// same submit starts it again in its place. Not one that ended with kExitInput, nor one whose
+    /// guardian is gone, nor when a worker with a rank has ended.
+    int replacements = 0;
 };
 
 /// The names of the group's workers, in order: also their folders' names.
@@ -89,6 +93,7 @@ struct WorkerState {
     int rank = -1;     ///< -1: not a rank
     bool isCritical = true;
     bool isStarted = false;
+    int numReplaced = 0;          ///< workers that had its place before (Group::replacements)
     std::int64_t pid = 0;         ///< of the command, once started
     std::optional<int> exitCode;  ///< 128 + n for signal n; nothing while it lives
     bool isExitAssumed = false;   ///< it is gone without a record: exitCode is a guess
@@ -108,6 +113,11 @@ struct State {
     std::vector<WorkerState> workers;
     std::int64_t asOfMs = 0;
 };
+
+/// Whether all of its workers were started.
+bool isWhole(const State& state);
+/// Whether a worker with a rank lives.
+bool hasLivingRank(const State& state);
 
 /// What an error of an Engine means for the job: none of them ends it.
 enum class Trouble { kNone, kUnreachable, kAuth, kRefused, kVersion, kConflict, kBadReply };
@@ -153,6 +163,7 @@ struct Event {
         kPlaced,         ///< slots are reserved
         kStarted,        ///< all workers run
         kWorkerExit,     ///< `worker` ended
+        kWorkerVacant,   ///< `worker` failed and may be replaced: submit again
         kWorkerSilent,   ///< `worker` does not answer
         kWorkerAnswers,  ///< `worker` answers again
         kStopping,       ///< the gang was told to end

@@ -74,7 +74,8 @@ Result<GangRecord> recordOf(const Gang& gang) {
             if (!names.insert(name).second) {
                 return invalidArgument("gang ", gang.key, ": two workers are called ", name);
             }
-            record.workers.push_back({name, group.hasRanks ? rank++ : -1, group.isCritical});
+            record.workers.push_back(
+                {name, group.hasRanks ? rank++ : -1, group.isCritical, group.replacements});
         }
         for (int slot = 0; slot < group.slots; ++slot) {
             record.resources += group.resources;
@@ -89,8 +90,11 @@ Result<GangRecord> recordOf(const Gang& gang) {
 Status writeGangRecord(const std::string& directory, const GangRecord& r) {
     Json workers = Json::array();
     for (const WorkerRecord& worker : r.workers) {
-        workers.push_back(
-            {{"name", worker.name}, {"rank", worker.rank}, {"critical", worker.isCritical}});
+        workers.push_back({{"name", worker.name},
+                           {"rank", worker.rank},
+                           {"critical", worker.isCritical},
+                           {"replacements", worker.replacements},
+                           {"replaced", worker.numReplaced}});
     }
     const Json json = {{"key", r.key},
                        {"hash", r.hash},
@@ -135,9 +139,10 @@ Result<GangRecord> readGangRecord(const std::string& directory) {
     }
     r.masterPort = static_cast<int>(jsonInt(*json, "master_port"));
     for (const Json& worker : jsonMember(*json, "workers")) {
-        r.workers.push_back({jsonString(worker, "name"),
-                             static_cast<int>(jsonInt(worker, "rank", -1)),
-                             jsonBool(worker, "critical", true)});
+        r.workers.push_back(
+            {jsonString(worker, "name"), static_cast<int>(jsonInt(worker, "rank", -1)),
+             jsonBool(worker, "critical", true), static_cast<int>(jsonInt(worker, "replacements")),
+             static_cast<int>(jsonInt(worker, "replaced"))});
     }
     r.isEnded = jsonBool(*json, "ended");
     r.cause = causeOf(jsonString(*json, "cause"));
@@ -145,6 +150,17 @@ Result<GangRecord> readGangRecord(const std::string& directory) {
     r.worker = jsonString(*json, "worker");
     r.reason = jsonString(*json, "reason");
     return r;
+}
+
+Status setGuardianAside(const std::string& workerDirectory, int number) {
+    for (const char* name : {"guardian", "exit"}) {
+        const std::string from = strCat(workerDirectory, "/", name, ".json");
+        const std::string to = strCat(workerDirectory, "/", name, ".", number, ".json");
+        if (::rename(from.c_str(), to.c_str()) != 0 && errno != ENOENT) {
+            return errnoStatus(errno, from);
+        }
+    }
+    return okStatus();
 }
 
 Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key) {

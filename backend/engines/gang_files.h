@@ -16,6 +16,8 @@ struct WorkerRecord {
     std::string name;
     int rank = -1;
     bool isCritical = true;
+    int replacements = 0;  ///< that are left of Group::replacements
+    int numReplaced = 0;
 };
 
 /// gang.json.
@@ -55,6 +57,8 @@ struct GuardianRecord {
     std::string bootId;  ///< "": unknown
 };
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
+/// Makes room for another guardian: what the one before wrote stays under other names.
+Status setGuardianAside(const std::string& workerDirectory, int number);
 
 /// exit.json: from here on nothing of the worker is left.
 struct ExitRecord {

@@ -61,6 +61,12 @@ void Poller::diff(const JobId& id, const State& now, std::vector<Event>& events)
             tell(Event::Kind::kWorkerExit);
             events.back().worker = now.workers[i];
         }
+        // Between two looks it may have been started again and have failed again.
+        if (i < before.workers.size() &&
+            now.workers[i].numReplaced > before.workers[i].numReplaced) {
+            tell(Event::Kind::kWorkerVacant);
+            events.back().worker = now.workers[i];
+        }
         const bool wasSilent = i < before.workers.size() && before.workers[i].isSilent;
         if (now.workers[i].isSilent != wasSilent && !now.workers[i].exitCode) {
             tell(wasSilent ? Event::Kind::kWorkerAnswers : Event::Kind::kWorkerSilent);

@@ -28,7 +28,8 @@ class RankClient::Impl {
         : options_(std::move(options)),
           queue_(strCat(options_.directory, "/rank-lines-", options_.sender.role,
                         options_.sender.rank, ".spill"),
-                 options_.memoryBytes, options_.spillBytes) {}
+                 options_.memoryBytes, options_.spillBytes),
+          nextSeq_(options_.firstSeq) {}
 
     ~Impl() {
         if (thread_.joinable()) {
@@ -312,7 +313,7 @@ class RankClient::Impl {
     mutable Mutex mutex_;
     CondVar acked_;
     LineQueue queue_ MR_GUARDED_BY(mutex_);
-    std::uint64_t nextSeq_ MR_GUARDED_BY(mutex_) = 1;
+    std::uint64_t nextSeq_ MR_GUARDED_BY(mutex_);
     std::map<std::string, std::string> troubles_ MR_GUARDED_BY(mutex_);  ///< by what they are of
     bool isAliveDue_ MR_GUARDED_BY(mutex_) = false;
     std::chrono::steady_clock::time_point nextAlive_;  ///< the thread's own

@@ -27,6 +27,7 @@ struct RankClientOptions {
     std::uint64_t spillBytes = LineQueue::kSpillBytes;  ///< of the spill file
     std::chrono::milliseconds backoffFirst{20};
     std::chrono::milliseconds backoffMax{1'000};
+    std::uint64_t firstSeq = 1;  ///< of a worker that takes another's place: behind all of that one
     std::chrono::milliseconds alivePeriod{1'000};  ///< between two Alive lines
     std::function<void()> onStop;
     std::function<void()> onCheckpointNow;

@@ -81,7 +81,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 636},
         {"daemon/agent", "RunController", 773},
-        {"daemon/agent/run", "ActiveRun", 942},
+        {"daemon/agent/run", "ActiveRun", 947},
     };
     return kClasses;
 }

@@ -123,17 +123,11 @@ void ActiveRun::engineSays(const engines::State& state) {
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
-    } else if (!isGone && !state.workers.empty() && !isRankAlive() &&
+    } else if (!isGone && !state.workers.empty() && !hasLivingRank(state) &&
                state_.may(Move::kRanksGone)) {
         move(Move::kRanksGone);
     }
     journal_.publish();
-}
-
-bool ActiveRun::isRankAlive() const {
-    return std::any_of(
-        gang_->workers.begin(), gang_->workers.end(),
-        [](const engines::WorkerState& w) { return w.rank >= 0 && !w.exitCode.has_value(); });
 }
 
 void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds grace) {
@@ -198,6 +192,9 @@ void ActiveRun::followGoing(bool isFlushed) {
     }
     if (stage() == Stage::kUnknown) {
         return askAgain();
+    }
+    if (gang_ && gang_->phase == engines::Phase::kSubmitting && stage() == Stage::kRunning) {
+        fillPlaces();
     }
     if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
         return followDeadlines();

@@ -85,6 +85,8 @@ class ActiveRun {
     void tryLater(const Status& status);
     void place();
     Status placeNow();
+    Result<engines::JobId> submitGang();
+    void fillPlaces();
     void followPlacing();
     void stopPlacing();
     Status openDoor();
@@ -108,7 +110,6 @@ class ActiveRun {
     void endSilentRank();
     void cut(Move move);
     void askCancel();
-    bool isRankAlive() const;
     void lookAtHealth();
     AttemptFacts attemptFacts() const;
     bool isDoneKept() const;

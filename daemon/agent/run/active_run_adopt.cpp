@@ -85,17 +85,12 @@ Status ActiveRun::followGang() {
     bool isOther = false;  // this daemon would start something else
     if (journal_.run().state == values::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
-        ASSIGN_OR_RETURN(const engines::Gang gang,
-                         makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
-                                  place_.binDir, needs_));
-        const Status status = place_.engine.submit(gang).status();
+        const Status status = submitGang().status();
         isOther = absl::IsAlreadyExists(status);
         RETURN_IF_ERROR(isOther ? okStatus() : status);
     }
     ASSIGN_OR_RETURN(const engines::State state, place_.engine.state(job_));
-    const bool isWhole = std::all_of(state.workers.begin(), state.workers.end(),
-                                     [](const engines::WorkerState& w) { return w.isStarted; });
-    if (isOther && !isWhole && state.phase != engines::Phase::kEnded) {
+    if (isOther && !isWhole(state) && state.phase != engines::Phase::kEnded) {
         journal_.addEvent(strCat("attempt ", attempt(),
                                  ": an earlier daemon started a part of its workers, in another "
                                  "way than this one would; they are ended, and another attempt "

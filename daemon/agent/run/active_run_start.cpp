@@ -172,14 +172,26 @@ Status ActiveRun::placeNow() {
     live.resumeStep = begin_.resumeStep;
     live.queuedReason.clear();
     journal_.publish();
-    ASSIGN_OR_RETURN(const engines::Gang gang,
-                     makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
-                              place_.binDir, needs_));
-    ASSIGN_OR_RETURN(job_, place_.engine.submit(gang));
+    ASSIGN_OR_RETURN(job_, submitGang());
     startBackoffNs_ = 0;
     place_.pokeEngine();
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
     return okStatus();
+}
+
+Result<engines::JobId> ActiveRun::submitGang() {
+    ASSIGN_OR_RETURN(const engines::Gang gang,
+                     makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
+                              place_.binDir, needs_));
+    return place_.engine.submit(gang);
+}
+
+// A worker's place has become free (Group::replacements).
+void ActiveRun::fillPlaces() {
+    journal_.noteReplaced(submitGang().status());
+    if (const auto state = place_.engine.state(job_); state.ok()) {
+        engineSays(*state);
+    }
 }
 
 // The attempt is in the store; its door or a part of its gang could not be had.

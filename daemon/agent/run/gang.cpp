@@ -9,6 +9,8 @@
 namespace millrace::agent {
 namespace {
 
+constexpr int kFeedReplacements = 3;
+
 Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
     ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
     return spec::RunSpec::fromJson(json);
@@ -136,6 +138,7 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     rank.procs = facts.ranks;
     rank.hasRanks = true;
     if (facts.isScript()) {
+        feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
         RETURN_IF_ERROR(becomeScript(rank, run, facts, job, binDir));
     } else {
         rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};

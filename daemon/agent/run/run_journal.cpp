@@ -39,6 +39,14 @@ void RunJournal::addEvent(const std::string& text) {
     directory_.addEvent({place_.clock.wallMs(), text});
 }
 
+void RunJournal::noteReplaced(const Status& started) {
+    if (started.ok()) {
+        addEvent("the feed failed and was replaced; its ranks go on");
+    } else {
+        logWarn("run: feed not replaced yet", {{"run", run_.id}, {"why", messageOf(started)}});
+    }
+}
+
 void RunJournal::noteScript(const Json& script) {
     const bool isFit = script.is_object() && dumpJson(script).size() <= kMostScriptBytes;
     const Status status = isFit ? directory_.writeScript(run_.attempt, script) : okStatus();

@@ -35,6 +35,8 @@ class RunJournal {
     /// Versions that a worker tells; those that are no texts, or too many, are left out.
     /// What rank 0 of a script says of itself: its file, its interpreter.
     void noteScript(const Json& script);
+    /// The feed failed, and another one was to take its place.
+    void noteReplaced(const Status& started);
     void notePackages(const Json& packages);
 
  private:

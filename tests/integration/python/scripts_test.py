@@ -239,6 +239,31 @@ class Scripts(RunCase):
         self.assert_whole(run, spec)
         self.assertEqual([self.told(rank)[-1]["gpus"] for rank in (0, 1)], 2 * ["GPU-0,GPU-1"])
 
+    def test_a_killed_feed_is_replaced_and_its_ranks_go_on(self):
+        spec = self.prepare(total=4000, rows=64, micro=16)
+        self.hold(*range(1, 6))
+        run = self.submit(spec)[0]
+        for number in range(3):
+            step = 6 + 8 * number
+            wait_for(f"both ranks are at step {step}",
+                     lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [step])
+            feed = self.feed_of(run)
+            os.kill(feed, signal.SIGKILL)
+            wait_for("another feed", lambda: self.feed_of(run) not in (0, feed))
+            for further in range(step, step + 8):
+                self.touch(f"go{further}")
+        self.release()
+        ended = self.assert_whole(run, spec)
+        self.assertEqual(ended["attempt"], 1)
+        replaced = [event for event in ended["events"] if "was replaced; its ranks go on" in event["text"]]
+        self.assertEqual(len(replaced), 3, ended["events"])
+        self.assertEqual(len({line["pid"] for line in self.told(0) if "begun" in line}), 1)
+
+    def feed_of(self, run):
+        """The pid of the run's feed; 0: there is none now."""
+        return next((worker["pid"] or 0 for worker in self.show(run)["workers"]
+                     if worker["name"] == "feed" and worker["state"] != "ended"), 0)
+
     def test_the_same_script_runs_by_itself(self):
         spec = self.prepare()
         done = subprocess.run([sys.executable, os.path.join(self.folder, "script.py")], capture_output=True, text=True,

@@ -261,6 +261,36 @@ TEST_F(EmbeddedEngineTest, GpusAreOneGangsAloneUntilNothingOfItIsLeft) {
               std::string::npos);
 }
 
+TEST_F(EmbeddedEngineTest, AFailedWorkerThatMayBeReplacedLeavesItsPlaceToTheNextOne) {
+    Group feed =
+        group("feed", "echo feed $MR_REPLACED; [ $MR_REPLACED = 2 ] && sleep 4343; exit 5");
+    feed.replacements = 2;
+    const Gang both = gang({feed, group("rank", "echo $$; sleep 4343", true)});
+    const JobId id = submit(both);
+    for (int number = 1; number <= 2; ++number) {
+        ASSERT_TRUE(eventually([&] { return stateOf(id).phase == Phase::kSubmitting; })) << number;
+        EXPECT_FALSE(workerOf(stateOf(id), "rank0").exitCode.has_value());
+        restart();  // another daemon knows it too
+        EXPECT_EQ(submit(both), id);
+    }
+    ASSERT_TRUE(eventually([&] { return logOf("feed").find(" o feed 2\n") != std::string::npos; }));
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    EXPECT_EQ(readJson(workerFile("feed", "exit.1.json"))["code"], 5);
+    ::kill(static_cast<pid_t>(workerOf(stateOf(id), "feed").pid), SIGKILL);
+    const State end = waitForEnd(id);
+    EXPECT_EQ(end.cause, Cause::kWorkerFailed) << "twice is all";
+    EXPECT_EQ(end.worker, "feed");
+    EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, AWorkerThatFailedOnItsInputIsNotReplaced) {
+    Group feed = group("feed", "exit 4");
+    feed.replacements = 3;
+    const State end = waitForEnd(submit(gang({feed, group("rank", "sleep 4343", true)})));
+    EXPECT_EQ(end.exitCode, 4);
+    EXPECT_TRUE(nothingLeft());
+}
+
 TEST_F(EmbeddedEngineTest, AMissingShimIsAnEngineFailureInItsOwnWords) {
     auto broken = EmbeddedEngine::open({file("runs2"), "/no/millrace-exec", {4, 0, 0}}, clock);
     ASSERT_TRUE(broken.ok());

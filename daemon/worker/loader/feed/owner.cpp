@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/feed/owner.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -23,6 +24,12 @@ Result<std::unique_ptr<FeedOwner>> DaemonOwner::connect(const FeedJob& job) {
     options.socketPath = job.rankSocket;
     options.directory = job.directory;
     options.sender = {job.run, job.attempt, "feed", 0, ::getpid()};
+    // One that takes the place of a feed that failed: what it says comes behind all that that one
+    // said.
+    constexpr std::uint64_t kSeqsOfOne = 1'000'000'000;
+    const char* replaced = std::getenv("MR_REPLACED");
+    options.firstSeq =
+        1 + kSeqsOfOne * (replaced == nullptr ? 0 : std::strtoul(replaced, nullptr, 10));
     auto owner = std::make_unique<DaemonOwner>();
     ASSIGN_OR_RETURN(owner->client_, rank::RankClient::start(std::move(options)));
     rank::ReceiptLine versions;
