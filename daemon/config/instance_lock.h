@@ -3,6 +3,7 @@
 //
 // Owns: the lock (flock on a file that stays); the destructor releases it. Failure:
 // kAlreadyExists with one sentence that names the other daemon's process.
+#include <chrono>
 #include <string>
 
 #include "backend/core/status.h"
@@ -13,8 +14,10 @@ namespace millrace::config {
 
 class InstanceLock {
  public:
-    /// `what` names the thing that has one daemon: "the socket /run/...".
-    static Result<InstanceLock> take(const std::string& path, const std::string& what);
+    /// `what` names the thing that has one daemon: "the socket /run/...". `patience`: how long the
+    /// end of another process that has it is waited for.
+    static Result<InstanceLock> take(const std::string& path, const std::string& what,
+                                     std::chrono::milliseconds patience = {});
 
  private:
     explicit InstanceLock(UniqueFd fd) : fd_(std::move(fd)) {}
@@ -28,7 +31,8 @@ struct Premises {
 };
 
 /// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
-/// (made 0700; the default one must be private), and takes both locks.
+/// (made 0700; the default one must be private), and takes both locks. A daemon that was told to go
+/// down no longer answers some time before its process ends: it is waited for.
 Result<Premises> takePremises(const DaemonConfig& config);
 
 }  // namespace millrace::config

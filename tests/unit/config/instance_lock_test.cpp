@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +46,25 @@ TEST_F(InstanceLockTest, ALockIsGivenBackWithItsOwner) {
         ASSERT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
     }
     EXPECT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
+}
+
+TEST_F(InstanceLockTest, AProcessThatEndsIsWaitedFor) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const Result<InstanceLock> lock = InstanceLock::take(root_ + "/l", "x");
+        ::_exit(lock.ok() && ::write(pipe[1], "x", 1) == 1 ? 0 : 1);
+    }
+    char read = 0;
+    ASSERT_EQ(::read(pipe[0], &read, 1), 1) << "it has the lock";
+    EXPECT_TRUE(InstanceLock::take(root_ + "/l", "x", std::chrono::seconds(60)).ok());
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
 }
 
 TEST_F(InstanceLockTest, TheDirectoriesAreMadePrivate) {
