@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fcntl.h>
@@ -12,7 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "backend/ring/feed_handle.h"
+#include "backend/ring/c_wall.h"
+#include "backend/ring/feed_reader.h"
 #include "backend/ring/run_link.h"
 
 namespace millrace::ring {
@@ -177,12 +179,8 @@ std::int64_t writeCheckpoint(const millrace_run_file& file, CheckpointOut& out, 
 
 extern "C" std::int64_t millrace_run_checkpoint(const millrace_run_file* file, char hash[33],
                                                 char* error, std::size_t error_bytes) {
-    const auto tell = [&](const std::string& why) {
-        const std::size_t n = error_bytes == 0 ? 0 : std::min(why.size(), error_bytes - 1);
-        if (error != nullptr && error_bytes > 0) {
-            std::memcpy(error, why.data(), n);
-            error[n] = 0;
-        }
+    const auto tell = [&](std::string_view why) {
+        millrace::ring::writeError(why, error, error_bytes);
     };
     const auto write = [&]() -> std::int64_t {
         if (file == nullptr || file->struct_size != sizeof *file || file->json == nullptr ||

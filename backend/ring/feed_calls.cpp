@@ -15,14 +15,6 @@ namespace {
 
 enum class Asked { kState, kStateAndForget };
 
-char* copyText(const std::string& text) {
-    char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy != nullptr) {
-        std::memcpy(copy, text.c_str(), text.size() + 1);
-    }
-    return copy;
-}
-
 /// 0 or INVALID.
 int stateOf(millrace_feed& feed, std::uint32_t epoch, std::uint64_t next, Asked asked,
             stream::StreamState& state) {

@@ -1,5 +1,5 @@
 #pragma once
-// millrace_feed as this library sees it, and the wall towards C.
+// millrace_feed as this library sees it.
 //
 // Threads: as feed_reader.h says. Owns: the link with its thread, what is known of the position.
 // Failure: a result and `error`. No dependencies.
@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "backend/ring/c_wall.h"
 #include "backend/ring/feed_batch.h"
 #include "backend/ring/feed_link.h"
 #include "backend/ring/feed_progress.h"
@@ -82,16 +83,6 @@ inline constexpr std::uint64_t kExitResources =
 inline std::int64_t steadyAfter(std::int64_t ms) {
     constexpr std::int64_t kMsMax = INT64_MAX / 1'000'000 / 2;
     return ms > kMsMax ? INT64_MAX : steadyNs() + ms * 1'000'000;
-}
-
-/// Runs `body` behind the wall towards C: an exception becomes `failed`'s result.
-template <class Body, class Failed>
-auto walled(Body body, Failed failed) noexcept -> decltype(body()) {
-    try {
-        return body();
-    } catch (...) {
-        return failed();
-    }
 }
 
 /// What an exception inside becomes: memory, or a thread that could not be started.

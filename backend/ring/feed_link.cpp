@@ -1,7 +1,6 @@
 #include "backend/ring/feed_link.h"
 
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backend/ring/c_wall.h"
 #include "backend/ring/own_socket.h"
 
 namespace millrace::ring {
@@ -131,22 +131,8 @@ std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson&
     link->abortEvent_ = target.abortEvent;
     link->rings_ = target.rings;
     link->stopEvent_ = ::eventfd(0, EFD_CLOEXEC);
-    link->startWatch();
+    link->thread_ = startWithoutSignals([of = link.get()] { of->watch(); });
     return link;
-}
-
-/// Signals are for the threads of the program: one that came here would not end a wait of theirs.
-void FeedLink::startWatch() {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        thread_ = std::thread([this] { watch(); });
-    } catch (...) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 FeedLink::~FeedLink() {

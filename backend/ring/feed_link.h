@@ -49,7 +49,6 @@ class FeedLink {
     FeedLink() = default;
     bool sendHello(const Target& target) const;
     bool readAnswer(std::string& line, int& fd, const Target& target);
-    void startWatch();
     void watch();
     void abort();
     void receiveRing();

@@ -136,14 +136,6 @@ int openWith(millrace_feed& feed, const char* path, const millrace_feed_options&
                : openFeed(feed, options);
 }
 
-void writeError(const std::string_view why, char* error, std::size_t bytes) {
-    if (error != nullptr && bytes > 0) {
-        const std::size_t n = std::min(why.size(), bytes - 1);
-        std::memcpy(error, why.data(), n);
-        error[n] = '\0';
-    }
-}
-
 int openWalled(const char* socket_path, const millrace_feed_options* given, millrace_feed** feed,
                char* error, std::size_t error_bytes) {
     auto opened = std::make_unique<millrace_feed>();
@@ -161,7 +153,7 @@ int openWalled(const char* socket_path, const millrace_feed_options* given, mill
     if (result == 0) {
         *feed = opened.release();
     } else {
-        writeError(opened->error, error, error_bytes);
+        ring::writeError(opened->error, error, error_bytes);
     }
     return result;
 }
@@ -210,8 +202,8 @@ int millrace_feed_open(const char* socket_path, const millrace_feed_options* opt
                        millrace_feed** feed, char* error, std::size_t error_bytes) {
     return ring::walled([&] { return openWalled(socket_path, options, feed, error, error_bytes); },
                         [&] {
-                            writeError("millrace_feed_open: out of memory or threads", error,
-                                       error_bytes);
+                            ring::writeError("millrace_feed_open: out of memory or threads", error,
+                                             error_bytes);
                             return static_cast<int>(MILLRACE_FEED_FAILED);
                         });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include <poll.h>
@@ -10,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backend/ring/c_wall.h"
 #include "backend/ring/own_socket.h"
 #include "backend/ring/ring_layout.h"
 #include "backend/stream/state/tiny_json.h"
@@ -38,22 +38,12 @@ LineLink::~LineLink() {
     }
 }
 
-// Signals are for the threads of the program.
 bool LineLink::start() {
     wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_ < 0) {
         return false;
     }
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-        thread_ = std::thread([this] { loop(); });
-    } catch (...) {
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        throw;
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = startWithoutSignals([this] { loop(); });
     return true;
 }
 

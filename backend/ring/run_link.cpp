@@ -1,16 +1,13 @@
 #include "backend/ring/run_link.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
 #include <unistd.h>
 
-#include "backend/ring/feed_handle.h"
+#include "backend/ring/c_wall.h"
+#include "backend/ring/feed_reader.h"
 #include "backend/ring/line_link.h"
 #include "backend/ring/step_page.h"
 
@@ -44,23 +41,6 @@ std::unique_ptr<millrace_run> openRun(const millrace_run_options& options, std::
     return run;
 }
 
-// The caller's to free.
-char* givenText(const std::string& text) {
-    char* copy = static_cast<char*>(std::malloc(text.size() + 1));
-    if (copy != nullptr) {
-        std::memcpy(copy, text.c_str(), text.size() + 1);
-    }
-    return copy;
-}
-
-void tell(const std::string& sentence, char* error, std::size_t bytes) {
-    if (error != nullptr && bytes > 0) {
-        const std::size_t n = std::min(sentence.size(), bytes - 1);
-        std::memcpy(error, sentence.data(), n);
-        error[n] = 0;
-    }
-}
-
 }  // namespace
 }  // namespace millrace::ring
 
@@ -76,21 +56,22 @@ int millrace_run_open(const millrace_run_options* options, millrace_run** run, c
                              options->run != nullptr && options->socket_path != nullptr &&
                              options->page_path != nullptr && options->rank >= 0;
         if (!isWhole) {
-            ring::tell("a run needs its name, its socket, its page and a rank", error, error_bytes);
+            ring::writeError("a run needs its name, its socket, its page and a rank", error,
+                             error_bytes);
             return MILLRACE_FEED_INVALID;
         }
         std::string why;
         std::unique_ptr<millrace_run> opened = ring::openRun(*options, why);
         if (opened == nullptr || !opened->link->start()) {
-            ring::tell(why.empty() ? "no descriptor is left for the run's link" : why, error,
-                       error_bytes);
+            ring::writeError(why.empty() ? "no descriptor is left for the run's link" : why, error,
+                             error_bytes);
             return MILLRACE_FEED_FAILED;
         }
         *run = opened.release();
         return 0;
     };
     return ring::walled(open, [&] {
-        ring::tell("no memory, or no thread, for the run's link", error, error_bytes);
+        ring::writeError("no memory, or no thread, for the run's link", error, error_bytes);
         return MILLRACE_FEED_FAILED;
     });
 }
@@ -140,7 +121,7 @@ char* millrace_run_unacked(millrace_run* run) {
     if (run == nullptr || !run->isOwn()) {
         return nullptr;
     }
-    return ring::walled([&] { return ring::givenText(run->link->unacked()); },
+    return ring::walled([&] { return ring::copyText(run->link->unacked()); },
                         []() -> char* { return nullptr; });
 }
 

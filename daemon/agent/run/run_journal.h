@@ -33,11 +33,11 @@ class RunJournal {
     void erase();
     void addEvent(const std::string& text);
     /// Versions that a worker tells; those that are no texts, or too many, are left out.
+    void notePackages(const Json& packages);
     /// What rank 0 of a script says of itself: its file, its interpreter.
     void noteScript(const Json& script);
     /// The feed failed, and another one was to take its place.
     void noteReplaced(const Status& started);
-    void notePackages(const Json& packages);
 
  private:
     Workplace& place_;

@@ -32,6 +32,8 @@ class Run:
         self.resume: str | None = job.get("resume")
         """The checkpoint that this attempt goes on from."""
         self.page = os.path.join(folder, "steps.page")
+        self.directory = os.path.dirname(folder)
+        """Of the run; the attempt's folder lies in it."""
         self.rank = int(os.environ["RANK"])
         self.world = int(os.environ["WORLD_SIZE"])
         self.spec_file = os.environ.get("MILLRACE_SPEC", "")

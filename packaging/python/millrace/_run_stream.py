@@ -99,8 +99,11 @@ class RunStream(Stream):
         self._check_open()
         if self._is_over:
             return None
-        if not self._is_in_step and (self._link.is_over(self._steps + 1) or 0 < self._most <= self._steps):
-            return self._stop() if self._link.is_over(self._steps + 1) else self._end()
+        if not self._is_in_step:
+            if self._link.is_over(self._steps + 1):
+                return self._stop()
+            if 0 < self._most <= self._steps:
+                return self._end()
         self._asked_at = time.monotonic()
         try:
             batch = super()._give()

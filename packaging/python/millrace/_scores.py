@@ -15,9 +15,8 @@ _ROWS_MOST = 10_000_000
 def keep(link: Any, digest: str, shares: Any) -> None:
     """Of all ranks' shares, in the directory of the run. What goes wrong is a warning: the figures are there."""
     try:
-        # The launcher's job.json lies in the attempt's folder, that in the run's.
-        write(os.path.dirname(os.path.dirname(os.environ["MILLRACE_JOB"])), link.step, digest, *joined(shares))
-    except (MillraceError, OSError, KeyError) as error:
+        write(link.run.directory, link.step, digest, *joined(shares))
+    except (MillraceError, OSError) as error:
         import warnings
         warnings.warn(f"the scores of this evaluation are not kept: {error}", RuntimeWarning, stacklevel=4)
 

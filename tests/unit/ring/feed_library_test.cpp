@@ -60,19 +60,34 @@ std::unique_ptr<DlManagedTensor, void (*)(DlManagedTensor*)> tensorOf(millrace_b
     return {tensor, tensor == nullptr ? nullptr : tensor->deleter};
 }
 
-// Columns of testLayout(): row file, row number, id, list, label.
-TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
+/// The first batch of a feed of its own.
+struct FirstBatch {
     TempFolder folder;
     const std::string path = folder.file("feed.sock");
-    Feed feed(serverOptions(path), wholeEpoch(16));
+    Feed feed{serverOptions(path), wholeEpoch(16)};
     Reader reader;
-    ASSERT_EQ(reader.open(path), 0) << reader.error;
-    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
-    EXPECT_EQ(reader.event.rows, 8U);
-    millrace_batch* batch = reader.event.batch;
-    millrace_column list{};
-    list.struct_size = sizeof list;
-    ASSERT_EQ(millrace_batch_column(batch, 3, &list), 0);
+
+    millrace_batch* take() {
+        const bool isThere = reader.open(path) == 0 && reader.next() == MILLRACE_FEED_BATCH;
+        EXPECT_TRUE(isThere) << reader.error;
+        return isThere ? reader.event.batch : nullptr;
+    }
+    /// The column of lists.
+    millrace_column list() const {
+        millrace_column column{};
+        column.struct_size = sizeof column;
+        EXPECT_EQ(millrace_batch_column(reader.event.batch, 3, &column), 0);
+        return column;
+    }
+};
+
+// Columns of testLayout(): row file, row number, id, list, label.
+TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
+    FirstBatch first;
+    millrace_batch* batch = first.take();
+    ASSERT_NE(batch, nullptr);
+    EXPECT_EQ(first.reader.event.rows, 8U);
+    const millrace_column list = first.list();
 
     auto values = tensorOf(batch, 3, MILLRACE_PART_DATA);
     auto offsets = tensorOf(batch, 3, MILLRACE_PART_OFFSETS);
@@ -101,10 +116,10 @@ TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
     EXPECT_EQ(millrace_python_tensors(batch, &part, 1), nullptr) << "no interpreter";
     EXPECT_EQ(millrace_python_batch(batch), nullptr);
 
-    const auto held = [&reader] {
+    const auto held = [&first] {
         millrace_feed_stats stats{};
         stats.struct_size = sizeof stats;
-        millrace_feed_get_stats(reader.feed(), &stats);
+        millrace_feed_get_stats(first.reader.feed(), &stats);
         return stats.held_batches;
     };
     millrace_batch_release(batch);
@@ -119,16 +134,10 @@ TEST(FeedLibrary, TensorsKeepTheMemoryOfTheirBatch) {
 
 // Columns of testLayout(): row file, row number, id, list, label.
 TEST(FeedLibrary, IdsAndListsAreOneTensor) {
-    TempFolder folder;
-    const std::string path = folder.file("feed.sock");
-    Feed feed(serverOptions(path), wholeEpoch(16));
-    Reader reader;
-    ASSERT_EQ(reader.open(path), 0) << reader.error;
-    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
-    millrace_batch* batch = reader.event.batch;
-    millrace_column list{};
-    list.struct_size = sizeof list;
-    ASSERT_EQ(millrace_batch_column(batch, 3, &list), 0);
+    FirstBatch first;
+    millrace_batch* batch = first.take();
+    ASSERT_NE(batch, nullptr);
+    const millrace_column list = first.list();
 
     auto features = tensorOf(batch, 2, MILLRACE_PART_FEATURES);
     auto lists = tensorOf(batch, 3, MILLRACE_PART_FEATURES);
