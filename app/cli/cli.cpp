@@ -31,6 +31,15 @@ int dispatch(CliContext& context, const std::vector<std::string>& words) {
                                                  : commandHelp(*line->command, context.terminal));
         return kExitOk;
     }
+    if (context.hosts != nullptr) {
+        const Result<ssh::Transport> transport = ssh::parseTransport(
+            line->args.text("--ssh-transport", context.environment("MILLRACE_SSH_TRANSPORT")));
+        if (!transport.ok()) {
+            return failUsage(context, messageOf(transport.status()));
+        }
+        context.hosts->setTransport(*transport);
+        context.hosts->setStrict(line->args.has("--ssh-strict"));
+    }
     if (line->command->needsDaemon) {
         const Result<Address> address = daemonAddress(context);
         if (!address.ok()) {

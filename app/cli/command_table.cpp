@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/data/data_commands.h"
+#include "app/cli/remote/remote_commands.h"
 #include "backend/options/stream_options.h"
 
 namespace millrace::cli {
@@ -35,7 +36,12 @@ std::vector<options::OptionSpec> submitOptions() {
         text("--project", "NAME", "files the runs under this project"),
         text("--tag", "KEY=VALUE", "adds a tag", true),
         text("--note", "TEXT", "a note in place of the spec's"),
-        text("--env", "NAME", "this variable of the environment goes with a script too", true)};
+        text("--env", "NAME", "this variable of the environment goes with a script too", true),
+        text("--remote-dir", "DIR",
+             "over ssh: where relative paths of the spec begin there (the home)"),
+        flag("--there", "over ssh: SPEC is a file of the host"),
+        text("--upload", "FILE",
+             "over ssh: brings this file, which the spec names, of at most 64 MB", true)};
     options.insert(options.end(), more.begin(), more.end());
     return options;
 }
@@ -307,8 +313,10 @@ std::vector<CommandSpec> daemonCommands() {
           text("--log-file", "PATH", "where the daemon writes its log"),
           text("--tls-cert", "FILE", "PEM certificate of the daemon"),
           text("--tls-key", "FILE", "its key"), text("--tls-ca", "FILE", "signs the clients'"),
-          flag("--insecure-loopback", "TCP on loopback without TLS, for tests")},
-         {"millrace up"},
+          flag("--insecure-loopback", "TCP on loopback without TLS, for tests"),
+          flag("--install", "over ssh: brings the programs of this version there first"),
+          text("--programs", "DIR", "with --install: these programs (those beside millrace)")},
+         {"millrace up", "millrace up --host ssh://alice@gpu1 --install"},
          &runUp},
         {"down",
          "Daemon",
@@ -347,6 +355,38 @@ std::vector<CommandSpec> daemonCommands() {
     };
 }
 
+// What a command needs to know of connections to other hosts.
+std::vector<options::OptionSpec> sshOptions() {
+    return {flag("--ssh-strict", "asks nothing and takes no new host key"),
+            choice("--ssh-transport", "WAY",
+                   "the system's ssh, or the libssh of millrace-ssh (or MILLRACE_SSH_TRANSPORT)",
+                   {"auto", "ssh", "libssh"})};
+}
+
+std::vector<CommandSpec> hostCommands() {
+    CommandSpec host{
+        "host",
+        "Daemon",
+        "names of other hosts, and a test of the way there",
+        "'host add NAME ssh://[USER@]HOST[:PORT]' names a host for --host and the console; HOST may "
+        "be an alias of ~/.ssh/config. 'host ls' lists them, 'host rm NAME' forgets one, 'host test "
+        "NAME|ssh://HOST' goes there step by step and says what fails (docs/guides/ssh.md).",
+        {{"ACTION", 1, 1, "add, ls, rm or test", Completes::kHostAction},
+         {"WORD", 0, 2, "a name, and with add an address", Completes::kNothing}},
+        {text("--remote-dir", "DIR", "with add: where relative paths of specs begin there (the home)")},
+        {"millrace host add gpu1 ssh://alice@gpu1.example.org", "millrace host test gpu1"},
+        &runHost};
+    host.needsDaemon = false;
+    const std::vector<options::OptionSpec> more = sshOptions();
+    host.options.insert(host.options.end(), more.begin(), more.end());
+    CommandSpec path{"socket-path", "Daemon", "where the daemon of this user listens",
+                     "The socket of a daemon that is there, else where 'millrace up' would make it.",
+                     {},            {},       {"millrace socket-path"},
+                     &runSocketPath};
+    path.needsDaemon = false;
+    return {std::move(host), std::move(path)};
+}
+
 std::vector<CommandSpec> otherCommands() {
     CommandSpec completion{"completion",
                            "Other",
@@ -377,7 +417,7 @@ std::vector<CommandSpec> otherCommands() {
 const std::vector<CommandSpec>& commandTable() {
     static const std::vector<CommandSpec> kTable = [] {
         std::vector<CommandSpec> all;
-        for (auto part : {runCommands(), dataCommands(), daemonCommands(), otherCommands()}) {
+        for (auto part : {runCommands(), dataCommands(), daemonCommands(), hostCommands(), otherCommands()}) {
             std::move(part.begin(), part.end(), std::back_inserter(all));
         }
         return all;
@@ -401,7 +441,11 @@ std::vector<options::OptionSpec> optionsOf(const CommandSpec& command) {
     }
     if (command.needsDaemon) {
         options.push_back(
-            text("--host", "ADDRESS", "the daemon: HOST:PORT or unix:PATH (or MILLRACE_HOST)"));
+            text("--host", "ADDRESS",
+                 "the daemon: ssh://[USER@]HOST[:PORT], a named host, HOST:PORT or unix:PATH (or "
+                 "MILLRACE_HOST)"));
+        const std::vector<options::OptionSpec> more = sshOptions();
+        options.insert(options.end(), more.begin(), more.end());
     }
     options.push_back({"--color",
                        "WHEN",

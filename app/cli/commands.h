@@ -8,6 +8,7 @@ namespace millrace::cli {
 int runUp(CliContext& context, const ParsedArgs& args);
 int runDown(CliContext& context, const ParsedArgs& args);
 int runDoctor(CliContext& context, const ParsedArgs& args);
+int runSocketPath(CliContext& context, const ParsedArgs& args);
 int runNodes(CliContext& context, const ParsedArgs& args);
 int runVersion(CliContext& context, const ParsedArgs& args);
 int runHelp(CliContext& context, const ParsedArgs& args);

@@ -6,6 +6,7 @@
 #include "app/cli/frame/table.h"
 #include "app/cli/help.h"
 #include "app/cli/parse.h"
+#include "app/cli/remote/remote_commands.h"
 #include "app/session/follower.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
@@ -89,6 +90,27 @@ Result<values::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& 
     return status;
 }
 
+Result<values::DaemonStatus> startOnHost(CliContext& context, const ParsedArgs& args,
+                                         const Address& address) {
+    RETURN_IF_ERROR(startThere(context, args, address));
+    return context.connect(address)->status();
+}
+
+// Options that mean nothing for this address, as a sentence; "" when there are none.
+std::string misplaced(const ParsedArgs& args, const Address& address) {
+    const std::vector<const char*> wrong =
+        address.isSsh
+            ? std::vector<const char*>{"--tls-cert", "--tls-key", "--tls-ca", "--insecure-loopback"}
+            : std::vector<const char*>{"--install"};
+    for (const char* option : wrong) {
+        if (args.has(option)) {
+            return strCat(option, address.isSsh ? ": a daemon behind ssh listens on a unix socket"
+                                                : ": only with --host ssh://HOST");
+        }
+    }
+    return args.has("--programs") && !args.has("--install") ? "--programs: only with --install" : "";
+}
+
 std::string gpuText(const values::NodeInfo& node) {
     if (node.gpus.empty()) {
         return "no GPU";
@@ -123,6 +145,9 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     if (!address.ok()) {
         return failUsage(context, messageOf(address.status()));
     }
+    if (const std::string wrong = misplaced(args, *address); !wrong.empty()) {
+        return failUsage(context, wrong);
+    }
     const Result<values::DaemonStatus> there = context.connect(*address)->status();
     if (there.ok()) {
         printStatus(context, args, *there, true);
@@ -131,7 +156,9 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     if (there.status().code() != absl::StatusCode::kUnavailable) {
         return fail(context, there.status());
     }
-    const Result<values::DaemonStatus> started = startDaemon(context, args, *address);
+    const Result<values::DaemonStatus> started = address->isSsh
+                                                     ? startOnHost(context, args, *address)
+                                                     : startDaemon(context, args, *address);
     if (!started.ok()) {
         return fail(context, started.status());
     }
@@ -176,6 +203,24 @@ int runDown(CliContext& context, const ParsedArgs& args) {
                     deadlineExceeded(session::countText(done.runsLeft, "run"),
                                      " did not end in time; the next daemon ('millrace up') "
                                      "takes over what is left"));
+    }
+    return kExitOk;
+}
+
+int runSocketPath(CliContext& context, const ParsedArgs& args) {
+    std::string path = defaultSocketPath();
+    bool isThere = false;
+    for (const std::string& usual : usualSocketPaths()) {
+        if (context.connect(Address{usual, "", 0})->handshake().ok()) {
+            path = usual;
+            isThere = true;
+            break;
+        }
+    }
+    if (args.isJson()) {
+        printDocument(context, {{"socket", path}, {"running", isThere}});
+    } else {
+        context.out << path << '\n';
     }
     return kExitOk;
 }

@@ -105,6 +105,8 @@ std::string wordsOf(const CommandSpec& command) {
             return "file";
         case Completes::kCommand:
             return commandNames();
+        case Completes::kHostAction:
+            return "add ls rm test";
         case Completes::kNothing:
             break;
     }
@@ -148,7 +150,7 @@ _millrace() {
     local word=${COMP_WORDS[COMP_CWORD]} command='' options='' words='' i
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            --host | --color) ((i++)) ;;
+            --host | --color | --ssh-transport) ((i++)) ;;
             -*) ;;
             *) command=${COMP_WORDS[i]}; break ;;
         esac
@@ -275,7 +277,7 @@ std::string generalHelp(const Terminal& terminal) {
     }
     return text +
            "\n'millrace COMMAND --help' says more. The daemon is that of this user, or the "
-           "one\nthat --host HOST:PORT|unix:PATH or MILLRACE_HOST names.\n";
+           "one\nthat --host ssh://HOST|NAME|HOST:PORT|unix:PATH or MILLRACE_HOST names.\n";
 }
 
 std::string commandHelp(const CommandSpec& command, const Terminal& terminal) {
@@ -315,6 +317,9 @@ std::string markdownReference() {
     text +=
         "\n## Environment\n\n| variable | meaning |\n|---|---|\n"
         "| `MILLRACE_HOST` | the daemon, as `--host` |\n"
+        "| `MILLRACE_SSH_TRANSPORT` | `auto`, `ssh` or `libssh`, as `--ssh-transport` |\n"
+        "| `MILLRACE_SSH_CONFIG` | a file in place of `~/.ssh/config` |\n"
+        "| `XDG_CONFIG_HOME` | where the names of hosts are kept (`millrace/hosts.json`) |\n"
         "| `MILLRACE_TLS_CA`, `MILLRACE_TLS_CERT`, `MILLRACE_TLS_KEY` | PEM files for a daemon "
         "on `HOST:PORT` (mutual TLS) |\n"
         "| `NO_COLOR` | no colours |\n| `COLUMNS` | the width of tables |\n"

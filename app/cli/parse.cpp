@@ -10,7 +10,7 @@ namespace millrace::cli {
 namespace {
 
 bool takesValue(std::string_view word) {
-    return word == "--host" || word == "--color";
+    return word == "--host" || word == "--color" || word == "--ssh-transport";
 }
 
 // Where the command's name stands: the first word that is neither an option nor an option's value.

@@ -2,6 +2,7 @@
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/follow.h"
 #include "app/cli/frame/json_shapes.h"
+#include "app/cli/remote/remote_place.h"
 #include "app/session/live_model.h"
 #include "app/session/run_names.h"
 #include "app/session/submission.h"
@@ -25,9 +26,34 @@ Status takeTags(const ParsedArgs& args, values::SubmitRequest& request) {
     return checkSets(args);
 }
 
+// The spec as it lies here, or its name where it lies on the host.
+Result<values::SubmitRequest> readSpec(const CliContext& context, const ParsedArgs& args) {
+    if (!args.has("--there")) {
+        return session::readSubmission(args.words.front(), context.clock);
+    }
+    values::SubmitRequest request;
+    request.fileName = args.words.front();
+    session::completeSubmission(request, context.clock);
+    return request;
+}
+
+Status checkPlace(const ParsedArgs& args, const Address& address) {
+    for (const char* option : {"--remote-dir", "--there", "--upload"}) {
+        if (args.has(option) && !address.isSsh) {
+            return invalidArgument(option, ": only with --host ssh://HOST");
+        }
+    }
+    if (args.has("--there") && (args.has("--remote-dir") || args.has("--upload"))) {
+        return invalidArgument("--there: relative paths begin at the spec there, and what it names "
+                               "is there: leave --remote-dir and --upload");
+    }
+    return okStatus();
+}
+
 Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {
-    ASSIGN_OR_RETURN(values::SubmitRequest request,
-                     session::readSubmission(args.words.front(), context.clock));
+    ASSIGN_OR_RETURN(const session::DaemonPlace daemon, daemonPlace(context));
+    RETURN_IF_ERROR(checkPlace(args, daemon.address));
+    ASSIGN_OR_RETURN(values::SubmitRequest request, readSpec(context, args));
     request.variations = args.list("--variation");
     request.allVariations = args.has("--all-variations");
     request.withoutBase = !request.variations.empty() && !request.allVariations;
@@ -36,8 +62,14 @@ Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedA
     request.note = args.text("--note");
     request.key = args.text("--key", request.key);
     request.packages["millrace"] = kVersion;
-    ASSIGN_OR_RETURN(request.place, session::launchPlace(args.list("--env")));
     RETURN_IF_ERROR(takeTags(args, request));
+    if (daemon.address.isSsh) {
+        const RemoteWishes wishes{args.text("--remote-dir", daemon.remoteDir),
+                                  args.list("--upload"), args.list("--env"), args.has("--there")};
+        RETURN_IF_ERROR(completeThere(context, daemon.address, wishes, request));
+    } else {
+        ASSIGN_OR_RETURN(request.place, session::launchPlace(args.list("--env")));
+    }
     return request;
 }
 

@@ -116,23 +116,27 @@ Status toStatus(const grpc::Status& from, const Address& address) {
     return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
 }
 
+// What a call's or stream's end is called.
+using Explain = std::function<Status(const grpc::Status&, const std::stop_token&)>;
+
 // A server stream read by a thread of its own.
 template <class Message, class Value>
 class StreamReader final : public Subscription {
  public:
     using Reader = std::unique_ptr<grpc::ClientReader<Message>>;
-    StreamReader(std::string name, ChannelPtr channel, const Address& address,
+    StreamReader(std::string name, ChannelPtr channel, Explain explain,
                  std::function<Reader(const ChannelPtr&, grpc::ClientContext*)> open,
                  StreamHandler<Value> handler)
         : thread_(startThread(std::move(name),
-                              [this, channel = std::move(channel), address, open = std::move(open),
-                               handler = std::move(handler)](std::stop_token) {
+                              [this, channel = std::move(channel), explain = std::move(explain),
+                               open = std::move(open),
+                               handler = std::move(handler)](std::stop_token stop) {
                                   const Reader reader = open(channel, &context_);
                                   Message message;
                                   while (reader->Read(&message)) {
                                       handler.onItem(convert::fromProto(message));
                                   }
-                                  handler.onEnd(toStatus(reader->Finish(), address));
+                                  handler.onEnd(explain(reader->Finish(), stop));
                               })) {}
     ~StreamReader() override { context_.TryCancel(); }
     void cancel() override { context_.TryCancel(); }
@@ -161,6 +165,7 @@ class GrpcClient final : public DaemonClient {
     explicit GrpcClient(GrpcClientOptions options) : options_(std::move(options)) {}
 
     void cancelAll() override MR_EXCLUDES(mutex_) {
+        stop_.request_stop();
         MutexLock lock(mutex_);
         isCancelled_ = true;
         for (grpc::ClientContext* context : underWay_) {
@@ -409,6 +414,10 @@ class GrpcClient final : public DaemonClient {
 
     Result<ChannelPtr> newChannel() const {
         const Address& to = options_.address;
+        if (to.isSsh) {
+            ASSIGN_OR_RETURN(UniqueFd fd, options_.way.dial(stop_.get_token()));
+            return channelOn(std::move(fd));
+        }
         if (!to.isUnix()) {
             ASSIGN_OR_RETURN(const auto credentials, credentialsOf(options_.tls));
             return grpc::CreateCustomChannel(to.text(), credentials, channelArguments());
@@ -421,15 +430,27 @@ class GrpcClient final : public DaemonClient {
                                           ? "there is no such socket"
                                           : "nobody listens there");
         }
-        ::fcntl(fd->get(), F_SETFL, O_NONBLOCK);
-        return grpc::CreateCustomInsecureChannelFromFd("millraced", fd->release(),
+        return channelOn(std::move(*fd));
+    }
+
+    static ChannelPtr channelOn(UniqueFd fd) {
+        ::fcntl(fd.get(), F_SETFL, O_NONBLOCK);
+        return grpc::CreateCustomInsecureChannelFromFd("millraced", fd.release(),
                                                        channelArguments());
+    }
+
+    // The sentence for a call or stream that ended so.
+    Status explained(const grpc::Status& status, const std::stop_token& stop) const {
+        const bool wasClosed =
+            status.error_code() == grpc::StatusCode::UNAVAILABLE && !isDaemonsWord(status);
+        return options_.address.isSsh && wasClosed ? options_.way.whyClosed(stop)
+                                                   : toStatus(status, options_.address);
     }
 
     // A broken channel on a descriptor never heals: the next call makes another one.
     bool dropIfBroken(const grpc::Status& status, const ChannelPtr& used) MR_EXCLUDES(mutex_) {
         if (status.error_code() != grpc::StatusCode::UNAVAILABLE || isDaemonsWord(status) ||
-            !options_.address.isUnix()) {
+            (!options_.address.isUnix() && !options_.address.isSsh)) {
             return false;
         }
         MutexLock lock(mutex_);
@@ -482,7 +503,7 @@ class GrpcClient final : public DaemonClient {
             }
             const bool isBroken = dropIfBroken(status, channel);
             if (!(isBroken && isReused && round == 0)) {
-                return toStatus(status, options_.address);
+                return explained(status, stop_.get_token());
             }
         }
     }
@@ -505,7 +526,10 @@ class GrpcClient final : public DaemonClient {
             next(s);
         };
         return std::make_unique<StreamReader<Message, Value>>(
-            name, *channel, options_.address,
+            name, *channel,
+            [this](const grpc::Status& s, const std::stop_token& stop) {
+                return explained(s, stop);
+            },
             [method, request](const ChannelPtr& c, grpc::ClientContext* context) {
                 const auto stub = Service::NewStub(c);
                 return (stub.get()->*method)(context, request);
@@ -514,6 +538,7 @@ class GrpcClient final : public DaemonClient {
     }
 
     const GrpcClientOptions options_;
+    std::stop_source stop_;  // by cancelAll()
     Mutex mutex_;
     ChannelPtr channel_ MR_GUARDED_BY(mutex_);
     std::set<grpc::ClientContext*> underWay_ MR_GUARDED_BY(mutex_);

@@ -3,11 +3,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <optional>
 
 #include <unistd.h>
 
 #include "app/cli/cli.h"
-#include "app/client/grpc_client.h"
+#include "app/cli/remote/terminal_ask.h"
+#include "app/session/daemon_door.h"
+#include "app/session/host_book.h"
+#include "app/ssh/askpass.h"
 #include "backend/core/build_id.h"
 #include "backend/core/paths.h"
 
@@ -33,14 +38,25 @@ void installSignals() {
     std::signal(SIGPIPE, SIG_IGN);
 }
 
-std::unique_ptr<millrace::client::DaemonClient> connect(const millrace::Address& address) {
-    millrace::client::GrpcClientOptions options;
-    options.address = address;
-    options.clientName = millrace::strCat("millrace ", millrace::cli::kVersion);
-    options.tls = {millrace::cli::processEnvironment("MILLRACE_TLS_CA"),
-                   millrace::cli::processEnvironment("MILLRACE_TLS_CERT"),
-                   millrace::cli::processEnvironment("MILLRACE_TLS_KEY")};
-    return millrace::client::makeGrpcClient(std::move(options));
+// While a full-screen view has the terminal nothing can be asked on it.
+std::atomic<bool> isScreenOpen{false};
+
+millrace::ssh::Settings sshSettings() {
+    using millrace::cli::processEnvironment;
+    millrace::ssh::Settings settings;
+    settings.ask = millrace::cli::terminalAsk(interrupts, isScreenOpen);
+    settings.programDirectory = millrace::programDirectory();
+    settings.ownProgram = millrace::programPath();
+    settings.searchPath = processEnvironment("PATH");
+    settings.configFile = processEnvironment("MILLRACE_SSH_CONFIG");
+    settings.isUnwanted = [] { return interrupts > 0; };
+    return settings;
+}
+
+millrace::client::ClientTlsFiles tlsFiles() {
+    using millrace::cli::processEnvironment;
+    return {processEnvironment("MILLRACE_TLS_CA"), processEnvironment("MILLRACE_TLS_CERT"),
+            processEnvironment("MILLRACE_TLS_KEY")};
 }
 
 }  // namespace
@@ -48,9 +64,13 @@ std::unique_ptr<millrace::client::DaemonClient> connect(const millrace::Address&
 int main(int argc, char** argv) {
     using namespace millrace;
     using namespace millrace::cli;
+    if (const std::optional<int> code = ssh::answerAsAskpass(argc, argv)) {
+        return *code;
+    }
     installSignals();
     std::ios::sync_with_stdio(false);
     const SystemClock clock;
+    auto hosts = std::make_unique<ssh::Hosts>(sshSettings());
     const Terminal terminal = detectTerminal(STDOUT_FILENO, processEnvironment);
     CliContext context{
         std::cout,
@@ -60,9 +80,16 @@ int main(int argc, char** argv) {
         processEnvironment,
         clock,
         programDirectory(),
-        connect,
-        [&] { return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8); },
+        [&](const Address& address) {
+            return session::openClient(address, strCat("millrace ", kVersion), tlsFiles(), *hosts);
+        },
+        [&] {
+            isScreenOpen = true;
+            return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8);
+        },
         interrupts};
+    context.hosts = hosts.get();
+    context.hostBook = session::HostBook::defaultPath().value_or("");
     context.build = buildId();
     context.isInputTty = ::isatty(STDIN_FILENO) != 0;
     context.readLine = [] {
@@ -71,6 +98,7 @@ int main(int argc, char** argv) {
         return line;
     };
     const int code = runCli(context, {argv + 1, argv + argc});
+    hosts.reset();  // ends what was started for them
     // gRPC's own tear-down takes longer than most commands: everything of ours is flushed and
     // closed.
     ::_exit(code);

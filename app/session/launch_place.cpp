@@ -71,11 +71,20 @@ bool looksSecret(std::string_view name) {
 }  // namespace
 
 Result<values::LaunchPlace> launchPlace(const std::vector<std::string>& more) {
-    values::LaunchPlace place;
-    std::error_code error;
-    place.workingDirectory = std::filesystem::current_path(error).string();
+    std::vector<std::string> all;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-        const std::string_view text(*entry);
+        all.emplace_back(*entry);
+    }
+    std::error_code error;
+    return launchPlaceOf(all, std::filesystem::current_path(error).string(), more);
+}
+
+Result<values::LaunchPlace> launchPlaceOf(const std::vector<std::string>& environment,
+                                          std::string workingDirectory,
+                                          const std::vector<std::string>& more) {
+    values::LaunchPlace place;
+    place.workingDirectory = std::move(workingDirectory);
+    for (const std::string_view text : environment) {
         const std::size_t equals = std::min(text.find('='), text.size());
         const std::string_view name = text.substr(0, equals);
         const std::string value(text.substr(std::min(equals + 1, text.size())));

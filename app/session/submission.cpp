@@ -50,17 +50,6 @@ std::string withoutCredentials(std::string url) {
     return url;
 }
 
-// A spec in another encoding is refused where it is read: its bytes go into messages and the store.
-Status checkIsUtf8(const std::string& text, const std::string& path) {
-    const std::optional<BadByte> bad = findBadByte(text);
-    if (!bad.has_value()) {
-        return okStatus();
-    }
-    return invalidArgument(path, ":", bad->line, ":", bad->column, ": byte 0x",
-                           absl::Hex(bad->byte, absl::kZeroPad2),
-                           " is no UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
-}
-
 std::string userName() {
     if (const passwd* entry = ::getpwuid(::geteuid())) {
         return entry->pw_name;
@@ -69,6 +58,17 @@ std::string userName() {
 }
 
 }  // namespace
+
+// A spec in another encoding is refused where it is read: its bytes go into messages and the store.
+Status checkSpecText(const std::string& text, const std::string& path) {
+    const std::optional<BadByte> bad = findBadByte(text);
+    if (!bad.has_value()) {
+        return okStatus();
+    }
+    return invalidArgument(path, ":", bad->line, ":", bad->column, ": byte 0x",
+                           absl::Hex(bad->byte, absl::kZeroPad2),
+                           " is no UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
+}
 
 values::GitFacts gitFactsOf(const std::string& directory) {
     values::GitFacts facts;
@@ -100,7 +100,7 @@ Result<std::string> readSpecText(const std::string& path) {
             formatBytes(static_cast<double>(values::kSpecBytesMax)), " are read");
     }
     ASSIGN_OR_RETURN(std::string text, readFile(path));
-    RETURN_IF_ERROR(checkIsUtf8(text, path));
+    RETURN_IF_ERROR(checkSpecText(text, path));
     return text;
 }
 

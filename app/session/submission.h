@@ -20,6 +20,14 @@ values::GitFacts gitFactsOf(const std::string& directory);
 /// set, or that looks like one of a secret, is refused: what is taken is stored and shown.
 Result<values::LaunchPlace> launchPlace(const std::vector<std::string>& more = {});
 
+/// The same of another place's environment ("NAME=value"); `more` are variables of this process.
+Result<values::LaunchPlace> launchPlaceOf(const std::vector<std::string>& environment,
+                                          std::string workingDirectory,
+                                          const std::vector<std::string>& more);
+
+/// Refuses what is no UTF-8, with the place of the first bad byte.
+Status checkSpecText(const std::string& text, const std::string& path);
+
 /// The text of a spec of at most 8 MiB.
 Result<std::string> readSpecText(const std::string& path);
 

@@ -149,6 +149,11 @@ Surroundings Surroundings::ofThisProcess(std::string_view build) {
 }
 
 Status checkAddress(const DaemonConfig& config) {
+    if (config.address.isSsh) {
+        return invalidArgument(config.address.text(),
+                               ": a daemon listens on a unix socket or on HOST:PORT; clients reach "
+                               "the socket over ssh");
+    }
     if (config.address.isUnix() || config.tls.has_value()) {
         return okStatus();
     }

@@ -11,7 +11,7 @@
 namespace millrace::cli {
 
 /// What the shell offers after a word.
-enum class Completes { kNothing, kRun, kFile, kCommand };
+enum class Completes { kNothing, kRun, kFile, kCommand, kHostAction };
 
 struct ArgumentSpec {
     std::string name;  ///< "RUN"

@@ -4,7 +4,7 @@
 
 namespace millrace::cli {
 
-Result<Address> daemonAddress(const CliContext& context) {
+Result<session::DaemonPlace> daemonPlace(const CliContext& context) {
     std::string host = context.hostOption;
     if (host.empty()) {
         host = context.environment("MILLRACE_HOST");
@@ -12,7 +12,12 @@ Result<Address> daemonAddress(const CliContext& context) {
     if (host.empty()) {
         host = "unix:" + defaultSocketPath();
     }
-    return Address::parse(host);
+    return session::placeOf(host, context.hostBook);
+}
+
+Result<Address> daemonAddress(const CliContext& context) {
+    ASSIGN_OR_RETURN(session::DaemonPlace place, daemonPlace(context));
+    return std::move(place.address);
 }
 
 Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& context) {

@@ -11,6 +11,8 @@
 #include "app/cli/frame/exit_codes.h"
 #include "app/cli/frame/terminal.h"
 #include "app/client/daemon_client.h"
+#include "app/session/host_book.h"
+#include "app/ssh/host.h"
 #include "app/tui/screen.h"
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
@@ -38,13 +40,16 @@ struct CliContext {
     /// A line of what is typed; "" at its end. Asked for only when isInputTty.
     std::function<std::string()> readLine;
     std::string_view build = {};  ///< buildId(), for `millrace version`
+    ssh::Hosts* hosts = nullptr;  ///< of ssh addresses; null: there are none
+    std::string hostBook = {};    ///< the file of named hosts
 };
 
 /// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is
 /// named.
 Result<std::unique_ptr<client::DaemonClient>> openDaemon(const CliContext& context);
-/// The same address without connecting.
+/// The same address without connecting, and what its name says beside it.
 Result<Address> daemonAddress(const CliContext& context);
+Result<session::DaemonPlace> daemonPlace(const CliContext& context);
 
 /// "millrace: SENTENCE" on stderr; the exit code that goes with it.
 ExitCode fail(CliContext& context, const Status& status);

@@ -1,0 +1,205 @@
+#include "app/ssh/askpass.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/core/thread.h"
+#include "backend/system/pipe.h"
+#include "backend/system/unix_socket.h"
+#include "backend/system/write_all.h"
+
+namespace millrace::ssh {
+namespace {
+
+constexpr const char* kSocketVariable = "MILLRACE_ASKPASS_SOCKET";
+constexpr std::size_t kQuestionBytesMax = 16'384;
+// In front of an answer; its absence: given up.
+constexpr char kAnswered = '+';
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return out;
+}
+
+bool hasOneOf(const std::string& text, std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+        return text.find(word) != std::string::npos;
+    });
+}
+
+// To the end of what the peer says; at most kQuestionBytesMax.
+std::string readQuestion(int fd) {
+    std::string text;
+    char buffer[1'024];
+    while (text.size() < kQuestionBytesMax) {
+        const ssize_t n = ::read(fd, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            break;
+        }
+        text.append(buffer, static_cast<std::size_t>(n));
+    }
+    return text;
+}
+
+// The door's answer, "+ANSWER", byte by byte into memory that is wiped.
+std::optional<Secret> readAnswer(int fd) {
+    Secret answer;
+    bool isFirst = true, isAnswered = false;
+    for (char byte = 0;;) {
+        const ssize_t n = ::read(fd, &byte, 1);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n <= 0) {
+            break;
+        }
+        if (isFirst) {
+            isAnswered = byte == kAnswered;
+            isFirst = false;
+        } else if (!answer.append(byte)) {
+            return std::nullopt;
+        }
+    }
+    return isAnswered ? std::optional(std::move(answer)) : std::nullopt;
+}
+
+}  // namespace
+
+QuestionKind kindOf(std::string_view text, std::string_view hint) {
+    const std::string words = lower(text);
+    if (hint == "none") {
+        return QuestionKind::kNotice;
+    }
+    if (hasOneOf(words, {"authenticity of host", "or the fingerprint", "yes/no/[fingerprint]"})) {
+        return QuestionKind::kHostKey;
+    }
+    if (hint == "confirm" || hasOneOf(words, {"(yes/no)"})) {
+        return QuestionKind::kConfirm;
+    }
+    const bool isHidden = hasOneOf(words, {"passphrase", "password", "pin"});
+    const bool isCode = hasOneOf(words, {"code", "token", "otp", "one-time", "verification"});
+    return isCode && !isHidden ? QuestionKind::kCode : QuestionKind::kSecret;
+}
+
+Result<std::unique_ptr<AskpassDoor>> AskpassDoor::open(const std::string& directory,
+                                                       std::string host, Ask ask) {
+    const std::string path = directory + "/ask";
+    ASSIGN_OR_RETURN(UniqueFd listener, listenUnix(path, 8));
+    UniqueFd wakeRead, wakeWrite;
+    RETURN_IF_ERROR(makePipe(wakeRead, wakeWrite));
+    std::unique_ptr<AskpassDoor> door(
+        new AskpassDoor(path, std::move(listener), std::move(host), std::move(ask)));
+    door->wakeRead_ = std::move(wakeRead);
+    door->wakeWrite_ = std::move(wakeWrite);
+    door->thread_ = startThread("mr-askpass", [raw = door.get()](std::stop_token stop) {
+        raw->run(std::move(stop));
+    });
+    return door;
+}
+
+AskpassDoor::AskpassDoor(std::string path, UniqueFd listener, std::string host, Ask ask)
+    : path_(std::move(path)),
+      host_(std::move(host)),
+      ask_(std::move(ask)),
+      listener_(std::move(listener)) {}
+
+AskpassDoor::~AskpassDoor() {
+    thread_.request_stop();
+    wakeWrite_.reset();
+    thread_.join();
+    ::unlink(path_.c_str());
+}
+
+std::vector<std::string> AskpassDoor::environment(const std::string& program) const {
+    // DISPLAY: what ssh before 8.4 asks for, which knows no SSH_ASKPASS_REQUIRE.
+    const char* display = std::getenv("DISPLAY");
+    return {"SSH_ASKPASS=" + program, "SSH_ASKPASS_REQUIRE=force",
+            strCat("DISPLAY=", display != nullptr && *display != '\0' ? display : "none"),
+            strCat(kSocketVariable, "=", path_)};
+}
+
+void AskpassDoor::run(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        pollfd fds[2] = {{listener_.get(), POLLIN, 0}, {wakeRead_.get(), POLLIN, 0}};
+        if (::poll(fds, 2, -1) < 0 && errno != EINTR) {
+            return;
+        }
+        if (stop.stop_requested() || fds[0].revents == 0) {
+            continue;
+        }
+        UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
+        const Result<uid_t> uid = peer.isOpen() ? peerUid(peer.get()) : Result<uid_t>(unavailable(""));
+        if (uid.ok() && isOwnUid(*uid)) {
+            serve(std::move(peer), stop);
+        }
+    }
+}
+
+void AskpassDoor::serve(UniqueFd peer, const std::stop_token& stop) {
+    const std::string said = readQuestion(peer.get());
+    const std::size_t end = std::min(said.find('\n'), said.size());
+    Question question;
+    question.host = host_;
+    question.text = said.substr(std::min(end + 1, said.size()));
+    question.kind = kindOf(question.text, said.substr(0, end));
+    // The asker's end, by which a notice is over, is this connection's.
+    std::stop_source over;
+    const std::stop_callback onStop(stop, [&over] { over.request_stop(); });
+    const std::jthread watcher = startThread("mr-asker", [&](std::stop_token done) {
+        while (!done.stop_requested() && !over.stop_requested()) {
+            pollfd gone{peer.get(), POLLHUP | POLLERR, 0};
+            if (::poll(&gone, 1, 100) > 0) {
+                over.request_stop();
+            }
+        }
+    });
+    isAsking_ = true;
+    const std::optional<Secret> answer = ask_(question, over.get_token());
+    isAsking_ = false;
+    const bool isRefusedKey = question.kind == QuestionKind::kHostKey && answer.has_value() &&
+                              answer->view() == "no";
+    if (question.kind != QuestionKind::kNotice && (!answer.has_value() || isRefusedKey)) {
+        wasGivenUp_ = true;
+    }
+    if (answer.has_value() && writeAll(peer.get(), {&kAnswered, 1})) {
+        writeAll(peer.get(), answer->view());
+    }
+}
+
+std::optional<int> answerAsAskpass(int argc, char** argv) {
+    const char* socket = std::getenv(kSocketVariable);
+    if (socket == nullptr || *socket == '\0' || argc != 2) {
+        return std::nullopt;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    const char* hint = std::getenv("SSH_ASKPASS_PROMPT");
+    const Result<UniqueFd> door = connectOwnUnix(socket);
+    if (!door.ok() ||
+        !writeAll(door->get(), strCat(hint == nullptr ? "" : hint, "\n", argv[1])) ||
+        ::shutdown(door->get(), SHUT_WR) != 0) {
+        return 1;
+    }
+    const std::optional<Secret> answer = readAnswer(door->get());
+    if (!answer.has_value()) {
+        return 1;
+    }
+    if (hint != nullptr && std::string_view(hint) == "confirm") {
+        return answer->view() == "yes" ? 0 : 1;
+    }
+    return writeAll(STDOUT_FILENO, answer->view()) && writeAll(STDOUT_FILENO, "\n") ? 0 : 1;
+}
+
+}  // namespace millrace::ssh

@@ -1,0 +1,126 @@
+#include "app/ssh/failure.h"
+
+#include <algorithm>
+#include <regex>
+#include <vector>
+
+namespace millrace::ssh {
+namespace {
+
+bool has(std::string_view text, std::string_view words) {
+    return text.find(words) != std::string_view::npos;
+}
+
+// The first match of `pattern`'s group in the words; "" without one.
+std::string found(std::string_view words, const char* pattern) {
+    std::match_results<std::string_view::const_iterator> match;
+    const bool isThere =
+        std::regex_search(words.begin(), words.end(), match, std::regex(pattern));
+    return isThere ? match[1].str() : std::string();
+}
+
+std::string lastLine(std::string_view words) {
+    while (!words.empty() && (words.back() == '\n' || words.back() == '\r')) {
+        words.remove_suffix(1);
+    }
+    const std::size_t end = words.rfind('\n');
+    return std::string(end == std::string_view::npos ? words : words.substr(end + 1));
+}
+
+Status changedKey(const Ending& ending) {
+    const std::string now = found(ending.words, "(SHA256:[A-Za-z0-9+/=]+)");
+    const std::string place = found(ending.words, "Offending [A-Za-z0-9-]+ key in ([^\\r\\n]+)");
+    const std::string remedy = found(ending.words, "(ssh-keygen -f [^\\r\\n]+)");
+    return failedPrecondition(
+        "the host key of ", ending.host, " has changed",
+        now.empty() ? "" : strCat(" (it is now ", now, ")"),
+        ": another machine may be listening in, or the host was set up anew; nothing was sent. If "
+        "you know that it was, remove the old key",
+        place.empty() ? "" : strCat(", ", place), remedy.empty() ? "" : strCat(", with ", remedy));
+}
+
+Status unknownKey(const Ending& ending) {
+    if (ending.wasGivenUp) {
+        return failedPrecondition("the host key of ", ending.host,
+                         " was not accepted; nothing was sent");
+    }
+    return failedPrecondition(
+        "the host key of ", ending.host, " is not known",
+        ending.isStrict ? ", and --ssh-strict asks nobody: "
+                        : ", and there is nobody to ask here: ",
+        "connect to it once on a terminal ('millrace host test ", ending.host,
+        "' shows its fingerprint), or add it to ~/.ssh/known_hosts");
+}
+
+Status denied(const Ending& ending) {
+    const std::string who = found(ending.words, "([^\\s]+): Permission denied");
+    const std::string ways = found(ending.words, "Permission denied \\(([^)]*)\\)");
+    if (ending.wasGivenUp) {
+        return failedPrecondition(ending.host, ": its question was not answered; nothing was sent");
+    }
+    return permissionDenied(
+        ending.host, " lets ", who.empty() ? "this user" : who, " in by none of ",
+        ways.empty() ? "its ways" : ways,
+        ": name the user (ssh://USER@HOST), a key ('ssh-add FILE', or IdentityFile in "
+        "~/.ssh/config)",
+        ending.wasAsked ? "" : "; nobody could be asked for a passphrase or password here");
+}
+
+struct Known {
+    const char* words;
+    const char* sentence;
+};
+
+// What a person cannot mend at this end; tried again.
+constexpr Known kAway[] = {
+    {"Could not resolve hostname", "the host name is not known (or there is no network)"},
+    {"Connection refused", "no SSH server answers there"},
+    {"Network is unreachable", "there is no way to it: the network or the VPN is down"},
+    {"No route to host", "there is no way to it: the network or the VPN is down"},
+    {"not responding", "the connection was cut: it has not answered for some seconds"},
+    {"timed out", "it did not answer in time"},
+    {"Connection reset", "it closed the connection"},
+    {"Connection closed", "it closed the connection"},
+    {"Broken pipe", "it closed the connection"},
+    {"closed by remote host", "it closed the connection"},
+};
+
+// Files and settings: ssh's own line says which.
+constexpr const char* kSettings[] = {"Bad configuration option", "Bad owner or permissions",
+                                     "UNPROTECTED PRIVATE KEY FILE", "terminating, ",
+                                     "Too many authentication failures", "no matching ",
+                                     "Unsupported option", "keyword", "is refused"};
+
+}  // namespace
+
+Status failureOf(const Ending& ending) {
+    const std::string_view words = ending.words;
+    if (has(words, "IDENTIFICATION HAS CHANGED")) {
+        return changedKey(ending);
+    }
+    if (has(words, "Host key verification failed")) {
+        return unknownKey(ending);
+    }
+    if (has(words, "Permission denied (") || has(words, "Permission denied, please")) {
+        return denied(ending);
+    }
+    const std::string line = lastLine(words);
+    for (const char* setting : kSettings) {
+        if (has(words, setting)) {
+            return failedPrecondition("ssh to ", ending.host, ": ", line);
+        }
+    }
+    for (const Known& known : kAway) {
+        if (has(words, known.words)) {
+            return unavailable("no connection to ", ending.host, ": ", known.sentence);
+        }
+    }
+    if (ending.wasGivenUp) {
+        return failedPrecondition(ending.host, ": its question was not answered; nothing was sent");
+    }
+    return unavailable("the connection to ", ending.host, ending.wasUp ? " ended" : " failed",
+                       " (ssh: exit code ", ending.exitCode, line.empty() ? "" : strCat(", ", line),
+                       ")");
+}
+
+}  // namespace millrace::ssh

@@ -1,0 +1,26 @@
+#pragma once
+// Why an SSH connection failed, in a sentence that says what to do: from what ssh (or millrace-ssh,
+// which uses the same words) wrote when it ended.
+//
+// Pure. Codes: kUnavailable (away; trying again may help), kPermissionDenied (nobody was let in),
+// kFailedPrecondition (a host key, a file, a configuration, an answer: a person has to act).
+#include <string>
+#include <string_view>
+
+#include "backend/core/status.h"
+
+namespace millrace::ssh {
+
+struct Ending {
+    std::string host;         ///< the address as given, "ssh://alice@gpu1"
+    std::string_view words;   ///< the end of ssh's stderr
+    int exitCode = 255;
+    bool wasUp = false;       ///< it was connected before
+    bool wasAsked = false;    ///< somebody could be asked: false with --ssh-strict or no terminal
+    bool wasGivenUp = false;  ///< and gave up
+    bool isStrict = false;    ///< --ssh-strict
+};
+
+Status failureOf(const Ending& ending);
+
+}  // namespace millrace::ssh

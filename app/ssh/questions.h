@@ -1,0 +1,35 @@
+#pragma once
+// What an SSH connection asks a person, and who answers.
+//
+// Threads: an Ask is called on a thread of the connection and may block until somebody has
+// answered; it returns soon after `stop`. Failure: nothing, when the person gave up.
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "backend/system/secret.h"
+
+namespace millrace::ssh {
+
+enum class QuestionKind {
+    kHostKey,  ///< is this the right host? answered "yes", "no" or by its fingerprint
+    kSecret,   ///< a passphrase, a password, a PIN: typed unseen
+    kCode,     ///< a code that is good once: may be seen
+    kConfirm,  ///< answered "yes" or "no"
+    kNotice,   ///< nothing to answer: "touch your key"; shown until `stop`
+};
+
+struct Question {
+    QuestionKind kind = QuestionKind::kSecret;
+    std::string host;  ///< the address that the client was given
+    std::string text;  ///< ssh's words, lines with '\n'
+};
+
+using Ask = std::function<std::optional<Secret>(const Question& question, std::stop_token stop)>;
+
+/// What kind of question ssh puts with these words. `hint`: SSH_ASKPASS_PROMPT (ssh(1)).
+QuestionKind kindOf(std::string_view text, std::string_view hint);
+
+}  // namespace millrace::ssh

@@ -1,0 +1,298 @@
+#include "app/ssh/transfer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/ids.h"
+#include "backend/system/pipe.h"
+
+namespace millrace::ssh {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kScriptTimeout{120'000}, kLocalTimeout{300'000};
+constexpr int kLookMs = 100;
+
+std::string trimmed(std::string text) {
+    text.erase(text.find_last_not_of(" \n\r\t") + 1);
+    return text;
+}
+
+Status remoteStatus(const Connection& connection, const std::string& what,
+                    const SubprocessOutput& output) {
+    RETURN_IF_ERROR(connection.state());
+    const std::string words = trimmed(output.err);
+    const bool isFull = words.find("No space left") != std::string::npos ||
+                        words.find("quota exceeded") != std::string::npos;
+    return isFull ? resourceExhausted(what, ": ", words) : failedPrecondition(what, ": ", words);
+}
+
+Result<std::string> runLocal(std::vector<std::string> argv, const std::string& directory) {
+    SubprocessOptions options;
+    options.argv = std::move(argv);
+    options.workingDirectory = directory;
+    options.timeout = kLocalTimeout;
+    ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
+    if (output.exitCode != 0) {
+        return failedPrecondition(options.argv.front(), ": ", trimmed(output.err));
+    }
+    return output.out;
+}
+
+// A directory of our own that goes with everything in it.
+class Scratch {
+ public:
+    static Result<Scratch> make() {
+        std::string path = (fs::temp_directory_path() / "millrace-XXXXXX").string();
+        if (::mkdtemp(path.data()) == nullptr) {
+            return errnoStatus(errno, path);
+        }
+        return Scratch(path);
+    }
+    Scratch(Scratch&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+    ~Scratch() {
+        if (!path_.empty()) {
+            std::error_code ignored;
+            fs::remove_all(path_, ignored);
+        }
+    }
+    const std::string& path() const { return path_; }
+
+ private:
+    explicit Scratch(std::string path) : path_(std::move(path)) {}
+    std::string path_;
+};
+
+// `file`'s bytes into `name`, a file in the home there.
+Status sendBytes(Connection& connection, const std::string& file, const std::string& name,
+                 const Progress& progress, const std::stop_token& stop) {
+    UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.isOpen()) {
+        return errnoStatus(errno, file);
+    }
+    struct stat info{};
+    ::fstat(fd.get(), &info);
+    UniqueFd errors, theirErrors;
+    RETURN_IF_ERROR(makePipe(errors, theirErrors));
+    SubprocessOptions child;
+    // No word of a shell but these: they mean the same to every login shell.
+    child.argv = connection.commandLine("cat > " + name);
+    child.stdinFd = fd.get();
+    child.stderrFd = theirErrors.get();
+    child.newGroup = true;
+    ASSIGN_OR_RETURN(Subprocess sender, Subprocess::start(child));
+    theirErrors.reset();
+    int code = 0;
+    for (;;) {
+        ASSIGN_OR_RETURN(const bool hasEnded, sender.poll(code));
+        if (hasEnded) {
+            break;
+        }
+        if (stop.stop_requested()) {
+            return cancelled(file, ": sending was given up");
+        }
+        RETURN_IF_ERROR(connection.state());
+        if (progress) {
+            // The child's offset is this descriptor's.
+            progress(::lseek(fd.get(), 0, SEEK_CUR), info.st_size);
+        }
+        ::poll(nullptr, 0, kLookMs);
+    }
+    if (code != 0) {
+        SubprocessOutput output;
+        char buffer[4'096];
+        const ssize_t n = ::read(errors.get(), buffer, sizeof buffer);
+        output.err.assign(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+        return remoteStatus(connection, file, output);
+    }
+    if (progress) {
+        progress(info.st_size, info.st_size);
+    }
+    return okStatus();
+}
+
+Result<std::string> runThere(Connection& connection, const std::string& what, std::string script,
+                             const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const SubprocessOutput output,
+                     connection.run(std::move(script), kScriptTimeout, stop));
+    if (output.exitCode != 0) {
+        return remoteStatus(connection, what, output);
+    }
+    return trimmed(output.out);
+}
+
+Result<std::string> sha256Of(const std::string& file) {
+    ASSIGN_OR_RETURN(const std::string line, runLocal({"sha256sum", "--", file}, ""));
+    const std::size_t begin = line.rfind('\\', 0) == 0 ? 1 : 0;  // of names that it escapes
+    return line.substr(begin, line.find(' ') - begin);
+}
+
+std::string incomingName() {
+    return strCat(".millrace-incoming-", newUid(0));
+}
+
+// The part of both scripts that trusts nothing before it has been compared.
+constexpr std::string_view kCompare = R"sh(
+set -e
+incoming=$PWD/$incoming
+trap 'rm -rf "$incoming" "$new"' EXIT
+[ "$(sha256sum < "$incoming" | cut -d' ' -f1)" = "$sum" ] ||
+    { echo 'what arrived is not what was sent; try again' >&2; exit 1; }
+)sh";
+
+constexpr std::string_view kPlaceFile = R"sh(
+umask 077
+mkdir -p "$directory"
+mv -f "$incoming" "$directory/$name"
+cd "$directory" && echo "$PWD/$name"
+)sh";
+
+constexpr std::string_view kPlacePrograms = R"sh(
+root=$HOME/.local/share/millrace
+mkdir -p "$root" "$HOME/.local/bin"
+new=$root/.new-$$
+mkdir "$new"
+tar -xzf "$incoming" -C "$new"
+(cd "$new" && sha256sum -c --quiet SHA256SUMS)
+"$new/bin/millrace" version >/dev/null
+rm -rf "$root/.old-$version"
+[ ! -e "$root/$version" ] || mv "$root/$version" "$root/.old-$version"
+mv "$new" "$root/$version"
+rm -rf "$root/.old-$version"
+ln -sfn "$root/$version/bin/millrace" "$HOME/.local/bin/.millrace-new"
+mv -f "$HOME/.local/bin/.millrace-new" "$HOME/.local/bin/millrace"
+echo "$HOME/.local/bin/millrace"
+)sh";
+
+constexpr const char* kPrograms[] = {"millrace", "millraced", "millrace-loader", "millrace-exec"};
+
+bool isOfLoader(const std::string& name) {
+    return name.rfind("libarrow", 0) == 0 || name.rfind("libparquet.", 0) == 0 ||
+           name.rfind("libsleef.", 0) == 0;
+}
+
+// The libraries that the loader is linked with and that are no part of every system: those in lib/,
+// and SLEEF where the system has it.
+Result<std::vector<std::string>> librariesOf(const std::string& directory) {
+    std::vector<std::string> files;
+    ASSIGN_OR_RETURN(const std::string text,
+                     runLocal({"ldd", directory + "/bin/millrace-loader"}, ""));
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::string_view line = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        const std::size_t path = line.find("=> /");
+        const std::size_t last = line.rfind(" (");
+        if (path == std::string_view::npos || last == std::string_view::npos) {
+            continue;
+        }
+        const std::string file(line.substr(path + 3, last - path - 3));
+        if (isOfLoader(fs::path(file).filename().string())) {
+            files.push_back(file);
+        }
+    }
+    return files;
+}
+
+Status link(const std::string& file, const std::string& directory) {
+    RETURN_IF_ERROR(makeDirectories(directory));
+    std::error_code error;
+    fs::create_symlink(file, fs::path(directory) / fs::path(file).filename(), error);
+    return error ? errnoStatus(error.value(), file) : okStatus();
+}
+
+// A compressed archive of the programs, their libraries and the sums of all.
+Result<std::string> packed(const Programs& programs, const std::string& scratch) {
+    const std::string stage = scratch + "/stage";
+    for (const char* name : kPrograms) {
+        RETURN_IF_ERROR(link(strCat(programs.directory, "/bin/", name), stage + "/bin"));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> libraries, librariesOf(programs.directory));
+    for (const std::string& file : libraries) {
+        RETURN_IF_ERROR(link(file, stage + "/lib"));
+    }
+    std::vector<std::string> sum = {"sha256sum", "--"};
+    for (const auto& entry : fs::recursive_directory_iterator(stage)) {
+        if (!fs::is_directory(entry)) {
+            sum.push_back(entry.path().lexically_relative(stage).string());
+        }
+    }
+    ASSIGN_OR_RETURN(const std::string sums, runLocal(sum, stage));
+    RETURN_IF_ERROR(writeFileAtomic(stage + "/SHA256SUMS", sums));
+    const std::string archive = scratch + "/programs.tar.gz";
+    RETURN_IF_ERROR(runLocal({"tar", "--dereference", "--owner=0", "--group=0", "-I", "gzip -1",
+                              "-cf", archive, "bin", "lib", "SHA256SUMS"},
+                             stage)
+                        .status());
+    return archive;
+}
+
+}  // namespace
+
+Result<std::string> sendFile(Connection& connection, const std::string& file,
+                             const std::string& directory, const Progress& progress,
+                             const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const std::string sum, sha256Of(file));
+    const std::string incoming = incomingName();
+    RETURN_IF_ERROR(sendBytes(connection, file, incoming, progress, stop));
+    return runThere(connection, file,
+                    strCat("incoming=", incoming, "\nsum=", sum,
+                           "\ndirectory=", shellWord(directory),
+                           "\nname=", shellWord(fs::path(file).filename().string()), kCompare,
+                           kPlaceFile),
+                    stop);
+}
+
+Result<Programs> programsIn(const std::string& directory, const std::string& version) {
+    std::error_code error;
+    const bool isBin = fs::exists(fs::path(directory) / "millraced", error);
+    Programs programs;
+    programs.directory =
+        isBin ? fs::path(directory).lexically_normal().parent_path().string() : directory;
+    programs.version = version;
+    for (const char* name : kPrograms) {
+        const std::string path = strCat(programs.directory, "/bin/", name);
+        if (::access(path.c_str(), X_OK) != 0) {
+            return notFound(path, ": is not there, so these programs cannot be brought to another "
+                                  "host; --programs DIR names others (with bin/ and lib/)");
+        }
+    }
+    utsname system{};
+    ::uname(&system);
+    programs.system = strCat(system.sysname, " ", system.machine);
+    return programs;
+}
+
+Result<Installed> install(Connection& connection, const Programs& programs,
+                          const Progress& progress, const std::stop_token& stop) {
+    const RemoteFacts& facts = connection.facts();
+    if (facts.system != programs.system) {
+        return failedPrecondition("the programs here are for ", programs.system, ", the host is ",
+                                  facts.system, ": there are none for it");
+    }
+    ASSIGN_OR_RETURN(const Scratch scratch, Scratch::make());
+    ASSIGN_OR_RETURN(const std::string archive, packed(programs, scratch.path()));
+    ASSIGN_OR_RETURN(const std::string sum, sha256Of(archive));
+    const std::string incoming = incomingName();
+    RETURN_IF_ERROR(sendBytes(connection, archive, incoming, progress, stop));
+    Installed done;
+    done.bytes = static_cast<std::int64_t>(fs::file_size(archive));
+    ASSIGN_OR_RETURN(done.program,
+                     runThere(connection, "installing",
+                              strCat("incoming=", incoming, "\nsum=", sum,
+                                     "\nversion=", shellWord(programs.version), kCompare,
+                                     kPlacePrograms),
+                              stop));
+    return done;
+}
+
+}  // namespace millrace::ssh
