@@ -182,7 +182,7 @@ void Follower::lose(const Status& status) {
     }
     isGreeted_ = false;
     const bool isRefused = isRefusal(status);
-    const std::int64_t pauseMs = isRefused ? Backoff::kMostMs : backoff_.nextMs();
+    const std::int64_t pauseMs = isRefused ? Backoff::kRefusedMs : backoff_.nextMs();
     nextGreetingNs_ = clock_.steadyNs() + pauseMs * 1'000'000;
     setLink(isRefused ? LinkState::kRefused : LinkState::kReconnecting,
             std::string(messageOf(status)), backoff_.tries());

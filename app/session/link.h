@@ -20,10 +20,13 @@ struct Link {
     int tries = 0;             ///< since it was lost
 };
 
-/// 250 ms, 500 ms, ... up to 5 s; back to the first after something was heard.
+/// 250 ms, 500 ms, 1 s, 1 s, ...; back to the first after something was heard. Short to the end: a
+/// network that comes back after hours is noticed at once, and a try costs little.
 class Backoff {
  public:
-    static constexpr std::int64_t kMostMs = 5'000;
+    static constexpr std::int64_t kMostMs = 1'000;
+    /// Between tries where a person has to act first.
+    static constexpr std::int64_t kRefusedMs = 5'000;
 
     std::int64_t nextMs() {
         const std::int64_t wait = std::min(kMostMs, std::int64_t{250} << tries_);

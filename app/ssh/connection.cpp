@@ -222,7 +222,9 @@ Status Connection::waitUntilUp(const std::stop_token& stop) {
             return unavailable("no connection to ", host_, ": it did not answer in time");
         }
     }
-    if (hasEnded_) {
+    // What ended by itself without a look was not sh.
+    const bool isSomethingElse = !isUp_ && exitCode_ != 255 && !said_.empty();
+    if (hasEnded_ && !isSomethingElse) {
         return ending(exitCode_);
     }
     ASSIGN_OR_RETURN(facts_, parseFacts(said_, host_));

@@ -25,10 +25,12 @@ if [ -n "$program" ]; then
 fi
 uid=$(id -u)
 if [ -z "$socket" ]; then
-    for socket in "${XDG_RUNTIME_DIR:-/run/user/$uid}/millrace/millraced.sock" \
-                  "/run/user/$uid/millrace/millraced.sock" "/tmp/millrace-$uid/millraced.sock"; do
-        [ -S "$socket" ] && break
-    done
+    socket=/tmp/millrace-$uid/millraced.sock
+    if [ -n "$XDG_RUNTIME_DIR" ]; then
+        socket=$XDG_RUNTIME_DIR/millrace/millraced.sock
+    elif [ -S "/run/user/$uid/millrace/millraced.sock" ]; then
+        socket=/run/user/$uid/millrace/millraced.sock
+    fi
 fi
 echo "socket=$socket"
 [ -S "$socket" ] && echo "listens=yes"

@@ -110,13 +110,13 @@ std::string defaultSocketPath() {
 }
 
 std::vector<std::string> usualSocketPaths() {
+    const std::string session = strCat("/run/user/", ::geteuid());
+    const std::string chosen = absoluteVariable("XDG_RUNTIME_DIR");
     std::vector<std::string> paths = {defaultSocketPath()};
-    for (const std::string& directory :
-         {strCat("/run/user/", ::geteuid(), "/millrace"), strCat("/tmp/millrace-", ::geteuid())}) {
-        const std::string path = directory + "/millraced.sock";
-        if (path != paths.front()) {
-            paths.push_back(path);
-        }
+    if (chosen.empty()) {
+        paths.push_back(session + "/millrace/millraced.sock");
+    } else if (chosen == session) {
+        paths.push_back(strCat("/tmp/millrace-", ::geteuid(), "/millraced.sock"));
     }
     return paths;
 }

@@ -20,8 +20,9 @@ Result<std::string> configDirectory();
 std::string cacheDirectory(std::string_view part);
 /// runtimeDirectory()/millraced.sock: where the daemon listens unless told otherwise.
 std::string defaultSocketPath();
-/// Where daemons of this user may listen that were started in other sessions: with and without an
-/// XDG_RUNTIME_DIR. The first is defaultSocketPath().
+/// Where daemons of this user may listen that were started in other sessions, with and without the
+/// session's XDG_RUNTIME_DIR. The first is defaultSocketPath(); the only one where XDG_RUNTIME_DIR
+/// is a directory of the user's choice.
 std::vector<std::string> usualSocketPaths();
 /// The directory of this process's executable, where its sibling programs are.
 std::string programDirectory();
