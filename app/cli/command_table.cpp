@@ -368,21 +368,29 @@ std::vector<CommandSpec> hostCommands() {
         "host",
         "Daemon",
         "names of other hosts, and a test of the way there",
-        "'host add NAME ssh://[USER@]HOST[:PORT]' names a host for --host and the console; HOST may "
-        "be an alias of ~/.ssh/config. 'host ls' lists them, 'host rm NAME' forgets one, 'host test "
+        "'host add NAME ssh://[USER@]HOST[:PORT]' names a host for --host and the console; HOST "
+        "may "
+        "be an alias of ~/.ssh/config. 'host ls' lists them, 'host rm NAME' forgets one, 'host "
+        "test "
         "NAME|ssh://HOST' goes there step by step and says what fails (docs/guides/ssh.md).",
         {{"ACTION", 1, 1, "add, ls, rm or test", Completes::kHostAction},
          {"WORD", 0, 2, "a name, and with add an address", Completes::kNothing}},
-        {text("--remote-dir", "DIR", "with add: where relative paths of specs begin there (the home)")},
+        {text("--remote-dir", "DIR",
+              "with add: where relative paths of specs begin there (the home)")},
         {"millrace host add gpu1 ssh://alice@gpu1.example.org", "millrace host test gpu1"},
         &runHost};
     host.needsDaemon = false;
     const std::vector<options::OptionSpec> more = sshOptions();
     host.options.insert(host.options.end(), more.begin(), more.end());
-    CommandSpec path{"socket-path", "Daemon", "where the daemon of this user listens",
-                     "The socket of a daemon that is there, else where 'millrace up' would make it.",
-                     {},            {},       {"millrace socket-path"},
-                     &runSocketPath};
+    CommandSpec path{
+        "socket-path",
+        "Daemon",
+        "where the daemon of this user listens",
+        "The socket of a daemon that is there, else where 'millrace up' would make it.",
+        {},
+        {},
+        {"millrace socket-path"},
+        &runSocketPath};
     path.needsDaemon = false;
     return {std::move(host), std::move(path)};
 }
@@ -417,7 +425,8 @@ std::vector<CommandSpec> otherCommands() {
 const std::vector<CommandSpec>& commandTable() {
     static const std::vector<CommandSpec> kTable = [] {
         std::vector<CommandSpec> all;
-        for (auto part : {runCommands(), dataCommands(), daemonCommands(), hostCommands(), otherCommands()}) {
+        for (auto part :
+             {runCommands(), dataCommands(), daemonCommands(), hostCommands(), otherCommands()}) {
             std::move(part.begin(), part.end(), std::back_inserter(all));
         }
         return all;

@@ -108,7 +108,8 @@ std::string misplaced(const ParsedArgs& args, const Address& address) {
                                                 : ": only with --host ssh://HOST");
         }
     }
-    return args.has("--programs") && !args.has("--install") ? "--programs: only with --install" : "";
+    return args.has("--programs") && !args.has("--install") ? "--programs: only with --install"
+                                                            : "";
 }
 
 std::string gpuText(const values::NodeInfo& node) {

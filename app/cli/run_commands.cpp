@@ -44,8 +44,9 @@ Status checkPlace(const ParsedArgs& args, const Address& address) {
         }
     }
     if (args.has("--there") && (args.has("--remote-dir") || args.has("--upload"))) {
-        return invalidArgument("--there: relative paths begin at the spec there, and what it names "
-                               "is there: leave --remote-dir and --upload");
+        return invalidArgument(
+            "--there: relative paths begin at the spec there, and what it names "
+            "is there: leave --remote-dir and --upload");
     }
     return okStatus();
 }

@@ -127,17 +127,17 @@ class StreamReader final : public Subscription {
     StreamReader(std::string name, ChannelPtr channel, Explain explain,
                  std::function<Reader(const ChannelPtr&, grpc::ClientContext*)> open,
                  StreamHandler<Value> handler)
-        : thread_(startThread(std::move(name),
-                              [this, channel = std::move(channel), explain = std::move(explain),
-                               open = std::move(open),
-                               handler = std::move(handler)](std::stop_token stop) {
-                                  const Reader reader = open(channel, &context_);
-                                  Message message;
-                                  while (reader->Read(&message)) {
-                                      handler.onItem(convert::fromProto(message));
-                                  }
-                                  handler.onEnd(explain(reader->Finish(), stop));
-                              })) {}
+        : thread_(startThread(
+              std::move(name),
+              [this, channel = std::move(channel), explain = std::move(explain),
+               open = std::move(open), handler = std::move(handler)](std::stop_token stop) {
+                  const Reader reader = open(channel, &context_);
+                  Message message;
+                  while (reader->Read(&message)) {
+                      handler.onItem(convert::fromProto(message));
+                  }
+                  handler.onEnd(explain(reader->Finish(), stop));
+              })) {}
     ~StreamReader() override { context_.TryCancel(); }
     void cancel() override { context_.TryCancel(); }
 

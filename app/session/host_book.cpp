@@ -90,8 +90,8 @@ Status HostBook::change(const std::string& path, const std::function<Status(Host
             hosts[host.name]["remote_dir"] = host.remoteDir;
         }
     }
-    return writeFileAtomic(
-        path, dumpJsonPretty({{"version", kVersion}, {"hosts", hosts}}) + "\n", 0600);
+    return writeFileAtomic(path, dumpJsonPretty({{"version", kVersion}, {"hosts", hosts}}) + "\n",
+                           0600);
 }
 
 const NamedHost* HostBook::find(std::string_view name) const {
@@ -121,8 +121,7 @@ Status HostBook::put(NamedHost host) {
 Status HostBook::remove(std::string_view name) {
     const NamedHost* host = find(name);
     if (host == nullptr) {
-        return notFound("no host is named '", name, "'",
-                        nameHint(name, namesOf(hosts_)));
+        return notFound("no host is named '", name, "'", nameHint(name, namesOf(hosts_)));
     }
     hosts_.erase(hosts_.begin() + (host - hosts_.data()));
     return okStatus();
@@ -136,10 +135,9 @@ Result<DaemonPlace> placeOf(std::string_view word, const std::string& path) {
     ASSIGN_OR_RETURN(const HostBook book, HostBook::read(path));
     const NamedHost* host = book.find(word);
     if (host == nullptr) {
-        return invalidArgument("no host is named '", word, "'",
-                               nameHint(word, namesOf(book.all())), "; 'millrace host add ", word,
-                               " ssh://", word, "' names one, and ssh://", word,
-                               " goes there without a name");
+        return invalidArgument("no host is named '", word, "'", nameHint(word, namesOf(book.all())),
+                               "; 'millrace host add ", word, " ssh://", word,
+                               "' names one, and ssh://", word, " goes there without a name");
     }
     ASSIGN_OR_RETURN(Address address, Address::parse(host->address));
     return DaemonPlace{std::move(address), host->remoteDir};

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cctype>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
@@ -32,9 +32,8 @@ std::string lower(std::string_view text) {
 }
 
 bool hasOneOf(const std::string& text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-        return text.find(word) != std::string::npos;
-    });
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
 // To the end of what the peer says; at most kQuestionBytesMax.
@@ -104,9 +103,8 @@ Result<std::unique_ptr<AskpassDoor>> AskpassDoor::open(const std::string& direct
         new AskpassDoor(path, std::move(listener), std::move(host), std::move(ask)));
     door->wakeRead_ = std::move(wakeRead);
     door->wakeWrite_ = std::move(wakeWrite);
-    door->thread_ = startThread("mr-askpass", [raw = door.get()](std::stop_token stop) {
-        raw->run(std::move(stop));
-    });
+    door->thread_ = startThread(
+        "mr-askpass", [raw = door.get()](std::stop_token stop) { raw->run(std::move(stop)); });
     return door;
 }
 
@@ -141,7 +139,8 @@ void AskpassDoor::run(std::stop_token stop) {
             continue;
         }
         UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
-        const Result<uid_t> uid = peer.isOpen() ? peerUid(peer.get()) : Result<uid_t>(unavailable(""));
+        const Result<uid_t> uid =
+            peer.isOpen() ? peerUid(peer.get()) : Result<uid_t>(unavailable(""));
         if (uid.ok() && isOwnUid(*uid)) {
             serve(std::move(peer), stop);
         }
@@ -169,8 +168,8 @@ void AskpassDoor::serve(UniqueFd peer, const std::stop_token& stop) {
     isAsking_ = true;
     const std::optional<Secret> answer = ask_(question, over.get_token());
     isAsking_ = false;
-    const bool isRefusedKey = question.kind == QuestionKind::kHostKey && answer.has_value() &&
-                              answer->view() == "no";
+    const bool isRefusedKey =
+        question.kind == QuestionKind::kHostKey && answer.has_value() && answer->view() == "no";
     if (question.kind != QuestionKind::kNotice && (!answer.has_value() || isRefusedKey)) {
         wasGivenUp_ = true;
     }
@@ -187,8 +186,7 @@ std::optional<int> answerAsAskpass(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
     const char* hint = std::getenv("SSH_ASKPASS_PROMPT");
     const Result<UniqueFd> door = connectOwnUnix(socket);
-    if (!door.ok() ||
-        !writeAll(door->get(), strCat(hint == nullptr ? "" : hint, "\n", argv[1])) ||
+    if (!door.ok() || !writeAll(door->get(), strCat(hint == nullptr ? "" : hint, "\n", argv[1])) ||
         ::shutdown(door->get(), SHUT_WR) != 0) {
         return 1;
     }

@@ -51,8 +51,8 @@ Result<std::unique_ptr<Connection>> Connection::open(ConnectionOptions options,
 // -a -x and ClearAllForwardings: nothing of the user's configuration is forwarded to the host.
 std::vector<std::string> Connection::masterArguments() const {
     const Address& to = options_.to;
-    std::vector<std::string> argv = {options_.program, "-M", "-S", directory_ + "/ctl", "-T", "-a",
-                                     "-x"};
+    std::vector<std::string> argv = {
+        options_.program, "-M", "-S", directory_ + "/ctl", "-T", "-a", "-x"};
     if (!options_.configFile.empty()) {
         argv.insert(argv.end(), {"-F", options_.configFile});
     }
@@ -63,13 +63,19 @@ std::vector<std::string> Connection::masterArguments() const {
         argv.insert(argv.end(), {"-l", to.user});
     }
     const bool isAsking = options_.ask != nullptr && !options_.isStrict;
-    const std::string settings[] = {
-        "ControlMaster=yes", "ControlPersist=no", "ForwardAgent=no", "ForwardX11=no",
-        "ClearAllForwardings=yes", "PermitLocalCommand=no", "RemoteCommand=none", "RequestTTY=no",
-        "LogLevel=INFO", "ServerAliveInterval=1",
-        strCat("ServerAliveCountMax=", kSilence.count() - 1),
-        strCat("ConnectTimeout=", options_.connectTimeout.count()),
-        strCat("BatchMode=", isAsking ? "no" : "yes")};
+    const std::string settings[] = {"ControlMaster=yes",
+                                    "ControlPersist=no",
+                                    "ForwardAgent=no",
+                                    "ForwardX11=no",
+                                    "ClearAllForwardings=yes",
+                                    "PermitLocalCommand=no",
+                                    "RemoteCommand=none",
+                                    "RequestTTY=no",
+                                    "LogLevel=INFO",
+                                    "ServerAliveInterval=1",
+                                    strCat("ServerAliveCountMax=", kSilence.count() - 1),
+                                    strCat("ConnectTimeout=", options_.connectTimeout.count()),
+                                    strCat("BatchMode=", isAsking ? "no" : "yes")};
     for (const std::string& setting : settings) {
         argv.insert(argv.end(), {"-o", setting});
     }
@@ -81,8 +87,9 @@ std::vector<std::string> Connection::masterArguments() const {
 }
 
 std::vector<std::string> Connection::commandLine(const std::string& command) const {
-    return {options_.program, "-S", directory_ + "/ctl", "-F", "none",          "-T",
-            "-o",             "LogLevel=ERROR",          options_.to.host, command};
+    return {
+        options_.program, "-S",   directory_ + "/ctl", "-F", "none", "-T", "-o", "LogLevel=ERROR",
+        options_.to.host, command};
 }
 
 std::string Connection::programName() const {
@@ -243,8 +250,16 @@ Result<std::string> Connection::forward(const std::string& path) {
     }
     const std::string local = strCat(directory_, "/", forwards_.size());
     SubprocessOptions child;
-    child.argv = {options_.program, "-S", directory_ + "/ctl", "-F", "none", "-O", "forward", "-L",
-                  strCat(local, ":", path), options_.to.host};
+    child.argv = {options_.program,
+                  "-S",
+                  directory_ + "/ctl",
+                  "-F",
+                  "none",
+                  "-O",
+                  "forward",
+                  "-L",
+                  strCat(local, ":", path),
+                  options_.to.host};
     child.timeout = kForwardTimeout;
     ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(child));
     if (output.exitCode != 0) {

@@ -35,12 +35,12 @@ inline constexpr std::chrono::seconds kSilence{4};
 inline constexpr std::chrono::seconds kPatience{20};
 
 struct ConnectionOptions {
-    Address to;                    ///< isSsh
-    std::string program = "ssh";   ///< or the path of millrace-ssh
-    std::string askpassProgram;    ///< this program's own path (answerAsAskpass)
-    std::string configFile;        ///< in place of ~/.ssh/config; "": that
-    bool isStrict = false;         ///< never asks, takes no new host key
-    Ask ask;                       ///< empty: nobody can be asked
+    Address to;                        ///< isSsh
+    std::string program = "ssh";       ///< or the path of millrace-ssh
+    std::string askpassProgram;        ///< this program's own path (answerAsAskpass)
+    std::string configFile;            ///< in place of ~/.ssh/config; "": that
+    bool isStrict = false;             ///< never asks, takes no new host key
+    Ask ask;                           ///< empty: nobody can be asked
     std::function<bool()> isUnwanted;  ///< asked while it is opened; empty: never
     std::chrono::seconds connectTimeout{10};
 };

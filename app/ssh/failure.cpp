@@ -14,8 +14,7 @@ bool has(std::string_view text, std::string_view words) {
 // The first match of `pattern`'s group in the words; "" without one.
 std::string found(std::string_view words, const char* pattern) {
     std::match_results<std::string_view::const_iterator> match;
-    const bool isThere =
-        std::regex_search(words.begin(), words.end(), match, std::regex(pattern));
+    const bool isThere = std::regex_search(words.begin(), words.end(), match, std::regex(pattern));
     return isThere ? match[1].str() : std::string();
 }
 
@@ -42,14 +41,13 @@ Status changedKey(const Ending& ending) {
 Status unknownKey(const Ending& ending) {
     if (ending.wasGivenUp) {
         return failedPrecondition("the host key of ", ending.host,
-                         " was not accepted; nothing was sent");
+                                  " was not accepted; nothing was sent");
     }
-    return failedPrecondition(
-        "the host key of ", ending.host, " is not known",
-        ending.isStrict ? ", and --ssh-strict asks nobody: "
-                        : ", and there is nobody to ask here: ",
-        "connect to it once on a terminal ('millrace host test ", ending.host,
-        "' shows its fingerprint), or add it to ~/.ssh/known_hosts");
+    return failedPrecondition("the host key of ", ending.host, " is not known",
+                              ending.isStrict ? ", and --ssh-strict asks nobody: "
+                                              : ", and there is nobody to ask here: ",
+                              "connect to it once on a terminal ('millrace host test ", ending.host,
+                              "' shows its fingerprint), or add it to ~/.ssh/known_hosts");
 }
 
 Status denied(const Ending& ending) {
@@ -86,10 +84,15 @@ constexpr Known kAway[] = {
 };
 
 // Files and settings: ssh's own line says which.
-constexpr const char* kSettings[] = {"Bad configuration option", "Bad owner or permissions",
-                                     "UNPROTECTED PRIVATE KEY FILE", "terminating, ",
-                                     "Too many authentication failures", "no matching ",
-                                     "Unsupported option", "keyword", "is refused"};
+constexpr const char* kSettings[] = {"Bad configuration option",
+                                     "Bad owner or permissions",
+                                     "UNPROTECTED PRIVATE KEY FILE",
+                                     "terminating, ",
+                                     "Too many authentication failures",
+                                     "no matching ",
+                                     "Unsupported option",
+                                     "keyword",
+                                     "is refused"};
 
 }  // namespace
 

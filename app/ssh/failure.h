@@ -12,8 +12,8 @@
 namespace millrace::ssh {
 
 struct Ending {
-    std::string host;         ///< the address as given, "ssh://alice@gpu1"
-    std::string_view words;   ///< the end of ssh's stderr
+    std::string host;        ///< the address as given, "ssh://alice@gpu1"
+    std::string_view words;  ///< the end of ssh's stderr
     int exitCode = 255;
     bool wasUp = false;       ///< it was connected before
     bool wasAsked = false;    ///< somebody could be asked: false with --ssh-strict or no terminal

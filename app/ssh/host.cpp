@@ -125,8 +125,8 @@ Result<std::shared_ptr<Connection>> Host::connection(const std::stop_token& stop
     last_ = made.status();
     if (made.ok()) {
         old = std::exchange(connection_, *made);
-        firstTook_ = firstTook_.value_or(
-            std::chrono::duration_cast<std::chrono::milliseconds>(took));
+        firstTook_ =
+            firstTook_.value_or(std::chrono::duration_cast<std::chrono::milliseconds>(took));
     }
     changed_.notifyAll();
     return made;
@@ -134,7 +134,8 @@ Result<std::shared_ptr<Connection>> Host::connection(const std::stop_token& stop
 
 Result<RemoteFacts> Host::look(const std::string& path, const std::stop_token& stop) {
     ASSIGN_OR_RETURN(const auto link, connection(stop));
-    ASSIGN_OR_RETURN(const SubprocessOutput output, link->run(lookScript(path), kLookTimeout, stop));
+    ASSIGN_OR_RETURN(const SubprocessOutput output,
+                     link->run(lookScript(path), kLookTimeout, stop));
     return parseFacts(output.out, address_.text());
 }
 

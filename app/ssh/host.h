@@ -1,6 +1,6 @@
 #pragma once
-// A host that daemons are reached on: its connection, made when it is first needed, made again after
-// it broke, shared by all who speak with it; and all hosts of this process.
+// A host that daemons are reached on: its connection, made when it is first needed, made again
+// after it broke, shared by all who speak with it; and all hosts of this process.
 //
 // A refusal (no key fits, a host key that changed, a question that was given up) is remembered: a
 // person is not asked again and again. forgive() forgets it. Threads: any; callers of one host wait
@@ -30,10 +30,10 @@ struct Settings {
     Transport transport = Transport::kAuto;
     bool isStrict = false;
     Ask ask;
-    std::string ownProgram;        ///< this program's path: it is run to ask (answerAsAskpass)
-    std::string programDirectory;  ///< where millrace-ssh may be
-    std::string searchPath;        ///< PATH
-    std::string configFile;        ///< in place of ~/.ssh/config
+    std::string ownProgram;            ///< this program's path: it is run to ask (answerAsAskpass)
+    std::string programDirectory;      ///< where millrace-ssh may be
+    std::string searchPath;            ///< PATH
+    std::string configFile;            ///< in place of ~/.ssh/config
     std::function<bool()> isUnwanted;  ///< asked while connecting: true gives up (Ctrl-C)
 };
 
@@ -49,8 +49,8 @@ class Host {
     const Address& address() const { return address_; }
     Result<std::shared_ptr<Connection>> connection(const std::stop_token& stop = {})
         MR_EXCLUDES(mutex_);
-    /// A connected socket that ends at the daemon behind the unix socket `path` there; "": where the
-    /// user's daemon listens.
+    /// A connected socket that ends at the daemon behind the unix socket `path` there; "": where
+    /// the user's daemon listens.
     Result<UniqueFd> dial(const std::string& path, const std::stop_token& stop = {})
         MR_EXCLUDES(mutex_);
     /// Why a socket from dial() was closed without a word.

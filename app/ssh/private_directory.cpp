@@ -24,8 +24,8 @@ bool isLeftBehind(const std::string& name) {
         return false;
     }
     int pid = 0;
-    const std::string number = name.substr(kPrefix.size(), name.find('-', kPrefix.size()) -
-                                                               kPrefix.size());
+    const std::string number =
+        name.substr(kPrefix.size(), name.find('-', kPrefix.size()) - kPrefix.size());
     return absl::SimpleAtoi(number, &pid) && pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
 }
 

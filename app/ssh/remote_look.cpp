@@ -96,7 +96,8 @@ Result<RemoteFacts> parseFacts(std::string_view output, std::string_view host) {
 }
 
 Status noDaemonThere(const RemoteFacts& facts, std::string_view host) {
-    const bool isOthers = !facts.owner.empty() && facts.owner != facts.user && facts.owner != "root";
+    const bool isOthers =
+        !facts.owner.empty() && facts.owner != facts.user && facts.owner != "root";
     if (isOthers && facts.user != "root") {
         return permissionDenied("the daemon at ", facts.socket, " on ", host, " runs as ",
                                 facts.owner, "; you are ", facts.user,

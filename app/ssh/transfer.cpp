@@ -244,12 +244,11 @@ Result<std::string> sendFile(Connection& connection, const std::string& file,
     ASSIGN_OR_RETURN(const std::string sum, sha256Of(file));
     const std::string incoming = incomingName();
     RETURN_IF_ERROR(sendBytes(connection, file, incoming, progress, stop));
-    return runThere(connection, file,
-                    strCat("incoming=", incoming, "\nsum=", sum,
-                           "\ndirectory=", shellWord(directory),
-                           "\nname=", shellWord(fs::path(file).filename().string()), kCompare,
-                           kPlaceFile),
-                    stop);
+    return runThere(
+        connection, file,
+        strCat("incoming=", incoming, "\nsum=", sum, "\ndirectory=", shellWord(directory),
+               "\nname=", shellWord(fs::path(file).filename().string()), kCompare, kPlaceFile),
+        stop);
 }
 
 Result<Programs> programsIn(const std::string& directory, const std::string& version) {
@@ -262,8 +261,9 @@ Result<Programs> programsIn(const std::string& directory, const std::string& ver
     for (const char* name : kPrograms) {
         const std::string path = strCat(programs.directory, "/bin/", name);
         if (::access(path.c_str(), X_OK) != 0) {
-            return notFound(path, ": is not there, so these programs cannot be brought to another "
-                                  "host; --programs DIR names others (with bin/ and lib/)");
+            return notFound(path,
+                            ": is not there, so these programs cannot be brought to another "
+                            "host; --programs DIR names others (with bin/ and lib/)");
         }
     }
     utsname system{};
@@ -286,12 +286,11 @@ Result<Installed> install(Connection& connection, const Programs& programs,
     RETURN_IF_ERROR(sendBytes(connection, archive, incoming, progress, stop));
     Installed done;
     done.bytes = static_cast<std::int64_t>(fs::file_size(archive));
-    ASSIGN_OR_RETURN(done.program,
-                     runThere(connection, "installing",
-                              strCat("incoming=", incoming, "\nsum=", sum,
-                                     "\nversion=", shellWord(programs.version), kCompare,
-                                     kPlacePrograms),
-                              stop));
+    ASSIGN_OR_RETURN(done.program, runThere(connection, "installing",
+                                            strCat("incoming=", incoming, "\nsum=", sum,
+                                                   "\nversion=", shellWord(programs.version),
+                                                   kCompare, kPlacePrograms),
+                                            stop));
     return done;
 }
 

@@ -29,11 +29,12 @@ struct Programs {
     std::string system;     ///< "Linux x86_64"
 };
 
-/// What `directory` (or the directory around a bin/) has of programs; kNotFound names what is missing.
+/// What `directory` (or the directory around a bin/) has of programs; kNotFound names what is
+/// missing.
 Result<Programs> programsIn(const std::string& directory, const std::string& version);
 
 struct Installed {
-    std::string program;  ///< path of millrace there
+    std::string program;     ///< path of millrace there
     std::int64_t bytes = 0;  ///< sent, compressed
 };
 

@@ -133,7 +133,8 @@ std::string programDirectory() {
 }
 
 bool Address::isLoopback() const {
-    return !isSsh && (isUnix() || host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0);
+    return !isSsh &&
+           (isUnix() || host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0);
 }
 
 std::string Address::text() const {
@@ -145,8 +146,8 @@ std::string Address::text() const {
     if (!isSsh) {
         return strCat(shown, ":", port);
     }
-    return strCat("ssh://", user, user.empty() ? "" : "@", shown, port == 0 ? "" : strCat(":", port),
-                  unixPath);
+    return strCat("ssh://", user, user.empty() ? "" : "@", shown,
+                  port == 0 ? "" : strCat(":", port), unixPath);
 }
 
 Result<Address> Address::parse(std::string_view text) {
@@ -167,7 +168,8 @@ Result<Address> Address::parse(std::string_view text) {
     if (colon == std::string_view::npos ||
         !absl::SimpleAtoi(std::string(text.substr(colon + 1)), &port) || port < 0 || port > 65535 ||
         colon == 0) {
-        return invalidArgument("'", text, "' is no address; write HOST:PORT, unix:PATH or ssh://HOST");
+        return invalidArgument("'", text,
+                               "' is no address; write HOST:PORT, unix:PATH or ssh://HOST");
     }
     address.host = std::string(withoutBrackets(text.substr(0, colon)));
     address.port = port;

@@ -32,9 +32,9 @@ std::string programPath();
 /// "unix:PATH", "HOST:PORT" or "ssh://[USER@]HOST[:PORT][/SOCKET]"; an absolute path is taken as a
 /// unix socket too.
 struct Address {
-    std::string unixPath;  ///< set for a unix socket; with isSsh: the socket there, "" to be found
-    std::string host;      ///< with isSsh also an alias of ~/.ssh/config
-    int port = 0;          ///< with isSsh 0: as ssh is configured
+    std::string unixPath;   ///< set for a unix socket; with isSsh: the socket there, "" to be found
+    std::string host;       ///< with isSsh also an alias of ~/.ssh/config
+    int port = 0;           ///< with isSsh 0: as ssh is configured
     std::string user = {};  ///< with isSsh only; "": as ssh is configured
     bool isSsh = false;
     bool isUnix() const { return !isSsh && !unixPath.empty(); }

@@ -15,8 +15,8 @@ constexpr std::size_t kPageBytes = 4'096;
 }  // namespace
 
 Secret::Secret() {
-    void* page = ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                        -1, 0);
+    void* page =
+        ::mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return;
     }

@@ -2,8 +2,8 @@
 // A passphrase on its way from a person to the program that asked: never in a core dump or in swap,
 // wiped at its end.
 //
-// Owns: one page of memory, locked and left out of core dumps where the system can do that. Threads:
-// one owner. Failure: none; what does not fit (kMostBytes) is refused by append().
+// Owns: one page of memory, locked and left out of core dumps where the system can do that.
+// Threads: one owner. Failure: none; what does not fit (kMostBytes) is refused by append().
 #include <cstddef>
 #include <string_view>
 #include <utility>

@@ -60,7 +60,6 @@ const std::vector<Debt>& longFunctions() {
         // Hand-written anchors of the bench: what is measured is their one loop.
         {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
         {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},
-        {"tests/laws/source_laws.cpp", "roomLaws", 122},
     };
     return kTables;
 }

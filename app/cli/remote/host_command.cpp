@@ -30,20 +30,22 @@ class HostTest {
     const std::vector<Step>& run() {
         Address bare = address_;
         bare.unixPath.clear();
-        step("connect", [&]() -> Result<std::string> {
-            ASSIGN_OR_RETURN(const auto connection, host_.connection());
-            const ssh::RemoteFacts& facts = connection->facts();
-            return strCat("logged in as ", facts.user, " (", facts.system, ", ",
-                          connection->programName(), ")");
-        }) && step("programs", [&]() -> Result<std::string> {
-            ASSIGN_OR_RETURN(facts_, host_.look(address_.unixPath));
-            if (facts_.program.empty()) {
-                return failedPrecondition("millrace is not installed there for ", facts_.user,
-                                          "; 'millrace up --install --host ", bare.text(),
-                                          "' brings it");
-            }
-            return strCat(facts_.program, ", version ", facts_.version);
-        });
+        step("connect",
+             [&]() -> Result<std::string> {
+                 ASSIGN_OR_RETURN(const auto connection, host_.connection());
+                 const ssh::RemoteFacts& facts = connection->facts();
+                 return strCat("logged in as ", facts.user, " (", facts.system, ", ",
+                               connection->programName(), ")");
+             }) &&
+            step("programs", [&]() -> Result<std::string> {
+                ASSIGN_OR_RETURN(facts_, host_.look(address_.unixPath));
+                if (facts_.program.empty()) {
+                    return failedPrecondition("millrace is not installed there for ", facts_.user,
+                                              "; 'millrace up --install --host ", bare.text(),
+                                              "' brings it");
+                }
+                return strCat(facts_.program, ", version ", facts_.version);
+            });
         // A daemon may be there without a program on the PATH.
         if (!steps_.empty() && steps_.front().isOk) {
             daemonSteps();
@@ -53,20 +55,24 @@ class HostTest {
 
  private:
     void daemonSteps() {
-        step("socket", [&]() -> Result<std::string> {
-            if (!facts_.hasSocket) {
-                return ssh::noDaemonThere(facts_, address_.text());
-            }
-            return facts_.socket;
-        }) && step("daemon", [&]() -> Result<std::string> {
-            daemon_ = context_.connect(address_);
-            ASSIGN_OR_RETURN(const values::Handshake greeting, daemon_->handshake());
-            return strCat("millraced ", greeting.version);
-        }) && step("list", [&]() -> Result<std::string> {
-            ASSIGN_OR_RETURN(const values::DaemonStatus status, daemon_->status());
-            return strCat(session::countText(status.runsTotal, "run"), ", ", status.runsRunning,
-                          " running");
-        });
+        step("socket",
+             [&]() -> Result<std::string> {
+                 if (!facts_.hasSocket) {
+                     return ssh::noDaemonThere(facts_, address_.text());
+                 }
+                 return facts_.socket;
+             }) &&
+            step("daemon",
+                 [&]() -> Result<std::string> {
+                     daemon_ = context_.connect(address_);
+                     ASSIGN_OR_RETURN(const values::Handshake greeting, daemon_->handshake());
+                     return strCat("millraced ", greeting.version);
+                 }) &&
+            step("list", [&]() -> Result<std::string> {
+                ASSIGN_OR_RETURN(const values::DaemonStatus status, daemon_->status());
+                return strCat(session::countText(status.runsTotal, "run"), ", ", status.runsRunning,
+                              " running");
+            });
     }
 
     bool step(const std::string& name, const std::function<Result<std::string>()>& body) {
@@ -93,7 +99,10 @@ class HostTest {
 int showTest(CliContext& context, const ParsedArgs& args, const std::vector<Step>& steps) {
     ExitCode code = kExitOk;
     Json list = Json::array();
-    Table table({{"STEP"}, {"", Align::kLeft, 2}, {"SECONDS", Align::kRight}, {"FOUND", Align::kLeft, 20, 0, true}});
+    Table table({{"STEP"},
+                 {"", Align::kLeft, 2},
+                 {"SECONDS", Align::kRight},
+                 {"FOUND", Align::kLeft, 20, 0, true}});
     std::string failed;
     for (const Step& step : steps) {
         if (!step.isOk && code == kExitOk) {
@@ -140,8 +149,8 @@ int runTest(CliContext& context, const ParsedArgs& args, const std::string& word
 int runAdd(CliContext& context, const ParsedArgs& args, const std::string& name,
            const std::string& address) {
     NamedHost host{name, address.empty() ? "ssh://" + name : address, args.text("--remote-dir")};
-    const Status status = HostBook::change(
-        context.hostBook, [&](HostBook& book) { return book.put(host); });
+    const Status status =
+        HostBook::change(context.hostBook, [&](HostBook& book) { return book.put(host); });
     if (!status.ok()) {
         return fail(context, status);
     }
@@ -162,9 +171,8 @@ int runList(CliContext& context, const ParsedArgs& args) {
     if (args.isJson()) {
         Json list = Json::array();
         for (const NamedHost& host : book->all()) {
-            list.push_back({{"name", host.name},
-                            {"address", host.address},
-                            {"remote_dir", host.remoteDir}});
+            list.push_back(
+                {{"name", host.name}, {"address", host.address}, {"remote_dir", host.remoteDir}});
         }
         printDocument(context, {{"hosts", list}});
         return kExitOk;
@@ -176,9 +184,10 @@ int runList(CliContext& context, const ParsedArgs& args) {
                    {host.remoteDir.empty() ? "the home there" : host.remoteDir,
                     host.remoteDir.empty() ? Tone::kDim : Tone::kPlain}});
     }
-    context.out << (table.isEmpty() ? "no host has a name; 'millrace host add NAME ssh://HOST' gives "
-                                      "one\n"
-                                    : table.render(context.terminal));
+    context.out << (table.isEmpty()
+                        ? "no host has a name; 'millrace host add NAME ssh://HOST' gives "
+                          "one\n"
+                        : table.render(context.terminal));
     return kExitOk;
 }
 
@@ -223,7 +232,8 @@ int runHost(CliContext& context, const ParsedArgs& args) {
     if (action == "test") {
         return runTest(context, args, first);
     }
-    return action == "rm" ? runRemoveHost(context, args, first) : runAdd(context, args, first, second);
+    return action == "rm" ? runRemoveHost(context, args, first)
+                          : runAdd(context, args, first, second);
 }
 
 }  // namespace millrace::cli

@@ -48,8 +48,8 @@ Result<std::string> specThere(ssh::Connection& connection, const std::string& pa
                                            " -- ", word, "\n"),
                                     kTimeout));
     if (output.exitCode != 0) {
-        return notFound(path, ": is not to be read there: ",
-                        output.err.substr(0, output.err.find('\n')));
+        return notFound(path,
+                        ": is not to be read there: ", output.err.substr(0, output.err.find('\n')));
     }
     if (static_cast<std::int64_t>(output.out.size()) > values::kSpecBytesMax) {
         return invalidArgument(path, ": a spec of more than ",
@@ -80,8 +80,8 @@ ssh::Progress progressOn(const CliContext& context, const std::string& what) {
     }
     return [&context, what](std::int64_t done, std::int64_t all) {
         context.err << '\r' << what << ": " << formatBytes(static_cast<double>(done)) << " of "
-                    << formatBytes(static_cast<double>(all)) << "  "
-                    << (done == all ? "\n" : "") << std::flush;
+                    << formatBytes(static_cast<double>(all)) << "  " << (done == all ? "\n" : "")
+                    << std::flush;
     };
 }
 
@@ -98,7 +98,8 @@ Result<std::string> withPath(const std::string& text, const std::string& name,
     for (std::size_t found = 0; (found = text.find(name, at)) != std::string::npos;) {
         const char before = found == 0 ? '\n' : text[found - 1];
         const std::size_t end = found + name.size();
-        const bool isWhole = isScalarsEnd(before) && isScalarsEnd(end < text.size() ? text[end] : '\0');
+        const bool isWhole =
+            isScalarsEnd(before) && isScalarsEnd(end < text.size() ? text[end] : '\0');
         out.append(text, at, found - at);
         out += isWhole ? path : name;
         count += isWhole ? 1 : 0;
@@ -106,7 +107,8 @@ Result<std::string> withPath(const std::string& text, const std::string& name,
     }
     out.append(text, at);
     if (count == 0) {
-        return notFound("--upload ", name, ": the spec names no such path, so nothing would read it");
+        return notFound("--upload ", name,
+                        ": the spec names no such path, so nothing would read it");
     }
     return out;
 }
@@ -125,8 +127,8 @@ Status completeThere(const CliContext& context, const Address& address, const Re
         request.baseDir = fs::path(absolutePath(request.fileName, home)).parent_path().string();
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> environment, environmentThere(*connection));
-    ASSIGN_OR_RETURN(request.place, session::launchPlaceOf(environment, request.baseDir,
-                                                           wishes.environment));
+    ASSIGN_OR_RETURN(request.place,
+                     session::launchPlaceOf(environment, request.baseDir, wishes.environment));
     for (const std::string& file : wishes.uploads) {
         const std::string directory = strCat(home, "/.local/state/millrace/uploads/", request.key);
         ASSIGN_OR_RETURN(const std::string path,

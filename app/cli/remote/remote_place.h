@@ -12,10 +12,10 @@
 namespace millrace::cli {
 
 struct RemoteWishes {
-    std::string remoteDir;             ///< where relative paths begin, "" or relative: the home
-    std::vector<std::string> uploads;  ///< files of this machine that the spec names
+    std::string remoteDir;                 ///< where relative paths begin, "" or relative: the home
+    std::vector<std::string> uploads;      ///< files of this machine that the spec names
     std::vector<std::string> environment;  ///< --env
-    bool isSpecThere = false;          ///< the spec's path is one of the host
+    bool isSpecThere = false;              ///< the spec's path is one of the host
 };
 
 /// Sets what of `request` is about the host behind `address`: base directory, launch place, the

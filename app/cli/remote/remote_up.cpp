@@ -33,16 +33,14 @@ Result<std::string> bring(CliContext& context, const ParsedArgs& args,
                                      strCat(kVersion, "-", context.build)));
     const bool isShown = context.errorTerminal.isTty;
     ASSIGN_OR_RETURN(const ssh::Installed done,
-                     ssh::install(connection, programs,
-                                  [&](std::int64_t sent, std::int64_t all) {
-                                      if (isShown) {
-                                          context.err << "\rbringing the programs: "
-                                                      << formatBytes(static_cast<double>(sent))
-                                                      << " of "
-                                                      << formatBytes(static_cast<double>(all))
-                                                      << "  " << std::flush;
-                                      }
-                                  }));
+                     ssh::install(connection, programs, [&](std::int64_t sent, std::int64_t all) {
+                         if (isShown) {
+                             context.err << "\rbringing the programs: "
+                                         << formatBytes(static_cast<double>(sent)) << " of "
+                                         << formatBytes(static_cast<double>(all)) << "  "
+                                         << std::flush;
+                         }
+                     }));
     context.err << (isShown ? "\r" : "") << "installed: millrace " << kVersion << " as "
                 << done.program << " there (" << formatBytes(static_cast<double>(done.bytes))
                 << " sent)\n";
@@ -53,7 +51,8 @@ Result<std::string> bring(CliContext& context, const ParsedArgs& args,
 
 Status startThere(CliContext& context, const ParsedArgs& args, const Address& address) {
     ASSIGN_OR_RETURN(const auto connection, context.hosts->at(address).connection());
-    ASSIGN_OR_RETURN(const ssh::RemoteFacts facts, context.hosts->at(address).look(address.unixPath));
+    ASSIGN_OR_RETURN(const ssh::RemoteFacts facts,
+                     context.hosts->at(address).look(address.unixPath));
     std::string program = facts.program;
     if (args.has("--install")) {
         ASSIGN_OR_RETURN(program, bring(context, args, *connection));
@@ -62,12 +61,13 @@ Status startThere(CliContext& context, const ParsedArgs& args, const Address& ad
         return failedPrecondition("millrace is not installed on ", address.text(), " for ",
                                   facts.user, ": --install brings the programs of this version");
     }
-    ASSIGN_OR_RETURN(const SubprocessOutput output,
-                     connection->run("cd \"$HOME\"\nexec " + upCommand(args, program, address) + "\n",
-                                     kStartTimeout));
+    ASSIGN_OR_RETURN(
+        const SubprocessOutput output,
+        connection->run("cd \"$HOME\"\nexec " + upCommand(args, program, address) + "\n",
+                        kStartTimeout));
     if (output.exitCode != 0) {
-        return failedPrecondition(address.text(), ": the daemon did not start there: ",
-                                  firstLine(output.err));
+        return failedPrecondition(address.text(),
+                                  ": the daemon did not start there: ", firstLine(output.err));
     }
     return okStatus();
 }

@@ -1,9 +1,9 @@
 #pragma once
 // Asks on the terminal what an SSH connection wants to know; passphrases are typed unseen.
 //
-// The terminal is that of the process (/dev/tty), also where stdin and stdout are pipes. Threads: an
-// Ask may be called from any; one at a time. Failure: given up by Ctrl-C, by an empty line where a
-// key is to be trusted, and while a full-screen view has the terminal.
+// The terminal is that of the process (/dev/tty), also where stdin and stdout are pipes. Threads:
+// an Ask may be called from any; one at a time. Failure: given up by Ctrl-C, by an empty line where
+// a key is to be trusted, and while a full-screen view has the terminal.
 #include <atomic>
 
 #include "app/ssh/questions.h"
