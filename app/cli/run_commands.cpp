@@ -2,8 +2,9 @@
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/follow.h"
 #include "app/cli/frame/json_shapes.h"
-#include "app/cli/remote/remote_place.h"
+#include "app/cli/remote/remote_progress.h"
 #include "app/session/live_model.h"
+#include "app/session/remote_place.h"
 #include "app/session/run_names.h"
 #include "app/session/submission.h"
 #include "app/tui/figures.h"
@@ -51,7 +52,7 @@ Status checkPlace(const ParsedArgs& args, const Address& address) {
     return okStatus();
 }
 
-Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedArgs& args) {
+Result<values::SubmitRequest> requestOf(CliContext& context, const ParsedArgs& args) {
     ASSIGN_OR_RETURN(const session::DaemonPlace daemon, daemonPlace(context));
     RETURN_IF_ERROR(checkPlace(args, daemon.address));
     ASSIGN_OR_RETURN(values::SubmitRequest request, readSpec(context, args));
@@ -65,9 +66,13 @@ Result<values::SubmitRequest> requestOf(const CliContext& context, const ParsedA
     request.packages["millrace"] = kVersion;
     RETURN_IF_ERROR(takeTags(args, request));
     if (daemon.address.isSsh) {
-        const RemoteWishes wishes{args.text("--remote-dir", daemon.remoteDir),
-                                  args.list("--upload"), args.list("--env"), args.has("--there")};
-        RETURN_IF_ERROR(completeThere(context, daemon.address, wishes, request));
+        session::RemoteWishes wishes;
+        wishes.remoteDir = args.text("--remote-dir", daemon.remoteDir);
+        wishes.uploads = args.list("--upload");
+        wishes.environment = args.list("--env");
+        wishes.isSpecThere = args.has("--there");
+        wishes.progressOf = [&](const std::string& file) { return progressOf(context, file); };
+        RETURN_IF_ERROR(session::completeThere(context.hosts->at(daemon.address), wishes, request));
     } else {
         ASSIGN_OR_RETURN(request.place, session::launchPlace(args.list("--env")));
     }

@@ -18,7 +18,7 @@ QString sentenceOf(const Status& status) {
 ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
     : parts_(parts),
       daemons_(parts.ownAddress),
-      bridge_(parts.makeClient),
+      bridge_(parts.makeClient, parts.elsewhere),
       probe_(parts.makeClient) {
     restore(options);
     const WindowParts window{{bridge_, runs_, colors_, spec_},
@@ -31,6 +31,7 @@ ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
     window_->restoreLayout();
     connectDaemon();
     connectProbe();
+    connectQuestions();
 }
 
 ConsoleApp::~ConsoleApp() = default;
@@ -63,7 +64,18 @@ void ConsoleApp::connectDaemon() {
     connect(&bridge_, &DaemonBridge::linkChanged, this, [this](const session::Link& link) {
         daemons_.setLink(bridge_.address(), link, bridge_.handshake().version);
     });
+    connect(&bridge_, &DaemonBridge::retryAsked, this, [this](const std::string& address) {
+        if (parts_.forgive) {
+            parts_.forgive(address);
+        }
+    });
     connect(&daemons_, &KnownDaemons::currentChanged, this, [this] {
+        if (parts_.questions != nullptr) {
+            parts_.questions->setAsked(daemons_.current());
+        }
+        if (parts_.forgive) {
+            parts_.forgive(daemons_.current());
+        }
         if (bridge_.address() != daemons_.current()) {
             bridge_.connectTo(daemons_.current());
         }
@@ -82,6 +94,27 @@ void ConsoleApp::connectProbe() {
     connect(&daemons_, &KnownDaemons::changed, this, [this] {
         if (isStarted_) {
             probeOthers();
+        }
+    });
+}
+
+void ConsoleApp::connectQuestions() {
+    connect(window_.get(), &MainWindow::hostsWanted, this, &ConsoleApp::readHosts);
+    SshQuestions* questions = parts_.questions;
+    if (questions == nullptr) {
+        return;
+    }
+    connect(questions, &SshQuestions::changed, this,
+            [this, questions] { window_->askAbout(questions->first()); });
+    connect(window_.get(), &MainWindow::questionAnswered, questions, &SshQuestions::answer);
+    connect(window_.get(), &MainWindow::questionGivenUp, questions, &SshQuestions::giveUp);
+}
+
+// What cannot be read offers nothing; the command line says why.
+void ConsoleApp::readHosts() {
+    bridge_.readHosts(this, [this](Result<DaemonBridge::HostNames> names) {
+        if (names.ok()) {
+            daemons_.setHosts(std::move(names->named), std::move(names->aliases));
         }
     });
 }
@@ -121,6 +154,10 @@ void ConsoleApp::start() {
 
 void ConsoleApp::goOn() {
     isStarted_ = true;
+    readHosts();
+    if (parts_.questions != nullptr) {
+        parts_.questions->setAsked(daemons_.current());
+    }
     if (!daemons_.current().empty()) {
         bridge_.connectTo(daemons_.current());
     }

@@ -9,6 +9,7 @@
 
 #include "app/gui/bridge/daemon_bridge.h"
 #include "app/gui/bridge/daemon_probe.h"
+#include "app/gui/bridge/ssh_questions.h"
 #include "app/gui/console_options.h"
 #include "app/gui/main_window.h"
 #include "app/gui/models/run_colors.h"
@@ -28,6 +29,10 @@ class ConsoleApp final : public QObject {
         ThemeControl& theme;
         std::string ownAddress;  ///< of the daemon that is known without being added
         std::function<std::int64_t()> nowMs;
+        DaemonBridge::Elsewhere elsewhere = {};  ///< of daemons on other hosts
+        SshQuestions* questions = nullptr;       ///< of ssh connections; null: there are none
+        /// Somebody wants a daemon tried again, whatever it said before.
+        std::function<void(const std::string& address)> forgive = {};
     };
     ConsoleApp(const Parts& parts, const ConsoleOptions& options);
     ~ConsoleApp() override;
@@ -46,6 +51,8 @@ class ConsoleApp final : public QObject {
     void restore(const ConsoleOptions& options);
     void connectDaemon();
     void connectProbe();
+    void connectQuestions();
+    void readHosts();
     void probeOthers();
     void takeProbe(const std::string& address);
     void goOn();

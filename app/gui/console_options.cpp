@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "app/gui/console_pages.h"
-#include "backend/core/paths.h"
+#include "app/session/host_book.h"
 
 #ifndef MILLRACE_VERSION
 #error "console.cmake defines MILLRACE_VERSION"
@@ -17,8 +17,9 @@ namespace {
 using Reader = Status (*)(const std::string& value, ConsoleOptions& options);
 
 Status readConnect(const std::string& value, ConsoleOptions& options) {
-    ASSIGN_OR_RETURN(const Address address, Address::parse(value));
-    options.connect.push_back(address.text());
+    const Result<std::string> book = session::HostBook::defaultPath();
+    ASSIGN_OR_RETURN(const session::DaemonPlace place, session::placeOf(value, book.value_or("")));
+    options.connect.push_back(place.address.text());
     return okStatus();
 }
 
@@ -74,7 +75,7 @@ struct OptionText {
 
 constexpr OptionText kOptions[] = {
     {"--connect", "ADDRESS",
-     "a daemon: HOST:PORT or unix:PATH. Given more than once: all are in the bar, the last is "
+     "a daemon: ssh://HOST, a named host, HOST:PORT or unix:PATH. Given more than once: all are in the bar, the last is "
      "shown",
      readConnect},
     {"--page", "PAGE", "start on watch, runs, launch or data", readPage},

@@ -10,10 +10,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "app/client/grpc_client.h"
+#include "app/gui/bridge/ssh_questions.h"
 #include "app/gui/console_app.h"
 #include "app/gui/screenshot.h"
 #include "app/gui/widgets/icons.h"
+#include "app/session/daemon_door.h"
+#include "app/session/host_book.h"
+#include "app/session/remote_place.h"
+#include "app/ssh/askpass.h"
 #include "backend/core/paths.h"
 
 namespace {
@@ -57,15 +61,67 @@ bool installSignals() {
     return true;
 }
 
-std::unique_ptr<client::DaemonClient> makeClient(const std::string& text) {
-    client::GrpcClientOptions options;
-    // Addresses were read by KnownDaemons before; an empty one answers with its own sentence.
-    options.address = Address::parse(text).value_or(Address{});
-    options.clientName = "millrace-console " + gui::consoleVersion();
-    options.tls = {environment("MILLRACE_TLS_CA"), environment("MILLRACE_TLS_CERT"),
-                   environment("MILLRACE_TLS_KEY")};
-    return client::makeGrpcClient(std::move(options));
-}
+// The ways to daemons of this process: the connections to other hosts, and what they ask.
+class Ways {
+ public:
+    Ways() : hosts_(settings()), directories_(hosts_) {}
+
+    gui::ConsoleApp::Parts parts(QSettings& kept, gui::ThemeControl& theme,
+                                 std::function<std::int64_t()> nowMs) {
+        const std::string host = environment("MILLRACE_HOST");
+        const std::string book = session::HostBook::defaultPath().value_or("");
+        const Result<session::DaemonPlace> own = session::placeOf(host, book);
+        gui::ConsoleApp::Parts parts{[this](const std::string& text) { return makeClient(text); },
+                                     gui::makePage,
+                                     kept,
+                                     theme,
+                                     host.empty() ? "unix:" + defaultSocketPath()
+                                     : own.ok()   ? own->address.text()
+                                                  : host,
+                                     std::move(nowMs)};
+        parts.questions = &questions_;
+        parts.elsewhere.baseDir = [this](const std::string& address, const std::string& baseDir) {
+            return directories_.standsFor(address, baseDir);
+        };
+        parts.elsewhere.complete = [this](const std::string& address,
+                                          values::SubmitRequest& request) {
+            return directories_.complete(address, request);
+        };
+        parts.forgive = [this](const std::string& text) {
+            const Result<Address> address = Address::parse(text);
+            if (address.ok() && address->isSsh) {
+                hosts_.at(*address).forgive();
+            }
+        };
+        return parts;
+    }
+
+ private:
+    ssh::Settings settings() const {
+        ssh::Settings settings;
+        settings.ask = questions_.ask();
+        settings.programDirectory = programDirectory();
+        settings.ownProgram = programPath();
+        settings.searchPath = environment("PATH");
+        settings.configFile = environment("MILLRACE_SSH_CONFIG");
+        settings.transport = ssh::parseTransport(environment("MILLRACE_SSH_TRANSPORT"))
+                                 .value_or(ssh::Transport::kAuto);
+        return settings;
+    }
+
+    std::unique_ptr<client::DaemonClient> makeClient(const std::string& text) {
+        // Addresses were read by KnownDaemons before; an empty one answers with its own sentence.
+        return session::openClient(
+            Address::parse(text).value_or(Address{}), "millrace-console " + gui::consoleVersion(),
+            {environment("MILLRACE_TLS_CA"), environment("MILLRACE_TLS_CERT"),
+             environment("MILLRACE_TLS_KEY")},
+            hosts_);
+    }
+
+    gui::SshQuestions questions_;
+    ssh::Hosts hosts_;
+    session::DirectoriesThere directories_;
+};
 
 // The offscreen platform remarks once a window that it cannot size, raise or mask one: nothing that
 // whoever asked for pictures needs to know. Everything else is told as usual.
@@ -102,10 +158,8 @@ std::optional<int> answerAtOnce(const Result<gui::ConsoleOptions>& options) {
 
 int runConsole(QApplication& application, const gui::ConsoleOptions& options, QSettings& settings) {
     gui::ThemeControl theme(application);
-    const std::string host = environment("MILLRACE_HOST");
-    gui::ConsoleApp app({makeClient, gui::makePage, settings, theme,
-                         host.empty() ? "unix:" + defaultSocketPath() : host, nowMs},
-                        options);
+    Ways ways;
+    gui::ConsoleApp app(ways.parts(settings, theme, nowMs), options);
     QSocketNotifier signalled(signalPipe[0], QSocketNotifier::Read);
     QObject::connect(&signalled, &QSocketNotifier::activated, &app, [&] { app.window().close(); });
     std::unique_ptr<gui::Screenshot> screenshot;
@@ -127,6 +181,9 @@ int runConsole(QApplication& application, const gui::ConsoleOptions& options, QS
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (const std::optional<int> code = ssh::answerAsAskpass(argc, argv)) {
+        return *code;
+    }
     const Result<gui::ConsoleOptions> options = gui::parseConsoleOptions({argv + 1, argv + argc});
     if (const std::optional<int> code = answerAtOnce(options)) {
         return *code;

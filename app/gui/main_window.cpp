@@ -25,6 +25,7 @@
 #include "app/gui/status_line.h"
 #include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/shell/connection_bar.h"
+#include "app/gui/widgets/shell/question_dialog.h"
 #include "app/gui/widgets/shell/side_bar.h"
 #include "app/gui/widgets/theme.h"
 
@@ -113,6 +114,9 @@ void MainWindow::makeOverlays() {
     notices_ = new NoticeStack(stack_);
     palette_ = new CommandPalette(this);
     sheet_ = new ShortcutSheet(this);
+    questions_ = new QuestionDialog(this);
+    connect(questions_, &QuestionDialog::answered, this, &MainWindow::questionAnswered);
+    connect(questions_, &QuestionDialog::givenUp, this, &MainWindow::questionGivenUp);
 }
 
 void MainWindow::addShortcut(const QKeySequence& key, std::function<void()> run) {
@@ -137,6 +141,7 @@ void MainWindow::connectBar() {
     connect(connections_, &ConnectionBar::themeAsked, this, [this] { parts_.theme.toggle(); });
     connect(connections_, &ConnectionBar::retryAsked, this,
             [this] { parts_.pages.daemon.retryNow(); });
+    connect(connections_, &ConnectionBar::addingStarted, this, &MainWindow::hostsWanted);
     connect(connections_, &ConnectionBar::said, this,
             [this](const QString& sentence) { tell({Notice::Kind::kDone, sentence, {}, {}}); });
 }
@@ -290,6 +295,16 @@ void MainWindow::openPalette(const QString& query) {
 void MainWindow::openShortcuts() {
     palette_->dismiss();
     sheet_->openWith(shortcutGroups(allCommands()));
+}
+
+void MainWindow::askAbout(const std::optional<SshQuestion>& question) {
+    if (question.has_value()) {
+        palette_->dismiss();
+        sheet_->dismiss();
+        questions_->present(*question);
+    } else {
+        questions_->withdraw();
+    }
 }
 
 void MainWindow::savePage(const Page& page) const {

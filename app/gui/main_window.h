@@ -8,10 +8,12 @@
 #include <QMainWindow>
 #include <QPointer>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "app/gui/console_pages.h"
 #include "app/gui/models/known_daemons.h"
+#include "app/gui/models/ssh_question.h"
 #include "app/gui/shell_commands.h"
 
 class QStackedWidget;
@@ -20,6 +22,7 @@ namespace millrace::gui {
 
 class ConnectionBar;
 class NoticeStack;
+class QuestionDialog;
 class SideBar;
 class StatusLine;
 class ThemeControl;
@@ -50,6 +53,8 @@ class MainWindow final : public QMainWindow {
     void tell(const Notice& notice);
     void openPalette(const QString& query = {});
     void openShortcuts();
+    /// Asks it in a dialog; nothing: closes that.
+    void askAbout(const std::optional<SshQuestion>& question);
     void saveState() const;
     void restoreLayout();
 
@@ -58,9 +63,13 @@ class MainWindow final : public QMainWindow {
     NoticeStack& notices() const { return *notices_; }
     CommandPalette& commandPalette() const { return *palette_; }
     ShortcutSheet& shortcuts() const { return *sheet_; }
+    QuestionDialog& questions() const { return *questions_; }
 
  Q_SIGNALS:
     void painted();  ///< for the first time
+    void hostsWanted();
+    void questionAnswered(std::uint64_t id, const QString& text);
+    void questionGivenUp(std::uint64_t id);
 
  protected:
     void closeEvent(QCloseEvent* event) override;
@@ -88,6 +97,7 @@ class MainWindow final : public QMainWindow {
     NoticeStack* notices_ = nullptr;
     CommandPalette* palette_ = nullptr;
     ShortcutSheet* sheet_ = nullptr;
+    QuestionDialog* questions_ = nullptr;
     std::vector<Page*> pages_ = std::vector<Page*>(allPages().size());
     PageName current_ = PageName::kRuns;
     bool hasPainted_ = false;

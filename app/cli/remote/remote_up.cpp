@@ -1,5 +1,6 @@
 // `millrace up --host ssh://...`: a daemon on another host, started there by millrace there.
 #include "app/cli/remote/remote_commands.h"
+#include "app/cli/remote/remote_progress.h"
 #include "app/ssh/transfer.h"
 #include "backend/core/text.h"
 
@@ -31,19 +32,10 @@ Result<std::string> bring(CliContext& context, const ParsedArgs& args,
     ASSIGN_OR_RETURN(const ssh::Programs programs,
                      ssh::programsIn(args.text("--programs", context.programDirectory),
                                      strCat(kVersion, "-", context.build)));
-    const bool isShown = context.errorTerminal.isTty;
     ASSIGN_OR_RETURN(const ssh::Installed done,
-                     ssh::install(connection, programs, [&](std::int64_t sent, std::int64_t all) {
-                         if (isShown) {
-                             context.err << "\rbringing the programs: "
-                                         << formatBytes(static_cast<double>(sent)) << " of "
-                                         << formatBytes(static_cast<double>(all)) << "  "
-                                         << std::flush;
-                         }
-                     }));
-    context.err << (isShown ? "\r" : "") << "installed: millrace " << kVersion << " as "
-                << done.program << " there (" << formatBytes(static_cast<double>(done.bytes))
-                << " sent)\n";
+                     ssh::install(connection, programs, progressOf(context, "the programs")));
+    context.err << "installed: millrace " << kVersion << " as " << done.program << " there ("
+                << formatBytes(static_cast<double>(done.bytes)) << " sent)\n";
     return done.program;
 }
 

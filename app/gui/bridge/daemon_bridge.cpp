@@ -1,6 +1,7 @@
 #include "app/gui/bridge/daemon_bridge.h"
 
 #include <QPointer>
+#include <cstdlib>
 #include <stop_token>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "app/gui/bridge/mailbox.h"
 #include "app/gui/bridge/requests.h"
 #include "app/session/submission.h"
+#include "app/ssh/config_hosts.h"
 #include "backend/core/files.h"
 
 namespace millrace::gui {
@@ -48,6 +50,14 @@ class LiveFollowing final : public Following {
     const std::uint64_t id_;
 };
 
+template <class Request>
+std::vector<std::string*> baseDirectories(Request& request) {
+    return {&request.spec.baseDir};
+}
+std::vector<std::string*> baseDirectories(values::DatasetRequest& request) {
+    return {&request.baseDir, &request.spec.baseDir};
+}
+
 /// A question that ends with it.
 class Asking final : public Following {
  public:
@@ -62,8 +72,11 @@ class Asking final : public Following {
 
 class DaemonBridge::Parts {
  public:
-    Parts(DaemonBridge* bridge, MakeClient makeClient)
-        : bridge_(bridge), makeClient_(std::move(makeClient)), clock_([this] { deliver(); }) {}
+    Parts(DaemonBridge* bridge, MakeClient makeClient, Elsewhere elsewhere)
+        : bridge_(bridge),
+          makeClient_(std::move(makeClient)),
+          elsewhere_(std::move(elsewhere)),
+          clock_([this] { deliver(); }) {}
     ~Parts() { leave(); }
 
     void connectTo(const std::string& address);
@@ -86,9 +99,13 @@ class DaemonBridge::Parts {
     void ask(Question<T> question, Call call);
     template <class T, class Work>
     void work(Question<T> question, bool isOfDaemon, Work work);
+    /// `call` with a request whose base directory is one of the daemon's machine.
+    template <class T, class Request, class Call>
+    void askAbout(Question<T> question, Request request, Call call);
 
     DaemonBridge* const bridge_;
     const MakeClient makeClient_;
+    const Elsewhere elsewhere_;
     DeliveryClock clock_;
     std::string address_;
     session::Link link_;
@@ -192,8 +209,28 @@ void DaemonBridge::Parts::ask(Question<T> question, Call call) {
     });
 }
 
-DaemonBridge::DaemonBridge(MakeClient makeClient, QObject* parent)
-    : QObject(parent), parts_(std::make_unique<Parts>(this, std::move(makeClient))) {}
+template <class T, class Request, class Call>
+void DaemonBridge::Parts::askAbout(Question<T> question, Request request, Call call) {
+    ask<T>(std::move(question),
+           [elsewhere = elsewhere_, address = address_, request = std::move(request),
+            call = std::move(call)](client::DaemonClient& to) -> Result<T> {
+               Request there = request;
+               for (std::string* directory : baseDirectories(there)) {
+                   if (elsewhere.isFor(address) && !directory->empty()) {
+                       ASSIGN_OR_RETURN(*directory, elsewhere.baseDir(address, *directory));
+                   }
+               }
+               return call(to, there);
+           });
+}
+
+bool DaemonBridge::Elsewhere::isFor(const std::string& address) const {
+    return baseDir != nullptr && address.rfind("ssh://", 0) == 0;
+}
+
+DaemonBridge::DaemonBridge(MakeClient makeClient, Elsewhere elsewhere, QObject* parent)
+    : QObject(parent),
+      parts_(std::make_unique<Parts>(this, std::move(makeClient), std::move(elsewhere))) {}
 
 DaemonBridge::~DaemonBridge() = default;
 
@@ -202,6 +239,7 @@ void DaemonBridge::connectTo(const std::string& address) {
 }
 
 void DaemonBridge::retryNow() {
+    Q_EMIT retryAsked(parts_->address_);
     if (parts_->connection_ != nullptr) {
         parts_->connection_->link.retryNow();
     }
@@ -265,52 +303,57 @@ void DaemonBridge::parseFilter(const std::string& filter, QObject* context,
 
 void DaemonBridge::check(values::CheckRequest request, QObject* context,
                          Done<values::CheckReply> done, const std::string& slot) {
-    parts_->ask<values::CheckReply>(
-        {context, slot, true, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) { return to.check(request); });
+    parts_->askAbout<values::CheckReply>(
+        {context, slot, true, std::move(done)}, std::move(request),
+        [](client::DaemonClient& to, const auto& about) { return to.check(about); });
 }
 
 void DaemonBridge::dataset(values::DatasetRequest request, QObject* context,
                            Done<values::DatasetReply> done, const std::string& slot) {
-    parts_->ask<values::DatasetReply>(
-        {context, slot, true, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) { return to.dataset(request); });
+    parts_->askAbout<values::DatasetReply>(
+        {context, slot, true, std::move(done)}, std::move(request),
+        [](client::DaemonClient& to, const auto& about) { return to.dataset(about); });
 }
 
 void DaemonBridge::steps(values::StepsRequest request, QObject* context,
                          Done<values::StepsReply> done, const std::string& slot) {
-    parts_->ask<values::StepsReply>(
-        {context, slot, true, std::move(done)},
-        [request = std::move(request)](client::DaemonClient& to) { return to.steps(request); });
+    parts_->askAbout<values::StepsReply>(
+        {context, slot, true, std::move(done)}, std::move(request),
+        [](client::DaemonClient& to, const auto& about) { return to.steps(about); });
 }
 
 std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request, QObject* context,
                                                  Done<values::PreviewReply> done) {
     auto asking = std::make_unique<Asking>();
     const std::stop_token stop = asking->token();
-    parts_->ask<values::PreviewReply>(
+    parts_->askAbout<values::PreviewReply>(
         {context, "", true,
          [stop, done = std::move(done)](Result<values::PreviewReply> reply) {
              if (!stop.stop_requested()) {
                  done(std::move(reply));
              }
          }},
-        [request = std::move(request), stop](client::DaemonClient& to) {
+        std::move(request), [stop](client::DaemonClient& to, const values::PreviewRequest& about) {
             return stop.stop_requested()
                        ? Result<values::PreviewReply>(cancelled("nobody wants it any more"))
-                       : to.preview(request, stop);
+                       : to.preview(about, stop);
         });
     return asking;
 }
 
 void DaemonBridge::submit(values::SubmitRequest request, QObject* context,
                           Done<values::SubmitReply> done) {
-    parts_->ask<values::SubmitReply>({context, "", true, std::move(done)},
-                                     [request = std::move(request)](client::DaemonClient& to) {
-                                         values::SubmitRequest whole = request;
-                                         session::completeSubmission(whole, SystemClock());
-                                         return session::submitSurely(to, whole);
-                                     });
+    parts_->ask<values::SubmitReply>(
+        {context, "", true, std::move(done)},
+        [elsewhere = parts_->elsewhere_, address = parts_->address_,
+         request = std::move(request)](client::DaemonClient& to) -> Result<values::SubmitReply> {
+            values::SubmitRequest whole = request;
+            session::completeSubmission(whole, SystemClock());
+            if (elsewhere.isFor(address)) {
+                RETURN_IF_ERROR(elsewhere.complete(address, whole));
+            }
+            return session::submitSurely(to, whole);
+        });
 }
 
 void DaemonBridge::stop(const std::string& run, QObject* context, Done<values::RunSummary> done) {
@@ -355,6 +398,19 @@ void DaemonBridge::setTags(const std::string& run, std::map<std::string, std::st
         {context, "", false, std::move(done)},
         [run, set = std::move(set), remove = std::move(remove)](client::DaemonClient& to) {
             return to.setTags(run, set, remove);
+        });
+}
+
+void DaemonBridge::readHosts(QObject* context, Done<HostNames> done) {
+    parts_->work<HostNames>(
+        {context, "hosts", false, std::move(done)}, false, []() -> Result<HostNames> {
+            HostNames names;
+            ASSIGN_OR_RETURN(const std::string path, session::HostBook::defaultPath());
+            ASSIGN_OR_RETURN(const session::HostBook book, session::HostBook::read(path));
+            names.named = book.all();
+            const char* config = std::getenv("MILLRACE_SSH_CONFIG");
+            names.aliases = ssh::hostsOfConfig(config == nullptr ? "" : config);
+            return names;
         });
 }
 

@@ -16,6 +16,7 @@
 
 #include "app/client/daemon_client.h"
 #include "app/gui/bridge/live_values.h"
+#include "app/session/host_book.h"
 #include "app/session/link.h"
 
 namespace millrace::gui {
@@ -36,7 +37,19 @@ class DaemonBridge final : public QObject {
     template <class T>
     using Done = std::function<void(Result<T>)>;
 
-    explicit DaemonBridge(MakeClient makeClient, QObject* parent = nullptr);
+    /// What is different where the daemon is on another host. Called on request threads; may block.
+    struct Elsewhere {
+        /// The directory there that stands for `baseDir` at this machine.
+        std::function<Result<std::string>(const std::string& address, const std::string& baseDir)>
+            baseDir;
+        /// Sets base directory and launch place of a submission.
+        std::function<Status(const std::string& address, values::SubmitRequest& request)> complete;
+        bool isFor(const std::string& address) const;
+    };
+
+    explicit DaemonBridge(MakeClient makeClient, QObject* parent = nullptr)
+        : DaemonBridge(std::move(makeClient), {}, parent) {}
+    DaemonBridge(MakeClient makeClient, Elsewhere elsewhere, QObject* parent = nullptr);
     ~DaemonBridge() override;
 
     /// Leaves the daemon before, if any: its followings end, its requests are not answered any
@@ -88,6 +101,12 @@ class DaemonBridge final : public QObject {
                  Done<values::RunSummary> done);
     void setTags(const std::string& run, std::map<std::string, std::string> set,
                  std::vector<std::string> remove, QObject* context, Done<values::RunSummary> done);
+    struct HostNames {
+        std::vector<session::NamedHost> named;
+        std::vector<std::string> aliases;  ///< of ~/.ssh/config
+    };
+    /// The hosts that the user has named, here and for ssh. Without a daemon too, as the next.
+    void readHosts(QObject* context, Done<HostNames> done);
     /// The text of a file of this machine, at most 8 MiB, read off the GUI thread. Without a daemon
     /// too, as the next.
     void readSpecFile(const std::string& path, QObject* context, Done<std::string> done);
@@ -106,6 +125,8 @@ class DaemonBridge final : public QObject {
                                                         OnLogs onLogs);
 
  Q_SIGNALS:
+    /// Somebody wants it tried again now.
+    void retryAsked(const std::string& address);
     /// Another daemon: forget what the one before said.
     void switched();
     void linkChanged(const millrace::session::Link& link);

@@ -45,17 +45,52 @@ KnownDaemon* KnownDaemons::findMine(const std::string& address) {
     return const_cast<KnownDaemon*>(find(address));
 }
 
-Result<std::string> KnownDaemons::check(const QString& text) {
+void KnownDaemons::setHosts(std::vector<session::NamedHost> named,
+                            std::vector<std::string> aliases) {
+    named_ = std::move(named);
+    aliases_ = std::move(aliases);
+    giveNames();
+    Q_EMIT changed();
+    Q_EMIT hostsChanged();
+}
+
+void KnownDaemons::giveNames() {
+    for (KnownDaemon& daemon : daemons_) {
+        const auto at = std::find_if(
+            named_.begin(), named_.end(),
+            [&](const session::NamedHost& host) { return host.address == daemon.address; });
+        daemon.name = at == named_.end() ? "" : at->name;
+    }
+}
+
+QStringList KnownDaemons::suggestions() const {
+    QStringList all;
+    for (const session::NamedHost& host : named_) {
+        all.append(QString::fromStdString(host.name));
+    }
+    for (const std::string& alias : aliases_) {
+        all.append(QStringLiteral("ssh://") + QString::fromStdString(alias));
+    }
+    return all;
+}
+
+Result<std::string> KnownDaemons::check(const QString& text) const {
     QString word = text.trimmed();
     if (word.isEmpty()) {
         return invalidArgument(
-            "write where the daemon listens: unix:/run/user/1000/millrace/millraced.sock, or "
-            "host:7443");
+            "write where the daemon listens: ssh://host, unix:/path/millraced.sock, or host:7443");
     }
     if (word.startsWith(QLatin1String("~/"))) {
         word = QString::fromLocal8Bit(qgetenv("HOME")) + word.mid(1);
     }
-    ASSIGN_OR_RETURN(const Address address, Address::parse(word.toStdString()));
+    const std::string name = word.toStdString();
+    for (const session::NamedHost& host : named_) {
+        if (host.name == name) {
+            return host.address;
+        }
+    }
+    const bool isAlias = std::find(aliases_.begin(), aliases_.end(), name) != aliases_.end();
+    ASSIGN_OR_RETURN(const Address address, Address::parse(isAlias ? "ssh://" + name : name));
     return address.text();
 }
 
@@ -67,6 +102,7 @@ Result<std::string> KnownDaemons::add(const QString& text) {
     KnownDaemon daemon;
     daemon.address = address;
     daemons_.push_back(std::move(daemon));
+    giveNames();
     Q_EMIT changed();
     return address;
 }
@@ -139,11 +175,23 @@ void KnownDaemons::restore(QSettings& settings) {
     setCurrent(settings.value(kCurrentKey).toString().toStdString());
 }
 
+namespace {
+
+constexpr QLatin1String kSsh("ssh://");
+
+}  // namespace
+
 QString shortName(const KnownDaemon& daemon) {
     if (daemon.isOwn) {
         return QObject::tr("this machine");
     }
+    if (!daemon.name.empty()) {
+        return QString::fromStdString(daemon.name);
+    }
     const QString address = QString::fromStdString(daemon.address);
+    if (address.startsWith(kSsh)) {
+        return address.mid(kSsh.size());
+    }
     if (address.startsWith(QLatin1String("unix:"))) {
         return QFileInfo(address.mid(5)).fileName();
     }
@@ -205,12 +253,21 @@ QString helpfulCommand(const KnownDaemon& daemon) {
     const bool isAway =
         daemon.isProbed && (daemon.link.state == session::LinkState::kReconnecting ||
                             daemon.link.state == session::LinkState::kConnecting);
-    if (!isAway || daemon.link.sentence.empty() || daemon.address.rfind("unix:", 0) != 0) {
+    const bool isSsh = daemon.address.rfind("ssh://", 0) == 0;
+    const bool isSocket = daemon.address.rfind("unix:", 0) == 0;
+    if (!isAway || daemon.link.sentence.empty() || (!isSocket && !isSsh)) {
         return {};
     }
+    // Over ssh `up` helps only where the host was reached.
+    const bool isReached = daemon.link.sentence.find("no daemon answers") != std::string::npos;
+    if (isSsh && !isReached) {
+        return QStringLiteral("millrace host test %1").arg(QString::fromStdString(daemon.address));
+    }
+    const bool isInstalled = daemon.link.sentence.find("--install") == std::string::npos;
     return daemon.isOwn ? QStringLiteral("millrace up")
-                        : QStringLiteral("millrace --host %1 up")
-                              .arg(QString::fromStdString(daemon.address));
+                        : QStringLiteral("millrace up %1--host %2")
+                              .arg(isInstalled ? QString() : QStringLiteral("--install "),
+                                   QString::fromStdString(daemon.address));
 }
 
 }  // namespace millrace::gui

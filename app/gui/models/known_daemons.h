@@ -7,17 +7,20 @@
 #include <QObject>
 #include <QSettings>
 #include <QString>
+#include <QStringList>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "app/session/host_book.h"
 #include "app/session/link.h"
 #include "backend/core/status.h"
 
 namespace millrace::gui {
 
 struct KnownDaemon {
-    std::string address;    ///< "unix:PATH" or "HOST:PORT", as Address::text() writes it
+    std::string address;    ///< as Address::text() writes it
+    std::string name;       ///< of a host that the user has named, "" without
     bool isOwn = false;     ///< the user's own socket: cannot be removed
     bool isProbed = false;  ///< something is known of it
     session::Link link;
@@ -40,8 +43,13 @@ class KnownDaemons final : public QObject {
     const std::string& current() const { return current_; }
     const KnownDaemon* currentDaemon() const { return find(current_); }
 
-    /// The address as it is written everywhere, or why it cannot be one.
-    static Result<std::string> check(const QString& text);
+    /// What names stand for, and the aliases of ~/.ssh/config, which are offered.
+    void setHosts(std::vector<session::NamedHost> named, std::vector<std::string> aliases);
+    /// What may be typed for a new one, the named hosts first.
+    QStringList suggestions() const;
+    /// The address as it is written everywhere, or why it cannot be one. A named host's name and an
+    /// alias stand for theirs.
+    Result<std::string> check(const QString& text) const;
     /// Adds it (without going there); returns it as written.
     Result<std::string> add(const QString& text);
     /// Where to go when the current one was removed: the one before it. Own ones stay.
@@ -58,14 +66,19 @@ class KnownDaemons final : public QObject {
  Q_SIGNALS:
     void changed();
     void currentChanged();
+    void hostsChanged();  ///< other suggestions
 
  private:
     KnownDaemon* findMine(const std::string& address);
+    void giveNames();
+    std::vector<session::NamedHost> named_;
+    std::vector<std::string> aliases_;
     std::vector<KnownDaemon> daemons_;
     std::string current_;
 };
 
-/// "this machine" for the own socket, the file's name for other sockets, HOST:PORT else.
+/// "this machine" for the own socket, a host's name, user and host over ssh, the file's name for
+/// other sockets, HOST:PORT else.
 QString shortName(const KnownDaemon& daemon);
 /// "connected", "connecting", "reconnecting", "refused", "not asked yet".
 QString stateWord(const KnownDaemon& daemon);

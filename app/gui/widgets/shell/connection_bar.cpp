@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QClipboard>
+#include <QCompleter>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
@@ -10,6 +11,7 @@
 #include <QMenu>
 #include <QPainter>
 #include <QPushButton>
+#include <QStringListModel>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -196,6 +198,7 @@ ConnectionBar::ConnectionBar(KnownDaemons& daemons, std::function<std::int64_t()
     tick_->setInterval(1000);
     connect(tick_, &QTimer::timeout, this, &ConnectionBar::refresh);
     connect(&daemons_, &KnownDaemons::changed, this, &ConnectionBar::refresh);
+    connect(&daemons_, &KnownDaemons::hostsChanged, this, &ConnectionBar::offerHosts);
     tick_->start();
     refresh();
 }
@@ -234,10 +237,15 @@ QWidget* ConnectionBar::makeAdder() {
     auto* line = new QHBoxLayout;
     line->setSpacing(kSpaceSmall);
     field_ = new QLineEdit(row);
-    field_->setPlaceholderText(tr("unix:/path/millraced.sock   or   host:7443"));
+    field_->setPlaceholderText(tr("ssh://host,   unix:/path/millraced.sock   or   host:7443"));
     field_->setAccessibleName(tr("Address of the daemon to add"));
     field_->setMaximumWidth(520);
     field_->installEventFilter(this);
+    completer_ = new QCompleter(QStringList(), field_);
+    completer_->setModel(new QStringListModel(completer_));
+    completer_->setCaseSensitivity(Qt::CaseInsensitive);
+    completer_->setFilterMode(Qt::MatchContains);
+    field_->setCompleter(completer_);
     auto* add = new QPushButton(tr("Add and connect"), row);
     setLook(*add, "primary");
     auto* cancel = new QPushButton(tr("Cancel"), row);
@@ -347,6 +355,27 @@ void ConnectionBar::startAdding() {
     fieldProblem_->clear();
     field_->clear();
     field_->setFocus(Qt::OtherFocusReason);
+    Q_EMIT addingStarted();
+    offerHosts();
+}
+
+// The hosts that the user has named, here or for ssh; not those that are in the bar.
+void ConnectionBar::offerHosts() {
+    QStringList offered;
+    for (const QString& word : daemons_.suggestions()) {
+        const Result<std::string> address = daemons_.check(word);
+        if (address.ok() && daemons_.find(*address) == nullptr) {
+            offered.append(word);
+        }
+    }
+    auto* model = static_cast<QStringListModel*>(completer_->model());
+    if (model->stringList() != offered) {
+        model->setStringList(offered);
+    }
+    if (adder_->isVisible() && field_->text().isEmpty() && !offered.isEmpty()) {
+        completer_->setCompletionPrefix(QString());
+        completer_->complete();
+    }
 }
 
 void ConnectionBar::stopAdding() {
@@ -357,7 +386,7 @@ void ConnectionBar::stopAdding() {
 }
 
 void ConnectionBar::checkField() {
-    const Result<std::string> address = KnownDaemons::check(field_->text());
+    const Result<std::string> address = daemons_.check(field_->text());
     const bool isWrong = !address.ok() && !field_->text().trimmed().isEmpty();
     fieldProblem_->setText(isWrong ? sentenceOf(address.status()) : QString());
     setLook(*field_, isWrong ? "error" : "");

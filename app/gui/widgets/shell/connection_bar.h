@@ -11,6 +11,7 @@
 
 #include "app/gui/models/known_daemons.h"
 
+class QCompleter;
 class QHBoxLayout;
 class QLabel;
 class QLineEdit;
@@ -68,6 +69,8 @@ class ConnectionBar final : public QWidget {
     /// `daemons` made it the current one already.
     void chosen(const std::string& address);
     void retryAsked();
+    /// The field is open: what it offers may be read anew.
+    void addingStarted();
     void paletteAsked();
     void themeAsked();
     /// One sentence: "Copied millrace up".
@@ -83,6 +86,7 @@ class ConnectionBar final : public QWidget {
     QWidget* makeProblem();
     void refresh();
     void refreshProblem();
+    void offerHosts();
     void checkField();
     void addFromField();
     void stopAdding();
@@ -98,6 +102,7 @@ class ConnectionBar final : public QWidget {
     QLineEdit* field_ = nullptr;
     QLabel *fieldProblem_ = nullptr, *problem_ = nullptr;
     QToolButton *copy_ = nullptr, *theme_ = nullptr;
+    QCompleter* completer_ = nullptr;
     QTimer* tick_ = nullptr;
 };
 

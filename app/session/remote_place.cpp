@@ -1,16 +1,14 @@
-#include "app/cli/remote/remote_place.h"
+#include "app/session/remote_place.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
+#include "app/session/host_book.h"
 #include "app/session/submission.h"
-#include "app/ssh/transfer.h"
 #include "backend/core/files.h"
-#include "backend/core/ids.h"
 #include "backend/core/text.h"
 
-namespace millrace::cli {
+namespace millrace::session {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,7 +53,7 @@ Result<std::string> specThere(ssh::Connection& connection, const std::string& pa
         return invalidArgument(path, ": a spec of more than ",
                                formatBytes(static_cast<double>(values::kSpecBytesMax)));
     }
-    RETURN_IF_ERROR(session::checkSpecText(output.out, path));
+    RETURN_IF_ERROR(checkSpecText(output.out, path));
     return output.out;
 }
 
@@ -74,15 +72,18 @@ Status checkUpload(const std::string& file) {
     return okStatus();
 }
 
-ssh::Progress progressOn(const CliContext& context, const std::string& what) {
-    if (!context.errorTerminal.isTty) {
-        return {};
+// What the user has said of a named host; "" of others.
+std::string remoteDirOf(const Address& address) {
+    const Result<std::string> path = HostBook::defaultPath();
+    const Result<HostBook> book = path.ok() ? HostBook::read(*path) : Result<HostBook>(HostBook());
+    if (book.ok()) {
+        for (const NamedHost& host : book->all()) {
+            if (host.address == address.text()) {
+                return host.remoteDir;
+            }
+        }
     }
-    return [&context, what](std::int64_t done, std::int64_t all) {
-        context.err << '\r' << what << ": " << formatBytes(static_cast<double>(done)) << " of "
-                    << formatBytes(static_cast<double>(all)) << "  " << (done == all ? "\n" : "")
-                    << std::flush;
-    };
+    return "";
 }
 
 bool isScalarsEnd(char c) {
@@ -107,35 +108,72 @@ Result<std::string> withPath(const std::string& text, const std::string& name,
     }
     out.append(text, at);
     if (count == 0) {
-        return notFound("--upload ", name,
-                        ": the spec names no such path, so nothing would read it");
+        return invalidArgument("--upload ", name,
+                               ": the spec names no such path, so nothing would read it");
     }
     return out;
 }
 
-Status completeThere(const CliContext& context, const Address& address, const RemoteWishes& wishes,
-                     values::SubmitRequest& request) {
+Result<std::string> directoryThere(ssh::Host& host, const std::string& remoteDir) {
+    ASSIGN_OR_RETURN(const auto connection, host.connection());
+    return absolutePath(remoteDir.empty() ? "." : remoteDir, connection->facts().home);
+}
+
+Result<std::string> DirectoriesThere::standsFor(const std::string& address,
+                                                const std::string& directory) {
+    const std::pair key(address, directory);
+    {
+        MutexLock lock(mutex_);
+        const auto at = known_.find(key);
+        if (at != known_.end()) {
+            return at->second;
+        }
+    }
+    ASSIGN_OR_RETURN(const Address parsed, Address::parse(address));
+    ssh::Host& host = hosts_.at(parsed);
+    ASSIGN_OR_RETURN(const auto connection, host.connection());
+    ASSIGN_OR_RETURN(const SubprocessOutput output,
+                     connection->run(strCat("[ -d ", ssh::shellWord(directory), " ]\n"), kTimeout));
+    std::string there = directory;
+    if (output.exitCode != 0) {
+        ASSIGN_OR_RETURN(there, directoryThere(host, remoteDirOf(parsed)));
+    }
+    MutexLock lock(mutex_);
+    known_[key] = there;
+    return there;
+}
+
+Status DirectoriesThere::complete(const std::string& address, values::SubmitRequest& request) {
+    ASSIGN_OR_RETURN(const Address parsed, Address::parse(address));
+    RemoteWishes wishes;
+    ASSIGN_OR_RETURN(wishes.remoteDir, standsFor(address, request.baseDir));
+    return completeThere(hosts_.at(parsed), wishes, request);
+}
+
+Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::SubmitRequest& request) {
     for (const std::string& file : wishes.uploads) {
         RETURN_IF_ERROR(checkUpload(file));
         RETURN_IF_ERROR(withPath(request.specText, file, file).status());
     }
-    ASSIGN_OR_RETURN(const auto connection, context.hosts->at(address).connection());
+    ASSIGN_OR_RETURN(const auto connection, host.connection());
     const std::string& home = connection->facts().home;
-    request.baseDir = absolutePath(wishes.remoteDir.empty() ? "." : wishes.remoteDir, home);
+    ASSIGN_OR_RETURN(request.baseDir, directoryThere(host, wishes.remoteDir));
     if (wishes.isSpecThere) {
         ASSIGN_OR_RETURN(request.specText, specThere(*connection, request.fileName));
         request.baseDir = fs::path(absolutePath(request.fileName, home)).parent_path().string();
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> environment, environmentThere(*connection));
     ASSIGN_OR_RETURN(request.place,
-                     session::launchPlaceOf(environment, request.baseDir, wishes.environment));
+                     launchPlaceOf(environment, request.baseDir, wishes.environment));
     for (const std::string& file : wishes.uploads) {
         const std::string directory = strCat(home, "/.local/state/millrace/uploads/", request.key);
+        const ssh::Progress progress =
+            wishes.progressOf ? wishes.progressOf(file) : ssh::Progress();
         ASSIGN_OR_RETURN(const std::string path,
-                         ssh::sendFile(*connection, file, directory, progressOn(context, file)));
+                         ssh::sendFile(*connection, file, directory, progress));
         ASSIGN_OR_RETURN(request.specText, withPath(request.specText, file, path));
     }
     return okStatus();
 }
 
-}  // namespace millrace::cli
+}  // namespace millrace::session
