@@ -75,7 +75,8 @@ struct OptionText {
 
 constexpr OptionText kOptions[] = {
     {"--connect", "ADDRESS",
-     "a daemon: ssh://HOST, a named host, HOST:PORT or unix:PATH. Given more than once: all are in the bar, the last is "
+     "a daemon: ssh://HOST, a named host, HOST:PORT or unix:PATH. Given more than once: all are in "
+     "the bar, the last is "
      "shown",
      readConnect},
     {"--page", "PAGE", "start on watch, runs, launch or data", readPage},

@@ -100,8 +100,10 @@ TEST_F(CommandsTest, HostComesFromTheOptionThenTheEnvironment) {
     EXPECT_EQ(connectedTo, "node-7:7070");
     run({"ls", "--host", "unix:/tmp/x.sock"});
     EXPECT_EQ(connectedTo, "unix:/tmp/x.sock");
+    EXPECT_EQ(run({"ls", "--host", "nonsense:"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("HOST:PORT, unix:PATH or ssh://HOST"));
     EXPECT_EQ(run({"ls", "--host", "nonsense"}), kExitUsage);
-    EXPECT_THAT(err.str(), HasSubstr("HOST:PORT or unix:PATH"));
+    EXPECT_THAT(err.str(), HasSubstr("no host is named 'nonsense'"));
 }
 
 TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {

@@ -78,6 +78,32 @@ TEST(Files, RelativePathsAreRelativeToTheBase) {
     EXPECT_EQ(absolutePath("/x/./y", "/data"), "/x/y");
 }
 
+TEST(Paths, AnSshAddressNamesUserHostPortAndSocket) {
+    const Address whole = Address::parse("ssh://alice@gpu1:2222/run/d.sock").value();
+    EXPECT_TRUE(whole.isSsh);
+    EXPECT_FALSE(whole.isUnix());
+    EXPECT_FALSE(whole.isLoopback());
+    EXPECT_EQ(whole.user, "alice");
+    EXPECT_EQ(whole.host, "gpu1");
+    EXPECT_EQ(whole.port, 2222);
+    EXPECT_EQ(whole.unixPath, "/run/d.sock");
+    for (const char* text : {"ssh://gpu1", "ssh://a@gpu1", "ssh://gpu1:22",
+                             "ssh://[fe80::1%25eth0]:22", "ssh://alice@gpu1:2222/run/d.sock"}) {
+        EXPECT_EQ(Address::parse(text)->text(), text);
+    }
+    EXPECT_EQ(Address::parse("ssh://gpu1/")->text(), "ssh://gpu1");
+}
+
+TEST(Paths, AnSshAddressThatSshCouldTakeForSomethingElseIsRefused) {
+    for (const char* text :
+         {"ssh://", "ssh://@h", "ssh://-oProxyCommand=x", "ssh://-l@h", "ssh://a b", "ssh://h:0",
+          "ssh://h:x", "ssh://h:70000", "ssh://$(x)", "ssh://a;b"}) {
+        EXPECT_FALSE(Address::parse(text).ok()) << text;
+    }
+    EXPECT_NE(Address::parse("ssh://me:secret@h").status().message().find("takes no password"),
+              std::string::npos);
+}
+
 TEST(Address, IsReadInAllItsForms) {
     EXPECT_EQ(Address::parse("unix:/run/x.sock").value().unixPath, "/run/x.sock");
     EXPECT_EQ(Address::parse("/run/x.sock").value().unixPath, "/run/x.sock");

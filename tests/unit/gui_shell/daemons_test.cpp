@@ -38,11 +38,43 @@ TEST(KnownDaemons, TheOwnSocketStandsFirstAndStays) {
 TEST(KnownDaemons, AnAddressThatCannotBeReadIsRefusedWithASentence) {
     KnownDaemons daemons("unix:/own.sock");
     EXPECT_THAT(std::string(daemons.add("nonsense").status().message()),
-                HasSubstr("write HOST:PORT or unix:PATH"));
+                HasSubstr("write HOST:PORT, unix:PATH or ssh://HOST"));
     EXPECT_FALSE(daemons.add("  ").ok());
     EXPECT_FALSE(daemons.add("host:99999").ok());
     EXPECT_THAT(std::string(daemons.add("/own.sock").status().message()), HasSubstr("already"));
     EXPECT_EQ(daemons.all().size(), 1U);
+}
+
+TEST(KnownDaemons, NamesAndAliasesStandForTheirAddresses) {
+    KnownDaemons daemons("unix:/own.sock");
+    EXPECT_FALSE(daemons.add("lab").ok());
+    daemons.setHosts({{"lab", "ssh://alice@gpu1", "work"}}, {"gpu2"});
+    EXPECT_EQ(daemons.suggestions(), QStringList({"lab", "ssh://gpu2"}));
+    EXPECT_EQ(daemons.add("lab").value(), "ssh://alice@gpu1");
+    EXPECT_EQ(daemons.add("gpu2").value(), "ssh://gpu2");
+    ASSERT_TRUE(daemons.add("ssh://bob@gpu3:2222").ok());
+    EXPECT_EQ(shortName(daemons.all()[1]), "lab");
+    EXPECT_EQ(shortName(daemons.all()[2]), "gpu2");
+    EXPECT_EQ(shortName(daemons.all()[3]), "bob@gpu3:2222");
+    daemons.setHosts({}, {});
+    EXPECT_EQ(shortName(daemons.all()[1]), "alice@gpu1");
+}
+
+TEST(KnownDaemons, OverSshTheCommandThatHelpsFitsWhatIsWrong) {
+    KnownDaemons daemons("unix:/own.sock");
+    ASSERT_TRUE(daemons.add("ssh://gpu1").ok());
+    const auto commandAfter = [&](const char* sentence) {
+        daemons.setLink("ssh://gpu1", linkIn(LinkState::kReconnecting, sentence));
+        return helpfulCommand(*daemons.find("ssh://gpu1"));
+    };
+    EXPECT_EQ(commandAfter("no connection to ssh://gpu1: no SSH server answers there"),
+              "millrace host test ssh://gpu1");
+    EXPECT_EQ(commandAfter("no daemon answers on ssh://gpu1 (there is no socket x)"),
+              "millrace up --host ssh://gpu1");
+    EXPECT_EQ(
+        commandAfter("no daemon answers on ssh://gpu1 (x), and millrace is not installed there; "
+                     "'millrace up --install --host ssh://gpu1' brings it"),
+        "millrace up --install --host ssh://gpu1");
 }
 
 TEST(KnownDaemons, RemovingTheCurrentOneGoesToTheOneBefore) {

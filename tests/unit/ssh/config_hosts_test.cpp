@@ -1,0 +1,35 @@
+#include "app/ssh/config_hosts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/core/files.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::ssh {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(ConfigHosts, NamesWithoutPatternsInTheirOrderAndOnce) {
+    const tests::TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "more", "Host inner\nhost gpu1\n").ok());
+    ASSERT_TRUE(writeFileAtomic(dir / "config",
+                                "# Host no\nHost gpu1 gpu2 gpu-*\n  HostName a\n\nHOST=\"lab\"\n"
+                                "Include " +
+                                    dir / "mo*\n" +
+                                    "Match host x\n  User y\nHost *\nHost !bad last # not this\n")
+                    .ok());
+    EXPECT_THAT(hostsOfConfig(dir / "config"), ElementsAre("gpu1", "gpu2", "lab", "inner", "last"));
+}
+
+TEST(ConfigHosts, AFileThatIncludesItselfEnds) {
+    const tests::TempDir dir;
+    ASSERT_TRUE(writeFileAtomic(dir / "config", "Include " + dir / "config\nHost a\n").ok());
+    EXPECT_THAT(hostsOfConfig(dir / "config"), ElementsAre("a"));
+    EXPECT_THAT(hostsOfConfig(dir / "none"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace millrace::ssh
