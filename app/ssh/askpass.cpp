@@ -68,7 +68,7 @@ std::optional<Secret> readAnswer(int fd) {
         if (isFirst) {
             isAnswered = byte == kAnswered;
             isFirst = false;
-        } else if (!answer.append(byte)) {
+        } else if (!answer.append({&byte, 1})) {
             return std::nullopt;
         }
     }

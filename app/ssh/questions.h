@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/system/secret.h"
+#include "backend/system/secrets.h"
 
 namespace millrace::ssh {
 

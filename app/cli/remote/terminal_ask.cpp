@@ -135,7 +135,7 @@ class TerminalAsk {
             if (byte == '\n') {
                 return typed;
             }
-            typed.append(byte);
+            typed.append({&byte, 1});
         }
     }
 

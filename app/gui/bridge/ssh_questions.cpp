@@ -142,7 +142,7 @@ std::optional<SshQuestion> SshQuestions::first() const {
 
 // What was typed has been in a field's memory: this process is never dumped from now on.
 void SshQuestions::answer(std::uint64_t id, const QString& text) {
-    forbidCoreDumps();
+    keepOutOfDumps().IgnoreError();  // where it is refused the answer is still a page of its own
     QByteArray bytes = text.toUtf8();
     state_->answer(id, Secret({bytes.constData(), static_cast<std::size_t>(bytes.size())}));
     bytes.fill('\0');

@@ -102,17 +102,5 @@ TEST_F(Door, TheEndOfTheDoorGivesUpWhatIsAsked) {
     EXPECT_EQ(::read(fd->get(), &byte, 1), 0);
 }
 
-TEST(SecretTest, HoldsWhatFitsAndForgetsIt) {
-    Secret secret("abc");
-    secret.removeLast();
-    EXPECT_TRUE(secret.append('d'));
-    EXPECT_EQ(secret.view(), "abd");
-    Secret moved = std::move(secret);
-    EXPECT_EQ(moved.view(), "abd");
-    moved.clear();
-    EXPECT_EQ(moved.view(), "");
-    EXPECT_EQ(Secret(std::string(10'000, 'x')).view().size(), Secret::kMostBytes);
-}
-
 }  // namespace
 }  // namespace millrace::ssh
