@@ -22,6 +22,8 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SLEEF REQUIRED IMPORTED_TARGET sleef)
 pkg_check_modules(NCURSES REQUIRED IMPORTED_TARGET ncursesw)
+# Only millrace-ssh links it, and is not built where it is missing.
+pkg_check_modules(LIBSSH IMPORTED_TARGET libssh>=0.10)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 find_path(RANDOM123_INCLUDE_DIR Random123/philox.h REQUIRED)
 if(MILLRACE_CONSOLE)

@@ -1,0 +1,239 @@
+#include "app/ssh/libssh/authentication.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "app/ssh/libssh/key_files.h"
+#include "backend/system/unix_socket.h"
+
+namespace millrace::libssh {
+namespace {
+
+// An error of the agent's or of one key leaves the session as it is.
+int deniedUnlessLost(ssh_session session, int code) {
+    return code == SSH_AUTH_ERROR && ssh_is_connected(session) != 0 ? SSH_AUTH_DENIED : code;
+}
+
+std::string textOf(const char* text) {
+    return text == nullptr ? "" : text;
+}
+
+// What a host shows is for reading: nothing of it may command a terminal.
+std::string shown(const std::string& text) {
+    std::string made = text;
+    std::replace_if(
+        made.begin(), made.end(),
+        [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+    return made;
+}
+
+}  // namespace
+
+std::string methodNames(int methods) {
+    constexpr std::pair<unsigned, const char*> kNames[] = {
+        {SSH_AUTH_METHOD_PUBLICKEY, "publickey"},
+        {SSH_AUTH_METHOD_GSSAPI_MIC, "gssapi-with-mic"},
+        {SSH_AUTH_METHOD_PASSWORD, "password"},
+        {SSH_AUTH_METHOD_INTERACTIVE, "keyboard-interactive"},
+        {SSH_AUTH_METHOD_HOSTBASED, "hostbased"}};
+    std::string names;
+    for (const auto& [bit, name] : kNames) {
+        if ((static_cast<unsigned>(methods) & bit) != 0) {
+            strAppend(&names, names.empty() ? "" : ",", name);
+        }
+    }
+    return names;
+}
+
+Status Authentication::run() {
+    int code = ssh_userauth_none(session_, nullptr);
+    while (true) {
+        if (code == SSH_AUTH_SUCCESS) {
+            return okStatus();
+        }
+        if (code == SSH_AUTH_ERROR || code == SSH_AUTH_AGAIN) {
+            return broken();
+        }
+        const int methods = ssh_userauth_list(session_, nullptr);
+        code = tryMethods(methods);
+        if (code == SSH_AUTH_DENIED) {
+            return denied(methods);
+        }
+    }
+}
+
+int Authentication::tryMethods(int methods) {
+    const auto offers = [&](unsigned method) {
+        return (static_cast<unsigned>(methods) & method) != 0;
+    };
+    int code = SSH_AUTH_DENIED;
+    if (offers(SSH_AUTH_METHOD_PUBLICKEY) && settings_.hasPublicKey) {
+        code = tryPublicKeys();
+    }
+    if (code == SSH_AUTH_DENIED && offers(SSH_AUTH_METHOD_INTERACTIVE) && settings_.hasKeyboard &&
+        !settings_.isBatch && !isKeyboardTried_) {
+        code = tryKeyboard();
+    }
+    if (code == SSH_AUTH_DENIED && offers(SSH_AUTH_METHOD_PASSWORD) && settings_.hasPassword &&
+        !settings_.isBatch && !isPasswordTried_ && !hasGivenUp_) {
+        code = tryPassword();
+    }
+    return code;
+}
+
+int Authentication::tryPublicKeys() {
+    int code = isAgentTried_ ? SSH_AUTH_DENIED : tryAgent();
+    for (const std::string& path : settings_.identityFiles) {
+        if (code != SSH_AUTH_DENIED) {
+            break;
+        }
+        if (triedFiles_.insert(path).second) {
+            code = tryKeyFile(path);
+        }
+    }
+    return code;
+}
+
+int Authentication::tryAgent() {
+    isAgentTried_ = true;
+    std::string socket = settings_.identityAgent;
+    if (socket.empty()) {
+        const char* environment = std::getenv("SSH_AUTH_SOCK");
+        socket = environment == nullptr ? "" : environment;
+    }
+    if (socket.empty() || socket == "none") {
+        return SSH_AUTH_DENIED;
+    }
+    int end = -1;
+    if (settings_.isIdentitiesOnly) {
+        std::vector<std::string> blobs;
+        for (const std::string& path : settings_.identityFiles) {
+            const Key key = publicKeyOf(path);
+            if (key != nullptr) {
+                blobs.push_back(blobOf(key.get()));
+            }
+        }
+        Result<std::unique_ptr<AgentFilter>> filter = AgentFilter::open(socket, std::move(blobs));
+        if (filter.ok()) {
+            filter_ = std::move(*filter);
+            end = filter_->releaseEnd();
+        }
+    } else {
+        Result<UniqueFd> connected = connectUnix(socket);
+        end = connected.ok() ? connected->release() : -1;
+    }
+    if (end < 0 || ssh_set_agent_socket(session_, end) != SSH_OK) {
+        return SSH_AUTH_DENIED;
+    }
+    return deniedUnlessLost(session_, ssh_userauth_agent(session_, nullptr));
+}
+
+int Authentication::tryKeyFile(const std::string& path) {
+    const Key publicKey = publicKeyOf(path);
+    if (publicKey != nullptr) {
+        const int code = ssh_userauth_try_publickey(session_, nullptr, publicKey.get());
+        if (code != SSH_AUTH_SUCCESS) {
+            return deniedUnlessLost(session_, code);
+        }
+    }
+    const Key key = privateKeyOf(path, settings_.isBatch ? 0 : settings_.prompts, questions_);
+    if (key == nullptr) {
+        return SSH_AUTH_DENIED;
+    }
+    const Key certificate = certificateOf(path);
+    if (certificate != nullptr &&
+        ssh_pki_copy_cert_to_privkey(certificate.get(), key.get()) == SSH_OK) {
+        const int code = ssh_userauth_publickey(session_, nullptr, key.get());
+        if (code == SSH_AUTH_SUCCESS || code == SSH_AUTH_PARTIAL) {
+            return code;
+        }
+    }
+    return deniedUnlessLost(session_, ssh_userauth_publickey(session_, nullptr, key.get()));
+}
+
+int Authentication::tryKeyboard() {
+    isKeyboardTried_ = true;
+    for (int i = 0; i < settings_.prompts; ++i) {
+        if (i > 0) {
+            sayOnStderr("Permission denied, please try again.");
+        }
+        int code = ssh_userauth_kbdint(session_, nullptr, nullptr);
+        bool isAsked = false;
+        while (code == SSH_AUTH_INFO) {
+            isAsked = isAsked || ssh_userauth_kbdint_getnprompts(session_) > 0;
+            const int answered = answerPrompts();
+            if (answered != SSH_AUTH_SUCCESS) {
+                return answered;
+            }
+            code = ssh_userauth_kbdint(session_, nullptr, nullptr);
+        }
+        // A host that has nothing to ask is not asked again (sshd without PAM).
+        if (code != SSH_AUTH_DENIED || !isAsked) {
+            isKeyboardTried_ = code != SSH_AUTH_PARTIAL;
+            return code;
+        }
+    }
+    return SSH_AUTH_DENIED;
+}
+
+int Authentication::answerPrompts() {
+    for (const char* text :
+         {ssh_userauth_kbdint_getname(session_), ssh_userauth_kbdint_getinstruction(session_)}) {
+        if (!textOf(text).empty()) {
+            sayOnStderr(strCat("(", settings_.user, "@", settings_.hostName, ") ", shown(text)));
+        }
+    }
+    const int count = ssh_userauth_kbdint_getnprompts(session_);
+    for (int i = 0; i < count; ++i) {
+        const auto number = static_cast<unsigned>(i);
+        const std::string prompt = textOf(ssh_userauth_kbdint_getprompt(session_, number, nullptr));
+        const std::optional<Secret> answer = questions_.ask(
+            strCat("(", settings_.user, "@", settings_.hostName, ") ", shown(prompt)));
+        if (!answer.has_value()) {
+            hasGivenUp_ = true;
+            return SSH_AUTH_DENIED;
+        }
+        if (ssh_userauth_kbdint_setanswer(session_, number, answer->text()) < 0) {
+            return SSH_AUTH_ERROR;
+        }
+    }
+    return SSH_AUTH_SUCCESS;
+}
+
+int Authentication::tryPassword() {
+    isPasswordTried_ = true;
+    for (int i = 0; i < settings_.prompts; ++i) {
+        if (i > 0) {
+            sayOnStderr("Permission denied, please try again.");
+        }
+        const std::optional<Secret> answer =
+            questions_.ask(strCat(settings_.user, "@", settings_.hostName, "'s password: "));
+        if (!answer.has_value()) {
+            hasGivenUp_ = true;
+            return SSH_AUTH_DENIED;
+        }
+        const int code = ssh_userauth_password(session_, nullptr, answer->text());
+        if (code != SSH_AUTH_DENIED) {
+            return code;
+        }
+    }
+    return SSH_AUTH_DENIED;
+}
+
+Status Authentication::denied(int methods) const {
+    return permissionDenied(settings_.user, "@", settings_.hostName, ": Permission denied (",
+                            methodNames(methods), ").");
+}
+
+Status Authentication::broken() const {
+    const char* said = ssh_get_disconnect_message(session_);
+    if (said != nullptr) {
+        return unavailable("Received disconnect from ", settings_.hostName, " port ",
+                           settings_.port, ": ", shown(said));
+    }
+    return unavailable("Connection closed by ", settings_.hostName, " port ", settings_.port, ": ",
+                       errorOf(session_));
+}
+
+}  // namespace millrace::libssh
