@@ -1,8 +1,11 @@
 #include "app/ssh/libssh/authentication.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <vector>
+
+#include <poll.h>
 
 #include "app/ssh/libssh/key_files.h"
 #include "backend/system/unix_socket.h"
@@ -10,9 +13,37 @@
 namespace millrace::libssh {
 namespace {
 
+// A host may itself ask somebody (a telephone) before it answers.
+constexpr std::chrono::seconds kAnswerTime{300};
+
+bool isLost(ssh_session session) {
+    return ssh_is_connected(session) == 0 || !farewellOf(session).empty() ||
+           (ssh_get_status(session) & (SSH_CLOSED | SSH_CLOSED_ERROR)) != 0;
+}
+
 // An error of the agent's or of one key leaves the session as it is.
 int deniedUnlessLost(ssh_session session, int code) {
-    return code == SSH_AUTH_ERROR && ssh_is_connected(session) != 0 ? SSH_AUTH_DENIED : code;
+    return code == SSH_AUTH_ERROR && !isLost(session) ? SSH_AUTH_DENIED : code;
+}
+
+void waitForHost(ssh_session session) {
+    const bool sends = (ssh_get_poll_flags(session) & SSH_WRITE_PENDING) != 0;
+    pollfd socket{ssh_get_fd(session), static_cast<short>(POLLIN | (sends ? POLLOUT : 0)), 0};
+    ::poll(&socket, 1, 1000);
+}
+
+// One of libssh's calls to its end. Its own way to wait goes on with a connection that is gone.
+template <class Call>
+int finish(ssh_session session, Call call) {
+    const auto end = std::chrono::steady_clock::now() + kAnswerTime;
+    while (!isLost(session) && std::chrono::steady_clock::now() < end) {
+        const int code = call();
+        if (code != SSH_AUTH_AGAIN) {
+            return code;
+        }
+        waitForHost(session);
+    }
+    return SSH_AUTH_ERROR;
 }
 
 std::string textOf(const char* text) {
@@ -47,12 +78,13 @@ std::string methodNames(int methods) {
 }
 
 Status Authentication::run() {
-    int code = ssh_userauth_none(session_, nullptr);
+    ssh_set_blocking(session_, 0);
+    int code = finish(session_, [&] { return ssh_userauth_none(session_, nullptr); });
     while (true) {
         if (code == SSH_AUTH_SUCCESS) {
             return okStatus();
         }
-        if (code == SSH_AUTH_ERROR || code == SSH_AUTH_AGAIN) {
+        if (code == SSH_AUTH_ERROR) {
             return broken();
         }
         const int methods = ssh_userauth_list(session_, nullptr);
@@ -126,13 +158,16 @@ int Authentication::tryAgent() {
     if (end < 0 || ssh_set_agent_socket(session_, end) != SSH_OK) {
         return SSH_AUTH_DENIED;
     }
-    return deniedUnlessLost(session_, ssh_userauth_agent(session_, nullptr));
+    return deniedUnlessLost(
+        session_, finish(session_, [&] { return ssh_userauth_agent(session_, nullptr); }));
 }
 
 int Authentication::tryKeyFile(const std::string& path) {
     const Key publicKey = publicKeyOf(path);
     if (publicKey != nullptr) {
-        const int code = ssh_userauth_try_publickey(session_, nullptr, publicKey.get());
+        const int code = finish(session_, [&] {
+            return ssh_userauth_try_publickey(session_, nullptr, publicKey.get());
+        });
         if (code != SSH_AUTH_SUCCESS) {
             return deniedUnlessLost(session_, code);
         }
@@ -141,24 +176,31 @@ int Authentication::tryKeyFile(const std::string& path) {
     if (key == nullptr) {
         return SSH_AUTH_DENIED;
     }
+    const auto show = [&] {
+        return finish(session_,
+                      [&] { return ssh_userauth_publickey(session_, nullptr, key.get()); });
+    };
     const Key certificate = certificateOf(path);
     if (certificate != nullptr &&
         ssh_pki_copy_cert_to_privkey(certificate.get(), key.get()) == SSH_OK) {
-        const int code = ssh_userauth_publickey(session_, nullptr, key.get());
+        const int code = show();
         if (code == SSH_AUTH_SUCCESS || code == SSH_AUTH_PARTIAL) {
             return code;
         }
     }
-    return deniedUnlessLost(session_, ssh_userauth_publickey(session_, nullptr, key.get()));
+    return deniedUnlessLost(session_, show());
 }
 
 int Authentication::tryKeyboard() {
     isKeyboardTried_ = true;
+    const auto talk = [&] {
+        return finish(session_, [&] { return ssh_userauth_kbdint(session_, nullptr, nullptr); });
+    };
     for (int i = 0; i < settings_.prompts; ++i) {
         if (i > 0) {
             sayOnStderr("Permission denied, please try again.");
         }
-        int code = ssh_userauth_kbdint(session_, nullptr, nullptr);
+        int code = talk();
         bool isAsked = false;
         while (code == SSH_AUTH_INFO) {
             isAsked = isAsked || ssh_userauth_kbdint_getnprompts(session_) > 0;
@@ -166,7 +208,7 @@ int Authentication::tryKeyboard() {
             if (answered != SSH_AUTH_SUCCESS) {
                 return answered;
             }
-            code = ssh_userauth_kbdint(session_, nullptr, nullptr);
+            code = talk();
         }
         // A host that has nothing to ask is not asked again (sshd without PAM).
         if (code != SSH_AUTH_DENIED || !isAsked) {
@@ -213,7 +255,8 @@ int Authentication::tryPassword() {
             hasGivenUp_ = true;
             return SSH_AUTH_DENIED;
         }
-        const int code = ssh_userauth_password(session_, nullptr, answer->text());
+        const int code = finish(
+            session_, [&] { return ssh_userauth_password(session_, nullptr, answer->text()); });
         if (code != SSH_AUTH_DENIED) {
             return code;
         }
@@ -227,10 +270,10 @@ Status Authentication::denied(int methods) const {
 }
 
 Status Authentication::broken() const {
-    const char* said = ssh_get_disconnect_message(session_);
-    if (said != nullptr) {
+    const std::string farewell = farewellOf(session_);
+    if (!farewell.empty()) {
         return unavailable("Received disconnect from ", settings_.hostName, " port ",
-                           settings_.port, ": ", shown(said));
+                           settings_.port, ":", shown(farewell));
     }
     return unavailable("Connection closed by ", settings_.hostName, " port ", settings_.port, ": ",
                        errorOf(session_));

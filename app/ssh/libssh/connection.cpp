@@ -15,8 +15,6 @@ namespace {
 constexpr int kMostJumps = 8;
 // For a host that accepts and then says nothing, when nobody gave a time.
 constexpr long kHandshakeSeconds = 60;
-// A host may itself ask somebody (a telephone) before it answers.
-constexpr long kAuthenticationSeconds = 300;
 
 void setText(ssh_session session, ssh_options_e option, const std::string& value) {
     ssh_options_set(session, option, value.c_str());
@@ -48,7 +46,6 @@ Result<std::unique_ptr<Connection>> Connection::open(const Settings& settings,
     RETURN_IF_ERROR(made->takeWay(settings, context, depth));
     RETURN_IF_ERROR(made->shakeHands(settings));
     RETURN_IF_ERROR(checkHostKey(made->session(), settings, made->address_, context.questions));
-    ssh_options_set(made->session(), SSH_OPTIONS_TIMEOUT, &kAuthenticationSeconds);
     RETURN_IF_ERROR(Authentication(made->session(), settings, context.questions).run());
     return made;
 }

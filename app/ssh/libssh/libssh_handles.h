@@ -32,4 +32,12 @@ inline std::string errorOf(ssh_session session) {
     return ssh_get_error(session);
 }
 
+/// "2:Too many authentication failures" when the host has said why it ends the connection, else "".
+/// (Of libssh's error: ssh_get_disconnect_message() overwrites it when there is none.)
+inline std::string farewellOf(ssh_session session) {
+    const std::string error = errorOf(session), mark = "SSH_MSG_DISCONNECT: ";
+    const std::size_t at = error.find(mark);
+    return at == std::string::npos ? "" : error.substr(at + mark.size());
+}
+
 }  // namespace millrace::libssh

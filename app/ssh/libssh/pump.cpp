@@ -63,6 +63,7 @@ Status Pump::run(PumpGuest& guest) {
         }
         reap();
         guest.act(fds);
+        reap();  // what the guest has abandoned
         if (!guest.isOver()) {
             RETURN_IF_ERROR(alive);
             RETURN_IF_ERROR(keepAlive());
@@ -86,9 +87,9 @@ Status Pump::drive() {
 }
 
 Status Pump::lost() const {
-    const char* said = ssh_get_disconnect_message(session_);
-    if (said != nullptr) {
-        return unavailable("Received disconnect from ", options_.hostName, ": ", said);
+    const std::string farewell = farewellOf(session_);
+    if (!farewell.empty()) {
+        return unavailable("Received disconnect from ", options_.hostName, ": ", farewell);
     }
     return unavailable("Connection to ", options_.hostName, " closed by remote host.");
 }
