@@ -40,6 +40,8 @@ constexpr char kTorch[] = "torch|c10";
 constexpr char kArrow[] = "arrow|parquet";
 constexpr char kQt[] = "Qt";
 constexpr char kRpc[] = "grpc|protobuf";
+// And what comes with it.
+constexpr char kSsh[] = "ssh\\.|gssapi|krb5";
 
 TEST(ElfLaws, TheDaemonLinksNoTorchArrowOrQt) {
     EXPECT_EQ(linked("millraced", std::string(kTorch) + "|" + kArrow + "|" + kQt), "");
@@ -60,6 +62,20 @@ TEST(ElfLaws, TheTrainerLinksNoRpcArrowOrQt) {
 TEST(ElfLaws, TheShimLinksNoneOfThem) {
     EXPECT_EQ(linked("millrace-exec", std::string(kTorch) + "|" + kArrow + "|" + kQt + "|" + kRpc),
               "");
+}
+
+TEST(ElfLaws, LibsshIsInItsOwnProgramAlone) {
+    for (const char* name : {"millrace", "millraced", "millrace-loader", "millrace-exec"}) {
+        EXPECT_EQ(linked(name, kSsh), "") << name;
+    }
+#ifdef MILLRACE_CONSOLE
+    EXPECT_EQ(linked("millrace-console", "ssh\\."), "");
+#endif
+#ifdef MILLRACE_LIBSSH
+    EXPECT_NE(linked("millrace-ssh", kSsh), "");
+    EXPECT_EQ(linked("millrace-ssh", std::string(kTorch) + "|" + kArrow + "|" + kQt + "|" + kRpc),
+              "");
+#endif
 }
 
 #ifdef MILLRACE_CONSOLE

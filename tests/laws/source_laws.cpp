@@ -101,6 +101,7 @@ std::vector<RoomLaw> appRooms() {
         {"app/client/",
          {"backend/core/", "backend/system/unix_socket.h", "backend/values/", "proto/convert/"}},
         {"app/ssh/", {"backend/core/", "backend/system/"}},
+        {"app/ssh/libssh/", {"backend/core/", "backend/system/"}},
         {"app/session/",
          {"backend/core/", "backend/system/subprocess.h", "backend/values/", "app/client/",
           "app/ssh/"}},

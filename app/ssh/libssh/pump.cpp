@@ -23,6 +23,8 @@ Pump::Pump(ssh_session session, PumpOptions options)
       lastByte_(std::chrono::steady_clock::now()) {
     ssh_set_blocking(session_, 0);
     ssh_set_counters(session_, &socketCount_, &packetCount_);
+    // Whatever a host wants of us (channels to an agent or a window) is refused at once.
+    ssh_set_message_callback(session_, [](ssh_session, ssh_message, void*) { return 1; }, nullptr);
     ssh_event_add_session(event_, session_);
 }
 

@@ -212,8 +212,9 @@ LocalUser thisUser() {
     LocalUser user;
     const passwd* entry = ::getpwuid(::getuid());
     const char* home = std::getenv("HOME");
+    // As ssh(1) and libssh: HOME says nothing of a user that the system knows.
     user.name = entry == nullptr ? strCat(::getuid()) : std::string(entry->pw_name);
-    user.home = home != nullptr && *home != '\0' ? home : entry == nullptr ? "" : entry->pw_dir;
+    user.home = entry != nullptr ? entry->pw_dir : home != nullptr ? home : "";
     return user;
 }
 

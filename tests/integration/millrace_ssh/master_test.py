@@ -88,10 +88,10 @@ class StreamTest(SshCase):
             self.assertEqual(client.wait(), i)
 
     def test_new_keys_in_the_middle_of_a_stream(self):
-        master = self.connected(config=["RekeyLimit 2M"])
+        master = self.connected(config=["RekeyLimit 2M", "LogLevel DEBUG1"])
         data = os.urandom(30 * MB)
         self.assertEqual(master.exec("cat", input=data).stdout, data)
-        self.assertGreaterEqual(self.server.log.read_text().count("rekey"), 0)
+        self.assertGreater(self.server.log.read_text().count("rekeying"), 10)
 
     def test_a_client_that_is_killed_takes_its_command_with_it(self):
         master = self.connected()
@@ -213,9 +213,6 @@ class EndTest(SshCase):
     def test_a_link_that_hangs_is_noticed(self):
         master = self.connected("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=2")
         pids = self.server.sessions()
-        # An answer keeps it alive, for longer than it would wait in silence.
-        self.assertEqual(master.exec("cat; head -c 1 /dev/zero; for i in 1 2 3 4; do read -t 1 x </dev/tty; done; true",
-                                     input=b"x").returncode, 0)
         client = master.start_exec("exec cat", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(lambda: [os.kill(pid, signal.SIGCONT) for pid in pids if not pid_is_gone(pid)])
         for pid in pids:

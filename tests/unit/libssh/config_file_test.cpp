@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 ConfigSubject subjectOf(const std::string& host) {
-    return {host, "", "ada", "/home/ada",
+    return {host, "", "ada", "/srv/ada",
             [](const std::string& command) { return command == "test box = box"; }};
 }
 
@@ -100,9 +100,9 @@ TEST(ConfigFile, AFileThatIsNamedMustBeThereAndOthersNeedNot) {
 }
 
 TEST(ConfigFile, TokensAreExpandedOnce) {
-    const Tokens tokens{"real%n", "alias", "u", "ada", "/home/ada", 22};
+    const Tokens tokens{"real%n", "alias", "u", "ada", "/srv/ada", 22};
     EXPECT_EQ(expandTokens("%h %n %p %r %u %d %% %x %", tokens),
-              "real%n alias 22 u ada /home/ada % %x %");
+              "real%n alias 22 u ada /srv/ada % %x %");
 }
 
 TEST(ConfigFile, WhatNobodyHeedsIsNamedOnce) {

@@ -24,7 +24,7 @@ class SettingsTest : public testing::Test {
     }
 
     tests::TempDir dir_;
-    LocalUser local_{"ada", "/home/ada"};
+    LocalUser local_{"ada", "/srv/ada"};
     Invocation invocation_;
 };
 
@@ -35,9 +35,9 @@ TEST_F(SettingsTest, NobodySaysAnything) {
     EXPECT_EQ(made->hostName, "box");
     EXPECT_EQ(made->port, 22);
     EXPECT_EQ(made->strict, StrictHostKeys::kAsk);
-    EXPECT_THAT(made->identityFiles, ElementsAre("/home/ada/.ssh/id_rsa", "/home/ada/.ssh/id_ecdsa",
-                                                 "/home/ada/.ssh/id_ed25519"));
-    EXPECT_EQ(made->userKnownHosts[0], "/home/ada/.ssh/known_hosts");
+    EXPECT_THAT(made->identityFiles, ElementsAre("/srv/ada/.ssh/id_rsa", "/srv/ada/.ssh/id_ecdsa",
+                                                 "/srv/ada/.ssh/id_ed25519"));
+    EXPECT_EQ(made->userKnownHosts[0], "/srv/ada/.ssh/known_hosts");
     EXPECT_FALSE(made->isBatch || made->isIdentitiesOnly || made->isIdentityGiven);
     EXPECT_EQ(made->aliveInterval.count(), 0);
 }
@@ -51,7 +51,7 @@ TEST_F(SettingsTest, TheCommandLineStandsBeforeTheFile) {
     EXPECT_EQ(made->hostName, "real.example");
     EXPECT_EQ(made->user, "grace");
     EXPECT_EQ(made->port, 2200);
-    EXPECT_THAT(made->identityFiles, ElementsAre("/home/ada/.ssh/a_grace"));
+    EXPECT_THAT(made->identityFiles, ElementsAre("/srv/ada/.ssh/a_grace"));
     EXPECT_TRUE(made->isIdentitiesOnly);
     EXPECT_EQ(made->strict, StrictHostKeys::kNo);
     made = of(config, {"-l", "eve", "-p", "23", "-o", "StrictHostKeyChecking=yes", "-o",
@@ -61,7 +61,7 @@ TEST_F(SettingsTest, TheCommandLineStandsBeforeTheFile) {
     EXPECT_EQ(made->port, 23);
     EXPECT_EQ(made->strict, StrictHostKeys::kYes);
     EXPECT_EQ(made->aliveInterval.count(), 2);
-    EXPECT_THAT(made->identityFiles, ElementsAre("/k", "/home/ada/.ssh/a_eve"));
+    EXPECT_THAT(made->identityFiles, ElementsAre("/k", "/srv/ada/.ssh/a_eve"));
 }
 
 TEST_F(SettingsTest, AWrongValueIsSaid) {
