@@ -14,13 +14,13 @@ std::string refusal(const std::vector<std::string>& arguments) {
 
 TEST(Options, AMasterIsReadAsSshReadsIt) {
     const Result<Invocation> made =
-        parseInvocation({"-M", "-S", "/run/c", "-Tax", "-F", "none", "-p2222", "-l", "ada", "-o",
+        parseInvocation({"-M", "-S", "/run/c", "-Tax", "-F", "none", "-p47", "-l", "ada", "-o",
                          "BatchMode=yes", "-oConnectTimeout 5", "host", "echo", "-n", "x; cat"});
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(made->mode, Mode::kMaster);
     EXPECT_EQ(made->controlPath, "/run/c");
     EXPECT_EQ(made->configFile, "none");
-    EXPECT_EQ(made->port, 2222);
+    EXPECT_EQ(made->port, 47);
     EXPECT_EQ(made->user, "ada");
     EXPECT_EQ(made->host, "host");
     EXPECT_EQ(made->command, "echo -n x; cat");
@@ -102,9 +102,9 @@ TEST(Options, ADestinationHasManyForms) {
     };
     EXPECT_TRUE(is("host", false, "", "host", 0));
     EXPECT_TRUE(is("ada@host:22", true, "ada", "host", 22));
-    EXPECT_TRUE(is("ssh://ada@host:2200/", true, "ada", "host", 2200));
+    EXPECT_TRUE(is("ssh://ada@host:48/", true, "ada", "host", 48));
     EXPECT_TRUE(is("a@b@host", false, "a@b", "host", 0));
-    EXPECT_TRUE(is("[::1]:2200", true, "", "::1", 2200));
+    EXPECT_TRUE(is("[fe80::1]:48", true, "", "fe80::1", 48));
     EXPECT_TRUE(is("::1", true, "", "::1", 0));
     EXPECT_FALSE(parseDestination("host:", true).ok());
     EXPECT_FALSE(parseDestination("host:x", true).ok());

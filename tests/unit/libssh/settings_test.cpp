@@ -44,13 +44,13 @@ TEST_F(SettingsTest, NobodySaysAnything) {
 
 TEST_F(SettingsTest, TheCommandLineStandsBeforeTheFile) {
     const std::string config =
-        "Host box\n  HostName Real.Example\n  User grace\n  Port 2200\n  IdentityFile ~/.ssh/a_%r\n"
+        "Host box\n  HostName Real.Example\n  User grace\n  Port 48\n  IdentityFile ~/.ssh/a_%r\n"
         "  ServerAliveInterval 30\n  StrictHostKeyChecking no\n  IdentitiesOnly yes\n";
     Result<Settings> made = of(config);
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_EQ(made->hostName, "real.example");
     EXPECT_EQ(made->user, "grace");
-    EXPECT_EQ(made->port, 2200);
+    EXPECT_EQ(made->port, 48);
     EXPECT_THAT(made->identityFiles, ElementsAre("/srv/ada/.ssh/a_grace"));
     EXPECT_TRUE(made->isIdentitiesOnly);
     EXPECT_EQ(made->strict, StrictHostKeys::kNo);
@@ -92,7 +92,7 @@ TEST_F(SettingsTest, AJumpStandsBeforeAProxysCommandAndNoneIsNone) {
 
 TEST_F(SettingsTest, AHostOnTheWayHasItsOwnLines) {
     const std::string config =
-        "Host way\n  HostName way.example\n  User w\nHost box\n  User b\nHost *\n  Port 2222\n";
+        "Host way\n  HostName way.example\n  User w\nHost box\n  User b\nHost *\n  Port 47\n";
     ASSERT_TRUE(of(config, {"-l", "eve", "-o", "StrictHostKeyChecking=yes", "-o", "BatchMode=yes",
                             "-o", "HostName=real", "-o", "IdentityFile=/k"})
                     .ok());
@@ -100,7 +100,7 @@ TEST_F(SettingsTest, AHostOnTheWayHasItsOwnLines) {
     ASSERT_TRUE(way.ok()) << way.status();
     EXPECT_EQ(way->hostName, "way.example");
     EXPECT_EQ(way->user, "w");
-    EXPECT_EQ(way->port, 2222);
+    EXPECT_EQ(way->port, 47);
     EXPECT_TRUE(way->isBatch);
     EXPECT_EQ(way->strict, StrictHostKeys::kYes);
     EXPECT_FALSE(way->isIdentityGiven);
