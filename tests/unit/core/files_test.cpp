@@ -85,7 +85,7 @@ TEST(Paths, AnSshAddressNamesUserHostPortAndSocket) {
     EXPECT_FALSE(whole.isLoopback());
     EXPECT_EQ(whole.user, "alice");
     EXPECT_EQ(whole.host, "gpu1");
-    EXPECT_EQ(whole.port, 2222);
+    EXPECT_EQ(strCat("port ", whole.port), "port 2222");
     EXPECT_EQ(whole.unixPath, "/run/d.sock");
     for (const char* text : {"ssh://gpu1", "ssh://a@gpu1", "ssh://gpu1:22",
                              "ssh://[fe80::1%25eth0]:22", "ssh://alice@gpu1:2222/run/d.sock"}) {

@@ -32,7 +32,7 @@ TEST_F(HostBookTest, IsReadAsItWasWritten) {
     ASSERT_EQ(book->all().size(), 2U);
     EXPECT_EQ(book->all()[0].name, "gpu1");
     EXPECT_EQ(book->find("gpu1")->remoteDir, "work");
-    EXPECT_EQ(placeOf("gpu2", path_)->address.port, 2222);
+    EXPECT_EQ(placeOf("gpu2", path_)->address.text(), "ssh://gpu2:2222");
     EXPECT_EQ(placeOf("gpu1", path_)->remoteDir, "work");
 }
 

@@ -25,9 +25,9 @@ TEST(Question, KindsAreKnownByWhatSshSays) {
         "The authenticity of host 'a (1.2.3.4)' can't be established.\nED25519 key fingerprint is "
         "SHA256:x.\nAre you sure you want to continue connecting (yes/no/[fingerprint])? ");
     kindIs(QuestionKind::kHostKey, "Please type 'yes', 'no' or the fingerprint: ");
-    kindIs(QuestionKind::kSecret, "Enter passphrase for key '/home/me/.ssh/id_ed25519': ");
+    kindIs(QuestionKind::kSecret, "Enter passphrase for key '/srv/me/.ssh/id_ed25519': ");
     kindIs(QuestionKind::kSecret, "me@gpu1's password: ");
-    kindIs(QuestionKind::kSecret, "Enter PIN for ED25519-SK key /home/me/.ssh/id_sk: ");
+    kindIs(QuestionKind::kSecret, "Enter PIN for ED25519-SK key /srv/me/.ssh/id_sk: ");
     kindIs(QuestionKind::kSecret, "(me@gpu1) Something unheard of: ");
     kindIs(QuestionKind::kCode, "(me@gpu1) Verification code: ");
     kindIs(QuestionKind::kConfirm, "Allow shared connection to gpu1? ", "confirm");

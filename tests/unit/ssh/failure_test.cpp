@@ -22,8 +22,8 @@ TEST(Failure, AChangedKeyIsRefusedForAPersonToAct) {
     const Status status = failureOf(endingOf(
         "@@@@@@@@@@@@\r\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
         "The fingerprint for the ED25519 key sent by the remote host is\nSHA256:abcDEF123+/x.\r\n"
-        "Offending ED25519 key in /home/me/.ssh/known_hosts:7\r\n"
-        "  remove with:\r\n  ssh-keygen -f \"/home/me/.ssh/known_hosts\" -R \"gpu1\"\r\n"
+        "Offending ED25519 key in /srv/me/.ssh/known_hosts:7\r\n"
+        "  remove with:\r\n  ssh-keygen -f \"/srv/me/.ssh/known_hosts\" -R \"gpu1\"\r\n"
         "Host key verification failed.\r\n"));
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(messageOf(status)),
@@ -76,8 +76,8 @@ TEST(Failure, WhatMayPassIsTriedAgain) {
 
 TEST(Failure, SshsOwnLineStandsWhereASettingIsWrong) {
     const Status status =
-        failureOf(endingOf("/home/me/.ssh/config: line 3: Bad configuration option: colour\r\n"
-                           "/home/me/.ssh/config: terminating, 1 bad configuration options\r\n"));
+        failureOf(endingOf("/srv/me/.ssh/config: line 3: Bad configuration option: colour\r\n"
+                           "/srv/me/.ssh/config: terminating, 1 bad configuration options\r\n"));
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("terminating, 1 bad configuration"));
 }

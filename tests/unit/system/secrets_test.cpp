@@ -32,7 +32,9 @@ TEST(Secrets, AMovedSecretLeavesNothingBehind) {
     const char* place = one.text();
     const Secret two = std::move(one);
     EXPECT_EQ(two.view(), "open sesame");
-    EXPECT_EQ(std::string(place, 11), std::string(11, '\0'));
+    EXPECT_EQ(two.text(), place);  // the page itself went along
+    EXPECT_EQ(one.view(), "");     // NOLINT(bugprone-use-after-move)
+    EXPECT_FALSE(one.append("x"));
 }
 
 TEST(Secrets, WhatIsCutIsWiped) {
