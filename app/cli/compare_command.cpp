@@ -4,12 +4,12 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/comparison.h"
-#include "app/cli/data/loader_child.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
+#include "app/session/pairs.h"
 #include "app/session/run_names.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
@@ -36,7 +36,8 @@ struct Comparison {
     std::vector<std::string> metrics;
     Figures figures;
     bool isOneStream = true;
-    Json pairs;  ///< with the first run, of each other one; null: none is known
+    values::PairReply pairs;
+    std::string unpaired;  ///< why some are not paired; ""
 
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
@@ -207,23 +208,21 @@ Json valueJson(const std::optional<session::StepValue>& value) {
     return value ? Json{{"value", jsonNumber(value->value)}, {"step", value->step}} : Json();
 }
 
-// Rows that two models scored tell more than two means. The files lie beside the daemon: where that
-// is another machine there are none.
-Json readPairs(CliContext& context, const std::vector<RunDetail>& runs) {
-    std::vector<std::string> arguments = {"pair"};
-    for (const RunDetail& run : runs) {
-        arguments.push_back(run.directory);
+// Rows that two models scored tell more than two means.
+void readPairs(client::DaemonClient& daemon, Comparison& all) {
+    values::PairRequest request;
+    for (const RunSummary& run : all.summaries) {
+        request.runs.push_back(run.id);
     }
-    const bool areKnown = std::none_of(runs.begin(), runs.end(), [](const RunDetail& run) {
-        return run.directory.empty() || run.summary.evalOrderHash.empty();
-    });
-    const Result<RoleAnswer> answer = runs.size() > 1 && areKnown
-                                          ? runLoaderRole(context, arguments)
-                                          : Result<RoleAnswer>(RoleAnswer());
-    return answer.ok() ? jsonMember(answer->document, "pairs") : Json();
+    if (request.runs.size() < 2) {
+        return;
+    }
+    Result<values::PairReply> reply = daemon.pair(request);
+    all.unpaired = reply.ok() ? session::whyUnpaired(*reply) : session::whyUnpaired(reply.status());
+    all.pairs = reply.ok() ? *std::move(reply) : values::PairReply();
 }
 
-Comparison comparisonOf(CliContext& context, const ParsedArgs& args, client::DaemonClient& daemon,
+Comparison comparisonOf(const ParsedArgs& args, client::DaemonClient& daemon,
                         std::vector<RunDetail> runs) {
     Comparison all;
     for (const RunDetail& run : runs) {
@@ -234,35 +233,42 @@ Comparison comparisonOf(CliContext& context, const ParsedArgs& args, client::Dae
     all.metrics = metricNames(all.runs, args);
     all.isOneStream = areOfOneStream(all.summaries);
     all.figures = readFigures(daemon, all.summaries, all.metrics);
-    all.pairs = readPairs(context, all.runs);
+    readPairs(daemon, all);
     return all;
 }
 
 void printPairs(CliContext& context, const Comparison& all) {
-    for (std::size_t i = 1; i < all.summaries.size() && all.pairs.is_array(); ++i) {
-        const Json& pair = all.pairs.at(i - 1);
-        if (const std::string problem = jsonString(pair, "problem"); !problem.empty()) {
-            context.err << problem << '\n';
-        }
-        for (const auto& head : jsonMember(pair, "heads").items()) {
-            const double share = 100 * jsonReal(pair, "share");
-            if (jsonInt(head.value(), "rows") == 0) {
-                continue;
+    for (const values::RunPair& pair : all.pairs.pairs) {
+        for (const values::PairedHead& head : pair.heads) {
+            if (head.rows > 0) {
+                context.out << session::pairSentence(pair, head, all.summaries.front().id) << '\n';
             }
-            context.out << strCat(
-                all.summaries[i].id, " against ", all.summaries.front().id, ", on the ",
-                formatCount(jsonInt(head.value(), "rows")), " rows that both scored (",
-                session::numberText(share), " %", jsonBool(pair, "is_sample") ? " of a sample" : "",
-                "): log loss of ", head.key(), " ",
-                session::numberText(jsonReal(head.value(), "log_loss_difference")), " more\n");
         }
+    }
+    if (!all.unpaired.empty()) {
+        context.out << paint(context.terminal, Tone::kDim, all.unpaired) << '\n';
     }
 }
 
 Json pairsJson(const Comparison& all) {
     Json runs = Json::object();
-    for (std::size_t i = 1; i < all.summaries.size() && all.pairs.is_array(); ++i) {
-        runs[all.summaries[i].id] = all.pairs.at(i - 1);
+    for (const values::RunPair& pair : all.pairs.pairs) {
+        if (!pair.hasScores) {
+            runs[pair.run] = pair.problem.empty() ? Json() : Json({{"problem", pair.problem}});
+            continue;
+        }
+        Json heads = Json::object();
+        for (const values::PairedHead& head : pair.heads) {
+            heads[head.name] = {{"rows", head.rows},
+                                {"rows_of_other_labels", head.rowsOfOtherLabels},
+                                {"log_loss", jsonNumber(head.logLoss)},
+                                {"log_loss_of_first", jsonNumber(head.logLossOfFirst)},
+                                {"log_loss_difference", jsonNumber(head.logLossDifference)}};
+        }
+        runs[pair.run] = {{"rows", pair.rows},
+                          {"share", pair.share},
+                          {"is_sample", pair.isSample},
+                          {"heads", heads}};
     }
     return runs;
 }
@@ -326,7 +332,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
                          strCat("compare needs two different runs; '", args.words[0], "' and '",
                                 args.words[1], "' are both ", runs->front().summary.id));
     }
-    Comparison all = comparisonOf(context, args, **daemon, *std::move(runs));
+    Comparison all = comparisonOf(args, **daemon, *std::move(runs));
     if (args.isJson()) {
         printJson(context, all, evaluatedOnSameRows(all.summaries));
         return kExitOk;

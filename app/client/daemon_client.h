@@ -82,6 +82,8 @@ class DaemonClient {
     /// Takes seconds; a stop ends it with kCancelled, at the daemon too.
     virtual Result<values::PreviewReply> preview(const values::PreviewRequest& request,
                                                  std::stop_token stop) = 0;
+    /// Evaluations row by row, read at the daemon.
+    virtual Result<values::PairReply> pair(const values::PairRequest& request) = 0;
 
     /// Without ids: all active runs and those that come.
     virtual std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,

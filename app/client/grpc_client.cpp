@@ -344,6 +344,10 @@ class GrpcClient final : public DaemonClient {
         return inspect(&v1::Inspect::Stub::Preview, convert::toProto(request), std::move(stop));
     }
 
+    Result<values::PairReply> pair(const values::PairRequest& request) override {
+        return inspect(&v1::Inspect::Stub::Pair, convert::toProto(request));
+    }
+
     Result<std::vector<values::NodeInfo>> nodes() override {
         ASSIGN_OR_RETURN(const auto reply,
                          call<v1::Nodes>(&v1::Nodes::Stub::List, v1::ListNodesRequest()));

@@ -139,4 +139,34 @@ struct PreviewReply {
     bool operator==(const PreviewReply&) const = default;
 };
 
+/// Each of the runs (ids) is paired with the first.
+inline constexpr std::size_t kPairsMost = 100;
+struct PairRequest {
+    std::vector<std::string> runs;
+    bool operator==(const PairRequest&) const = default;
+};
+/// Of a head that both have: mean log loss of the rows that both scored, with the same label.
+struct PairedHead {
+    std::string name;
+    std::int64_t rows = 0, rowsOfOtherLabels = 0;  ///< the latter are left out
+    double logLoss = 0, logLossOfFirst = 0;        ///< NaN of no rows
+    double logLossDifference = 0;                  ///< minus the first's: below 0 is better
+    bool operator==(const PairedHead&) const = default;
+};
+struct RunPair {
+    std::string run;
+    bool hasScores = false;  ///< both have
+    std::string problem;     ///< why they cannot be read, one sentence
+    std::int64_t rows = 0;   ///< that both scored
+    double share = 0;        ///< of those of whichever has more, 0 to 1
+    bool isSample = false;   ///< one of them keeps its lowest keys only
+    std::vector<PairedHead> heads;
+    std::vector<std::string> without;  ///< which of the two have no scores
+    bool operator==(const RunPair&) const = default;
+};
+struct PairReply {
+    std::vector<RunPair> pairs;  ///< one a run but the first, in their order
+    bool operator==(const PairReply&) const = default;
+};
+
 }  // namespace millrace::values

@@ -76,7 +76,8 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     LoaderInspectorOptions inspect;
     inspect.program = config.binDir + "/millrace-loader";
     inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));
-    inspection_ = std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax);
+    inspection_ =
+        std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax, config.runsDir());
     poller_ = std::make_unique<engines::Poller>(*engine_);
     ControllerOptions control;
     control.warning = damageOf(*store_);

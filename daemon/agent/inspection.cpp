@@ -1,8 +1,10 @@
 #include "daemon/agent/inspection.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "backend/core/text.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 namespace {
@@ -14,6 +16,14 @@ constexpr std::int64_t kMostThreads = 4'096;
 
 bool isAbsolute(const std::string& path) {
     return !path.empty() && path.front() == '/';
+}
+
+// Of what an id is made, so that it names a directory of runs and no other place.
+bool isRunId(const std::string& id) {
+    return id.starts_with("r-") && id.size() > 2 && id.size() <= 64 &&
+           std::all_of(id.begin() + 2, id.end(), [](unsigned char c) {
+               return std::islower(c) != 0 || std::isdigit(c) != 0;
+           });
 }
 
 // What a message may hold beyond 63 bits comes out negative.
@@ -129,6 +139,22 @@ Result<std::string> Inspection::preview(const values::PreviewRequest& request,
     json["seconds"] = request.seconds == 0 ? kPreviewSeconds : request.seconds;
     json["threads"] = request.threads;
     return inspector_.ask(json, spec.fileName, isUnwanted);
+}
+
+Result<std::string> Inspection::pair(const values::PairRequest& request,
+                                     const IsUnwanted& isUnwanted) const {
+    if (request.runs.size() < 2 || request.runs.size() > values::kPairsMost) {
+        return invalidArgument("runs: ", request.runs.size(), " cannot be paired; 2 to ",
+                               values::kPairsMost, " can");
+    }
+    Json runs = Json::array();
+    for (const std::string& id : request.runs) {
+        if (!isRunId(id)) {
+            return invalidArgument("runs: '", id, "' is no id of a run");
+        }
+        runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).path()}});
+    }
+    return inspector_.ask({{"op", "pair"}, {"runs", runs}}, "scores", isUnwanted);
 }
 
 }  // namespace millrace::agent

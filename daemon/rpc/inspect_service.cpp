@@ -74,4 +74,12 @@ grpc::ServerUnaryReactor* InspectService::Preview(Context* context,
                         });
 }
 
+grpc::ServerUnaryReactor* InspectService::Pair(Context* context, const v1::PairRunsRequest* request,
+                                               v1::PairRunsResponse* response) {
+    return answerInTurn(pool_, context, response,
+                        [this, request](const agent::IsUnwanted& hasLeft) {
+                            return inspection_.pair(convert::fromProto(*request), hasLeft);
+                        });
+}
+
 }  // namespace millrace::rpc

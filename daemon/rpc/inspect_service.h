@@ -28,6 +28,7 @@ class InspectService final : public v1::Inspect::CallbackService {
                    v1::DescribeDatasetResponse*) override;
     Unary* Steps(Context*, const v1::SampleStepsRequest*, v1::SampleStepsResponse*) override;
     Unary* Preview(Context*, const v1::PreviewSpecRequest*, v1::PreviewSpecResponse*) override;
+    Unary* Pair(Context*, const v1::PairRunsRequest*, v1::PairRunsResponse*) override;
 
  private:
     static constexpr int kAtOnce = 2;

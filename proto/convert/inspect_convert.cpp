@@ -175,6 +175,38 @@ void previewReplyFields(Way, auto& value, auto& message) {
     MR_VALUES(heads, heads);
 }
 
+template <class Way>
+void pairRequestFields(Way, auto& value, auto& message) {
+    MR_LIST(runs, runs);
+}
+
+template <class Way>
+void pairedHeadFields(Way, auto& value, auto& message) {
+    MR_FIELD(name, name);
+    MR_FIELD(rows, rows);
+    MR_FIELD(rowsOfOtherLabels, rows_of_other_labels);
+    MR_FIELD(logLoss, log_loss);
+    MR_FIELD(logLossOfFirst, log_loss_of_first);
+    MR_FIELD(logLossDifference, log_loss_difference);
+}
+
+template <class Way>
+void runPairFields(Way, auto& value, auto& message) {
+    MR_FIELD(run, run);
+    MR_FIELD(hasScores, has_scores);
+    MR_FIELD(problem, problem);
+    MR_FIELD(rows, rows);
+    MR_FIELD(share, share);
+    MR_FIELD(isSample, is_sample);
+    MR_VALUES(heads, heads);
+    MR_LIST(without, without);
+}
+
+template <class Way>
+void pairReplyFields(Way, auto& value, auto& message) {
+    MR_VALUES(pairs, pairs);
+}
+
 }  // namespace
 
 MR_BOTH_WAYS(SpecSource, SpecSource, specSourceFields)
@@ -195,5 +227,9 @@ MR_READ(StepsReply, SampleStepsResponse, stepsReplyFields)
 MR_READ(Estimate, Estimate, estimateFields)
 MR_READ(PreviewHead, PreviewHead, previewHeadFields)
 MR_READ(PreviewReply, PreviewSpecResponse, previewReplyFields)
+MR_BOTH_WAYS(PairRequest, PairRunsRequest, pairRequestFields)
+MR_READ(PairedHead, PairedHead, pairedHeadFields)
+MR_READ(RunPair, RunPair, runPairFields)
+MR_READ(PairReply, PairRunsResponse, pairReplyFields)
 
 }  // namespace millrace::convert

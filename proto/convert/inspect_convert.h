@@ -50,4 +50,13 @@ values::PreviewHead fromProto(const v1::PreviewHead& message);
 
 values::PreviewReply fromProto(const v1::PreviewSpecResponse& message);
 
+v1::PairRunsRequest toProto(const values::PairRequest& value);
+values::PairRequest fromProto(const v1::PairRunsRequest& message);
+
+values::PairedHead fromProto(const v1::PairedHead& message);
+
+values::RunPair fromProto(const v1::RunPair& message);
+
+values::PairReply fromProto(const v1::PairRunsResponse& message);
+
 }  // namespace millrace::convert

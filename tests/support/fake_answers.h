@@ -55,6 +55,7 @@ class FakeAnswers {
     std::function<Result<values::StepsReply>(const values::StepsRequest&)> onSteps;
     /// A stop ends one that hangs.
     std::function<Result<values::PreviewReply>(const values::PreviewRequest&)> onPreview;
+    std::function<Result<values::PairReply>(const values::PairRequest&)> onPair;
     std::function<Result<values::SubmitReply>(const values::SubmitRequest&)> onSubmit;
 
     std::vector<std::int64_t> metricStarts() {

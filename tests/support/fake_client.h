@@ -152,6 +152,10 @@ class FakeClient : public DaemonClient {
         RETURN_IF_ERROR(enter("preview", stop));
         return answer(answers_.onPreview, request, values::PreviewReply{});
     }
+    Result<values::PairReply> pair(const values::PairRequest& request) override {
+        RETURN_IF_ERROR(enter("pair"));
+        return answer(answers_.onPair, request, values::PairReply{});
+    }
     Result<std::vector<values::NodeInfo>> nodes() override { return answers_.nodeInfos; }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,

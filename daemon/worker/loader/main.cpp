@@ -1,6 +1,6 @@
 // millrace-loader: reads, processes and delivers data. Roles: feed (a job's), stream (with a sink),
 // inspect (questions about specs and datasets), count, preview, profile and init (what a spec would
-// cost, what a dataset is like, a first spec for it), scores and pair (of evaluations).
+// cost, what a dataset is like, a first spec for it), scores (of an evaluation).
 #include <cstdio>
 #include <string>
 
@@ -41,7 +41,6 @@ struct Arguments {
     loader::ProfileRequest profile;
     loader::RingReaderOptions reader;
     std::string scores;
-    std::vector<std::string> pair;
 };
 
 /// Values as they are typed; who reads them checks them again.
@@ -181,9 +180,6 @@ int runRole(const CLI::App& app, Arguments& arguments) {
     if (app.got_subcommand("scores")) {
         return loader::runScores(arguments.scores);
     }
-    if (app.got_subcommand("pair")) {
-        return loader::runPair(arguments.pair);
-    }
     const Status ready = segment::initializeKernels();
     if (!ready.ok()) {
         return loader::fail(ready);
@@ -247,9 +243,6 @@ int main(int argc, char** argv) {
     app.add_subcommand("inspect", "answer one JSON request from stdin on stdout");
     app.add_subcommand("scores", "keep an evaluation's scores from stdin in a run's directory")
         ->add_option("DIRECTORY", arguments.scores)
-        ->required();
-    app.add_subcommand("pair", "pair the scores in the first run's directory with the others'")
-        ->add_option("DIRECTORY", arguments.pair)
         ->required();
     CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
     reader->add_option("--socket", arguments.reader.socketPath)->required();

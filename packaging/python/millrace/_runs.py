@@ -235,7 +235,7 @@ class Comparison:
     """None: not known, of fewer than two."""
     paired: dict[str, dict[str, Any] | None]
     """The first run with each other one, by its id, row by row: `rows` that both scored, their `share`, and by head in `heads`
-    the mean `log_loss_difference`. None where one of them has no scores here."""
+    the mean `log_loss_difference`. None where one of them has no scores."""
     document: dict[str, Any] = field(repr=False, compare=False)
     """All that `millrace compare --json` says."""
 

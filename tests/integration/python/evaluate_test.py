@@ -144,8 +144,9 @@ class Evaluated(DaemonCase):
         self.assertEqual((dict(other), other.hash), (dict(figures), figures.hash))
 
     def pair(self, *folders):
-        """What `millrace-loader pair` says."""
-        done = subprocess.run([os.path.join(BIN, "millrace-loader"), "pair", *folders], capture_output=True, text=True, check=True)
+        """What the loader says of scores in any folders."""
+        question = {"op": "pair", "runs": [{"id": str(i), "directory": folder} for i, folder in enumerate(folders)]}
+        done = subprocess.run([os.path.join(BIN, "millrace-loader"), "inspect"], input=json.dumps(question), capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["pairs"]
 
     def test_runs_and_models_of_ones_own_are_paired_row_by_row(self):
@@ -166,8 +167,8 @@ class Evaluated(DaemonCase):
             share = _evaluate._read(predict, rows)
         _scores.write(own, 7, "0" * 32, *_scores.joined([share]))
         self.assertEqual(os.listdir(own), ["scores-7.zst"])
-        self.assertEqual(self.pair(client.show(movie).directory, own)[0]["heads"]["liked"]["log_loss_difference"], 0)
-        self.assertEqual(self.pair(own, self.folder), [None])
+        self.assertEqual(self.pair(client.show(movie).directory, own)[0]["heads"][0]["log_loss_difference"], 0)
+        self.assertEqual(self.pair(own, self.folder), [{"run": "1", "has_scores": False, "problem": "", "without": ["1"]}])
         with open(os.path.join(own, "scores-7.zst"), "r+b") as file:
             file.truncate(1000)
         self.assertIn("scores-7.zst: ", self.pair(client.show(movie).directory, own)[0]["problem"])

@@ -31,7 +31,7 @@ values::SpecSource someSource() {
 class InspectionTest : public ::testing::Test {
  protected:
     FakeInspector inspector;
-    Inspection inspection{inspector, kSpecBytes};
+    Inspection inspection{inspector, kSpecBytes, "/runs"};
 };
 
 TEST_F(InspectionTest, ACheckAsksWithTheSpecAndItsVariations) {
@@ -76,6 +76,24 @@ TEST_F(InspectionTest, StepsTakeFiftyRowsUnlessAskedForMore) {
     EXPECT_EQ(inspector.asked["rows"], 1000);
     EXPECT_EQ(inspector.asked["split"], 3);
     EXPECT_EQ(inspector.asked["first_row"], 7);
+}
+
+TEST_F(InspectionTest, RunsArePairedByTheScoresInTheirDirectories) {
+    inspector.answer = std::string("{\"pairs\":[]}");
+    EXPECT_EQ(*inspection.pair({{"r-abc23", "r-xyz89"}}), "{\"pairs\":[]}");
+    EXPECT_EQ(inspector.asked["op"], "pair");
+    EXPECT_EQ(inspector.asked["runs"][0],
+              Json({{"id", "r-abc23"}, {"directory", "/runs/r-abc23"}}));
+    EXPECT_EQ(inspector.asked["runs"][1]["directory"], "/runs/r-xyz89");
+    EXPECT_EQ(inspector.numCalls, 1);
+    for (const char* other : {"", "r-", "..", "r-../../etc", "r-abc/../x", "r-ABC", "abc23"}) {
+        EXPECT_THAT(messageOf(inspection.pair({{"r-abc23", other}}).status()),
+                    HasSubstr("is no id of a run"));
+    }
+    EXPECT_THAT(messageOf(inspection.pair({{"r-abc23"}}).status()), HasSubstr("2 to 100"));
+    EXPECT_THAT(messageOf(inspection.pair({std::vector<std::string>(101, "r-abc23")}).status()),
+                HasSubstr("2 to 100"));
+    EXPECT_EQ(inspector.numCalls, 1) << "none of these reached the worker";
 }
 
 TEST_F(InspectionTest, QuestionsThatCannotBeAskedNeverReachTheWorker) {

@@ -23,5 +23,50 @@ TEST_F(CommandsTest, CompareSaysWhereOrderHashesAreOfTwoVersions) {
     }
 }
 
+TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
+    fake.onPair = [](const values::PairRequest& request) -> Result<values::PairReply> {
+        EXPECT_THAT(request.runs, ::testing::ElementsAre("r-abc23", "r-def45"));
+        values::RunPair pair;
+        pair.run = "r-def45";
+        pair.hasScores = true;
+        pair.rows = 20'133;
+        pair.share = 1;
+        pair.heads = {{"liked", 20'133, 2, 0.41, 0.6108, -0.2008}};
+        return values::PairReply{{pair}};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("r-def45 against r-abc23, on the 20,133 rows that both scored "
+                                     "(100 %): log loss of liked 0.2008 less (better)\n"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    const Json paired = json()["paired"];
+    EXPECT_EQ(paired["with"], "r-abc23");
+    EXPECT_EQ(paired["runs"]["r-def45"]["rows"], 20'133);
+    EXPECT_EQ(paired["runs"]["r-def45"]["heads"]["liked"],
+              Json({{"rows", 20'133},
+                    {"rows_of_other_labels", 2},
+                    {"log_loss", 0.41},
+                    {"log_loss_of_first", 0.6108},
+                    {"log_loss_difference", -0.2008}}));
+}
+
+TEST_F(CommandsTest, CompareSaysWhyRowsAreNotCompared) {
+    fake.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
+        values::RunPair pair;
+        pair.run = "r-def45";
+        pair.without = {"r-def45"};
+        return values::PairReply{{pair}};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                HasSubstr("not compared row by row: r-def45 has no scores of an evaluation"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_TRUE(json()["paired"]["runs"]["r-def45"].is_null());
+    fake.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
+        return absl::UnimplementedError("");
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << "an older daemon compares";
+    EXPECT_THAT(out.str(), HasSubstr("the daemon is of an older version"));
+}
+
 }  // namespace
 }  // namespace millrace::cli

@@ -86,6 +86,7 @@ TEST(Convert, QuestionsComeBackWithEveryField) {
     expectWhole<values::DatasetRequest, v1::DescribeDatasetRequest>();
     expectWhole<values::StepsRequest, v1::SampleStepsRequest>();
     expectWhole<values::PreviewRequest, v1::PreviewSpecRequest>();
+    expectWhole<values::PairRequest, v1::PairRunsRequest>();
 }
 
 template <class Message>
@@ -106,6 +107,9 @@ TEST(Convert, AnswersAboutSpecsAreReadButForWhatOnlyTheCommandLineShows) {
     EXPECT_THAT(unread<v1::SampleStepsResponse>(), IsEmpty());
     EXPECT_THAT(unread<v1::Estimate>(), ElementsAre("standard_error"));
     EXPECT_THAT(unread<v1::PreviewHead>(), IsEmpty());
+    EXPECT_THAT(unread<v1::PairedHead>(), IsEmpty());
+    EXPECT_THAT(unread<v1::RunPair>(), IsEmpty());
+    EXPECT_THAT(unread<v1::PairRunsResponse>(), IsEmpty());
     EXPECT_THAT(unread<v1::PreviewSpecResponse>(),
                 ElementsAre("name", "variation", "stream_hash", "plan_hash", "files",
                             "rows_sampled", "steps", "disk_bytes_per_epoch",

@@ -13,6 +13,7 @@
 #include "backend/dataset/description.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
+#include "daemon/worker/loader/questions/scores.h"
 #include "daemon/worker/loader/resolve.h"
 #include "daemon/worker/loader/segments.h"
 
@@ -313,10 +314,13 @@ std::string answerOf(std::string_view text) {
     if (op == "preview") {
         return dumpJson(previewAnswer(*request));
     }
-    return dumpJson(
-        refusal(invalidArgument("inspect: unknown op '", op, "'",
-                                nameHint(op, {"resolve", "check", "dataset", "steps", "preview"})),
-                "request"));
+    if (op == "pair") {
+        return dumpJson({{"ok", true}, {"pairs", pairRuns(jsonMember(*request, "runs"))}});
+    }
+    return dumpJson(refusal(
+        invalidArgument("inspect: unknown op '", op, "'",
+                        nameHint(op, {"resolve", "check", "dataset", "steps", "preview", "pair"})),
+        "request"));
 }
 
 }  // namespace

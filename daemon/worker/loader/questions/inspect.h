@@ -8,9 +8,10 @@
 //      path a spec: "text", "file_name", "sets"
 //   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
 //   {"op": "preview", as resolve but "variation", "seconds", "threads"}
+//   {"op": "pair", "runs": [{"id", "directory"}]}   the first one's scores beside each other's
 // A run of the answer to resolve has its plan, or the number of an earlier run that has the same
 // one. Answers: {"ok": true, ...} or {"ok": false, "errors": [{message, line, column, path,
-// code}]}; those of check, dataset, steps and preview are the JSON form of the responses of
+// code}]}; those of check, dataset, steps, preview and pair are the JSON form of the responses of
 // proto/millrace/v1/inspect.proto and hold what is known beside errors too.
 #include <string>
 #include <string_view>

@@ -58,18 +58,46 @@ Result<scores::Scores> newestOf(const std::string& directory) {
 }
 
 Json jsonOf(const scores::Pairing& pairing) {
-    Json heads = Json::object();
+    Json heads = Json::array();
     for (const scores::PairedHead& head : pairing.heads) {
-        heads[head.name] = {{"rows", head.rows},
-                            {"rows_of_other_labels", head.otherLabels},
-                            {"log_loss", jsonNumber(head.second)},
-                            {"log_loss_of_first", jsonNumber(head.first)},
-                            {"log_loss_difference", jsonNumber(head.difference)}};
+        heads.push_back({{"name", head.name},
+                         {"rows", head.rows},
+                         {"rows_of_other_labels", head.otherLabels},
+                         {"log_loss", jsonNumber(head.second)},
+                         {"log_loss_of_first", jsonNumber(head.first)},
+                         {"log_loss_difference", jsonNumber(head.difference)}});
     }
-    return {{"rows", pairing.rows},
+    return {{"has_scores", true},
+            {"rows", pairing.rows},
             {"share", pairing.share},
             {"is_sample", pairing.isSample},
             {"heads", heads}};
+}
+
+// A run and its newest scores, or why there are none.
+struct Scored {
+    std::string id;
+    Result<scores::Scores> scores = notFound("no scores");
+};
+
+Scored scoredOf(const Json& run) {
+    return {jsonString(run, "id"), newestOf(jsonString(run, "directory"))};
+}
+
+Json pairOf(const Scored& first, const Scored& other) {
+    if (first.scores.ok() && other.scores.ok()) {
+        return jsonOf(scores::pairScores(*first.scores, *other.scores));
+    }
+    Json without = Json::array();
+    std::string problem;
+    for (const Scored* one : {&first, &other}) {
+        if (absl::IsNotFound(one->scores.status())) {
+            without.push_back(one->id);
+        } else if (!one->scores.ok() && problem.empty()) {
+            problem = messageOf(one->scores.status());
+        }
+    }
+    return {{"has_scores", false}, {"problem", problem}, {"without", without}};
 }
 
 }  // namespace
@@ -80,20 +108,15 @@ int runScores(const std::string& directory) {
     return kept.ok() ? kExitDone : fail(kept);
 }
 
-int runPair(const std::vector<std::string>& directories) {
-    const Result<scores::Scores> first = newestOf(directories.front());
+Json pairRuns(const Json& runs) {
     Json pairs = Json::array();
-    for (std::size_t i = 1; i < directories.size(); ++i) {
-        const Result<scores::Scores> other = newestOf(directories[i]);
-        if (first.ok() && other.ok()) {
-            pairs.push_back(jsonOf(scores::pairScores(*first, *other)));
-            continue;
-        }
-        const Status& status = first.ok() ? other.status() : first.status();
-        pairs.push_back(absl::IsNotFound(status) ? Json() : Json({{"problem", messageOf(status)}}));
+    const Scored first = runs.empty() ? Scored() : scoredOf(runs.front());
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        const Scored other = scoredOf(runs.at(i));
+        pairs.push_back(pairOf(first, other));
+        pairs.back()["run"] = other.id;
     }
-    std::cout << dumpJson({{"pairs", pairs}}) << '\n';
-    return kExitDone;
+    return pairs;
 }
 
 }  // namespace millrace::loader

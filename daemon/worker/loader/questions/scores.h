@@ -1,18 +1,22 @@
 #pragma once
-// `millrace-loader scores DIRECTORY`: keeps the scores of an evaluation that a script made, from
-// stdin: a line of JSON (step, rows_evaluated, hash, rows, heads: names), then the rows' keys (u64)
-// and of each head scores and labels (float32). `millrace-loader pair DIRECTORY...`: pairs the
-// scores in the first directory with those in each other one, row by row; one JSON document.
+// Scores of evaluations. `millrace-loader scores DIRECTORY` keeps those of an evaluation that a
+// script made, from stdin: a line of JSON (step, rows_evaluated, hash, rows, heads: names), then
+// the rows' keys (u64) and of each head scores and labels (float32). The question "pair" of
+// `inspect` pairs those of a first run with those of each other one, row by row.
 //
-// Threads: one owner. Failure: what is wrong with stdin or a file, in one sentence; of `pair` it
+// Threads: one owner. Failure: what is wrong with stdin or a file, in one sentence; of pairs it
 // stands in the document.
 #include <string>
-#include <vector>
+
+#include "backend/core/json.h"
 
 namespace millrace::loader {
 
-/// The roles. The process's exit code.
+/// The role. The process's exit code.
 int runScores(const std::string& directory);
-int runPair(const std::vector<std::string>& directories);
+
+/// `runs`: a list of {id, directory}, the newest scores of each in it. The pairs in the form of
+/// PairRunsResponse.
+Json pairRuns(const Json& runs);
 
 }  // namespace millrace::loader

@@ -1,0 +1,67 @@
+#include "app/session/pairs.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace millrace::session {
+namespace {
+
+values::RunPair aPair(double difference) {
+    values::RunPair pair;
+    pair.run = "r-b";
+    pair.hasScores = true;
+    pair.rows = 20'133;
+    pair.share = 1;
+    pair.heads = {{"liked", 20'133, 0, 0.6 + difference, 0.6, difference}};
+    return pair;
+}
+
+TEST(Pairs, ADifferenceSaysItsSignInWords) {
+    EXPECT_EQ(lossDifferenceText(0.2008), "0.2008 more (worse)");
+    EXPECT_EQ(lossDifferenceText(-0.2008), "0.2008 less (better)");
+    EXPECT_EQ(lossDifferenceText(0), "the same");
+    EXPECT_EQ(lossDifferenceText(std::numeric_limits<double>::quiet_NaN()), "unknown");
+}
+
+TEST(Pairs, ASentenceNamesRowsHeadAndBothRuns) {
+    values::RunPair pair = aPair(-0.2008);
+    EXPECT_EQ(pairSentence(pair, pair.heads[0], "r-a"),
+              "r-b against r-a, on the 20,133 rows that both scored (100 %): log loss of liked "
+              "0.2008 less (better)");
+    pair.isSample = true;
+    pair.share = 0.5;
+    EXPECT_EQ(pairedRowsText(pair, pair.rows), "20,133 (50 % of a sample)");
+}
+
+TEST(Pairs, WhyRunsAreNotPairedIsOneSentence) {
+    EXPECT_EQ(whyUnpaired(values::PairReply{{aPair(0.1)}}), "");
+    values::RunPair none;
+    none.run = "r-c";
+    none.without = {"r-c"};
+    EXPECT_EQ(whyUnpaired(values::PairReply{{aPair(0.1), none}}),
+              "not compared row by row: r-c has no scores of an evaluation");
+    values::RunPair other = none;
+    other.run = "r-d";
+    other.without = {"r-a", "r-d"};
+    none.without = {"r-a", "r-c"};
+    EXPECT_EQ(whyUnpaired(values::PairReply{{none, other}}),
+              "not compared row by row: r-a, r-c and r-d have no scores of an evaluation");
+    values::RunPair broken;
+    broken.run = "r-e";
+    broken.problem = "/x/scores-7.zst: is cut off";
+    values::RunPair apart = aPair(0);
+    apart.run = "r-f";
+    apart.heads[0].rows = 0;
+    EXPECT_EQ(whyUnpaired(values::PairReply{{broken, apart}}),
+              "not compared row by row: r-f scored no row that the first run scored too; "
+              "/x/scores-7.zst: is cut off");
+    EXPECT_EQ(whyUnpaired(absl::UnimplementedError("")),
+              "not compared row by row: the daemon is of an older version, which cannot do it");
+    EXPECT_EQ(whyUnpaired(absl::UnavailableError("no daemon answers")),
+              "not compared row by row: no daemon answers");
+}
+
+}  // namespace
+}  // namespace millrace::session
