@@ -322,6 +322,13 @@ void DaemonBridge::steps(values::StepsRequest request, QObject* context,
         [](client::DaemonClient& to, const auto& about) { return to.steps(about); });
 }
 
+void DaemonBridge::pair(values::PairRequest request, QObject* context, Done<values::PairReply> done,
+                        const std::string& slot) {
+    parts_->ask<values::PairReply>(
+        {context, slot, true, std::move(done)},
+        [request = std::move(request)](client::DaemonClient& to) { return to.pair(request); });
+}
+
 std::unique_ptr<Following> DaemonBridge::preview(values::PreviewRequest request, QObject* context,
                                                  Done<values::PreviewReply> done) {
     auto asking = std::make_unique<Asking>();

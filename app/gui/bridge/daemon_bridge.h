@@ -90,6 +90,9 @@ class DaemonBridge final : public QObject {
     [[nodiscard]] std::unique_ptr<Following> preview(values::PreviewRequest request,
                                                      QObject* context,
                                                      Done<values::PreviewReply> done);
+    /// Takes seconds where the evaluations are large.
+    void pair(values::PairRequest request, QObject* context, Done<values::PairReply> done,
+              const std::string& slot = "");
     /// Adds owner, git facts of baseDir and a key, then submits surely (session/submission.h).
     void submit(values::SubmitRequest request, QObject* context, Done<values::SubmitReply> done);
     void stop(const std::string& run, QObject* context, Done<values::RunSummary> done);

@@ -66,6 +66,35 @@ TEST_F(RunDiffTest, MeasuresMetricsAgainstTheFirstRun) {
     EXPECT_FALSE(diff.difference(rowOf("recipe.negatives.keep"), 2));
 }
 
+TEST_F(RunDiffTest, SetsEvaluationsRowByRowAgainstTheFirst) {
+    diff.setRuns({detail(0), detail(1), detail(4)});
+    const int different = diff.numDifferent();
+    values::PairReply reply;
+    for (int place : {1, 4}) {
+        values::RunPair pair;
+        pair.run = detail(place)->summary.id;
+        pair.hasScores = place == 1;
+        pair.rows = 20'133;
+        pair.share = 1;
+        pair.heads = {{"liked", 20'133, 0, 0.41, 0.6108, -0.2008}};
+        reply.pairs.push_back(pair);
+    }
+    diff.setPairs(detail(0)->summary.id, reply);
+    EXPECT_EQ(cell("rows both scored", 2), "20,133 (100 %)");
+    EXPECT_EQ(cell("rows both scored", 3), cell("rows both scored", 1)) << "nothing is known";
+    EXPECT_EQ(cell("log loss of liked", 1), "0.6108");
+    EXPECT_EQ(cell("log loss of liked", 2), "0.4100");
+    const auto against = diff.difference(rowOf("log loss of liked"), 2);
+    ASSERT_TRUE(against);
+    EXPECT_EQ(against->verdict, Verdict::kBetter);
+    EXPECT_DOUBLE_EQ(against->value, -0.2008);
+    EXPECT_TRUE(against->sentence.endsWith("log loss of liked 0.2008 less (better)"));
+    EXPECT_FALSE(diff.difference(rowOf("log loss of liked"), 3));
+    EXPECT_EQ(diff.numDifferent(), different) << "no fact of the runs";
+    diff.setRuns({detail(1), detail(0)});
+    EXPECT_EQ(rowOf("rows both scored"), -1) << "another run is the first";
+}
+
 TEST_F(RunDiffTest, SaysNothingDiffersOfARunAndItself) {
     diff.setRuns({detail(2), detail(2)});
     EXPECT_EQ(diff.numDifferent(), 0);

@@ -65,6 +65,45 @@ TEST_F(RunsPageTest, ComparesTickedRuns) {
     EXPECT_GT(diff.rowCount(), names.size());
 }
 
+TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {
+    std::vector<values::PairRequest> asked;
+    daemon.onPair = [&](const values::PairRequest& request) -> Result<values::PairReply> {
+        asked.push_back(request);
+        values::RunPair pair;
+        pair.run = "r-00004";
+        pair.hasScores = true;
+        pair.rows = 100;
+        pair.share = 1;
+        pair.heads = {{"click", 100, 0, 0.5, 0.4, 0.1}};
+        return values::PairReply{{pair}};
+    };
+    compareTwo();
+    ASSERT_TRUE(settle());
+    ASSERT_EQ(asked.size(), 1U);
+    EXPECT_THAT(asked[0].runs, ElementsAre("r-00000", "r-00004"));
+    EXPECT_EQ(page->compare().unpairedText(), "");
+    const RunDiff& diff = page->compare().diff();
+    EXPECT_TRUE(diff.tsv().contains("log loss of click\t0.4000000000000000"))
+        << diff.tsv().toStdString();
+    daemon.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
+        values::RunPair pair;
+        pair.run = "r-00001";
+        pair.without = {"r-00001"};
+        return values::PairReply{{pair}};
+    };
+    page->compare().setRuns({"r-00000", "r-00001"});
+    ASSERT_TRUE(settle());
+    EXPECT_EQ(page->compare().unpairedText(),
+              "Not compared row by row: r-00001 has no scores of an evaluation.");
+    EXPECT_FALSE(diff.tsv().contains("log loss of click"));
+    daemon.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
+        return absl::UnimplementedError("");
+    };
+    page->compare().setRuns({"r-00000", "r-00002"});
+    ASSERT_TRUE(settle());
+    EXPECT_TRUE(page->compare().unpairedText().contains("older version"));
+}
+
 TEST_F(RunsPageTest, OverlaysTheCurvesOfComparedRunsInTheirColours) {
     compareTwo();
     ASSERT_EQ(board().plots().size(), 4U);

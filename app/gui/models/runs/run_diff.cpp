@@ -7,6 +7,7 @@
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
+#include "app/session/pairs.h"
 
 namespace millrace::gui {
 namespace {
@@ -25,9 +26,26 @@ bool isIdentity(const QString& name) {
 
 }  // namespace
 
+QString whyUnpaired(const Result<values::PairReply>& reply) {
+    const std::string why =
+        reply.ok() ? session::whyUnpaired(*reply) : session::whyUnpaired(reply.status());
+    return asSentence(why);
+}
+
 void RunDiff::setRuns(std::vector<std::shared_ptr<const RunDetail>> runs) {
     beginResetModel();
     runs_ = std::move(runs);
+    compute();
+    endResetModel();
+}
+
+void RunDiff::setPairs(const std::string& first, values::PairReply pairs) {
+    if (first == pairedWith_ && pairs == pairs_) {
+        return;
+    }
+    beginResetModel();
+    pairedWith_ = first;
+    pairs_ = std::move(pairs);
     compute();
     endResetModel();
 }
@@ -65,12 +83,13 @@ void RunDiff::setOnlyDifferent(bool isOnly) {
 
 void RunDiff::compute() {
     rows_.clear();
+    addPairs();
     addMetrics();
     addFacts(&specFacts, tr("Spec"));
     addFacts(&receiptFacts, tr("Receipt"));
     addFacts(&environmentFacts, tr("Environment"));
-    numDifferent_ = static_cast<int>(
-        std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.differs; }));
+    numDifferent_ = static_cast<int>(std::count_if(
+        rows_.begin(), rows_.end(), [](const Row& row) { return row.differs && !row.isOfPairs; }));
     show();
 }
 
@@ -102,6 +121,75 @@ void RunDiff::addMetrics() {
         }
         rows_.push_back(std::move(row));
     }
+}
+
+// Null: the run is the first, or nothing is known of the two.
+const values::RunPair* RunDiff::pairOf(std::size_t run) const {
+    const auto found = std::find_if(pairs_.pairs.begin(), pairs_.pairs.end(), [&](const auto& p) {
+        return p.run == runs_[run]->summary.id && p.hasScores;
+    });
+    const bool isOfFirst = run > 0 && runs_.front()->summary.id == pairedWith_;
+    return !isOfFirst || found == pairs_.pairs.end() ? nullptr : &*found;
+}
+
+void RunDiff::addPairs() {
+    Row rows{tr("Row by row, against the first"), tr("rows both scored"), {}, {}, "", false, true};
+    std::vector<std::string> heads;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const values::RunPair* pair = pairOf(i);
+        rows.values.push_back(pair == nullptr ? QString()
+                                              : qtext(session::pairedRowsText(*pair, pair->rows)));
+        rows.tips.push_back(rows.values.back());
+        rows.differs = rows.differs || pair != nullptr;
+        for (const auto& head : pair != nullptr ? pair->heads : std::vector<values::PairedHead>{}) {
+            if (head.rows > 0 && std::find(heads.begin(), heads.end(), head.name) == heads.end()) {
+                heads.push_back(head.name);
+            }
+        }
+    }
+    if (rows.differs) {
+        rows_.push_back(std::move(rows));
+    }
+    for (const std::string& head : heads) {
+        addPairedHead(head);
+    }
+}
+
+void RunDiff::addPairedHead(const std::string& name) {
+    Row row{tr("Row by row, against the first"),
+            tr("log loss of %1").arg(qtext(name)),
+            {},
+            {},
+            "",
+            true,
+            true};
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        row.values.emplace_back();
+        row.tips.emplace_back();
+        row.differences.emplace_back();
+        const values::RunPair* pair = pairOf(i);
+        for (const auto& head : pair != nullptr ? pair->heads : std::vector<values::PairedHead>{}) {
+            if (head.name != name || head.rows == 0) {
+                continue;
+            }
+            const QString loss = numberText(head.logLoss), of = numberText(head.logLossOfFirst);
+            row.values.back() = loss;
+            row.tips.back() = QString::number(head.logLoss, 'g', 17);
+            row.values.front() = row.values.front().isEmpty() ? of : row.values.front();
+            row.tips.front() = row.tips.front().isEmpty()
+                                   ? QString::number(head.logLossOfFirst, 'g', 17)
+                                   : row.tips.front();
+            const double by = head.logLossDifference;
+            using Verdict = BaseDifference::Verdict;
+            row.differences.back() = {by,
+                                      by < 0   ? Verdict::kBetter
+                                      : by > 0 ? Verdict::kWorse
+                                               : Verdict::kSame,
+                                      head.logLossOfFirst,
+                                      qtext(session::pairSentence(*pair, head, pairedWith_))};
+        }
+    }
+    rows_.push_back(std::move(row));
 }
 
 void RunDiff::addFacts(std::vector<RunFact> (*factsOf)(const RunDetail&), const QString& title) {
@@ -160,6 +248,9 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
         return std::nullopt;
     }
     const Row& one = rows_[static_cast<std::size_t>(place)];
+    if (!one.differences.empty()) {
+        return one.differences[static_cast<std::size_t>(column - 1)];
+    }
     if (one.metric.empty()) {
         return std::nullopt;
     }

@@ -7,12 +7,18 @@
 #include <QAbstractTableModel>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/gui/models/runs/metric_comparison.h"
 #include "app/gui/models/runs/run_facts.h"
+#include "backend/core/status.h"
+#include "backend/values/inspection.h"
 
 namespace millrace::gui {
+
+/// Why some runs are not compared row by row, as a sentence; "": all are.
+QString whyUnpaired(const Result<values::PairReply>& reply);
 
 class RunDiff : public QAbstractTableModel {
     Q_OBJECT
@@ -23,6 +29,8 @@ class RunDiff : public QAbstractTableModel {
 
     void setRuns(std::vector<std::shared_ptr<const values::RunDetail>> runs);
     const std::vector<std::shared_ptr<const values::RunDetail>>& runs() const { return runs_; }
+    /// Their evaluations row by row, each against the run `first`; shown while that is the first.
+    void setPairs(const std::string& first, values::PairReply pairs);
     /// A newer summary of one of them: state and metrics follow.
     void update(const values::RunSummary& run);
     void setOnlyDifferent(bool isOnly);
@@ -47,13 +55,21 @@ class RunDiff : public QAbstractTableModel {
         std::vector<QString> values, tips;
         std::string metric;  ///< "": no metric
         bool differs = false;
+        bool isOfPairs = false;  ///< no fact of the runs: not counted
+        /// One a run; empty: by the metric.
+        std::vector<std::optional<BaseDifference>> differences{};
     };
     void compute();
     void addMetrics();
+    void addPairs();
+    void addPairedHead(const std::string& head);
+    const values::RunPair* pairOf(std::size_t run) const;
     void addFacts(std::vector<RunFact> (*factsOf)(const values::RunDetail&), const QString& title);
     void show();
 
     std::vector<std::shared_ptr<const values::RunDetail>> runs_;
+    std::string pairedWith_;
+    values::PairReply pairs_;
     std::vector<Row> rows_;
     std::vector<int> shown_;  ///< index of the row; below 0: the title above row -1 - n
     bool isOnlyDifferent_ = true;

@@ -84,6 +84,11 @@ QWidget* ComparePanel::buildTableSide() {
     bar->addWidget(summary_, 1);
     bar->addWidget(all_);
     layout->addLayout(bar);
+    unpaired_ = new QLabel(side);
+    setLook(*unpaired_, "dim");
+    unpaired_->setWordWrap(true);
+    unpaired_->hide();
+    layout->addWidget(unpaired_);
     table_ = new QTableView(side);
     table_->setHorizontalHeader(new RunHeader(colors_, table_));
     table_->setModel(diff_);
@@ -118,8 +123,49 @@ void ComparePanel::setRuns(const std::vector<std::string>& ids) {
         return std::find(ids_.begin(), ids_.end(), detail.first) == ids_.end();
     });
     fetchMissing();
+    fetchPairs();
     showBoard();
     show();
+}
+
+// Once of each evaluation: the daemon reads every row.
+void ComparePanel::fetchPairs() {
+    QString key;
+    for (const std::string& id : ids_) {
+        const values::RunSummary* run = runs_.find(id);
+        const values::RunFigure* rows = run == nullptr ? nullptr : run->newest(metric::kEvalRows);
+        key += qtext(id) + QString(" %1 ").arg(rows == nullptr ? 0 : rows->timeMs);
+    }
+    if (key == pairedKey_) {
+        return;
+    }
+    pairedKey_ = key;
+    isPairing_ = ids_.size() > 1;
+    if (!isPairing_) {
+        showPairs({}, QString());
+        return;
+    }
+    daemon_.pair(
+        {ids_}, this,
+        [this, key](Result<values::PairReply> reply) {
+            if (key != pairedKey_) {
+                return;
+            }
+            isPairing_ = false;
+            const QString why = whyUnpaired(reply);
+            showPairs(reply.ok() ? *std::move(reply) : values::PairReply(), why);
+        },
+        "compare-pairs");
+}
+
+void ComparePanel::showPairs(values::PairReply pairs, const QString& unpaired) {
+    diff_->setPairs(ids_.empty() ? std::string() : ids_.front(), std::move(pairs));
+    unpaired_->setText(unpaired);
+    unpaired_->setVisible(!unpaired.isEmpty());
+}
+
+QString ComparePanel::unpairedText() const {
+    return unpaired_->text();
 }
 
 void ComparePanel::fetchMissing() {
@@ -187,6 +233,7 @@ void ComparePanel::refresh() {
         return;
     }
     showBoard();
+    fetchPairs();
     for (const auto& shown : std::vector(diff_->runs())) {
         const values::RunSummary* run = runs_.find(shown->summary.id);
         if (run != nullptr && run->revision != shown->summary.revision) {
@@ -228,12 +275,15 @@ void ComparePanel::clear() {
     onTheWay_.clear();
     details_.clear();
     ids_.clear();
+    pairedKey_.clear();
+    isPairing_ = false;
+    showPairs({}, QString());
     board_->clear();
     show();
 }
 
 bool ComparePanel::isSettled() const {
-    return onTheWay_.empty() && board_->isSettled();
+    return onTheWay_.empty() && !isPairing_ && board_->isSettled();
 }
 
 void ComparePanel::setOnlyDifferent(bool isOnly) {

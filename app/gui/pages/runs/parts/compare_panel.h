@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/inspection.h"
 #include "backend/values/run_detail.h"
 
 class QLabel;
@@ -51,6 +52,8 @@ class ComparePanel final : public QWidget {
     RunDiff& diff() const { return *diff_; }
     ChartBoard& board() const { return *board_; }
     QTableView& table() const { return *table_; }
+    /// Why some of the runs are not compared row by row; "".
+    QString unpairedText() const;
     void copyTable() const;
 
     void save(QSettings& settings) const;
@@ -67,6 +70,8 @@ class ComparePanel final : public QWidget {
     void build();
     QWidget* buildTableSide();
     void fetchMissing();
+    void fetchPairs();
+    void showPairs(values::PairReply pairs, const QString& unpaired);
     void show();
     void showBoard();
     void spanSections();
@@ -83,6 +88,9 @@ class ComparePanel final : public QWidget {
     QSplitter* splitter_ = nullptr;
     QTableView* table_ = nullptr;
     QLabel* summary_ = nullptr;
+    QLabel* unpaired_ = nullptr;
+    QString pairedKey_;  ///< of which evaluations the pairs are
+    bool isPairing_ = false;
     QToolButton* all_ = nullptr;
     MessageStrip* error_ = nullptr;
     int epoch_ = 0;
