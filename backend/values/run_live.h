@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/rank_now.h"
+
 namespace millrace::values {
 
 struct WorkerInfo {
@@ -29,6 +31,7 @@ struct RunLive {
     std::string trouble;             ///< what is wrong now, sentences; "": nothing
     std::int64_t standsSinceMs = 0;  ///< it has not got on since, UTC ms; 0: it gets on
     std::vector<WorkerInfo> workers;
+    std::vector<RankNow> ranks;  ///< by rank, kRanksTold at most
     bool operator==(const RunLive&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/values/rank_now.h"
 #include "backend/values/run_state.h"
 
 namespace millrace::values {
@@ -73,6 +74,7 @@ struct RunSummary {
     std::string orderHash, evalOrderHash;                      ///< "" unknown
     int orderHashVersion = 0;  ///< of both; those of two versions do not compare. 0: unknown
     std::map<std::string, std::string> params;  ///< scalars of the resolved spec; where asked for
+    std::vector<RankNow> ranks;  ///< of one that goes on, by rank; kRanksTold at most
 
     /// The newest value of a metric.
     std::optional<double> metric(std::string_view metricName) const;

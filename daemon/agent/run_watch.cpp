@@ -39,6 +39,7 @@ values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& li
     run.progress.busyMs = live.busyMs;
     run.progress.stallMs = live.stallMs;
     run.progress.timeMs = live.progressMs;
+    run.ranks = live.ranks;
     return run;
 }
 

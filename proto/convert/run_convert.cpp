@@ -20,6 +20,22 @@ void progressFields(Way, auto& value, auto& message) {
 }
 
 template <class Way>
+void rankFields(Way, auto& value, auto& message) {
+    MR_FIELD(rank, rank);
+    MR_FIELD(state, state);
+    MR_FIELD(trouble, trouble);
+    MR_FIELD(standsSinceMs, stands_since_ms);
+    MR_ENUM(phase, phase);
+    MR_FIELD(step, step);
+    MR_FIELD(busyMs, busy_ms);
+    MR_FIELD(stallMs, stall_ms);
+    MR_FIELD(timeMs, time_ms);
+    MR_OPTIONAL(stepMs, step_ms);
+    MR_OPTIONAL(stepStallPercent, step_stall_percent);
+    MR_FIELD(steppedMs, stepped_ms);
+}
+
+template <class Way>
 void figureFields(Way, auto& value, auto& message) {
     MR_FIELD(name, name);
     MR_FIELD(value, value);
@@ -83,6 +99,7 @@ void runFields(Way way, auto& value, auto& message) {
     MR_FIELD(orderHash, order_hash);
     MR_FIELD(evalOrderHash, eval_order_hash);
     MR_FIELD(orderHashVersion, order_hash_version);
+    MR_VALUES(ranks, ranks);
 }
 
 template <class Way>
@@ -130,6 +147,7 @@ void filterFields(Way, auto& value, auto& message) {
 }  // namespace
 
 MR_BOTH_WAYS(Progress, Progress, progressFields)
+MR_BOTH_WAYS(RankNow, RankNow, rankFields)
 MR_BOTH_WAYS(RunFigure, Metric, figureFields)
 MR_BOTH_WAYS(RunSummary, RunSummary, runFields)
 MR_BOTH_WAYS(RunUpdate, RunUpdate, updateFields)

@@ -14,6 +14,9 @@ values::RunSummary fromProto(const v1::RunSummary& run);
 v1::Progress toProto(const values::Progress& progress);
 values::Progress fromProto(const v1::Progress& progress);
 
+v1::RankNow toProto(const values::RankNow& rank);
+values::RankNow fromProto(const v1::RankNow& rank);
+
 v1::Metric toProto(const values::RunFigure& metric);
 values::RunFigure fromProto(const v1::Metric& metric);
 

@@ -51,6 +51,25 @@ Json scriptJson(const values::ScriptFacts& script) {
             {"diff_path", orNull(script.diffPath)}};
 }
 
+// Of a run that goes on: what each of its ranks does now.
+Json ranksJson(const values::RunSummary& run) {
+    Json ranks = Json::array();
+    for (const values::RankNow& rank : run.ranks) {
+        ranks.push_back({{"rank", rank.rank},
+                         {"state", rank.state},
+                         {"trouble", orNull(rank.trouble)},
+                         {"stalled_since", jsonTime(rank.standsSinceMs)},
+                         {"phase", orNull(std::string(nameOf(rank.phase)))},
+                         {"step", rank.step},
+                         {"busy_ms", jsonNumber(rank.busyMs)},
+                         {"stall_ms", jsonNumber(rank.stallMs)},
+                         {"step_ms", number(rank.stepMs)},
+                         {"step_stall_percent", number(rank.stepStallPercent)},
+                         {"stepped", jsonTime(rank.steppedMs)}});
+    }
+    return ranks;
+}
+
 template <class List>
 Json files(const List& list) {
     Json all = Json::array();
@@ -108,6 +127,7 @@ Json jsonOf(const values::RunSummary& run) {
             {"deleted", jsonTime(run.deletedMs)},
             {"purged", jsonTime(run.purgedMs)},
             {"progress", jsonOf(run.progress)},
+            {"ranks", ranksJson(run)},
             {"metrics", metrics},
             {"best", best},
             {"mean_samples_per_second", run.meanRate ? jsonNumber(*run.meanRate) : Json()},

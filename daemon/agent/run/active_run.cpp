@@ -261,10 +261,7 @@ void ActiveRun::lookAtHealth() {
         journal_.addEvent(news);
         logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
     }
-    values::RunLive& live = journal_.live();
-    live.trouble = health_.trouble();
-    live.standsSinceMs = health_.standsSinceMs();
-    live.workers = health_.workers(gang_.value_or(engines::State()), attempt());
+    health_.tell(gang_.value_or(engines::State()), attempt(), journal_.live());
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {

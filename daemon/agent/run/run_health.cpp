@@ -68,6 +68,7 @@ void RunHealth::restart() {
     signs_.clear();
     pids_.clear();
     still_.clear();
+    ranks_.clear();
     troubles_.clear();
     told_.clear();
     lookedNs_ = 0;
@@ -151,7 +152,34 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
                    trouble.empty() ? "" : strCat(signs->worker, ": ", clipped(trouble)));
     } else if (line.attempt == sender.attempt) {
         note(*signs, line);
+        if (signs->isRank && sender.rank < values::kRanksTold) {
+            noteRank(static_cast<int>(sender.rank), line);
+        }
     }
+}
+
+void RunHealth::noteRank(int rank, const rank::RankLine& line) {
+    values::RankNow& now = ranks_[rank];
+    if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
+        now.phase = values::phaseOf(progress->phase);
+        now.step = std::max(now.step, progress->step);
+        now.busyMs = progress->busyMs;
+        now.stallMs = progress->stallMs;
+        now.timeMs = clock_.wallMs();
+        return;
+    }
+    const auto* metrics = std::get_if<rank::Metrics>(&line.body);
+    const auto took = metrics == nullptr ? rank::Values::const_iterator()
+                                         : metrics->values.find(values::metric::kRankStepMs);
+    if (metrics == nullptr || took == metrics->values.end()) {
+        return;
+    }
+    const auto stall = metrics->values.find(values::metric::kInputStallPercent);
+    now.step = std::max(now.step, metrics->step);
+    now.stepMs = took->second;
+    now.stepStallPercent =
+        stall == metrics->values.end() ? std::nullopt : std::optional(stall->second);
+    now.steppedMs = clock_.wallMs();
 }
 
 // How long its work takes, by a time that has ended. One that came to an end only after it had been
@@ -333,6 +361,37 @@ std::vector<values::WorkerInfo> RunHealth::workers(const engines::State& gang, i
                            worker.exitCode.value_or(0), attempt});
     }
     return workers;
+}
+
+std::vector<values::RankNow> RunHealth::ranks(const engines::State& gang) const {
+    std::map<int, values::RankNow> all;
+    const std::vector<values::WorkerInfo> told = workers(gang, 0);
+    for (std::size_t i = 0; i < told.size(); ++i) {
+        const int rank = gang.workers[i].rank;
+        if (rank < 0 || rank >= values::kRanksTold) {
+            continue;
+        }
+        const auto said = ranks_.find(rank);
+        values::RankNow& now = all[rank] = said == ranks_.end() ? values::RankNow() : said->second;
+        now.rank = rank;
+        now.state = told[i].state;
+        if (const auto still = still_.find(told[i].name); still != still_.end()) {
+            now.trouble = still->second.sentence;
+            now.standsSinceMs = still->second.sinceMs;
+        }
+    }
+    std::vector<values::RankNow> sorted;
+    for (auto& [rank, now] : all) {
+        sorted.push_back(std::move(now));
+    }
+    return sorted;
+}
+
+void RunHealth::tell(const engines::State& gang, int attempt, values::RunLive& live) const {
+    live.trouble = trouble();
+    live.standsSinceMs = standsSinceMs();
+    live.workers = workers(gang, attempt);
+    live.ranks = ranks(gang);
 }
 
 }  // namespace millrace::agent

@@ -55,6 +55,10 @@ class RunHealth {
     std::string_view standingOf(const std::string& worker) const;
     /// The gang's workers with what they do, for people.
     std::vector<values::WorkerInfo> workers(const engines::State& gang, int attempt) const;
+    /// Its ranks with what they said last, the first values::kRanksTold.
+    std::vector<values::RankNow> ranks(const engines::State& gang) const;
+    /// All of this into what is live of the run.
+    void tell(const engines::State& gang, int attempt, values::RunLive& live) const;
 
  private:
     struct Still {
@@ -68,6 +72,7 @@ class RunHealth {
     WorkerSigns* findOrAdd(const std::string& worker, bool isRank);
     int pidOf(const std::string& worker) const;
     void note(WorkerSigns& signs, const rank::RankLine& line);
+    void noteRank(int rank, const rank::RankLine& line);
     void learn(WorkerSigns& signs, std::int64_t tookNs) const;
     void forgive(std::int64_t nowNs);
     void lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news);
@@ -79,6 +84,7 @@ class RunHealth {
     std::vector<WorkerSigns> signs_;
     std::map<std::string, int> pids_;
     std::map<std::string, Still> still_;           // by worker
+    std::map<int, values::RankNow> ranks_;         // what each said last
     std::map<std::string, std::string> troubles_;  // by who has it
     std::map<std::string, std::string> told_;      // troubles that the history has
     std::int64_t lookedNs_ = 0;

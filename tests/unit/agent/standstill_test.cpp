@@ -212,6 +212,49 @@ TEST_F(HealthTest, AStoppedRankIsNamedWithinFifteenSecondsAndSoIsItsGoingOn) {
     EXPECT_EQ(health_.standingOf("rank0"), "");
 }
 
+TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
+    engines::State gang;
+    for (int rank : {1, 0}) {
+        engines::WorkerState worker;
+        worker.name = "rank" + std::to_string(rank);
+        worker.rank = rank;
+        worker.isStarted = true;
+        gang.workers.push_back(worker);
+    }
+    health_.setWorkers(gang);
+    rank::Sender other = senderOf("rank");
+    other.rank = 1;
+    health_.hello(other);
+    const auto sayOther = [&](rank::Body body) { health_.heard(other, {0, 1, std::move(body)}); };
+    sayOther(rank::Progress{4, 0, 40, 0, "waiting", 70, 30, 5});
+    sayOther(rank::Metrics{5, 0, 50, 1, {{"rank.step_ms", 20}, {"input_stall_percent", 30}}});
+    const std::int64_t saidMs = clock_.wallMs();
+    pass(12);  // in which only rank 0 says something
+    const std::vector<values::RankNow> ranks = health_.ranks(gang);
+    ASSERT_EQ(ranks.size(), 2U);
+    EXPECT_EQ(ranks[0].rank, 0);
+    EXPECT_EQ(ranks[0].step, 12);
+    EXPECT_EQ(ranks[0].state, "running");
+    EXPECT_EQ(ranks[0].trouble, "");
+    EXPECT_FALSE(ranks[0].stepMs.has_value()) << "what it has not said is not known";
+    const values::RankNow expected{1,
+                                   "silent",
+                                   "rank1 stands still after step 5: its process says "
+                                   "nothing",
+                                   saidMs,
+                                   values::Phase::kWaiting,
+                                   5,
+                                   70,
+                                   30,
+                                   saidMs,
+                                   20,
+                                   30,
+                                   saidMs};
+    EXPECT_EQ(ranks[1], expected);
+    health_.restart();
+    EXPECT_EQ(health_.ranks(gang)[1].step, 0) << "a new attempt begins anew";
+}
+
 TEST_F(HealthTest, AHungTrainingThreadIsToldFromAStoppedProcess) {
     (void)pass(30);
     const auto news = pass(15, true, false);
@@ -378,6 +421,11 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     door(id)->listener.onHello(1, alive);
     say(id, 1, rank::Progress{5, 0, 50, 100, "training", 1, 0, 0});
     EXPECT_EQ(live.get(id).trouble, "");
+    engines::Event placed;
+    placed.kind = engines::Event::Kind::kStarted;
+    placed.job = FakeEngine::idOf(id + ".a1");
+    placed.state = engine.states[id + ".a1"];
+    controller->post(placed);
     for (int i = 0; i < 11; ++i) {
         clock.advanceMs(1'000);
         controller->drain();
@@ -385,6 +433,9 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     const values::RunSummary run = service->get(id)->summary;
     EXPECT_THAT(run.trouble, HasSubstr("rank0 stands still after step 5"));
     EXPECT_GT(run.standsSinceMs, 0);
+    ASSERT_EQ(run.ranks.size(), 1U);
+    EXPECT_THAT(run.ranks[0].trouble, HasSubstr("rank0 stands still after step 5"));
+    EXPECT_EQ(run.ranks[0].standsSinceMs, run.standsSinceMs);
     const auto events = service->get(id)->events;
     EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const values::RunEvent& event) {
         return event.text.find("rank0 stands still after step 5") != std::string::npos;

@@ -36,6 +36,7 @@ void expectWhole() {
 TEST(Convert, RunsComeBackWithEveryField) {
     expectWhole<values::Progress, v1::Progress>();
     expectWhole<values::RunFigure, v1::Metric>();
+    expectWhole<values::RankNow, v1::RankNow>();
     expectWhole<values::RunSummary, v1::RunSummary>();
     expectWhole<values::RunUpdate, v1::RunUpdate>();
     expectWhole<values::ListRequest, v1::ListRunsRequest>();
