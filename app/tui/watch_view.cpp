@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/session/metric_catalogue.h"
+#include "app/session/rank_view.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -134,18 +135,35 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
     return rows;
 }
 
-// "rank0 142 %  feed 38 %  412 MB": the run's workers, of one core each.
+// "rank0 142 %  feed 38 %  412 MB": the run's workers, of one core each; several ranks have rows of
+// their own.
 std::string workersText(const LiveRun& run, const session::LiveNode* node) {
     std::string text;
     std::uint64_t memory = 0;
     for (const values::ProcessSample& process :
          node != nullptr ? node->sample.processes : std::vector<values::ProcessSample>{}) {
         if (process.runId == run.summary.id) {
-            strAppend(&text, process.worker, " ", session::percentText(process.cpuPercent), "  ");
+            const bool hasRow = run.summary.ranks.size() > 1 && process.worker.starts_with("rank");
+            if (!hasRow) {
+                strAppend(&text, process.worker, " ", session::percentText(process.cpuPercent),
+                          "  ");
+            }
             memory += process.memoryBytes.value_or(0);
         }
     }
     return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
+}
+
+// Of one core, "" where it is not known.
+std::string cpuOf(const session::LiveNode* node, const std::string& run, int rank) {
+    const std::string worker = strCat("rank", rank);
+    for (const values::ProcessSample& process :
+         node != nullptr ? node->sample.processes : std::vector<values::ProcessSample>{}) {
+        if (process.runId == run && process.worker == worker && process.cpuPercent) {
+            return session::percentText(process.cpuPercent);
+        }
+    }
+    return "";
 }
 
 std::string stateSentence(const values::RunSummary& run, std::int64_t nowMs) {
@@ -323,6 +341,57 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveN
     return y + 2;
 }
 
+// Those that do not get on first, then by number.
+std::vector<values::RankNow> ranksToShow(std::vector<values::RankNow> ranks) {
+    std::stable_partition(ranks.begin(), ranks.end(),
+                          [](const values::RankNow& rank) { return rank.standsSinceMs != 0; });
+    return ranks;
+}
+
+void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::string& cpu,
+              std::int64_t nowMs) {
+    const bool stands = rank.standsSinceMs != 0;
+    grid.put(1, y, strCat("rank ", rank.rank), Tone::kDim, 10);
+    std::string state(session::rankWord(rank));
+    if (const auto seconds = session::standsSeconds(rank, nowMs)) {
+        strAppend(&state, " for ", session::clockText(seconds));
+    }
+    const Tone tone = session::standsItself(rank) ? Tone::kBad
+                      : stands                    ? Tone::kWarn
+                                                  : Tone::kPlain;
+    grid.put(10, y, state, tone, 36);
+    grid.put(38, y, rank.step > 0 ? "step " + formatCount(rank.step) : "", Tone::kPlain, 52);
+    // A time of a step that is long gone says nothing of now.
+    if (const auto old = session::oldStepSeconds(rank, nowMs)) {
+        grid.put(53, y, session::clockText(old) + " old", Tone::kDim, 66);
+    } else if (rank.stepMs) {
+        grid.put(53, y, session::stepTimeText(rank), Tone::kPlain, 63);
+        grid.put(64, y, "stall " + session::percentText(rank.stepStallPercent), Tone::kPlain, 76);
+    }
+    grid.put(78, y, cpu.empty() ? "" : "CPU " + cpu, Tone::kDim);
+}
+
+// Of a run with several: a row each, as far as there is room.
+int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
+              std::int64_t nowMs) {
+    if (run.summary.ranks.size() < 2 || values::isEnded(run.summary.state)) {
+        return y;
+    }
+    const auto most = static_cast<std::size_t>(std::clamp(grid.height() / 6, 2, 8));
+    const std::vector<values::RankNow> ranks = ranksToShow(run.summary.ranks);
+    const std::size_t shown = ranks.size() <= most ? ranks.size() : most - 1;
+    for (std::size_t i = 0; i < shown; ++i, ++y) {
+        drawRank(grid, y, ranks[i], cpuOf(node, run.summary.id, ranks[i].rank), nowMs);
+    }
+    if (shown < ranks.size()) {
+        grid.put(1, y++,
+                 strCat("and ", ranks.size() - shown, " more of ",
+                        session::ranksText(run.summary.ranks)),
+                 Tone::kDim);
+    }
+    return y;
+}
+
 // Rows of label, figure and sparkline; returns the row below.
 int drawFigures(CellGrid& grid, const Rect& area, const std::vector<FigureRow>& rows,
                 std::size_t chosen) {
@@ -397,6 +466,7 @@ void WatchView::draw(CellGrid& grid, const session::LiveModel& model, std::int64
     numMetrics_ = rows.size();
     metric_ %= numMetrics_;
     y = drawProgress(grid, y, *run, node, nowMs);
+    y = drawRanks(grid, y, *run, node, nowMs);
     const int bottom = grid.height() - 1;
     const bool isWide = grid.width() >= kWide;
     const int left = isWide ? grid.width() * 3 / 5 : grid.width();

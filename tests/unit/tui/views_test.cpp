@@ -131,6 +131,43 @@ TEST(WatchView, ARunThatStandsStillSaysSoAndItsRatesSayHowOldTheyAre) {
     EXPECT_THAT(joined(lines), HasSubstr("input stall, 2:03 old"));
 }
 
+TEST(WatchView, ARunOfSeveralRanksHasARowForEach) {
+    session::LiveModel model = aCluster(false);
+    values::RunSummary run = model.runs["r-abc23"].summary;
+    run.host = "node-a";
+    for (int i = 0; i < 2; ++i) {
+        values::RankNow rank;
+        rank.rank = i;
+        rank.state = "running";
+        rank.phase = values::Phase::kTraining;
+        rank.step = 1'240 + i;
+        rank.stepMs = 12.34;
+        rank.stepStallPercent = 3;
+        rank.steppedMs = kNow - 1'000;
+        run.ranks.push_back(rank);
+    }
+    model.apply(session::RunChanged{run}, kNow);
+    WatchView view({"r-abc23"});
+    std::string text = joined(drawn(view, model, 100, 30));
+    EXPECT_THAT(text, HasSubstr("rank 0   training                    step 1,240     12.3 ms"));
+    EXPECT_THAT(text, HasSubstr("rank 1   training                    step 1,241     12.3 ms"));
+    EXPECT_THAT(text, Not(HasSubstr("rank0 98 %"))) << "once is enough";
+    EXPECT_THAT(text, HasSubstr("stall 3.0 %   CPU 98 %"));
+    for (int i = 2; i < 64; ++i) {
+        run.ranks.push_back(run.ranks[0]);
+        run.ranks.back().rank = i;
+    }
+    run.ranks[40].state = "stopped";
+    run.ranks[40].standsSinceMs = kNow - 16'000;
+    run.ranks[40].steppedMs = kNow - 16'000;
+    model.apply(session::RunChanged{run}, kNow);
+    text = joined(drawn(view, model, 80, 24));
+    EXPECT_THAT(text, HasSubstr("rank 40  stopped for 0:16            step 1,240     0:16 old"))
+        << "who does not get on comes first";
+    EXPECT_THAT(text, HasSubstr("and 61 more of 64 ranks, rank 40 does not get on"));
+    EXPECT_THAT(text, HasSubstr("loss")) << "and leaves room for the rest";
+}
+
 TEST(WatchView, ABigTerminalPutsTheLogBesideTheChart) {
     WatchView view({"r-abc23"});
     const auto lines = drawn(view, aModel(1), 200, 50);
