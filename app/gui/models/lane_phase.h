@@ -4,9 +4,17 @@
 
 namespace millrace::gui {
 
-/// In the order of the legend. `kIdle`: placed, but neither reading nor training (starting, waiting
+/// In the order of the legend. `kStanding`: its process says nothing, or its work does not get on.
+/// `kIdle`: placed, but neither reading nor training (starting, waiting
 /// for its gang, ending).
-enum class LanePhase : std::uint8_t { kTraining, kWaiting, kCheckpoint, kEvaluating, kIdle };
-inline constexpr int kNumLanePhases = 5;
+enum class LanePhase : std::uint8_t {
+    kTraining,
+    kWaiting,
+    kCheckpoint,
+    kEvaluating,
+    kStanding,
+    kIdle
+};
+inline constexpr int kNumLanePhases = 6;
 
 }  // namespace millrace::gui

@@ -53,6 +53,27 @@ TEST(LaneTrackerTest, SplitsAnIntervalByWhatWasCountedInIt) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 1'500);
 }
 
+TEST(LaneTrackerTest, ARunThatDoesNotGetOnStandsWhateverItSaysAndAStarvedOneWaits) {
+    LaneTracker tracker;
+    tracker.update(runAt(kStart + 10'000, Phase::kTraining, 0, 0), 0);
+    values::RunSummary still = runAt(kStart + 11'000, Phase::kTraining, 1'000, 0);
+    still.standsSinceMs = kStart + 11'000;
+    tracker.update(still, kStart + 23'000);
+    still.progress.timeMs = kStart + 24'000;
+    still.progress.busyMs = 14'000;
+    tracker.update(still, kStart + 24'000);
+    EXPECT_EQ(tracker.open()->phase, LanePhase::kStanding);
+    tracker.update(runAt(kStart + 25'000, Phase::kTraining, 15'000, 0), kStart + 25'000);
+    tracker.update(runAt(kStart + 26'000, Phase::kTraining, 16'000, 0), kStart + 26'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kStanding), 14'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 2'000);
+    expectOrdered(tracker);
+    values::RunSummary starved = runAt(kStart + 27'000, Phase::kWaiting, 16'000, 1'000);
+    starved.standsSinceMs = kStart + 26'000;
+    tracker.update(starved, kStart + 40'000);
+    EXPECT_EQ(tracker.open()->phase, LanePhase::kWaiting);
+}
+
 TEST(LaneTrackerTest, ReadsTotalsAndIntervalsAlike) {
     LaneTracker totals, intervals;
     double busy = 30'000, stall = 10'000;

@@ -89,6 +89,81 @@ TEST_F(LaneListTest, ShowsTheTimeOfTheChartsAndTheirCrosshair) {
     EXPECT_NEAR(*link.crosshair(), 1'012'500, 40);
 }
 
+values::RankNow aRank(int number) {
+    values::RankNow rank;
+    rank.rank = number;
+    rank.state = "running";
+    rank.phase = values::Phase::kTraining;
+    rank.step = 40;
+    rank.timeMs = 1'019'000;
+    return rank;
+}
+
+TEST_F(LaneListTest, ShowsALaneForEachRankBelowItsJobAndFoldsThem) {
+    values::RunSummary run = model.lane(1).run;
+    run.ranks = {aRank(0), aRank(1)};
+    run.ranks[1].state = "stopped";
+    run.ranks[1].standsSinceMs = kNow - 16'000;
+    run.ranks[1].trouble = "rank1 stands still after step 40: its process is stopped (SIGSTOP)";
+    const LaneLayout& lanes = list.lanes();
+    const int before = lanes.height();
+    const QRect next = lanes.rowRect(2);
+    QSignalSpy heights(&list, &LaneList::heightChanged);
+    model.apply(false, {run}, {}, kNow);
+    EXPECT_EQ(heights.size(), 1);
+    EXPECT_EQ(list.sizeHint().height() > before, true);
+    EXPECT_EQ(lanes.rowRect(2).top() - next.top(), lanes.height() - before);
+    const QRect second = lanes.rankStripRect(1, 1);
+    EXPECT_EQ(second.left(), list.stripRect(1).left());
+    EXPECT_EQ(second.width(), list.stripRect(1).width());
+    EXPECT_EQ(lanes.rowAt(second.center()), 1);
+    EXPECT_EQ(lanes.rankAt(1, second.center()), 1);
+    EXPECT_EQ(list.textAt({20, second.center().y()}),
+              "rank1 stands still after step 40: its process is stopped (SIGSTOP), for 16.0 s");
+    EXPECT_TRUE(list.textAt({20, lanes.rankRect(1, 0).center().y()}).contains("rank 0: training"));
+    EXPECT_EQ(list.textAt(lanes.foldRect(1).center()), "2 ranks, rank 1 does not get on");
+    EXPECT_FALSE(list.grab().isNull());
+
+    list.select({"r-1"}, "r-1");
+    QTest::keyClick(&list, Qt::Key_Left);
+    EXPECT_EQ(lanes.height(), before);
+    QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, lanes.foldRect(1).center());
+    EXPECT_GT(lanes.height(), before);
+    QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, second.center());
+    EXPECT_EQ(list.selected(), std::vector<std::string>{"r-1"}) << "a rank is its job's";
+    EXPECT_TRUE(lanes.foldRect(0).isEmpty()) << "a job of one rank is its rank's lane";
+}
+
+TEST_F(LaneListTest, RanksOfAJobThatEndedAreClosedUntilSomebodyOpensThem) {
+    values::RunSummary run = model.lane(0).run;
+    run.ranks = {aRank(0), aRank(1)};
+    const int before = list.lanes().height();
+    model.apply(false, {run}, {}, kNow);
+    EXPECT_GT(list.lanes().height(), before);
+    run.ranks.clear();
+    run.state = RunState::kFinished;
+    run.endedMs = kNow;
+    model.apply(false, {run}, {}, kNow);
+    EXPECT_EQ(list.lanes().height(), before);
+    list.select({run.id}, run.id);
+    QTest::keyClick(&list, Qt::Key_Right);
+    EXPECT_GT(list.lanes().height(), before);
+}
+
+TEST_F(LaneListTest, ManyRanksAreClosedUntilSomebodyOpensThem) {
+    values::RunSummary run = model.lane(0).run;
+    for (int i = 0; i < 64; ++i) {
+        run.ranks.push_back(aRank(i));
+    }
+    const int before = list.lanes().height();
+    model.apply(false, {run}, {}, kNow);
+    EXPECT_EQ(list.lanes().height(), before);
+    list.select({"r-0"}, "r-0");
+    QTest::keyClick(&list, Qt::Key_Right);
+    EXPECT_GT(list.lanes().height(), before + 64 * 10);
+    EXPECT_FALSE(list.grab().isNull());
+}
+
 TEST_F(LaneListTest, PaintsAnyNumberOfLanesInAnySize) {
     for (int lanes : {0, 1, 4, 64}) {
         std::vector<values::RunSummary> runs;

@@ -214,6 +214,34 @@ TEST_F(WatchTest, FillsTheStripsOfLanesThatAreNotSelected) {
     EXPECT_EQ(numAsked, 1) << "once is enough";
 }
 
+TEST_F(WatchTest, ReadsTheStoredStripsOfEachRank) {
+    values::RunSummary ended = running("r-1");
+    ended.state = RunState::kFinished;
+    ended.endedMs = ended.startedMs + 30'000;
+    history["r-1"] = client::sceneHistory(ended, 1, 100);
+    for (values::MetricSeries& series : history["r-1"].series) {
+        for (values::MetricPoint& point : series.points) {
+            point.ranks = values::RankSpread{1, 2, 0, 1, 2};
+        }
+    }
+    daemon.putRun(ended);
+    open();
+    ASSERT_TRUE(until([this] {
+        const LaneState* lane = page->lanes().find("r-1");
+        return lane != nullptr && lane->ranks.size() == 2 &&
+               !lane->ranks[1].tracker.spans().empty();
+    }));
+    std::vector<int> ranks;
+    for (const values::MetricRangeRequest& request : asked) {
+        if (request.rank != values::kNoRank) {
+            ranks.push_back(request.rank);
+            EXPECT_EQ(request.names, std::vector<std::string>{"input_stall_percent"});
+        }
+    }
+    std::sort(ranks.begin(), ranks.end());
+    EXPECT_EQ(ranks, (std::vector<int>{0, 1}));
+}
+
 TEST_F(WatchTest, EndsTheAxisWithTheLastPointWhereEveryRunHasEnded) {
     values::RunSummary ended = running("r-1");
     ended.state = RunState::kFinished;

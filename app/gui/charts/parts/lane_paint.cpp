@@ -128,6 +128,8 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
             return QColor(0x56, 0xb4, 0xe9);
         case LanePhase::kEvaluating:
             return QColor(0xcc, 0x79, 0xa7);
+        case LanePhase::kStanding:
+            return isDark ? QColor(0xe0, 0x4f, 0x48) : QColor(0xd0, 0x3c, 0x36);
         case LanePhase::kIdle:
             break;
     }
@@ -144,6 +146,8 @@ QString lanePhaseName(LanePhase phase) {
             return QObject::tr("checkpoint");
         case LanePhase::kEvaluating:
             return QObject::tr("evaluating");
+        case LanePhase::kStanding:
+            return QObject::tr("standing still");
         case LanePhase::kIdle:
             break;
     }

@@ -74,6 +74,26 @@ QString LaneState::sentence(std::int64_t nowMs) const {
     }
 }
 
+QString stepText(const values::Progress& progress) {
+    if (progress.step <= 0 && progress.stepsTotal <= 0) {
+        return {};
+    }
+    const QString step = countText(static_cast<double>(progress.step));
+    return progress.stepsTotal > 0
+               ? QStringLiteral("step %1 of %2")
+                     .arg(step, countText(static_cast<double>(progress.stepsTotal)))
+               : QStringLiteral("step %1").arg(step);
+}
+
+QString epochText(const values::Progress& progress) {
+    if (progress.epochs <= 0 || (progress.step <= 0 && progress.stepsTotal <= 0)) {
+        return {};
+    }
+    return QStringLiteral("epoch %1 of %2")
+        .arg(std::min(progress.epoch + 1, progress.epochs))
+        .arg(progress.epochs);
+}
+
 LaneModel::LaneModel(QObject* parent) : QAbstractListModel(parent) {}
 
 bool LaneModel::isWanted(const values::RunSummary& run) const {
@@ -98,6 +118,7 @@ LaneState& LaneModel::take(const values::RunSummary& run) {
     lane->progress.note(run, nowMs_);
     lane->run = run;
     lane->tracker.update(run, nowMs_);
+    followRanks(lane->ranks, run, nowMs_);
     return *lane;
 }
 
@@ -167,6 +188,19 @@ void LaneModel::setHistory(const std::string& id, std::span<const LaneTracker::S
         return;
     }
     found->second->tracker.setHistory(stalls, evaluationsMs, isThinned);
+    if (const int row = rowOf(id); row >= 0) {
+        Q_EMIT dataChanged(index(row), index(row));
+    }
+}
+
+void LaneModel::setRankHistory(const std::string& id, int rank,
+                               std::span<const LaneTracker::StallPoint> stalls, bool isThinned) {
+    const auto found = known_.find(id);
+    if (found == known_.end()) {
+        return;
+    }
+    LaneState& lane = *found->second;
+    gui::setRankHistory(lane.ranks, rank, lane.run, stalls, isThinned, nowMs_);
     if (const int row = rowOf(id); row >= 0) {
         Q_EMIT dataChanged(index(row), index(row));
     }

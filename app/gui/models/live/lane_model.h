@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "app/gui/models/live/lane_tracker.h"
+#include "app/gui/models/live/rank_lane.h"
 #include "app/session/run_progress.h"
 #include "backend/values/run_summary.h"
 
@@ -28,6 +29,7 @@ struct LaneState {
     values::RunSummary run;
     LaneTracker tracker;
     session::RunProgress progress;
+    std::vector<RankLane> ranks;  ///< by rank; those of one that has ended stay
     std::int64_t sawEndMs = 0;  ///< when it was seen to end, by this machine's clock; 0: it was not
 
     /// "keep-30" of "movielens-dlrm", or the name where there is no variation.
@@ -53,6 +55,11 @@ struct LaneState {
     bool isGoing() const { return session::isGoing(run); }
 };
 
+/// "step 12,345 of 50,000", "step 120" where the total is not known.
+QString stepText(const values::Progress& progress);
+/// "epoch 2 of 3", "" where not known.
+QString epochText(const values::Progress& progress);
+
 class LaneModel : public QAbstractListModel {
     Q_OBJECT
 
@@ -74,6 +81,9 @@ class LaneModel : public QAbstractListModel {
     void refresh(std::int64_t nowMs);
     void setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
                     std::span<const double> evaluationsMs, bool isThinned = false);
+    /// The stored stall of one of its ranks; runs that are not known are left out.
+    void setRankHistory(const std::string& id, int rank,
+                        std::span<const LaneTracker::StallPoint> stalls, bool isThinned);
     void clear();
 
     int numLanes() const { return static_cast<int>(lanes_.size()); }

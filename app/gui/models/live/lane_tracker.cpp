@@ -49,6 +49,14 @@ LanePhase lanePhaseOf(Phase phase) {
 
 }  // namespace
 
+std::vector<LaneTracker::StallPoint> stallsOf(const values::MetricSeries& series) {
+    std::vector<LaneTracker::StallPoint> stalls;
+    for (const values::MetricPoint& point : series.points) {
+        stalls.push_back({static_cast<double>(point.timeMs), point.value});
+    }
+    return stalls;
+}
+
 LaneTracker::LaneTracker() : LaneTracker(Options{}) {}
 
 LaneTracker::LaneTracker(const Options& options) : options_(options) {
@@ -85,7 +93,9 @@ void LaneTracker::startAttempt(const values::RunSummary& run, std::int64_t nowMs
 }
 
 void LaneTracker::take(const values::Progress& progress) {
-    if (!last_ || last_->phase == Phase::kUnknown) {
+    if (open_ && open_->phase == LanePhase::kStanding) {
+        add(open_->fromMs, static_cast<double>(progress.timeMs), LanePhase::kStanding);
+    } else if (!last_ || last_->phase == Phase::kUnknown) {
         takeFirst(progress);
     } else {
         const auto from = static_cast<double>(last_->timeMs);
@@ -140,7 +150,7 @@ void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
                 const bool isFirst = run.attempt <= 1 && run.startedMs > 0;
                 openAs(LanePhase::kIdle, isFirst ? static_cast<double>(run.startedMs) : now);
             }
-            return;
+            return stand(run, nowMs);
         case RunState::kStopping:
             if (state_ != RunState::kStopping && open_ && open_->phase != LanePhase::kCheckpoint) {
                 endAt(now);
@@ -150,6 +160,18 @@ void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
             }
             return;
     }
+}
+
+// From when it has not got on, as far as that is not told yet.
+void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
+    const bool stands = run.isStalled() && run.progress.phase != Phase::kWaiting;
+    if (!stands || open_->phase == LanePhase::kStanding) {
+        return;
+    }
+    const double latest = std::max(open_->fromMs, static_cast<double>(nowMs));
+    const double since = std::clamp(static_cast<double>(run.standsSinceMs), open_->fromMs, latest);
+    add(open_->fromMs, since, open_->phase);
+    openAs(LanePhase::kStanding, since);
 }
 
 std::optional<LaneTracker::Counted> LaneTracker::countedSince(const values::Progress& progress,
@@ -282,7 +304,7 @@ void LaneTracker::mergeOlder() {
             sums[static_cast<std::size_t>(spans_[i].phase)] += spans_[i].toMs - spans_[i].fromMs;
             to = spans_[i++].toMs;
         }
-        for (double at = from; std::size_t phase : {1U, 0U, 2U, 3U, 4U}) {
+        for (double at = from; std::size_t phase : {1U, 0U, 2U, 3U, 4U, 5U}) {
             if (sums[phase] > 0) {
                 merged.push_back({at, at + sums[phase], static_cast<LanePhase>(phase)});
                 at += sums[phase];

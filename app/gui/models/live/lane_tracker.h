@@ -1,12 +1,13 @@
 #pragma once
 // What one run did over time, from its progress reports: spans of training, waiting for input,
-// checkpoint, evaluating and idle.
+// checkpoint, evaluating, standing still and idle.
 //
 // A report says what the rank does from then on, and how long it computed and waited for data. The
 // time between two reports belongs to the first one's phase when that was a checkpoint or an
 // evaluation; else it is split into waiting and training by what the second one counted. Workers
 // count either since the attempt began or since their last report: whichever fits the time that
-// passed is taken. Time that no report covers stays empty: the strip never guesses.
+// passed is taken. While a run does not get on, and does not wait for input, it stands still,
+// whatever it said last. Time that no report covers stays empty: the strip never guesses.
 //
 // Bounded: beyond Options::numSpansMax the older half is merged by pairs of intervals; the time in
 // each phase stays exact, only its order inside a merged interval is lost.
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "app/gui/models/lane_phase.h"
+#include "backend/values/metric_line.h"
 #include "backend/values/run_summary.h"
 
 namespace millrace::gui {
@@ -77,6 +79,7 @@ class LaneTracker {
     void take(const values::Progress& progress);
     void takeFirst(const values::Progress& progress);
     void follow(const values::RunSummary& run, std::int64_t nowMs);
+    void stand(const values::RunSummary& run, std::int64_t nowMs);
     std::optional<Counted> countedSince(const values::Progress& progress, double passedMs) const;
     void addSplit(double fromMs, double toMs, const Counted& counted);
     void add(double fromMs, double toMs, LanePhase phase);
@@ -93,5 +96,8 @@ class LaneTracker {
     int attempt_ = 0;
     std::uint64_t revision_ = 0;
 };
+
+/// Of a stored "input_stall_percent".
+std::vector<LaneTracker::StallPoint> stallsOf(const values::MetricSeries& series);
 
 }  // namespace millrace::gui

@@ -11,6 +11,7 @@ namespace {
 constexpr int kLogTail = 5'000;
 constexpr int kDetailMs = 150;
 constexpr int kStripPoints = 2'000;
+constexpr int kRanksApart = 16;  // of more the store has their ends and medians alone
 constexpr int kPointsMin = 800, kPointsMax = 8'000;
 
 CurveAxis columnOf(XAxis axis) {
@@ -100,6 +101,24 @@ void WatchFeed::askStrip(const std::string& run) {
             }
         },
         "watch-strip-" + run);
+}
+
+void WatchFeed::askRanks(const std::string& run, int numRanks) {
+    for (int rank = 0; rank < numRanks && numRanks <= kRanksApart; ++rank) {
+        values::MetricRangeRequest request;
+        request.run = run;
+        request.names = {metric::kInputStallPercent};
+        request.maxPoints = kStripPoints;
+        request.rank = rank;
+        daemon_.metricRange(
+            request, this,
+            [this, run, rank](Result<values::MetricHistory> history) {
+                if (history.ok()) {
+                    Q_EMIT rankRead(run, rank, *history);
+                }
+            },
+            "watch-rank-" + run + "-" + std::to_string(rank));
+    }
 }
 
 void WatchFeed::show(const std::vector<std::string>& runs) {

@@ -44,6 +44,9 @@ class WatchFeed final : public QObject {
     /// Reads once what is stored of these runs' strips, also of those that are not shown;
     /// historyRead() tells it.
     void showStrips(const std::vector<std::string>& runs);
+    /// Reads what is stored of each rank's strip; rankRead() tells it. Of more ranks than the
+    /// daemon keeps apart nothing is asked.
+    void askRanks(const std::string& run, int numRanks);
 
     /// The run whose log is wanted; "" for none.
     void showLog(const std::string& run);
@@ -61,6 +64,7 @@ class WatchFeed final : public QObject {
     /// Points were appended.
     void pointsAdded(const std::string& run);
     void historyRead(const std::string& run, const values::MetricHistory& history);
+    void rankRead(const std::string& run, int rank, const values::MetricHistory& history);
 
  private:
     struct Shown {

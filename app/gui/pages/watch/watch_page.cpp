@@ -58,6 +58,13 @@ QString sentenceOf(const session::Link& link) {
     return text;
 }
 
+// That told the newest point; 0: it is of one alone.
+int numRanksOf(const values::MetricSeries& series) {
+    return series.points.empty() || !series.points.back().ranks
+               ? 0
+               : series.points.back().ranks->numRanks;
+}
+
 QLabel* heading(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
     setLook(*label, "heading");
@@ -188,9 +195,7 @@ void WatchPage::connectWidgets() {
         isAuto_ = isAuto_ && isSelecting_;
         applySelection();
     });
-    for (const auto signal : {&LaneModel::rowsInserted, &LaneModel::rowsRemoved}) {
-        connect(&lanes_, signal, this, &WatchPage::fitJobs, Qt::QueuedConnection);
-    }
+    connect(laneList_, &LaneList::heightChanged, this, &WatchPage::fitJobs, Qt::QueuedConnection);
     connect(laneList_, &LaneList::runActivated, this,
             [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
     const auto runOf = [this](const std::string& id) {
@@ -210,6 +215,7 @@ void WatchPage::connectWidgets() {
     connect(&feed_, &WatchFeed::curvesChanged, charts_, &WatchCharts::rebuild);
     connect(&feed_, &WatchFeed::pointsAdded, charts_, &WatchCharts::dataChanged);
     connect(&feed_, &WatchFeed::historyRead, this, &WatchPage::takeHistory);
+    connect(&feed_, &WatchFeed::rankRead, this, &WatchPage::takeRankHistory);
 }
 
 void WatchPage::reset() {
@@ -262,16 +268,20 @@ void WatchPage::takeHistory(const std::string& run, const values::MetricHistory&
     }
     for (const values::MetricSeries& known : history.series) {
         if (known.key == metric::kInputStallPercent) {
-            std::vector<LaneTracker::StallPoint> stalls;
-            for (const values::MetricPoint& point : known.points) {
-                stalls.push_back({static_cast<double>(point.timeMs), point.value});
-            }
-            lanes_.setHistory(run, stalls, evaluations, known.isDecimated);
+            lanes_.setHistory(run, stallsOf(known), evaluations, known.isDecimated);
+            feed_.askRanks(run, numRanksOf(known));
         } else if (known.key == metric::kSystemCpuPercent) {
             nodes_.prependHistory(host, -1, known.points);
         } else if (const std::optional<int> gpu = session::gpuOfUse(known.key)) {
             nodes_.prependHistory(host, *gpu, known.points);
         }
+    }
+}
+
+void WatchPage::takeRankHistory(const std::string& run, int rank,
+                                const values::MetricHistory& history) {
+    for (const values::MetricSeries& known : history.series) {
+        lanes_.setRankHistory(run, rank, stallsOf(known), known.isDecimated);
     }
 }
 

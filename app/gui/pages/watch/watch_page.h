@@ -70,6 +70,7 @@ class WatchPage final : public Page {
     void takeRuns(const RunsDelta& delta);
     void takeKnownRuns();
     void takeHistory(const std::string& run, const values::MetricHistory& history);
+    void takeRankHistory(const std::string& run, int rank, const values::MetricHistory& history);
     void reset();
     void selectAutomatically();
     void showStrips();

@@ -17,7 +17,7 @@
 namespace millrace::gui {
 
 LaneList::LaneList(const LaneModel& model, const RunColors& colors, QWidget* parent)
-    : QAbstractScrollArea(parent), model_(model), colors_(colors) {
+    : QAbstractScrollArea(parent), model_(model), colors_(colors), layout_(model) {
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setFocusPolicy(Qt::StrongFocus);
@@ -31,6 +31,32 @@ LaneList::LaneList(const LaneModel& model, const RunColors& colors, QWidget* par
             [this](const QModelIndex& first, const QModelIndex& last) {
                 rowsChanged(first.row(), last.row());
             });
+    connect(verticalScrollBar(), &QScrollBar::valueChanged, this,
+            [this](int value) { layout_.setView(viewport()->size(), value); });
+    arrange();
+}
+
+// Heights and what is scrolled, after a change of the list, the font or the size.
+void LaneList::arrange() {
+    const bool isNew = layout_.arrange(font());
+    const int room = viewport()->height() - layout_.headerHeight() - layout_.footHeight();
+    verticalScrollBar()->setRange(0, std::max(0, layout_.height() - room));
+    verticalScrollBar()->setPageStep(std::max(1, room));
+    verticalScrollBar()->setSingleStep(layout_.rowHeight());
+    layout_.setView(viewport()->size(), verticalScrollBar()->value());
+    if (isNew) {
+        updateGeometry();
+        viewport()->update();
+        Q_EMIT heightChanged();
+    }
+}
+
+void LaneList::setOpen(int row, bool isOpen) {
+    const LaneState& lane = model_.lane(row);
+    if (LaneLayout::hasRanks(lane)) {
+        layout_.setOpen(lane, isOpen);
+        arrange();
+    }
 }
 
 void LaneList::setLink(ChartLink* link) {
@@ -49,53 +75,45 @@ void LaneList::setLink(ChartLink* link) {
 
 void LaneList::setNow(std::int64_t nowMs) {
     nowMs_ = nowMs;
-    const Columns c = columns();
-    viewport()->update(QRect(c.strip, 0, viewport()->width() - c.strip, viewport()->height()));
+    const int strip = layout_.columns().strip;
+    viewport()->update(QRect(strip, 0, viewport()->width() - strip, viewport()->height()));
 }
 
 void LaneList::modelChanged() {
     for (auto entry = lanes_.begin(); entry != lanes_.end();) {
-        entry =
-            model_.rowOf(entry.key().toStdString()) < 0 ? lanes_.erase(entry) : std::next(entry);
+        const std::string id = entry.key().section('#', 0, 0).toStdString();
+        entry = model_.rowOf(id) < 0 ? lanes_.erase(entry) : std::next(entry);
     }
-    updateBars();
-    updateGeometry();
+    arrange();
     viewport()->update();
 }
 
 void LaneList::rowsChanged(int first, int last) {
+    arrange();
     for (int row = first; row <= last; ++row) {
-        viewport()->update(rowRect(row));
+        viewport()->update(layout_.wholeRect(row));
     }
-}
-
-void LaneList::updateBars() {
-    const int room = viewport()->height() - headerHeight() - footHeight();
-    verticalScrollBar()->setRange(0, std::max(0, model_.numLanes() * rowHeight() - room));
-    verticalScrollBar()->setPageStep(std::max(1, room));
-    verticalScrollBar()->setSingleStep(rowHeight());
 }
 
 void LaneList::resizeEvent(QResizeEvent* event) {
     QAbstractScrollArea::resizeEvent(event);
-    updateBars();
+    arrange();
 }
 
 void LaneList::changeEvent(QEvent* event) {
     QAbstractScrollArea::changeEvent(event);
     if (event->type() == QEvent::FontChange) {
-        updateBars();
-        updateGeometry();
+        arrange();
     }
 }
 
 QSize LaneList::sizeHint() const {
-    const int rows = std::clamp(model_.numLanes(), 1, 5);
-    return {900, headerHeight() + footHeight() + rows * rowHeight()};
+    const int rows = std::clamp(layout_.height(), rowHeight(), 5 * rowHeight());
+    return {900, layout_.headerHeight() + layout_.footHeight() + rows};
 }
 
 QSize LaneList::minimumSizeHint() const {
-    return {420, headerHeight() + footHeight() + rowHeight()};
+    return {420, layout_.headerHeight() + layout_.footHeight() + rowHeight()};
 }
 
 void LaneList::select(const std::vector<std::string>& ids, const std::string& current) {
@@ -105,8 +123,9 @@ void LaneList::select(const std::vector<std::string>& ids, const std::string& cu
     selected_ = ids;
     current_ = anchor_ = current;
     if (const int row = model_.rowOf(current); row >= 0) {
-        const int top = row * rowHeight(), bar = verticalScrollBar()->value();
-        const int room = viewport()->height() - headerHeight() - footHeight() - rowHeight();
+        const int top = layout_.topOf(row), bar = verticalScrollBar()->value();
+        const int room =
+            viewport()->height() - layout_.headerHeight() - layout_.footHeight() - rowHeight();
         verticalScrollBar()->setValue(std::clamp(bar, std::max(0, top - std::max(0, room)), top));
     }
     viewport()->update();
@@ -174,27 +193,32 @@ void LaneList::pressButton(int row) {
 
 void LaneList::mousePressEvent(QMouseEvent* event) {
     const QPoint at = event->position().toPoint();
-    const int row = rowAt(at);
+    const int row = layout_.rowAt(at);
     if (event->button() != Qt::LeftButton || row < 0) {
         return;
     }
-    if (buttonRect(row).contains(at)) {
+    if (layout_.buttonRect(row).contains(at)) {
         pressButton(row);
+    } else if (layout_.foldRect(row).contains(at)) {
+        setOpen(row, !layout_.isOpen(model_.lane(row)));
     } else {
         choose(row, event->modifiers());
     }
 }
 
 void LaneList::mouseDoubleClickEvent(QMouseEvent* event) {
-    const int row = rowAt(event->position().toPoint());
-    if (row >= 0 && !buttonRect(row).contains(event->position().toPoint())) {
+    const QPoint at = event->position().toPoint();
+    const int row = layout_.rowAt(at);
+    const bool isButton =
+        row >= 0 && (layout_.buttonRect(row).contains(at) || layout_.foldRect(row).contains(at));
+    if (row >= 0 && !isButton) {
         Q_EMIT runActivated(model_.lane(row).run.id);
     }
 }
 
 void LaneList::mouseMoveEvent(QMouseEvent* event) {
     const QPoint at = event->position().toPoint();
-    const int row = rowAt(at);
+    const int row = layout_.rowAt(at);
     if (row != hovered_) {
         hovered_ = row;
         viewport()->update();
@@ -206,7 +230,7 @@ void LaneList::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void LaneList::contextMenuEvent(QContextMenuEvent* event) {
-    const int row = rowAt(viewport()->mapFromGlobal(event->globalPos()));
+    const int row = layout_.rowAt(viewport()->mapFromGlobal(event->globalPos()));
     if (row < 0) {
         return;
     }
@@ -221,6 +245,15 @@ void LaneList::contextMenuEvent(QContextMenuEvent* event) {
     if (lane.isEnded() && lane.run.state != values::RunState::kFinished) {
         menu->addAction(tr("Resume"), this, [this, id] { Q_EMIT resumeAsked(id); });
     }
+    if (LaneLayout::hasRanks(lane)) {
+        const bool isOpen = layout_.isOpen(lane);
+        menu->addAction(isOpen ? tr("Hide its ranks") : tr("Show its ranks"), this,
+                        [this, id, isOpen] {
+                            if (const int at = model_.rowOf(id); at >= 0) {
+                                setOpen(at, !isOpen);
+                            }
+                        });
+    }
     menu->popup(event->globalPos());
 }
 
@@ -233,6 +266,12 @@ void LaneList::keyPressEvent(QKeyEvent* event) {
             return;
         case Qt::Key_Down:
             choose(std::min(last, row + 1), event->modifiers());
+            return;
+        case Qt::Key_Right:
+        case Qt::Key_Left:
+            if (row >= 0) {
+                setOpen(row, event->key() == Qt::Key_Right);
+            }
             return;
         case Qt::Key_Home:
             choose(0, event->modifiers());
@@ -282,7 +321,7 @@ bool LaneList::viewportEvent(QEvent* event) {
 }
 
 std::optional<double> LaneList::timeAt(const QPoint& position) const {
-    const int row = rowAt(position);
+    const int row = layout_.rowAt(position);
     if (row < 0) {
         return std::nullopt;
     }
@@ -296,12 +335,20 @@ std::optional<double> LaneList::timeAt(const QPoint& position) const {
 }
 
 QString LaneList::textAt(const QPoint& position) const {
-    const int row = rowAt(position);
+    const int row = layout_.rowAt(position);
     if (row < 0) {
         return {};
     }
     const LaneState& lane = model_.lane(row);
+    if (layout_.foldRect(row).contains(position)) {
+        return ranksText(lane.ranks);
+    }
     const std::optional<double> time = timeAt(position);
+    const std::optional<int> place = layout_.rankAt(row, position);
+    const RankLane* rank = place ? &lane.ranks[static_cast<std::size_t>(*place)] : nullptr;
+    if (rank != nullptr && !time) {
+        return rank->sentence(nowMs_);
+    }
     if (!time) {
         return lane.sentence(nowMs_).isEmpty()
                    ? lane.label()
@@ -312,15 +359,16 @@ QString LaneList::textAt(const QPoint& position) const {
         what = tr("%1 for %2, from %3")
                    .arg(lanePhaseName(phase), durationText(to - from), wallTimeText(from));
     };
-    for (const PhaseSpan& span : lane.tracker.spans()) {
+    const LaneTracker& tracker = rank != nullptr ? rank->tracker : lane.tracker;
+    for (const PhaseSpan& span : tracker.spans()) {
         if (span.fromMs <= *time && *time < span.toMs) {
             tell(span.phase, span.fromMs, span.toMs);
         }
     }
-    if (const auto open = lane.tracker.open(); open && *time >= open->fromMs) {
+    if (const auto open = tracker.open(); open && *time >= open->fromMs) {
         tell(open->phase, open->fromMs, std::max(open->fromMs, static_cast<double>(nowMs_)));
     }
-    return lane.label() + QLatin1Char('\n') + what;
+    return (rank != nullptr ? rank->title() : lane.label()) + QLatin1Char('\n') + what;
 }
 
 }  // namespace millrace::gui

@@ -4,7 +4,8 @@
 //
 // The strips show the time that the link shows when its axis is the wall time, so that they line up
 // with the charts; else everything the lanes know. Keys: Up and Down choose, with Shift more than
-// one, Space takes one in or out, Ctrl+A all, Home and End, Enter opens the run, S asks to stop it.
+// one, Space takes one in or out, Ctrl+A all, Home and End, Enter opens the run, S asks to stop it,
+// Right and Left open and close the lanes of its ranks.
 //
 // Threads: the GUI thread. Owns: what is selected, not the model.
 #include <QAbstractScrollArea>
@@ -19,6 +20,7 @@
 #include "app/gui/charts/parts/lane_paint.h"
 #include "app/gui/models/live/lane_model.h"
 #include "app/gui/models/run_colors.h"
+#include "app/gui/widgets/live/lane_layout.h"
 
 namespace millrace::gui {
 
@@ -38,15 +40,18 @@ class LaneList final : public QAbstractScrollArea {
     void select(const std::vector<std::string>& ids, const std::string& current);
 
     /// The strip's place in widget coordinates, so that tests can point at it.
-    QRect stripRect(int row) const;
+    QRect stripRect(int row) const { return layout_.stripRect(row); }
+    const LaneLayout& lanes() const { return layout_; }
     QString textAt(const QPoint& position) const;
-    int rowHeight() const;
+    int rowHeight() const { return layout_.rowHeight(); }
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
  Q_SIGNALS:
     void selectionChanged();
+    /// It wants more room, or less.
+    void heightChanged();
     void runActivated(const std::string& id);
     void stopAsked(const std::string& id);
     void resumeAsked(const std::string& id);
@@ -63,25 +68,18 @@ class LaneList final : public QAbstractScrollArea {
     void contextMenuEvent(QContextMenuEvent* event) override;
 
  private:
-    struct Columns {
-        int name = 0, state = 0, strip = 0, rate = 0, stall = 0, left = 0, button = 0, end = 0;
-        bool hasLeft = true;
-    };
     struct Cached {
         std::optional<std::uint64_t> revision;  // of the tracker
         Lane lane;
     };
-    Columns columns() const;
-    int headerHeight() const;
-    int footHeight() const;
-    QRect rowRect(int row) const;
-    QRect buttonRect(int row) const;
-    int rowAt(const QPoint& position) const;
     CurveRange visibleTime() const;
-    const Lane& laneOf(const LaneState& state);
+    /// `key`: a run's id, with "#1" behind it of its rank 1.
+    const Lane& laneOf(const QString& key, const LaneTracker& tracker,
+                       const values::RunSummary& run);
+    void arrange();
+    void setOpen(int row, bool isOpen);
     void modelChanged();
     void rowsChanged(int first, int last);
-    void updateBars();
     void choose(int row, Qt::KeyboardModifiers modifiers);
     void toggle(int row);
     void pressButton(int row);
@@ -92,9 +90,10 @@ class LaneList final : public QAbstractScrollArea {
     void paintTimes(QPainter& painter);
     void paintFoot(QPainter& painter);
     void paintRow(QPainter& painter, int row);
-    void paintName(QPainter& painter, const QRect& rect, const LaneState& state);
+    void paintName(QPainter& painter, int row, const QRect& rect);
     void paintState(QPainter& painter, const QRect& rect, const LaneState& state);
     void paintStrip(QPainter& painter, int row, const LaneState& state);
+    void paintRanks(QPainter& painter, int row, const LaneState& state);
     void paintRates(QPainter& painter, int row, const LaneState& state);
     void paintButton(QPainter& painter, int row, const LaneState& state);
     void paintCrosshair(QPainter& painter);
@@ -104,14 +103,10 @@ class LaneList final : public QAbstractScrollArea {
     QPointer<ChartLink> link_;
     std::vector<std::string> selected_;
     std::string current_, anchor_;
+    LaneLayout layout_;
     QHash<QString, Cached> lanes_;
     std::int64_t nowMs_ = 0;
     int hovered_ = -1;
 };
-
-/// "12,345 / 50,000", "step 120" where the total is not known.
-QString stepText(const values::Progress& progress);
-/// "epoch 2 of 3", "" where not known.
-QString epochText(const values::Progress& progress);
 
 }  // namespace millrace::gui

@@ -12,14 +12,11 @@
 #include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/icons.h"
 #include "app/gui/widgets/live/lane_list.h"
+#include "app/gui/widgets/live/lane_rank_paint.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
 namespace {
-
-constexpr int kPad = kSpaceMedium;
-constexpr int kStripHeight = 16;
-constexpr int kWide = 860;  // from here on the time left has a column
 
 QString percent(const std::optional<double>& value) {
     return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : QString();
@@ -67,79 +64,6 @@ void paintElsewhere(QPainter& painter, const QRect& strip, const CurveRange& tim
 
 }  // namespace
 
-QString stepText(const values::Progress& progress) {
-    if (progress.step <= 0 && progress.stepsTotal <= 0) {
-        return {};
-    }
-    const QString step = countText(static_cast<double>(progress.step));
-    return progress.stepsTotal > 0
-               ? QStringLiteral("step %1 of %2")
-                     .arg(step, countText(static_cast<double>(progress.stepsTotal)))
-               : QStringLiteral("step %1").arg(step);
-}
-
-QString epochText(const values::Progress& progress) {
-    if (progress.epochs <= 0 || (progress.step <= 0 && progress.stepsTotal <= 0)) {
-        return {};
-    }
-    return QStringLiteral("epoch %1 of %2")
-        .arg(std::min(progress.epoch + 1, progress.epochs))
-        .arg(progress.epochs);
-}
-
-int LaneList::rowHeight() const {
-    return fontMetrics().height() + QFontMetrics(captionFont(font())).height() + 20;
-}
-
-int LaneList::headerHeight() const {
-    return QFontMetrics(captionFont(font())).height() + 10;
-}
-
-int LaneList::footHeight() const {
-    return QFontMetrics(captionFont(font())).height() + 8;
-}
-
-LaneList::Columns LaneList::columns() const {
-    const int width = viewport()->width();
-    const int unit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-    Columns c;
-    c.hasLeft = width >= kWide;
-    c.end = width - kSpaceSmall;
-    c.button = c.end - 24;
-    c.left = c.button - (c.hasLeft ? 15 * unit : kSpaceSmall);
-    c.stall = c.left - 6 * unit;
-    c.rate = c.stall - 9 * unit;
-    c.name = kPad;
-    c.state = c.name + std::clamp(width / 6, 14 * unit, 36 * unit) + kPad;
-    const int stateWidth = width >= kWide ? 25 * unit : 18 * unit;
-    c.strip = c.state + stateWidth + kPad;
-    return c;
-}
-
-QRect LaneList::rowRect(int row) const {
-    return {0, headerHeight() + row * rowHeight() - verticalScrollBar()->value(),
-            viewport()->width(), rowHeight()};
-}
-
-QRect LaneList::stripRect(int row) const {
-    const Columns c = columns();
-    const QRect rect = rowRect(row);
-    return {c.strip, rect.top() + 8, std::max(0, c.rate - c.strip - kPad), kStripHeight};
-}
-
-QRect LaneList::buttonRect(int row) const {
-    const QRect rect = rowRect(row);
-    return {columns().button, rect.center().y() - 11, 24, 24};
-}
-
-int LaneList::rowAt(const QPoint& position) const {
-    if (position.y() < headerHeight() || position.y() >= viewport()->height() - footHeight()) {
-        return -1;
-    }
-    const int row = (position.y() - headerHeight() + verticalScrollBar()->value()) / rowHeight();
-    return row < model_.numLanes() ? row : -1;
-}
-
 CurveRange LaneList::visibleTime() const {
     if (link_ != nullptr && link_->xAxis() == XAxis::kWallTime && !link_->view().isEmpty() &&
         link_->view().high > link_->view().low) {
@@ -157,23 +81,12 @@ CurveRange LaneList::visibleTime() const {
     return {low, static_cast<double>(nowMs_)};
 }
 
-const Lane& LaneList::laneOf(const LaneState& state) {
-    Cached& cached = lanes_[QString::fromStdString(state.run.id)];
-    const auto open = state.tracker.open();
-    if (cached.revision != state.tracker.revision()) {
-        cached.revision = state.tracker.revision();
-        cached.lane.spans.clear();
-        cached.lane.spans.reserve(state.tracker.spans().size() + 1);
-        for (const PhaseSpan& span : state.tracker.spans()) {
-            cached.lane.spans.push_back({span.fromMs, span.toMs, span.phase});
-        }
-        if (open) {
-            cached.lane.spans.push_back(
-                {open->fromMs, std::numeric_limits<double>::infinity(), open->phase});
-        }
-        cached.lane.endedMs = state.isEnded() && state.run.endedMs > 0
-                                  ? std::optional<double>(static_cast<double>(state.run.endedMs))
-                                  : std::nullopt;
+const Lane& LaneList::laneOf(const QString& key, const LaneTracker& tracker,
+                             const values::RunSummary& run) {
+    Cached& cached = lanes_[key];
+    if (cached.revision != tracker.revision()) {
+        cached.revision = tracker.revision();
+        cached.lane = paintableLane(tracker, run);
     }
     return cached.lane;
 }
@@ -183,12 +96,13 @@ void LaneList::paintEvent(QPaintEvent* event) {
     painter.fillRect(event->rect(), colorsOf(palette()).surface);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setFont(font());
-    const QRect rows(0, headerHeight(), viewport()->width(),
-                     viewport()->height() - headerHeight() - footHeight());
+    const QRect rows(0, layout_.headerHeight(), viewport()->width(),
+                     viewport()->height() - layout_.headerHeight() - layout_.footHeight());
     painter.save();
     painter.setClipRect(rows.intersected(event->rect()));
     for (int row = 0; row < model_.numLanes(); ++row) {
-        if (rowRect(row).intersects(event->rect()) && rowRect(row).intersects(rows)) {
+        const QRect whole = layout_.wholeRect(row);
+        if (whole.intersects(event->rect()) && whole.intersects(rows)) {
             paintRow(painter, row);
         }
     }
@@ -200,11 +114,12 @@ void LaneList::paintEvent(QPaintEvent* event) {
 
 void LaneList::paintHeader(QPainter& painter) {
     const ThemeColors& colors = colorsOf(palette());
-    const Columns c = columns();
+    const LaneColumns& c = layout_.columns();
     painter.setFont(captionFont(font()));
     painter.setPen(colors.faint);
     const auto title = [&](int from, int to, const QString& text, Qt::Alignment side) {
-        painter.drawText(QRect(from, 0, to - from, headerHeight()), side | Qt::AlignVCenter, text);
+        painter.drawText(QRect(from, 0, to - from, layout_.headerHeight()), side | Qt::AlignVCenter,
+                         text);
     };
     title(c.name, c.state, tr("Job"), Qt::AlignLeft);
     title(c.state, c.strip, tr("State"), Qt::AlignLeft);
@@ -216,7 +131,8 @@ void LaneList::paintHeader(QPainter& painter) {
     }
     paintTimes(painter);
     painter.setPen(colors.border);
-    painter.drawLine(0, headerHeight() - 1, viewport()->width(), headerHeight() - 1);
+    painter.drawLine(0, layout_.headerHeight() - 1, viewport()->width(),
+                     layout_.headerHeight() - 1);
 }
 
 void LaneList::paintTimes(QPainter& painter) {
@@ -234,63 +150,91 @@ void LaneList::paintTimes(QPainter& painter) {
         const int width = metrics.horizontalAdvance(mark.text);
         const double left = std::clamp(x - width / 2.0, static_cast<double>(strip.left()),
                                        static_cast<double>(strip.right() - width));
-        painter.drawText(QRectF(left, 0, width + 1, headerHeight()), Qt::AlignVCenter, mark.text);
+        painter.drawText(QRectF(left, 0, width + 1, layout_.headerHeight()), Qt::AlignVCenter,
+                         mark.text);
     }
 }
 
 void LaneList::paintFoot(QPainter& painter) {
     const ThemeColors& colors = colorsOf(palette());
-    const int top = viewport()->height() - footHeight();
-    painter.fillRect(QRect(0, top, viewport()->width(), footHeight()), colors.surface);
+    const int top = viewport()->height() - layout_.footHeight();
+    painter.fillRect(QRect(0, top, viewport()->width(), layout_.footHeight()), colors.surface);
     painter.setFont(captionFont(font()));
     const QFontMetrics metrics = painter.fontMetrics();
     int width = 0;
     for (int i = 0; i < kNumLanePhases; ++i) {
-        width += 12 + metrics.horizontalAdvance(lanePhaseName(static_cast<LanePhase>(i))) + kPad;
+        width +=
+            12 + metrics.horizontalAdvance(lanePhaseName(static_cast<LanePhase>(i))) + kLanePad;
     }
-    int x = std::max(kPad, std::min(columns().strip, viewport()->width() - width));
+    int x = std::max(kLanePad, std::min(layout_.columns().strip, viewport()->width() - width));
     for (int i = 0; i < kNumLanePhases; ++i) {
         const auto phase = static_cast<LanePhase>(i);
         const QString name = lanePhaseName(phase);
-        painter.fillRect(QRectF(x, top + footHeight() / 2.0 - 4, 8, 8),
+        painter.fillRect(QRectF(x, top + layout_.footHeight() / 2.0 - 4, 8, 8),
                          lanePhaseColor(phase, palette()));
         painter.setPen(colors.dim);
-        painter.drawText(QRect(x + 12, top, metrics.horizontalAdvance(name) + 2, footHeight()),
-                         Qt::AlignVCenter, name);
-        x += 12 + metrics.horizontalAdvance(name) + kPad;
+        painter.drawText(
+            QRect(x + 12, top, metrics.horizontalAdvance(name) + 2, layout_.footHeight()),
+            Qt::AlignVCenter, name);
+        x += 12 + metrics.horizontalAdvance(name) + kLanePad;
     }
 }
 
 void LaneList::paintRow(QPainter& painter, int row) {
     const ThemeColors& colors = colorsOf(palette());
     const LaneState& state = model_.lane(row);
-    const QRect rect = rowRect(row);
-    const Columns c = columns();
+    const QRect rect = layout_.rowRect(row), whole = layout_.wholeRect(row);
+    const LaneColumns& c = layout_.columns();
     const bool isSelected =
         std::find(selected_.begin(), selected_.end(), state.run.id) != selected_.end();
     const bool isCurrent = isSelected && state.run.id == current_;
     if (isSelected || row == hovered_) {
-        painter.fillRect(rect, isCurrent    ? colors.selection
-                               : isSelected ? mixed(colors.surface, colors.selection, 0.4)
-                                            : colors.raised);
+        painter.fillRect(whole, isCurrent    ? colors.selection
+                                : isSelected ? mixed(colors.surface, colors.selection, 0.4)
+                                             : colors.raised);
     }
     if (state.run.id == current_ && hasFocus()) {
         painter.setPen(QPen(colors.accent, 1));
         painter.setBrush(Qt::NoBrush);
-        painter.drawRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5));
+        painter.drawRect(QRectF(whole).adjusted(0.5, 0.5, -0.5, -0.5));
     }
     const QRect inner = rect.adjusted(0, 5, 0, -5);
-    paintName(painter, {c.name, inner.top(), c.state - c.name - kPad, inner.height()}, state);
-    paintState(painter, {c.state, inner.top(), c.strip - c.state - kPad, inner.height()}, state);
+    paintName(painter, row, {c.name, inner.top(), c.state - c.name - kLanePad, inner.height()});
+    paintState(painter, {c.state, inner.top(), c.strip - c.state - kLanePad, inner.height()},
+               state);
     paintStrip(painter, row, state);
     paintRates(painter, row, state);
     paintButton(painter, row, state);
+    paintRanks(painter, row, state);
     painter.setPen(colors.border);
-    painter.drawLine(rect.bottomLeft(), rect.bottomRight());
+    painter.drawLine(whole.bottomLeft(), whole.bottomRight());
 }
 
-void LaneList::paintName(QPainter& painter, const QRect& rect, const LaneState& state) {
+void LaneList::paintRanks(QPainter& painter, int row, const LaneState& state) {
+    if (!LaneLayout::hasRanks(state)) {
+        return;
+    }
+    const bool isOpen = layout_.isOpen(state);
+    paintFold(painter, layout_.foldRect(row), state, isOpen, *this);
+    const CurveRange time = visibleTime();
+    for (int place = 0; isOpen && place < static_cast<int>(state.ranks.size()); ++place) {
+        const QRect rect = layout_.rankRect(row, place);
+        if (!rect.intersects(viewport()->rect())) {
+            continue;
+        }
+        const RankLane& rank = state.ranks[static_cast<std::size_t>(place)];
+        const QString key =
+            QString::fromStdString(state.run.id) + QString("#%1").arg(rank.now.rank);
+        paintRankRow(painter,
+                     {rank, laneOf(key, rank.tracker, rank.view), rect,
+                      layout_.rankStripRect(row, place), layout_.columns(), time, nowMs_},
+                     *this);
+    }
+}
+
+void LaneList::paintName(QPainter& painter, int row, const QRect& rect) {
     const ThemeColors& colors = colorsOf(palette());
+    const LaneState& state = model_.lane(row);
     painter.setPen(Qt::NoPen);
     painter.setBrush(colors_.of(state.run.id).color);
     painter.drawRoundedRect(QRectF(rect.left(), rect.top() + 1, 4, rect.height() - 3), 2, 2);
@@ -314,7 +258,8 @@ void LaneList::paintName(QPainter& painter, const QRect& rect, const LaneState& 
     painter.drawText(QRect(text.left(), text.bottom() - smallMetrics.height() + 1, text.width(),
                            smallMetrics.height()),
                      Qt::AlignVCenter,
-                     smallMetrics.elidedText(detail, Qt::ElideMiddle, text.width()));
+                     smallMetrics.elidedText(detail, Qt::ElideLeft,
+                                             text.width() - layout_.foldRect(row).width()));
 }
 
 void LaneList::paintState(QPainter& painter, const QRect& rect, const LaneState& state) {
@@ -361,8 +306,9 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     if (time.high > time.low) {
         painter.setRenderHint(QPainter::Antialiasing, false);
         painter.fillRect(ranRect(strip, time, state.run), mixed(colors.sunken, colors.faint, 0.35));
-        paintLane(painter, strip, laneOf(state), time.low, time.high, static_cast<double>(nowMs_),
-                  palette());
+        paintLane(painter, strip,
+                  laneOf(QString::fromStdString(state.run.id), state.tracker, state.run), time.low,
+                  time.high, static_cast<double>(nowMs_), palette());
         painter.setRenderHint(QPainter::Antialiasing, true);
     }
     const QFont small = captionFont(font());
@@ -379,8 +325,8 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
 
 void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
     const ThemeColors& colors = colorsOf(palette());
-    const Columns c = columns();
-    const QRect rect = rowRect(row);
+    const LaneColumns& c = layout_.columns();
+    const QRect rect = layout_.rowRect(row);
     painter.setFont(font());
     const auto value = [&](int from, int to, const QString& text, const QColor& color) {
         painter.setPen(text.isEmpty() ? colors.faint : color);
@@ -412,7 +358,7 @@ void LaneList::paintButton(QPainter& painter, int row, const LaneState& state) {
     if (!canStop && !canResume) {
         return;
     }
-    const QRectF rect = QRectF(buttonRect(row));
+    const QRectF rect = QRectF(layout_.buttonRect(row));
     const bool isNear = row == hovered_ || state.run.id == current_;
     if (isNear) {
         painter.setPen(QPen(colors.border, 1));
@@ -433,7 +379,7 @@ void LaneList::paintCrosshair(QPainter& painter) {
         strip.left() + (*link_->crosshair() - time.low) / (time.high - time.low) * strip.width();
     if (x >= strip.left() && x <= strip.right()) {
         painter.setPen(QPen(colorsOf(palette()).text, 1, Qt::DotLine));
-        painter.drawLine(QPointF(x, headerHeight()), QPointF(x, viewport()->height()));
+        painter.drawLine(QPointF(x, layout_.headerHeight()), QPointF(x, viewport()->height()));
     }
 }
 
