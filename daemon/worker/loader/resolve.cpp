@@ -56,6 +56,11 @@ class Resolver {
     bool isBaseKnown_ = false;
 };
 
+// "1 rank", "2 ranks".
+std::string counted(std::int64_t count, std::string_view noun) {
+    return strCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
 // Whether this machine has the GPUs that a script's ranks want.
 Status checkGpus(const spec::RunSpec& spec) {
     const std::int64_t wanted = spec.train.ranks * spec.resources.gpusPerRank;
@@ -67,8 +72,9 @@ Status checkGpus(const spec::RunSpec& spec) {
         telemetry::usableGpus(probe.gpus(), std::getenv("CUDA_VISIBLE_DEVICES")).size());
     return wanted <= has
                ? okStatus()
-               : invalidArgument("resources.gpus_per_rank: ", spec.train.ranks, " ranks with ",
-                                 spec.resources.gpusPerRank, " GPUs each need ", wanted,
+               : invalidArgument("resources.gpus_per_rank: ", counted(spec.train.ranks, "rank"),
+                                 " with ", counted(spec.resources.gpusPerRank, "GPU"),
+                                 spec.train.ranks == 1 ? " needs " : " each need ", wanted,
                                  "; this machine has ", has,
                                  probe.note().empty() ? "" : strCat(" (", probe.note(), ")"));
 }
