@@ -180,7 +180,18 @@ class Scripts(RunCase):
         run = self.submit(spec)[0]
         wait_for("both ranks are at step 9", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [9])
         os.kill(self.pid_of(1), signal.SIGSTOP)
-        wait_for("it is named", lambda: "SIGSTOP" in (self.show(run)["trouble"] or ""), 15)
+        shown = []
+
+        def is_named():
+            shown.append(self.show(run))
+            return "SIGSTOP" in (shown[-1]["trouble"] or "")
+        wait_for("it is named", is_named, 15)
+        # And told apart from the other one.
+        other, stopped = shown[-1]["ranks"]
+        self.assertEqual([(rank["rank"], rank["state"]) for rank in (other, stopped)], [(0, "running"), (1, "stopped")])
+        self.assertIn("SIGSTOP", stopped["trouble"])
+        self.assertEqual(stopped["stalled_since"], shown[-1]["stalled_since"])
+        self.assertEqual((other["trouble"], other["stalled_since"]), (None, None))
         self.release()
         ended = self.assert_whole(run, spec)
         self.assertEqual(ended["attempt"], 2)
