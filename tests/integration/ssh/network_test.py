@@ -17,7 +17,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 from poll import wait_for  # noqa: E402
+from slow_relay import SlowRelay  # noqa: E402
 from ssh_case import MILLRACE, SshCase  # noqa: E402
+from sshd import client_host  # noqa: E402
 
 CUT_SECONDS = int(os.environ.get("MILLRACE_CUT_SECONDS", "60"))
 NOTICED, BACK = 5, 3  # seconds: the issue's budgets
@@ -113,6 +115,42 @@ class Cut(SshCase):
         self.assertGreater(len(wanted), 100)
         missing = sorted(set(wanted) - set(steps))
         self.assertEqual(missing, [], f"{len(missing)} of {len(wanted)} steps were never shown")
+
+
+class Slow(SshCase):
+    """A line to the other side of the world: 200 ms there and back, 1 MB a second."""
+
+    def setUp(self):
+        super().setUp()
+        relay = SlowRelay((self.server.address, self.server.port), 0.1, 1_000_000)
+        self.addCleanup(relay.close)
+        self.cli("up")
+        self.run_id = self.cli("run", self.spec_there(epochs=30000), "--there", "--detach").split()[0]
+        key = self.server.known_line().split(" ", 1)[1]
+        self.write_known(f"[127.0.0.1]:{relay.port} {key}")
+        self.write_config(client_host("gpu1", self.server, self.key, self.known).replace(
+            f"Port {self.server.port}", f"Port {relay.port}"))
+
+    def test_two_hundred_milliseconds_and_a_megabyte_a_second_stay_usable(self):
+        begin = time.monotonic()
+        self.cli("ls")
+        listed = time.monotonic() - begin
+        steps = {step["step"]: step["seconds"] for step in self.json("host", "test", "ssh://gpu1", host="")["steps"]}
+        shown = Lines(subprocess.Popen([MILLRACE, "watch", self.run_id, "--json", "--host", "ssh://gpu1"], env=self.env,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True))
+        self.addCleanup(shown.process.kill)
+        wait_for("the watch is live", lambda: shown.of("progress"), 30)
+        start = time.monotonic()
+        wait_for("ten seconds are over", lambda: time.monotonic() - start > 10, 20)
+        live = shown.of("progress", start)
+        ages = [later[0] - earlier[0] for earlier, later in zip(live, live[1:])]
+        print(f"\nto the first list {listed:.2f} s, connect {steps['connect']:.2f} s, a call {steps['list']:.2f} s, progress shown "
+              f"{len(live) / 10:.1f} times a second, at most {max(ages):.2f} s apart", flush=True)
+        self.assertLess(listed, 6)
+        self.assertLess(steps["list"], 0.5)
+        self.assertGreater(len(live), 10)
+        self.assertLess(max(ages), 2)
+        self.assertEqual(shown.of("connection", connected=False), [], "the keep-alive takes it for cut")
 
 
 if __name__ == "__main__":
