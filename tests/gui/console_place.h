@@ -1,6 +1,8 @@
 #pragma once
 // The whole console in this process, on a real daemon with real workers and the MovieLens example.
 //
+// With MILLRACE_TEST_SSH=ssh://HOST it goes to that daemon over ssh: the host is this machine
+// (tests/integration/ssh/console_test.py).
 // Waiting is on conditions, with the event loop running; nothing of it outlives the test.
 #include <QAbstractItemView>
 #include <QAbstractProxyModel>
@@ -8,14 +10,17 @@
 #include <QSettings>
 #include <QtTest/QTest>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "app/client/grpc_client.h"
 #include "app/gui/console_app.h"
 #include "app/gui/widgets/theme.h"
+#include "app/session/daemon_door.h"
+#include "app/session/remote_place.h"
+#include "app/ssh/host.h"
 #include "backend/core/paths.h"
 #include "tests/support/daemon_home.h"
 
@@ -41,24 +46,30 @@ class ConsolePlace {
 
     /// The console as its main() makes it, on this place's daemon.
     void open(const gui::ConsoleOptions& options = {}) {
-        const auto makeClient = [](const std::string& address) {
-            client::GrpcClientOptions grpc;
-            grpc.address = Address::parse(address).value_or(Address{});
-            grpc.clientName = "test";
-            return client::makeGrpcClient(std::move(grpc));
+        const auto makeClient = [this](const std::string& address) {
+            return session::openClient(Address::parse(address).value_or(Address{}), "test", {},
+                                       hosts_);
         };
         const auto nowMs = [] {
             return std::chrono::duration_cast<std::chrono::milliseconds>(
                        std::chrono::system_clock::now().time_since_epoch())
                 .count();
         };
-        app_ = std::make_unique<gui::ConsoleApp>(
-            gui::ConsoleApp::Parts{makeClient, gui::makePage, settings_, theme_, home_.address(),
-                                   nowMs},
-            options);
+        gui::ConsoleApp::Parts parts{makeClient, gui::makePage, settings_, theme_, address(), nowMs};
+        parts.elsewhere.baseDir = [this](const std::string& to, const std::string& baseDir) {
+            return directories_.standsFor(to, baseDir);
+        };
+        parts.elsewhere.complete = [this](const std::string& to, values::SubmitRequest& request) {
+            return directories_.complete(to, request);
+        };
+        app_ = std::make_unique<gui::ConsoleApp>(parts, options);
         app_->start();
     }
     void close() { app_.reset(); }
+    static bool isOverSsh() { return !variable("MILLRACE_TEST_SSH").empty(); }
+    std::string address() const {
+        return isOverSsh() ? variable("MILLRACE_TEST_SSH") + home_.socketPath() : home_.address();
+    }
 
     gui::ConsoleApp& app() { return *app_; }
     gui::MainWindow& window() { return app_->window(); }
@@ -81,7 +92,23 @@ class ConsolePlace {
     }
 
  private:
+    static std::string variable(const char* name) {
+        const char* value = std::getenv(name);
+        return value == nullptr ? "" : value;
+    }
+    static ssh::Settings sshSettings() {
+        ssh::Settings settings;
+        settings.transport = ssh::parseTransport(variable("MILLRACE_SSH_TRANSPORT"))
+                                 .value_or(ssh::Transport::kAuto);
+        settings.programDirectory = MILLRACE_BIN_DIR;
+        settings.searchPath = variable("PATH");
+        settings.configFile = variable("MILLRACE_SSH_CONFIG");
+        return settings;
+    }
+
     DaemonHome home_;
+    ssh::Hosts hosts_{sshSettings()};
+    session::DirectoriesThere directories_{hosts_};
     QSettings settings_;
     gui::ThemeControl theme_;
     std::unique_ptr<gui::ConsoleApp> app_;

@@ -19,6 +19,7 @@
 #include "app/gui/pages/watch/watch_page.h"
 #include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/shell/connection_bar.h"
+#include "backend/system/subprocess.h"
 #include "tests/gui/console_place.h"
 #include "tests/support/newer_daemon.h"
 
@@ -184,43 +185,69 @@ std::vector<double> stepsOf(const Chart& chart) {
     return steps;
 }
 
-TEST_F(Live, ADaemonKilledUnderAWatchingConsoleComesBackWithoutAGapInTheCharts) {
-    openExample();
-    app().spec().setText(QString(app().spec().text()).replace("epochs: 3", "epochs: 12"));
-    ASSERT_TRUE(eventually([&] { return app().spec().isChecked(); }));
-    sheet().tickAll(false);
-    sheet().setTicked(0, true);
-    QTest::keyClick(&launch(), Qt::Key_Return, Qt::ControlModifier);
-    ASSERT_TRUE(eventually([&] { return app().runs().numRuns() == 1; }));
-    ASSERT_TRUE(eventually([&] {
-        PlotWidget* loss = chartWith("loss");
-        return loss != nullptr && !std::get<Curves>(loss->content()).curves.empty() &&
-               numPoints(*loss) > 30;
-    }));
+// One run of 12 epochs, watched until its losses are drawn.
+class LiveRun : public Live {
+ protected:
+    void launchAndWatch() {
+        openExample();
+        app().spec().setText(QString(app().spec().text()).replace("epochs: 3", "epochs: 12"));
+        ASSERT_TRUE(eventually([&] { return app().spec().isChecked(); }));
+        sheet().tickAll(false);
+        sheet().setTicked(0, true);
+        QTest::keyClick(&launch(), Qt::Key_Return, Qt::ControlModifier);
+        ASSERT_TRUE(eventually([&] { return app().runs().numRuns() == 1; }));
+        ASSERT_TRUE(eventually([&] {
+            PlotWidget* loss = chartWith("loss");
+            return loss != nullptr && !std::get<Curves>(loss->content()).curves.empty() &&
+                   numPoints(*loss) > 30;
+        }));
+    }
+    void expectLost() {
+        ASSERT_TRUE(eventually([&] { return !place_.isConnected(); }));
+        EXPECT_EQ(app().daemon().link().state, session::LinkState::kReconnecting);
+        ASSERT_TRUE(eventually([&] { return !window().connectionBar().problem().isEmpty(); }));
+        EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
+        EXPECT_EQ(app().runs().numRuns(), 1) << "what was known stays in sight";
+    }
+    // Connected again, the run ends, and each of its steps is in the chart once.
+    void expectWholeLoss() {
+        ASSERT_TRUE(eventually([&] { return place_.isConnected(); }));
+        EXPECT_TRUE(eventually([&] { return window().connectionBar().problem().isEmpty(); }));
+        ASSERT_TRUE(eventually([&] { return areAll(values::RunState::kFinished, 1); }, 180));
+        const double last = static_cast<double>(app().runs().run(0).progress.step);
+        PlotWidget* const loss = chartWith("loss");
+        ASSERT_TRUE(eventually([&] {
+            const auto steps = stepsOf(*loss);
+            return !steps.empty() && steps.back() == last;
+        })) << "the end did not arrive";
+        const std::vector<double> steps = stepsOf(*loss);
+        ASSERT_EQ(steps.size(), static_cast<std::size_t>(last));
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            ASSERT_EQ(steps[i], static_cast<double>(i + 1)) << "a hole or a repetition";
+        }
+    }
+};
 
+TEST_F(LiveRun, ADaemonKilledUnderAWatchingConsoleComesBackWithoutAGapInTheCharts) {
+    launchAndWatch();
     ::kill(place_.home().daemonPid(), SIGKILL);
-    ASSERT_TRUE(eventually([&] { return !place_.isConnected(); }));
-    EXPECT_EQ(app().daemon().link().state, session::LinkState::kReconnecting);
-    ASSERT_TRUE(eventually([&] { return !window().connectionBar().problem().isEmpty(); }));
-    EXPECT_EQ(QApplication::activeModalWidget(), nullptr);
-    EXPECT_EQ(app().runs().numRuns(), 1) << "what was known stays in sight";
-
+    expectLost();
     const auto started = place_.home().startDaemon();
     ASSERT_TRUE(started.ok() && started->exitCode == 0);
-    ASSERT_TRUE(eventually([&] { return place_.isConnected(); }));
-    EXPECT_TRUE(eventually([&] { return window().connectionBar().problem().isEmpty(); }));
-    ASSERT_TRUE(eventually([&] { return areAll(values::RunState::kFinished, 1); }, 180));
-    const double last = static_cast<double>(app().runs().run(0).progress.step);
-    PlotWidget* const loss = chartWith("loss");
-    ASSERT_TRUE(eventually([&] {
-        const auto steps = stepsOf(*loss);
-        return !steps.empty() && steps.back() == last;
-    })) << "the end did not arrive";
-    const std::vector<double> steps = stepsOf(*loss);
-    ASSERT_EQ(steps.size(), static_cast<std::size_t>(last));
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        ASSERT_EQ(steps[i], static_cast<double>(i + 1)) << "a hole or a repetition";
+    expectWholeLoss();
+}
+
+TEST_F(LiveRun, AnSshConnectionThatBreaksComesBackWithoutAGapInTheCharts) {
+    if (!tests::ConsolePlace::isOverSsh()) {
+        GTEST_SKIP() << "only over ssh (tests/integration/ssh/console_test.py)";
     }
+    launchAndWatch();
+    SubprocessOptions find;
+    find.argv = {"pgrep", "-P", std::to_string(::getpid()), "-f", "--", "ssh -M"};
+    const auto found = Subprocess::run(find);
+    ASSERT_TRUE(found.ok() && !found->out.empty()) << "no ssh of this process runs";
+    ::kill(std::atoi(found->out.c_str()), SIGKILL);
+    expectWholeLoss();
 }
 
 TEST_F(Live, ADaemonOfANewerProtocolIsToldApartAndNamed) {

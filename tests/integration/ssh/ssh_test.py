@@ -10,8 +10,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
@@ -37,8 +39,8 @@ class WaysIn(SshCase):
         self.write_config(f"Host *\n  IdentityFile {self.key}\n  UserKnownHostsFile {self.known}\n")
         whole = f"ssh://{getpass.getuser()}@127.0.0.1:{self.server.port}"
         self.assertEqual(self.json("ls", host=whole)["runs"], [])
-        socket = os.path.join(self.server.home, "run/millrace/millraced.sock")
-        self.assertEqual(self.json("ls", host=whole + socket)["runs"], [])
+        path = os.path.join(self.server.home, "run/millrace/millraced.sock")
+        self.assertEqual(self.json("ls", host=whole + path)["runs"], [])
 
     def test_a_jump_leads_over_a_second_server(self):
         self.cli("up")
@@ -80,6 +82,33 @@ class WaysIn(SshCase):
         self.assertEqual(code, 0, text)
         self.assertNotIn("sesame", text)
         self.assertIn("no runs yet", text)
+
+    def test_a_password_and_a_code_are_asked_for_by_a_host_that_wants_both(self):
+        server = os.path.join(BIN, "../tests/kbdint_server")
+        if not os.path.exists(server):
+            self.skipTest("kbdint_server is not built (libssh is missing)")
+        self.cli("up")
+        home = self.server.home
+        process = subprocess.Popen(
+            [server, os.path.join(self.server.folder, "host_key"), "open sesame", "314159",
+             os.path.join(home, "run/millrace/millraced.sock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={"HOME": home, "PATH": f"{BIN}:/usr/bin:/bin", "XDG_RUNTIME_DIR": os.path.join(home, "run")})
+        self.addCleanup(process.communicate)
+        port = int(process.stdout.readline().split()[1])
+        kind, key = self.server.host_key.split()[:2]
+        self.write_known(f"[127.0.0.1]:{port} {kind} {key}\n")
+        self.write_config(f"Host gpu1\n  HostName 127.0.0.1\n  Port {port}\n  UserKnownHostsFile {self.known}\n")
+        terminal = self.terminal("ls")
+        terminal.expect("Password: ")
+        terminal.type("open sesame\n")
+        terminal.expect("Code: ")
+        terminal.type("314159\n")
+        code, text = terminal.end()
+        self.assertEqual(code, 0, text)
+        self.assertIn("no runs yet", text)
+        self.assertNotIn("sesame", text)
+        self.assertIn("314159", text)  # a code that is good once is seen
+        self.refusal("ls", code=1)     # and without a terminal nobody is asked
 
     def test_a_question_that_is_given_up_ends_with_a_sentence(self):
         locked = os.path.join(self.mine, "locked")
@@ -188,11 +217,11 @@ class WhatFails(SshCase):
 
     def test_a_daemon_that_was_killed_leaves_a_socket_that_nobody_serves(self):
         self.cli("up")
-        socket = os.path.join(self.server.home, "run/millrace/millraced.sock")
+        path = os.path.join(self.server.home, "run/millrace/millraced.sock")
         for pid in self.processes("millraced"):
             os.kill(pid, signal.SIGKILL)
         wait_for("it is gone", lambda: not list(self.processes("millraced")))
-        self.assertIn(f"nobody listens at {socket}", self.refusal("ls", code=6))
+        self.assertIn(f"nobody listens at {path}", self.refusal("ls", code=6))
 
     def test_a_host_that_does_not_answer_is_unreachable(self):
         self.server.stop()
@@ -200,15 +229,6 @@ class WhatFails(SshCase):
         self.assertIn("no connection to ssh://gpu1: no SSH server answers there", said)
         self.write_config("Host gpu1\n  HostName no-such-host.invalid\n")
         self.assertIn("the host name is not known", self.refusal("ls", code=6))
-
-    def test_a_socket_of_another_user_is_named_with_both_users(self):
-        if os.geteuid() != 0:
-            self.skipTest("only root can make a directory of another user")
-        place = os.path.join(self.server.home, "theirs")
-        os.mkdir(place, 0o700)
-        os.chown(place, 65534, 65534)  # nobody
-        # Root sees through such a directory: the test asks the sentence of what another user would see.
-        self.assertIn("there is no socket", self.refusal("ls", host=f"ssh://gpu1{place}/d.sock", code=6))
 
     def test_a_host_that_runs_something_else_is_told_apart(self):
         path = os.path.join(self.server.folder, "sshd_config")
@@ -238,6 +258,43 @@ class WhatFails(SshCase):
         self.cli("stop", run)
         self.assertEqual([name for name in os.listdir(place) if name.startswith("ssh-")], [],
                          "the next client puts away what the killed one left")
+
+
+class TwoUsers(SshCase):
+    """Bob logs in where alice has a daemon: two accounts in a namespace of the test's own."""
+
+    programs_there = BIN
+
+    def setUp(self):
+        works = subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode == 0
+        if os.geteuid() != 0 or not works:
+            self.skipTest("needs root and a mount namespace for accounts of its own")
+        self.accounts = tempfile.mkdtemp(prefix="mra-")
+        self.addCleanup(shutil.rmtree, self.accounts, True)
+        for name, text in {"passwd": "root:x:0:0::/root:/bin/sh\nsshd:x:100:65534::/run/sshd:/usr/sbin/nologin\n"
+                                     "alice:x:61001:61001::/:/bin/sh\nbob:x:61002:61002::/:/bin/sh\n",
+                           "shadow": "root:*:1::::::\nsshd:!:1::::::\nalice:*:1::::::\nbob:*:1::::::\n",
+                           "group": "root:x:0:\nalice:x:61001:\nbob:x:61002:\n"}.items():
+            with open(os.path.join(self.accounts, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        over = " && ".join(f"mount --bind {self.accounts}/{name} /etc/{name}" for name in ("passwd", "shadow", "group"))
+        self.prefix = ("unshare", "-m", "sh", "-c", f'{over} && exec "$@"', "sh")
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+
+    def test_a_daemon_of_another_user_is_named_with_both_users(self):
+        theirs = os.path.join(self.server.home, "alice")
+        os.mkdir(theirs, 0o700)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.path.join(theirs, "d.sock"))
+            listener.listen()
+            os.chown(os.path.join(theirs, "d.sock"), 61001, 61001)
+            os.chown(theirs, 61001, 61001)
+            with open(os.path.join(self.mine, "ssh_config"), encoding="utf-8") as file:
+                config = file.read()
+            self.write_config(config.replace(f"User {getpass.getuser()}", "User bob"))
+            said = self.refusal("ls", host=f"ssh://gpu1{theirs}/d.sock", code=1)
+        self.assertIn("runs as alice; you are bob there", said)
 
 
 class Hosts(SshCase):
@@ -326,6 +383,23 @@ class Runs(SshCase):
         self.assertIn("eval.auc", self.cli("metrics", run["id"]))
         self.assertIn("rank0", self.cli("logs", run["id"]))
         self.assertIn(run["id"], self.cli("top", "--once") + self.cli("ls", "--quiet"))
+
+    def test_the_live_views_have_the_terminal(self):
+        self.cli("up")
+        run = self.cli("run", self.spec_there(epochs=30000), "--there", "--detach").split()[0]
+        for words, shown in ((["watch", run], "movielens-dlrm"), (["top"], "movielens-dlrm")):
+            terminal = self.terminal(*words)
+            terminal.expect(shown)
+            terminal.type("q")
+            code, text = terminal.end()
+            self.assertEqual(code, 0, text)
+        log = subprocess.Popen([MILLRACE, "logs", "-f", run, "--host", "ssh://gpu1"], env=self.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(log.kill)
+        self.assertTrue(log.stdout.readline())
+        self.assertTrue(self.json("down")["was_running"])
+        log.kill()
+        log.communicate()
 
     def test_a_spec_of_the_host_is_named_by_its_path_there(self):
         self.cli("up")
