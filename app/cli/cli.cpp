@@ -40,10 +40,17 @@ int dispatch(CliContext& context, const std::vector<std::string>& words) {
         context.hosts->setTransport(*transport);
         context.hosts->setStrict(line->args.has("--ssh-strict"));
     }
-    if (line->command->needsDaemon) {
+    context.looksThere = line->command->looksThere;
+    if (line->command->needsDaemon || context.looksThere) {
         const Result<Address> address = daemonAddress(context);
         if (!address.ok()) {
             return failUsage(context, messageOf(address.status()));
+        }
+        if (context.looksThere && !context.hostOption.empty() && !address->isSsh) {
+            return failUsage(
+                context, strCat("--host ", context.hostOption, ": millrace ", line->command->name,
+                                " needs no daemon, and looks at another machine over "
+                                "ssh://HOST only"));
         }
     }
     return line->command->run(context, line->args);

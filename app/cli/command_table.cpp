@@ -263,6 +263,7 @@ std::vector<CommandSpec> dataCommands() {
                       {"millrace check movielens.yaml --all-variations"},
                       &runCheck};
     check.needsDaemon = false;
+    check.looksThere = true;
     CommandSpec dataset{
         "dataset",
         "Data",
@@ -280,6 +281,7 @@ std::vector<CommandSpec> dataCommands() {
          "millrace dataset 'log/*.parquet' --profile"},
         &runDataset};
     dataset.needsDaemon = false;
+    dataset.looksThere = true;
     CommandSpec sample{
         "sample",
         "Data",
@@ -297,6 +299,7 @@ std::vector<CommandSpec> dataCommands() {
          "millrace sample movielens.yaml --rows 50 --split 3 --json"},
         &runSample};
     sample.needsDaemon = false;
+    sample.looksThere = true;
     return {std::move(check),  previewCommand(),   std::move(sample), countCommand(),
             std::move(stream), std::move(dataset), initCommand()};
 }
@@ -453,6 +456,14 @@ std::vector<options::OptionSpec> optionsOf(const CommandSpec& command) {
             text("--host", "ADDRESS",
                  "the daemon: ssh://[USER@]HOST[:PORT], a named host, HOST:PORT or unix:PATH (or "
                  "MILLRACE_HOST)"));
+        const std::vector<options::OptionSpec> more = sshOptions();
+        options.insert(options.end(), more.begin(), more.end());
+    }
+    if (command.looksThere) {
+        options.push_back(
+            text("--host", "ADDRESS",
+                 "ssh://HOST or a named one (or MILLRACE_HOST): paths of data are that "
+                 "host's, relative ones begin at its remote_dir or the home there"));
         const std::vector<options::OptionSpec> more = sshOptions();
         options.insert(options.end(), more.begin(), more.end());
     }

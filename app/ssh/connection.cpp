@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 // Of what the program said: its end says why it ended.
 constexpr std::size_t kWordsBytesMax = 16'384, kSaidBytesMax = 65'536;
-constexpr std::chrono::milliseconds kPollEvery{50}, kForwardTimeout{10'000};
+constexpr std::chrono::milliseconds kPollEvery{50}, kForwardTimeout{10'000}, kEndPatience{1'000};
 
 // Reads what is there into the end of `into`; false at the end of the stream.
 bool readSome(int fd, std::string& into, std::size_t most) {
@@ -291,8 +291,25 @@ Result<SubprocessOutput> Connection::run(std::string script, std::chrono::millis
     child.timeout = timeout;
     child.isUnwanted = [&stop] { return stop.stop_requested(); };
     Result<SubprocessOutput> output = Subprocess::run(child);
+    constexpr int kSshsOwn = 255;
+    if (output.ok() && output->exitCode == kSshsOwn) {
+        waitForEnd();
+    }
     RETURN_IF_ERROR(state());
+    if (output.ok() && output->exitCode == kSshsOwn && output->out.empty()) {
+        return unavailable("ssh to ", host_, ": ",
+                           output->err.substr(0, std::min(output->err.find('\n'), output->err.size())));
+    }
     return output;
+}
+
+// A command through a connection that breaks may end before the connection is known to have ended.
+void Connection::waitForEnd() const {
+    MutexLock lock(mutex_);
+    const Clock::time_point end = Clock::now() + kEndPatience;
+    while (!hasEnded_ && Clock::now() < end) {
+        changed_.waitFor(mutex_, kPollEvery);
+    }
 }
 
 }  // namespace millrace::ssh

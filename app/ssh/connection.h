@@ -76,6 +76,7 @@ class Connection {
     Status waitUntilUp(const std::stop_token& stop) MR_EXCLUDES(mutex_);
     void read() MR_EXCLUDES(mutex_);
     int endOfProgram();
+    void waitForEnd() const MR_EXCLUDES(mutex_);
     Status ending(int exitCode) const MR_REQUIRES(mutex_);
     Result<std::string> forward(const std::string& path) MR_REQUIRES(forwardMutex_);
 
@@ -87,7 +88,7 @@ class Connection {
     RemoteFacts facts_;
 
     mutable Mutex mutex_;
-    CondVar changed_;
+    mutable CondVar changed_;
     std::string said_ MR_GUARDED_BY(mutex_), words_ MR_GUARDED_BY(mutex_);
     bool isUp_ MR_GUARDED_BY(mutex_) = false, hasEnded_ MR_GUARDED_BY(mutex_) = false;
     int exitCode_ MR_GUARDED_BY(mutex_) = 0;

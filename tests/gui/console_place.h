@@ -55,7 +55,8 @@ class ConsolePlace {
                        std::chrono::system_clock::now().time_since_epoch())
                 .count();
         };
-        gui::ConsoleApp::Parts parts{makeClient, gui::makePage, settings_, theme_, address(), nowMs};
+        gui::ConsoleApp::Parts parts{makeClient, gui::makePage, settings_,
+                                     theme_,     address(),     nowMs};
         parts.elsewhere.baseDir = [this](const std::string& to, const std::string& baseDir) {
             return directories_.standsFor(to, baseDir);
         };
@@ -98,8 +99,8 @@ class ConsolePlace {
     }
     static ssh::Settings sshSettings() {
         ssh::Settings settings;
-        settings.transport = ssh::parseTransport(variable("MILLRACE_SSH_TRANSPORT"))
-                                 .value_or(ssh::Transport::kAuto);
+        settings.transport =
+            ssh::parseTransport(variable("MILLRACE_SSH_TRANSPORT")).value_or(ssh::Transport::kAuto);
         settings.programDirectory = MILLRACE_BIN_DIR;
         settings.searchPath = variable("PATH");
         settings.configFile = variable("MILLRACE_SSH_CONFIG");

@@ -156,6 +156,10 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
             return failUsage(context, strCat(option, " goes with --profile"));
         }
     }
+    if (args.has("--profile") && args.has("--host")) {
+        return failUsage(context,
+                         "--profile reads on this machine: leave --host, or run it on that host");
+    }
     const Result<Json> answer = askLoader(context, {{"op", "dataset"},
                                                     {"path", path},
                                                     {"base_dir", currentDirectory()},

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/session/remote_place.h"
 #include "app/session/submission.h"
 #include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
@@ -19,15 +20,41 @@ namespace {
 constexpr std::chrono::milliseconds kTimeout{120'000};
 constexpr std::int64_t kOutputBytes = std::int64_t{64} << 20;
 
+// The loader beside the millrace that the host has.
+Result<std::vector<std::string>> loaderThere(ssh::Connection& connection, const Address& address) {
+    const ssh::RemoteFacts& facts = connection.facts();
+    if (facts.program.empty()) {
+        return failedPrecondition("millrace is not installed on ", address.text(), " for ",
+                                  facts.user, "; 'millrace up --install --host ", address.text(),
+                                  "' brings it");
+    }
+    return connection.commandLine(
+        "sh -c " +
+        ssh::shellWord(strCat("exec \"$(dirname \"$(readlink -f ", ssh::shellWord(facts.program),
+                              ")\")\"/millrace-loader inspect")));
+}
+
 }  // namespace
 
-Result<Json> askLoader(const CliContext& context, const Json& question) {
+Result<Json> askLoader(const CliContext& context, Json question) {
     SubprocessOptions options;
     options.argv = {context.programDirectory + "/millrace-loader", "inspect"};
+    options.memoryLimitBytes = memoryShareOf(1);
+    std::shared_ptr<ssh::Connection> connection;
+    if (context.looksThere && context.hosts != nullptr) {
+        ASSIGN_OR_RETURN(const session::DaemonPlace place, daemonPlace(context));
+        if (place.address.isSsh) {
+            ssh::Host& host = context.hosts->at(place.address);
+            ASSIGN_OR_RETURN(connection, host.connection());
+            ASSIGN_OR_RETURN(options.argv, loaderThere(*connection, place.address));
+            ASSIGN_OR_RETURN(question["base_dir"], session::directoryThere(host, place.remoteDir));
+            question["place"] = {{"directory", question["base_dir"]}};
+            options.memoryLimitBytes = 0;  // of ssh, not of the loader
+        }
+    }
     options.input = dumpJson(question);
     options.timeout = kTimeout;
     options.maxOutputBytes = kOutputBytes;
-    options.memoryLimitBytes = memoryShareOf(1);
     // The child has a process group of its own: a terminal's Ctrl-C does not reach it.
     const int before = context.interrupts.load();
     options.isUnwanted = [&] { return context.interrupts.load() != before; };
@@ -36,6 +63,9 @@ Result<Json> askLoader(const CliContext& context, const Json& question) {
         return cancelled("interrupted");
     }
     RETURN_IF_ERROR(answer.status());
+    if (connection != nullptr) {
+        RETURN_IF_ERROR(connection->state());
+    }
     const SubprocessOutput& output = *answer;
     if (output.out.empty()) {
         const std::string why = output.err.substr(0, output.err.find('\n'));

@@ -1,7 +1,7 @@
 #pragma once
-// `millrace-loader inspect`, run as a child of this process: how check, dataset and sample ask
-// without a daemon. Threads: one. Failure: a program that is missing, too slow or crashes is one
-// sentence.
+// `millrace-loader inspect`, run as a child of this process or on a host that ssh reaches: how
+// check, dataset and sample ask without a daemon. Threads: one. Failure: a program that is missing,
+// too slow or crashes is one sentence.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -12,9 +12,11 @@
 
 namespace millrace::cli {
 
-/// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are).
-/// kCancelled when this process was interrupted meanwhile; the child has ended then.
-Result<Json> askLoader(const CliContext& context, const Json& question);
+/// One question, one answer (daemon/worker/loader/questions/inspect.h says which there are). Where
+/// the daemon is behind ssh, of the loader there: its paths are then that host's, relative ones
+/// begin at the named host's remote_dir or the home. kCancelled when this process was interrupted
+/// meanwhile; the child has ended then.
+Result<Json> askLoader(const CliContext& context, Json question);
 
 /// What a role of the loader printed. Its progress and errors went to this process's stderr.
 struct RoleAnswer {

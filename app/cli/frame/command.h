@@ -44,6 +44,7 @@ struct CommandSpec {
     int (*run)(CliContext& context, const ParsedArgs& args) = nullptr;
     bool printsData = true;   ///< takes --json
     bool needsDaemon = true;  ///< takes --host
+    bool looksThere = false;  ///< without a daemon, and with --host ssh://HOST on that host
 };
 
 /// Whether every --set is KEY=VALUE.

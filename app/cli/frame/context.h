@@ -42,6 +42,7 @@ struct CliContext {
     std::string_view build = {};  ///< buildId(), for `millrace version`
     ssh::Hosts* hosts = nullptr;  ///< of ssh addresses; null: there are none
     std::string hostBook = {};    ///< the file of named hosts
+    bool looksThere = false;      ///< the command asks the loader of a host behind ssh
 };
 
 /// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is

@@ -401,6 +401,19 @@ class Runs(SshCase):
         log.kill()
         log.communicate()
 
+    def test_a_spec_from_here_is_checked_against_the_data_there_without_a_daemon(self):
+        spec = os.path.join(EXAMPLE, "movielens.yaml")
+        self.cli("host", "add", "lab", "ssh://gpu1", "--remote-dir", "data", host="")
+        self.assertIn("ratings.csv: no such file or directory", self.refusal("check", spec, host="lab", code=1))
+        self.spec_there()
+        self.assertTrue(self.json("check", spec, host="lab")["ok"])
+        self.assertTrue(self.json("check", spec, host="", MILLRACE_HOST="lab")["ok"])
+        self.assertTrue(self.json("sample", spec, "--rows", "3", host="lab")["ok"])
+        self.assertEqual(self.json("dataset", "ratings.csv", host="lab")["rows"], 100_836)
+        self.assertIn("over ssh://HOST only", self.refusal("check", spec, host="unix:/x.sock", code=2))
+        self.assertIn("--profile reads on this machine",
+                      self.refusal("dataset", "ratings.csv", "--profile", host="lab", code=2))
+
     def test_a_spec_of_the_host_is_named_by_its_path_there(self):
         self.cli("up")
         self.spec_there(epochs=1)
