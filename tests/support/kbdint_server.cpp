@@ -1,11 +1,12 @@
 // A small SSH server that asks: keyboard-interactive with a password (hidden) and a code (echoed),
 // as a host with one-time codes does. An sshd without PAM announces the method and asks nothing.
 //
-//   kbdint_server HOST_KEY_FILE PASSWORD CODE [STREAMLOCAL_SOCKET]
+//   kbdint_server HOST_KEY_FILE PASSWORD CODE [STREAMLOCAL_SOCKET [code|password|both]]
 //
 // Says "port N" on stdout, listens on loopback, serves each connection in a process of its own and
 // ends with its stdin. It runs commands (exec), and connects each direct-streamlocal channel to
-// STREAMLOCAL_SOCKET, whatever path was asked for: libssh's server side does not tell the path.
+// STREAMLOCAL_SOCKET ("": refused), whatever path was asked for: libssh's server side does not tell
+// the path. `password` wants the plain method instead, `both` first that and then the questions.
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -29,7 +30,7 @@
 namespace {
 
 struct Account {
-    std::string password, code, socket;
+    std::string password, code, socket, methods;
 };
 
 // A channel and what is at its end: a child's three pipes, or one socket.
@@ -49,7 +50,9 @@ class Server {
         : session_(session), account_(std::move(account)) {}
 
     void serve() {
-        ssh_set_auth_methods(session_, SSH_AUTH_METHOD_INTERACTIVE);
+        wanted_ =
+            account_.methods == "code" ? SSH_AUTH_METHOD_INTERACTIVE : SSH_AUTH_METHOD_PASSWORD;
+        ssh_set_auth_methods(session_, wanted_);
         if (ssh_handle_key_exchange(session_) != SSH_OK || !letIn()) {
             return;
         }
@@ -70,26 +73,47 @@ class Server {
  private:
     bool letIn() {
         while (ssh_message message = ssh_message_get(session_)) {
-            const bool isAuth = ssh_message_type(message) == SSH_REQUEST_AUTH &&
-                                ssh_message_subtype(message) == SSH_AUTH_METHOD_INTERACTIVE;
-            bool isIn = false;
-            if (isAuth && ssh_message_auth_kbdint_is_response(message) == 0) {
-                std::array<const char*, 2> prompts = {"Password: ", "Code: "};
-                std::array<char, 2> echo = {0, 1};
-                ssh_message_auth_interactive_request(message, "Two questions", "Both are needed.",
-                                                     2, prompts.data(), echo.data());
-            } else if (isAuth && isRight()) {
-                isIn = ssh_message_auth_reply_success(message, 0) == SSH_OK;
-            } else {
-                ssh_message_auth_set_methods(message, SSH_AUTH_METHOD_INTERACTIVE);
-                ssh_message_reply_default(message);
-            }
+            const bool isIn = judge(message);
             ssh_message_free(message);
             if (isIn) {
                 return true;
             }
         }
         return false;
+    }
+
+    // Whether that was the last proof that is wanted.
+    bool judge(ssh_message message) {
+        const bool isAuth = ssh_message_type(message) == SSH_REQUEST_AUTH;
+        const int method = isAuth && ssh_message_subtype(message) == wanted_ ? wanted_ : 0;
+        if (method == SSH_AUTH_METHOD_INTERACTIVE &&
+            ssh_message_auth_kbdint_is_response(message) == 0) {
+            std::array<const char*, 2> prompts = {"Password: ", "Code: "};
+            std::array<char, 2> echo = {0, 1};
+            ssh_message_auth_interactive_request(message, "Two questions", "Both are needed.", 2,
+                                                 prompts.data(), echo.data());
+            return false;
+        }
+        if (method == SSH_AUTH_METHOD_INTERACTIVE && isRight()) {
+            return ssh_message_auth_reply_success(message, 0) == SSH_OK;
+        }
+        if (method == SSH_AUTH_METHOD_PASSWORD && account_.password == passwordOf(message)) {
+            const bool isEnough = account_.methods == "password";
+            wanted_ = isEnough ? wanted_ : SSH_AUTH_METHOD_INTERACTIVE;
+            ssh_set_auth_methods(session_, wanted_);
+            return ssh_message_auth_reply_success(message, isEnough ? 0 : 1) == SSH_OK && isEnough;
+        }
+        ssh_message_auth_set_methods(message, wanted_);
+        ssh_message_reply_default(message);
+        return false;
+    }
+
+    static std::string passwordOf(ssh_message message) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // nothing else tells it to a loop
+        const char* password = ssh_message_auth_password(message);
+#pragma GCC diagnostic pop
+        return password == nullptr ? "" : password;
     }
 
     bool isRight() {
@@ -262,6 +286,7 @@ class Server {
 
     ssh_session session_;
     Account account_;
+    int wanted_ = 0;  // the method of the next proof
     ssh_event event_ = nullptr;
     std::vector<std::unique_ptr<Line>> lines_;
 };
@@ -305,7 +330,7 @@ void serveOne(int connection, const char* keyFile, Account account) {
 
 int main(int argc, char** argv) {
     if (argc < 4) {
-        std::fprintf(stderr, "kbdint_server HOST_KEY_FILE PASSWORD CODE [STREAMLOCAL_SOCKET]\n");
+        std::fprintf(stderr, "kbdint_server HOST_KEY_FILE PASSWORD CODE [SOCKET [METHODS]]\n");
         return 2;
     }
     ssh_init();
@@ -323,7 +348,8 @@ int main(int argc, char** argv) {
         }
         if (::fork() == 0) {
             ::close(door);
-            serveOne(connection, argv[1], {argv[2], argv[3], argc > 4 ? argv[4] : ""});
+            serveOne(connection, argv[1],
+                     {argv[2], argv[3], argc > 4 ? argv[4] : "", argc > 5 ? argv[5] : "code"});
             ::_exit(0);
         }
         ::close(connection);

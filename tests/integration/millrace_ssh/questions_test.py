@@ -19,9 +19,9 @@ WHO = f"({USER}@127.0.0.1) "
 class Asking:
     """kbdint_server; ends with its stdin."""
 
-    def __init__(self, place, password="open sesame", code="314159", socket=""):
+    def __init__(self, place, password="open sesame", code="314159", socket="", methods="code"):
         self.key = place.make_key("asking-host")
-        process = place.spawn([SERVER, self.key, password, code, socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = place.spawn([SERVER, self.key, password, code, socket, methods], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.port = int(process.stdout.readline().split()[1])
 
     @property
@@ -77,6 +77,39 @@ class QuestionsTest(SshCase):
         self.place.answer(("", "open sesame"))
         self.refused(self.master(self.server, "-o", "BatchMode=yes"))
         self.assertEqual(self.place.prompts(), [])
+
+    def test_a_password_is_asked_for_as_ssh_asks(self):
+        server = self.asking("password")
+        self.place.answer(("password: $", ["wrong", "open sesame"]))
+        master = self.master(server).ready()
+        self.assertEqual(self.place.prompts(), [f"{USER}@127.0.0.1's password: "] * 2)
+        self.assertIn("Permission denied, please try again.\n", master.error())
+
+    def test_a_host_that_wants_two_proofs_gets_both(self):
+        server = self.asking("both")
+        self.place.answer(("'s password: $", "open sesame"), ("Password: $", "open sesame"), ("Code: $", "314159"))
+        master = self.master(server).ready()
+        self.assertEqual(self.place.prompts(), [f"{USER}@127.0.0.1's password: ", WHO + "Password: ", WHO + "Code: "])
+        self.assertEqual(master.exec("exit 3").returncode, 3)
+
+    def test_a_password_that_nobody_gives(self):
+        error = self.refused(self.master(self.asking("password")))
+        self.assertIn(f"{USER}@127.0.0.1: Permission denied (password).\n", error)
+
+    def test_no_secret_is_in_an_argument_or_a_line(self):
+        self.place.answer(("Password: $", "open sesame"), ("Code: $", "314159"))
+        master = self.master(self.server).ready()
+        arguments = Path(f"/proc/{master.process.pid}/cmdline").read_bytes()
+        for secret in ("open sesame", "314159"):
+            self.assertNotIn(secret.encode(), arguments)
+            self.assertNotIn(secret, master.error() + "".join(self.place.prompts()))
+
+    def asking(self, methods):
+        for name in ("asking-host", "asking-host.pub"):
+            (self.place.dir / name).unlink()
+        server = Asking(self.place, socket=str(self.remote), methods=methods)
+        self.place.known_hosts.write_text(server.host_key_line)
+        return server
 
 
 if __name__ == "__main__":
