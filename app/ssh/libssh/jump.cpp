@@ -65,8 +65,7 @@ void Jump::pump(const Settings& settings, const std::string& host, int port, Uni
     ends.isSocket = true;
     pump.add({StreamGoal::Kind::kTcp, host, port}, std::move(ends), [&](const StreamEnd& end) {
         if (!end.failure.empty()) {
-            sayOnStderr(
-                strCat("channel 0: open failed: ", end.failure, "\nstdio forwarding failed"));
+            sayOnStderr(sentenceOf(0, end) + "\nstdio forwarding failed");
         }
         guest.end();
     });

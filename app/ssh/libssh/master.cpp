@@ -42,11 +42,10 @@ void Master::start(const std::string& command) {
     ends.out = duplicate(STDOUT_FILENO);
     ends.error = duplicate(STDERR_FILENO);
     ++numChannels_;
-    pump_.add({StreamGoal::Kind::kCommand, command, 0}, std::move(ends),
-              [this](const StreamEnd& e) {
-                  end(e.failure.empty() ? e.exitCode : 255,
-                      e.failure.empty() ? "" : strCat("channel 0: open failed: ", e.failure));
-              });
+    pump_.add(
+        {StreamGoal::Kind::kCommand, command, 0}, std::move(ends), [this](const StreamEnd& e) {
+            end(e.failure.empty() ? e.exitCode : 255, e.failure.empty() ? "" : sentenceOf(0, e));
+        });
 }
 
 void Master::end(int exitCode, const std::string& sentence) {
@@ -187,17 +186,15 @@ void Master::exec(Client& client, const std::string& command) {
     ends.error = std::move(client.given[2]);
     client.given.clear();
     const int number = numChannels_++;
-    client.stream = pump_.add(
-        {StreamGoal::Kind::kCommand, command, 0}, std::move(ends),
-        [this, number, asking = &client](const StreamEnd& e) {
-            asking->stream = nullptr;
-            if (e.failure.empty()) {
-                answer(*asking, {"ended", strCat(e.exitCode)});
-            } else {
-                answer(*asking,
-                       {"error", strCat("channel ", number, ": open failed: ", e.failure)});
-            }
-        });
+    client.stream = pump_.add({StreamGoal::Kind::kCommand, command, 0}, std::move(ends),
+                              [this, number, asking = &client](const StreamEnd& e) {
+                                  asking->stream = nullptr;
+                                  if (e.failure.empty()) {
+                                      answer(*asking, {"ended", strCat(e.exitCode)});
+                                  } else {
+                                      answer(*asking, {"error", sentenceOf(number, e)});
+                                  }
+                              });
 }
 
 void Master::forward(Client& client, const std::string& local, const std::string& remote) {
@@ -231,7 +228,7 @@ void Master::connectForward(Forward& forward) {
     pump_.add({StreamGoal::Kind::kUnixSocket, forward.remote, 0}, std::move(ends),
               [number](const StreamEnd& e) {
                   if (!e.failure.empty()) {
-                      sayOnStderr(strCat("channel ", number, ": open failed: ", e.failure));
+                      sayOnStderr(sentenceOf(number, e));
                   }
               });
 }

@@ -36,6 +36,11 @@ std::string openFailureOf(const std::string& error) {
     return text.empty() ? reason : strCat(reason, ": ", text);
 }
 
+std::string sentenceOf(int number, const StreamEnd& end) {
+    return end.isOpened ? strCat(end.failure, " on channel ", number)
+                        : strCat("channel ", number, ": open failed: ", end.failure);
+}
+
 Stream::Stream(ssh_session session, StreamGoal goal, StreamEnds ends, OnEnd onEnd)
     : session_(session),
       goal_(std::move(goal)),
@@ -85,7 +90,6 @@ void Stream::tellEnd() {
 }
 
 void Stream::fail(const std::string& why) {
-    end_.isOpened = false;
     end_.failure = why;
     isOver_ = true;
 }

@@ -36,9 +36,8 @@ struct StreamEnds {
 
 struct StreamEnd {
     bool isOpened = false;
-    std::string
-        failure;  ///< why it was not opened, as ssh(1) says it: "connect failed: open failed"
-    int exitCode = 255;  ///< of a command
+    std::string failure;  ///< "connect failed: open failed", as ssh(1) says it; empty: none
+    int exitCode = 255;   ///< of a command
 };
 
 class Stream {
@@ -103,6 +102,9 @@ class Stream {
     bool isOver_ = false;
     StreamEnd end_;
 };
+
+/// What ssh(1) says of the failure of its channel with this number.
+std::string sentenceOf(int number, const StreamEnd& end);
 
 /// "connect failed: open failed" of libssh's "Channel opening failure: channel 1 error (2) open
 /// failed".

@@ -238,6 +238,21 @@ class WayTest(SshCase):
             os.kill(pid, 9)
         self.assertEqual(master.end(), 255)
 
+    def test_both_hosts_of_a_jump_are_asked_about(self):
+        first, last = self.sshd("first", known=False), self.sshd("last", known=False)
+        with_key = self.with_key()
+        self.config(f"Host *\n  IdentityFile {with_key[1][13:]}\n  UserKnownHostsFile {self.place.known_hosts}\n"
+                    "  GlobalKnownHostsFile /dev/null\n  StrictHostKeyChecking ask\n")
+        self.place.answer(("authenticity", "yes"))
+        master = Master(self.place, "127.0.0.1", "-F", self.place.dir / "config", "-p", str(last.port), "-l", USER,
+                        "-o", f"ProxyJump={USER}@127.0.0.1:{first.port}").ready()
+        name = f"[127.0.0.1]:{first.port}"
+        self.assertEqual([prompt.split("\n")[0] for prompt in self.place.prompts()],
+                         [f"The authenticity of host '{name} ({name})' can't be established.",
+                          f"The authenticity of host '[127.0.0.1]:{last.port} (<no hostip for proxy command>)' "
+                          "can't be established."])
+        self.assertEqual(master.exec("exit 3").returncode, 3)
+
     def config(self, text):
         (self.place.dir / "config").write_text(text)
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -86,6 +87,18 @@ class StreamTest(SshCase):
         for i, client in enumerate(clients):
             self.assertEqual(client.stdout.read(), bytes(MB + i) + b"end")
             self.assertEqual(client.wait(), i)
+
+    def test_a_host_that_has_no_more_channels_says_so(self):
+        master = self.connected(config=["MaxSessions 2"])
+        first = master.start_exec("echo up; exec cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(first.stdout.readline(), b"up\n")
+        refused = master.exec("echo never")
+        self.assertEqual((refused.returncode, refused.stdout), (255, b""))
+        if IS_OURS:
+            self.assertRegex(refused.stderr, rb"^channel \d+: open failed: .*open failed\n$")
+        first.stdin.close()
+        self.assertEqual(first.wait(20), 0)
+        self.assertEqual(master.exec("exit 4").returncode, 4)
 
     def test_new_keys_in_the_middle_of_a_stream(self):
         master = self.connected(config=["RekeyLimit 2M", "LogLevel DEBUG1"])
@@ -167,6 +180,37 @@ def talk_until_end(path):
         return talk(path, b"anybody?")
     except (BrokenPipeError, ConnectionResetError):
         return b""
+
+
+@unittest.skipUnless(IS_OURS, "of millrace-ssh")
+class ControlTest(SshCase):
+    def test_nonsense_on_the_control_socket_does_no_harm(self):
+        master = self.connected()
+        for nonsense in (b"", b"\0", b"\xff" * 100, b"\0\0\0\0", b"\0\0\0\4exec", b"\0\0\0\7exec\0ls",
+                         b"\0\0\0\11forward\0a", b"\0\0\0\5check" * 3, b"GET / HTTP/1.1\r\n\r\n"):
+            with socket.socket(socket.AF_UNIX) as peer:
+                peer.settimeout(20)
+                peer.connect(str(master.ctl))
+                peer.sendall(nonsense)
+                peer.shutdown(socket.SHUT_WR)
+                try:
+                    while peer.recv(4096):
+                        pass
+                except ConnectionResetError:
+                    pass
+        self.assertEqual(master.exec("exit 3").returncode, 3)
+        self.assertEqual(master.error(), "")
+
+    def test_many_who_say_nothing_keep_nobody_out(self):
+        master = self.connected()
+        silent = [socket.socket(socket.AF_UNIX) for _ in range(200)]
+        for peer in silent:
+            self.addCleanup(peer.close)
+            peer.connect(str(master.ctl))
+        self.assertEqual(master.exec("exit 3").returncode, 3)
+        # Each has ten seconds for its request.
+        silent[0].settimeout(20)
+        self.assertEqual(silent[0].recv(1), b"")
 
 
 class EndTest(SshCase):
