@@ -145,7 +145,7 @@ std::vector<RoomLaw> testRooms() {
         {"tests/gui/", {"backend/core/", "backend/system/subprocess.h", "app/", "tests/support/"}},
         {"tests/bench/",
          {"backend/", "app/", "tests/support/", "tests/unit/agent/fakes.h", "tests/unit/gui_"}},
-        {"tests/fuzz/", {"backend/"}},
+        {"tests/fuzz/", {"backend/", "app/ssh/libssh/"}},
         {"tests/laws/", {"backend/core/", "backend/system/", "tests/support/temp_dir.h"}},
     };
 }

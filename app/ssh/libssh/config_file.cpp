@@ -80,7 +80,7 @@ class Parser {
             from = line.find_first_not_of(" \t", from + 1);
         }
         const std::string rest = from == std::string::npos ? "" : line.substr(from);
-        if (rest.empty()) {
+        if (rest.empty() || valueOf(key, rest).empty()) {
             return invalidArgument(place, ": ", name, " has no value");
         }
         if (key == "host") {

@@ -83,6 +83,7 @@ TEST(ConfigFile, AFileThatIncludesItselfEnds) {
 TEST(ConfigFile, ALineWithoutAValueNamesItsPlace) {
     const auto lines = parseConfig("Port 1\nUser\n", "config", "/none", subjectOf("box"));
     EXPECT_EQ(messageOf(lines.status()), "config:2: User has no value");
+    EXPECT_FALSE(parseConfig("User \"\"\n", "config", "/none", subjectOf("box")).ok());
 }
 
 TEST(ConfigFile, ACommandKeepsItsQuotes) {
