@@ -98,6 +98,15 @@ def pid_is_gone(pid):
     return False
 
 
+def send_all(pids, number):
+    """To those that are still there: the end of one is the end of others."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
 def echo_server(place, path):
     """A unix socket that gives back what it gets until the end, with a mark behind it."""
     code = ("import socket,sys,threading\n"
@@ -136,4 +145,4 @@ def talk(path, data):
         return bytes(got)
 
 
-__all__ = ["IS_OURS", "Master", "SshCase", "USER", "echo_server", "pid_is_gone", "signal", "talk", "wait_for"]
+__all__ = ["IS_OURS", "Master", "SshCase", "USER", "echo_server", "pid_is_gone", "send_all", "signal", "talk", "wait_for"]

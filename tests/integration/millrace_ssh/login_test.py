@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import IS_OURS, USER, Master, SshCase  # noqa: E402
+from client import IS_OURS, USER, Master, SshCase, send_all, signal  # noqa: E402
 
 
 def fingerprint(server):
@@ -234,8 +234,7 @@ class WayTest(SshCase):
         self.assertIn("Accepted publickey", first.log.read_text())
         self.assertIn("Accepted publickey", last.log.read_text())
         # The way ends, and so does what goes through it.
-        for pid in first.sessions():
-            os.kill(pid, 9)
+        send_all(first.sessions(), signal.SIGKILL)
         self.assertEqual(master.end(), 255)
 
     def test_both_hosts_of_a_jump_are_asked_about(self):

@@ -16,7 +16,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import IS_OURS, SshCase, echo_server, pid_is_gone, talk, wait_for  # noqa: E402
+from client import IS_OURS, SshCase, echo_server, pid_is_gone, send_all, talk, wait_for  # noqa: E402
 
 MB = 1_000_000
 
@@ -258,9 +258,8 @@ class EndTest(SshCase):
         master = self.connected("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=2")
         pids = self.server.sessions()
         client = master.start_exec("exec cat", stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(lambda: [os.kill(pid, signal.SIGCONT) for pid in pids if not pid_is_gone(pid)])
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        self.addCleanup(send_all, pids, signal.SIGCONT)
+        send_all(pids, signal.SIGSTOP)
         before = time.monotonic()
         self.assertEqual(master.end(), 255)
         self.assertLess(time.monotonic() - before, 6)
@@ -278,8 +277,7 @@ class EndTest(SshCase):
 
     def test_a_host_that_ends_the_connection_is_named(self):
         master = self.connected()
-        for pid in self.server.sessions():
-            os.kill(pid, signal.SIGKILL)
+        send_all(self.server.sessions(), signal.SIGKILL)
         self.assertEqual(master.end(), 255)
         self.assertIn("Connection to 127.0.0.1 closed by remote host.", master.error())
         self.assertFalse(master.ctl.exists())
