@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "app/ssh/libssh/authentication.h"
+#include "app/ssh/libssh/frames.h"
 #include "app/ssh/libssh/host_keys.h"
 #include "app/ssh/libssh/jump.h"
 #include "app/ssh/libssh/tcp.h"
@@ -20,16 +21,14 @@ void setText(ssh_session session, ssh_options_e option, const std::string& value
     ssh_options_set(session, option, value.c_str());
 }
 
-// libssh expands tokens itself; these are expanded.
-std::string withoutTokens(const std::string& command) {
-    std::string made;
-    for (const char c : command) {
-        made += c;
-        if (c == '%') {
-            made += c;
-        }
-    }
-    return made;
+// Started here, not by libssh, whose child holds both ends of its socket and outlives a master that
+// was killed.
+Result<Subprocess> startProxy(const std::string& command, int socket) {
+    SubprocessOptions options;
+    options.argv = {"/bin/sh", "-c", "exec " + command};
+    options.stdinFd = options.stdoutFd = socket;
+    options.dieWithParent = true;
+    return Subprocess::start(options);
 }
 
 }  // namespace
@@ -78,8 +77,7 @@ Status Connection::prepare(const Settings& settings) {
     };
     setText(session, SSH_OPTIONS_KNOWNHOSTS, first(settings.userKnownHosts));
     setText(session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, first(settings.globalKnownHosts));
-    setText(session, SSH_OPTIONS_PROXYCOMMAND,
-            settings.proxyCommand.empty() ? "none" : withoutTokens(settings.proxyCommand));
+    setText(session, SSH_OPTIONS_PROXYCOMMAND, "none");
     const long timeout =
         settings.connectTimeout.count() > 0 ? settings.connectTimeout.count() : kHandshakeSeconds;
     ssh_options_set(session, SSH_OPTIONS_TIMEOUT, &timeout);
@@ -107,14 +105,21 @@ Status Connection::takeWay(const Settings& settings, const ConnectContext& conte
         ssh_options_set(session(), SSH_OPTIONS_FD, &fd);
         return okStatus();
     }
+    UniqueFd way;
     if (settings.proxyCommand.empty()) {
         ASSIGN_OR_RETURN(TcpConnection tcp,
                          connectTcp(settings.hostName, settings.port, settings.addressFamily,
                                     settings.connectTimeout));
         address_ = tcp.address;
-        const socket_t fd = tcp.fd.release();
-        ssh_options_set(session(), SSH_OPTIONS_FD, &fd);
+        way = std::move(tcp.fd);
+    } else {
+        UniqueFd far;
+        RETURN_IF_ERROR(makeSocketPair(way, far));
+        ASSIGN_OR_RETURN(Subprocess proxy, startProxy(settings.proxyCommand, far.get()));
+        proxy_.emplace(std::move(proxy));
     }
+    const socket_t fd = way.release();
+    ssh_options_set(session(), SSH_OPTIONS_FD, &fd);
     return okStatus();
 }
 

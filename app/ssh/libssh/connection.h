@@ -6,6 +6,7 @@
 // for its session. Owns: the session and those on the way to it. Failure: ssh(1)'s lines, for
 // stderr.
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/ssh/libssh/libssh_handles.h"
@@ -13,6 +14,7 @@
 #include "app/ssh/libssh/settings.h"
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
+#include "backend/system/subprocess.h"
 
 namespace millrace::libssh {
 
@@ -40,7 +42,9 @@ class Connection {
     Status takeWay(const Settings& settings, const ConnectContext& context, int depth);
     Status shakeHands(const Settings& settings);
 
-    std::unique_ptr<Jump> jump_;  // outlives the session that goes through it
+    // What the session goes through outlives it.
+    std::unique_ptr<Jump> jump_;
+    std::optional<Subprocess> proxy_;
     Session session_;
     std::string address_;
 };

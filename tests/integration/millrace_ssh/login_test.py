@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from client import IS_OURS, USER, Master, SshCase, send_all, signal  # noqa: E402
+from client import IS_OURS, USER, Master, SshCase, pid_is_gone, send_all, signal, wait_for  # noqa: E402
 
 
 def fingerprint(server):
@@ -283,12 +283,18 @@ class WayTest(SshCase):
                     f"  Port {server.port}\n  User {USER}\n  UserKnownHostsFile {self.place.known_hosts}\n")
         (self.place.dir / "relay.py").write_text(
             "import os,socket,sys,threading\nassert sys.argv[3] == '50%'\n"
+            f"open({str(self.place.dir / 'relay.pid')!r}, 'w').write(str(os.getpid()))\n"
             "s=socket.create_connection((sys.argv[1],int(sys.argv[2])))\n"
             "def up():\n    while (d:=os.read(0,65536)): s.sendall(d)\n    s.shutdown(1)\n"
             "threading.Thread(target=up,daemon=True).start()\n"
             "while (d:=s.recv(65536)): os.write(1,d)\n")
         master = Master(self.place, "there", "-F", self.place.dir / "config", *self.with_key()).ready()
         self.assertEqual(master.exec("exit 4").returncode, 4)
+        # However the master ends, its command does.
+        pid = int((self.place.dir / "relay.pid").read_text())
+        self.assertFalse(pid_is_gone(pid))
+        master.process.kill()
+        wait_for("the relay ends", lambda: pid_is_gone(pid), 20)
 
     def test_a_key_of_the_configuration_that_is_not_heeded_is_named_once(self):
         server = self.sshd()
