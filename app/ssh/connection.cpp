@@ -297,8 +297,9 @@ Result<SubprocessOutput> Connection::run(std::string script, std::chrono::millis
     }
     RETURN_IF_ERROR(state());
     if (output.ok() && output->exitCode == kSshsOwn && output->out.empty()) {
-        return unavailable("ssh to ", host_, ": ",
-                           output->err.substr(0, std::min(output->err.find('\n'), output->err.size())));
+        return unavailable(
+            "ssh to ", host_, ": ",
+            output->err.substr(0, std::min(output->err.find('\n'), output->err.size())));
     }
     return output;
 }

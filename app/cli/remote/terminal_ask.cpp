@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +33,7 @@ class Unseen {
     }
     ~Unseen() {
         if (isSet_) {
-            ::tcsetattr(fd_, TCSAFLUSH, &before_);
+            ::tcsetattr(fd_, TCSADRAIN, &before_);
         }
     }
     Unseen(const Unseen&) = delete;
@@ -73,6 +74,11 @@ class TerminalAsk {
         if (isTaken_) {
             return std::nullopt;
         }
+        // Before the question: what answers it at once is not seen either.
+        std::optional<Unseen> unseen;
+        if (question.kind == ssh::QuestionKind::kSecret) {
+            unseen.emplace(terminal_.get());
+        }
         say(terminal_.get(), shownText(question));
         switch (question.kind) {
             case ssh::QuestionKind::kNotice:
@@ -82,10 +88,7 @@ class TerminalAsk {
             case ssh::QuestionKind::kHostKey:
                 say(terminal_.get(), "Trust this key and go on? (yes, no, or its fingerprint) ");
                 return keyAnswer(stop);
-            case ssh::QuestionKind::kSecret: {
-                const Unseen unseen(terminal_.get());
-                return line(stop);
-            }
+            case ssh::QuestionKind::kSecret:
             case ssh::QuestionKind::kCode:
             case ssh::QuestionKind::kConfirm:
                 break;
