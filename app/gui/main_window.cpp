@@ -149,6 +149,7 @@ void MainWindow::connectBar() {
 void MainWindow::connectDaemon() {
     DaemonBridge& daemon = parts_.pages.daemon;
     connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showDaemon(); });
+    connect(&parts_.daemons, &KnownDaemons::changed, this, &MainWindow::showDaemon);
     auto* tick = new QTimer(this);
     tick->setInterval(kStatusTickMs);
     connect(tick, &QTimer::timeout, this, &MainWindow::refreshStatus);

@@ -149,11 +149,6 @@ Surroundings Surroundings::ofThisProcess(std::string_view build) {
 }
 
 Status checkAddress(const DaemonConfig& config) {
-    if (config.address.isSsh) {
-        return invalidArgument(config.address.text(),
-                               ": a daemon listens on a unix socket or on HOST:PORT; clients reach "
-                               "the socket over ssh");
-    }
     if (config.address.isUnix() || config.tls.has_value()) {
         return okStatus();
     }
@@ -188,9 +183,15 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     const auto pathOr = [&](const std::string& given, const std::string& fallback) {
         return absolutePath(given.empty() ? fallback : given, here);
     };
-    ASSIGN_OR_RETURN(
-        config.address,
-        Address::parse(raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket));
+    const std::string socket =
+        raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket;
+    const Result<Address> address = Address::parse(socket);
+    if (!address.ok() || address->isSsh) {
+        return invalidArgument("--socket ", socket,
+                               ": a daemon listens on HOST:PORT or unix:PATH (clients reach the "
+                               "socket over ssh)");
+    }
+    config.address = *address;
     if (config.address.isUnix()) {
         config.address.unixPath = absolutePath(config.address.unixPath, here);
     }

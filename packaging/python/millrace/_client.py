@@ -94,7 +94,7 @@ class Client:
     """
 
     def __init__(self, host: str | None = None) -> None:
-        """`host`: HOST:PORT or unix:PATH; None: `MILLRACE_HOST`, else this user's daemon (`millrace up` starts it)."""
+        """`host`: ssh://HOST, a named host, HOST:PORT or unix:PATH; None: `MILLRACE_HOST`, else this user's daemon (`millrace up` starts it)."""
         self.host = host
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 from poll import wait_for  # noqa: E402
-from ssh_case import BIN, EXAMPLE, MILLRACE, SshCase  # noqa: E402
+from ssh_case import BIN, EXAMPLE, MILLRACE, ROOT, SshCase  # noqa: E402
 from sshd import client_host, make_key  # noqa: E402
 
 
@@ -383,6 +383,17 @@ class Runs(SshCase):
         self.assertIn("eval.auc", self.cli("metrics", run["id"]))
         self.assertIn("rank0", self.cli("logs", run["id"]))
         self.assertIn(run["id"], self.cli("top", "--once") + self.cli("ls", "--quiet"))
+
+    def test_a_notebook_lists_launches_and_waits_through_it(self):
+        self.cli("up")
+        spec = self.spec_there(epochs=1)
+        self.cli("host", "add", "lab", "ssh://gpu1", "--remote-dir", "data", host="")
+        script = (f"import millrace; client = millrace.Client('lab'); assert not client.list()\n"
+                  f"run = client.launch({spec!r})[0]; print(client.wait(run)[0].state, len(client.list()))")
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                              env={**self.env, "MILLRACE_BIN_DIR": BIN, "PYTHONDONTWRITEBYTECODE": "1",
+                                   "PYTHONPATH": os.path.join(ROOT, "packaging/python")}, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "finished 1\n"), done.stderr)
 
     def test_the_live_views_have_the_terminal(self):
         self.cli("up")

@@ -89,6 +89,7 @@ TEST(DaemonConfig, AUnixSocketWithTlsIsAMistake) {
 
 TEST(DaemonConfig, AnAddressThatIsNoneIsRefused) {
     EXPECT_THAT(errorOf({"--socket", "nonsense"}), HasSubstr("HOST:PORT or unix:PATH"));
+    EXPECT_THAT(errorOf({"--socket", "ssh://gpu1"}), HasSubstr("HOST:PORT or unix:PATH"));
 }
 
 TEST(DaemonConfig, WithoutAHomeTheStateHasToBeGiven) {
