@@ -41,6 +41,37 @@ class StopsSoak(RunCase):
         self.assertEqual([step for step, _ in told], list(range(1, len(told) + 1)), "each step once")
 
 
+class StarvedSoak(RunCase):
+    def test_a_loader_that_stands_for_seventy_seconds_is_named_and_nothing_is_restarted(self):
+        spec = self.prepare(total=20000, epochs=10, every=1000, rows=64, micro=16)
+        run = self.submit(spec)[0]
+        wait_for("both ranks go", lambda: all("step" in (self.told(rank) or [{}])[-1] for rank in (0, 1)))
+        ranks = [self.pid_of(rank) for rank in (0, 1)]
+        feeds = []
+        for pid in self.processes():
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if words[0].endswith(b"millrace-loader"):
+                feeds.append(pid)
+        self.assertEqual(len(feeds), 1, feeds)
+        os.kill(feeds[0], signal.SIGSTOP)
+        try:
+            said = wait_for("it is said", lambda: self.show(run).get("trouble"), 60)
+            steps = self.show(run)["progress"]["step"]
+            for _ in range(70):
+                pause(1)
+                self.assertEqual(self.show(run)["state"], "running")
+        finally:
+            os.kill(feeds[0], signal.SIGCONT)
+        print("said:", said)
+        wait_for("it goes on", lambda: self.show(run)["progress"]["step"] > steps)
+        self.assertEqual([self.pid_of(rank) for rank in (0, 1)], ranks)
+        self.assertEqual(self.show(run)["attempt"], 1)
+        ended = self.wait(run, "finished", "failed", seconds=300)
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(ended["receipt"]["order_hash"], streamed(spec, "--last", "drop")["order_hash"])
+
+
 class KillsSoak(RunCase):
     SEEDS = 20
 

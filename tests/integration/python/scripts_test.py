@@ -69,7 +69,16 @@ class Scripts(RunCase):
                                                                          "OMP_SECRET_KEY", "GREETING")])
         self.cli("run", spec, "--detach", "--env", "MY_API_TOKEN", code=2)
         self.assertIn("by its name it is a secret", self.err)
+        self.hold(1)
         run = self.submit(spec, "--env", "GREETING", cwd=work)[0]
+        wait_for("the script is at work", lambda: self.steps_told(0)[-1:] == [2])
+        workers = self.processes()
+        self.assertGreaterEqual(len(workers), 4)  # daemon, guardian, feed, rank
+        for pid in workers:
+            for kind in ("cmdline", "environ"):
+                with open(f"/proc/{pid}/{kind}", "rb") as file:
+                    self.assertNotIn(SECRET.encode(), file.read(), f"{kind} of {pid}")
+        self.release()
         ended = self.finish(run)
         told = self.told(0)[-1]
         self.assertEqual(told["cwd"], work)
