@@ -183,8 +183,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     const auto pathOr = [&](const std::string& given, const std::string& fallback) {
         return absolutePath(given.empty() ? fallback : given, here);
     };
-    const std::string socket =
-        raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket;
+    const std::string socket = raw.socket.empty() ? "unix:" + around.defaultSocketPath : raw.socket;
     const Result<Address> address = Address::parse(socket);
     if (!address.ok() || address->isSsh) {
         return invalidArgument("--socket ", socket,
