@@ -12,8 +12,8 @@
 namespace millrace::cli {
 namespace {
 
-// A daemon that stays away this long ends lines and JSON; the full screen waits for ever.
-constexpr std::int64_t kAwayNs = 120'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000, kAwayNs = 120 * kSecondNs,
+                       kAwayOverSshNs = 24 * 3'600 * kSecondNs;
 
 enum class Ending { kAllEnded, kLeft, kTimeout, kUnreachable, kProblem };
 
@@ -67,7 +67,7 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
     session::Follower follower(daemon, context.clock, optionsOf(job));
     const int interruptsBefore = context.interrupts.load();
     const std::int64_t startNs = context.clock.steadyNs();
-    std::int64_t awaySinceNs = 0;
+    Absence absence(daemon);
     for (;;) {
         const auto event = follower.next(std::chrono::milliseconds(100));
         const std::int64_t nowNs = context.clock.steadyNs();
@@ -84,9 +84,7 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
         if (context.interrupts.load() != interruptsBefore) {
             return {Ending::kLeft, okStatus()};
         }
-        const bool isAway = model.link.state == session::LinkState::kReconnecting;
-        awaySinceNs = !isAway ? 0 : awaySinceNs == 0 ? nowNs : awaySinceNs;
-        if (isAway && nowNs - awaySinceNs > kAwayNs) {
+        if (absence.isTooLong(model.link, nowNs)) {
             return {Ending::kUnreachable, unavailable(model.link.sentence)};
         }
         if (job.timeoutSeconds > 0 && nowNs - startNs > job.timeoutSeconds * 1'000'000'000LL) {
@@ -151,6 +149,15 @@ FollowForm followForm(const CliContext& context, bool isJson, bool isPlain) {
     }
     const bool hasScreen = context.terminal.isTty && context.isInputTty && !isPlain;
     return hasScreen ? FollowForm::kScreen : FollowForm::kLines;
+}
+
+Absence::Absence(const client::DaemonClient& daemon)
+    : mostNs_(daemon.address().rfind("ssh://", 0) == 0 ? kAwayOverSshNs : kAwayNs) {}
+
+bool Absence::isTooLong(const session::Link& link, std::int64_t nowNs) {
+    const bool isAway = link.state == session::LinkState::kReconnecting;
+    sinceNs_ = !isAway ? 0 : sinceNs_ == 0 ? nowNs : sinceNs_;
+    return isAway && nowNs - sinceNs_ > mostNs_;
 }
 
 session::LiveModel modelWithNodes(client::DaemonClient& daemon) {

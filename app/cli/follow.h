@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/cli/frame/context.h"
+#include "app/session/link.h"
 #include "app/session/live_model.h"
 
 namespace millrace::cli {
@@ -21,6 +22,20 @@ struct FollowJob {
 
 /// How output is to be shown: --json, else the screen where there is one and --plain is not given.
 FollowForm followForm(const CliContext& context, bool isJson, bool isPlain);
+
+/// How long a daemon may stay away until lines and JSON end: two minutes; behind ssh a day, since a
+/// lid is closed or a network is away, and the host and its runs go on. The full screen waits for
+/// ever.
+class Absence {
+ public:
+    explicit Absence(const client::DaemonClient& daemon);
+    /// Told how it stands at `nowNs`; true when it has been away for too long.
+    bool isTooLong(const session::Link& link, std::int64_t nowNs);
+
+ private:
+    const std::int64_t mostNs_;
+    std::int64_t sinceNs_ = 0;  // 0: it is there
+};
 
 /// A model that knows the daemon's machines; empty where they cannot be asked for.
 session::LiveModel modelWithNodes(client::DaemonClient& daemon);

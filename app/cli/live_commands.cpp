@@ -34,8 +34,13 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     session::Follower follower(daemon, context.clock, options);
     const int interruptsBefore = context.interrupts.load();
     bool hasLines = false;
+    Absence absence(daemon);
+    session::Link link;
     while (context.interrupts.load() == interruptsBefore) {
         const auto event = follower.next(std::chrono::milliseconds(100));
+        if (absence.isTooLong(link, context.clock.steadyNs())) {
+            return fail(context, unavailable(link.sentence));
+        }
         if (!event) {
             continue;
         }
@@ -52,10 +57,10 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
             return fail(context, problem->status);
         } else if (std::holds_alternative<session::AllEnded>(*event)) {
             break;
-        } else if (const auto* link = std::get_if<session::LinkChanged>(&*event)) {
-            const bool isLost = link->link.state == session::LinkState::kReconnecting;
-            if (isLost && (!options.followLogs || link->link.tries > 20)) {
-                return fail(context, unavailable(link->link.sentence));
+        } else if (const auto* changed = std::get_if<session::LinkChanged>(&*event)) {
+            link = changed->link;
+            if (link.state == session::LinkState::kReconnecting && !options.followLogs) {
+                return fail(context, unavailable(link.sentence));
             }
         }
     }
