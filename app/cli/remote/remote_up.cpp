@@ -32,6 +32,9 @@ Result<std::string> bring(CliContext& context, const ParsedArgs& args,
     ASSIGN_OR_RETURN(const ssh::Programs programs,
                      ssh::programsIn(args.text("--programs", context.programDirectory),
                                      strCat(kVersion, "-", context.build)));
+    if (context.errorTerminal.isTty) {
+        context.err << "packing the programs ..." << std::flush;
+    }
     ASSIGN_OR_RETURN(const ssh::Installed done,
                      ssh::install(connection, programs, progressOf(context, "the programs")));
     context.err << "installed: millrace " << kVersion << " as " << done.program << " there ("
