@@ -1,6 +1,7 @@
 #include "app/ssh/connection.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -23,7 +24,32 @@ using Clock = std::chrono::steady_clock;
 
 // Of what the program said: its end says why it ended.
 constexpr std::size_t kWordsBytesMax = 16'384, kSaidBytesMax = 65'536;
-constexpr std::chrono::milliseconds kPollEvery{50}, kForwardTimeout{10'000}, kEndPatience{1'000};
+constexpr std::chrono::milliseconds kPollEvery{50}, kForwardTimeout{10'000}, kEndWait{1'000};
+constexpr int kSshFailed = 255;
+// In front of what a script says: what the login shell there says by itself is passed over.
+constexpr std::string_view kMark = "millrace-script begins";
+
+std::string behindMark(std::string text) {
+    const std::size_t at = text.find(strCat(kMark, "\n"));
+    return at == std::string::npos ? text : text.substr(at + kMark.size() + 1);
+}
+
+// A path as ssh takes it in -L, where a colon ends it. '%' and "${...}" stand for something of this
+// machine's there and cannot be told from themselves: a host that names its socket so is refused.
+Result<std::string> forwardWord(const std::string& host, const std::string& path) {
+    const auto isControl = [](unsigned char c) { return std::iscntrl(c) != 0; };
+    if (path.empty() || path.front() != '/' || path.find('%') != std::string::npos ||
+        path.find("${") != std::string::npos || std::any_of(path.begin(), path.end(), isControl)) {
+        return failedPrecondition(host, ": ssh cannot forward '", path,
+                                  "': a socket's path begins with '/' and has no '%', no '${' and "
+                                  "no control character");
+    }
+    std::string word;
+    for (const char c : path) {
+        word += c == ':' || c == '\\' ? strCat("\\", std::string(1, c)) : std::string(1, c);
+    }
+    return word;
+}
 
 // Reads what is there into the end of `into`; false at the end of the stream.
 bool readSome(int fd, std::string& into, std::size_t most) {
@@ -86,10 +112,22 @@ std::vector<std::string> Connection::masterArguments() const {
     return argv;
 }
 
+// Where ssh cannot go through the connection it makes one of its own, to whatever has the name
+// without the user's configuration: it knows no host's key then, and asks nobody.
 std::vector<std::string> Connection::commandLine(const std::string& command) const {
-    return {
-        options_.program, "-S",   directory_ + "/ctl", "-F", "none", "-T", "-o", "LogLevel=ERROR",
-        options_.to.host, command};
+    std::vector<std::string> argv = {options_.program, "-S", directory_ + "/ctl", "-F",
+                                     "none",           "-T"};
+    for (const char* setting :
+         {"LogLevel=ERROR", "BatchMode=yes", "StrictHostKeyChecking=yes",
+          "UserKnownHostsFile=/dev/null", "GlobalKnownHostsFile=/dev/null", "ConnectTimeout=2"}) {
+        argv.insert(argv.end(), {"-o", setting});
+    }
+    argv.insert(argv.end(), {options_.to.host, command});
+    return argv;
+}
+
+bool Connection::isUnwanted(const std::stop_token& stop) const {
+    return stop.stop_requested() || (options_.isUnwanted && options_.isUnwanted());
 }
 
 std::string Connection::programName() const {
@@ -111,6 +149,9 @@ Status Connection::start() {
     RETURN_IF_ERROR(makePipe(output_, theirOutput));
     RETURN_IF_ERROR(makePipe(errors_, theirErrors));
     RETURN_IF_ERROR(makePipe(wakeRead_, wakeWrite_));
+    // Others may hold the program's ends beyond its own end: nobody waits for them.
+    ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
+    ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
     child.stdinFd = theirInput.get();
     child.stdoutFd = theirOutput.get();
     child.stderrFd = theirErrors.get();
@@ -163,7 +204,10 @@ void Connection::read() {
             hasErrors = readSome(errors_.get(), words_, kWordsBytesMax);
         }
         ++numWords_;
-        isUp_ = isUp_ || isWholeLook(said_);
+        if (!isUp_ && isWholeLook(said_)) {
+            isUp_ = true;
+            words_.clear();  // a banner, a warning: nothing of why it will end
+        }
         // The program's children may hold stderr open beyond its end; its output is its own.
         if (!hasOutput) {
             break;
@@ -175,29 +219,33 @@ void Connection::read() {
     }
     const int code = endOfProgram();
     MutexLock lock(mutex_);
-    while (readSome(errors_.get(), words_, kWordsBytesMax) && errno != EAGAIN) {
+    constexpr int kPipesReads = 8;  // of what a pipe holds
+    for (int i = 0; i < kPipesReads && readSome(errors_.get(), words_, kWordsBytesMax); ++i) {
     }
     exitCode_ = code;
     hasEnded_ = true;
     changed_.notifyAll();
 }
 
-// Its output is closed: it ends by itself, or is ended after a second.
+// Its output is closed: it ends by itself, or is told to after a second and ended after another.
 int Connection::endOfProgram() {
     constexpr int kLooks = 20;
-    int code = 255;
-    for (int look = 0; look < kLooks; ++look) {
-        const Result<bool> hasEnded = program_->poll(code);
-        if (!hasEnded.ok() || *hasEnded) {
-            return code;
-        }
-        pollfd ourEnd{wakeRead_.get(), POLLIN, 0};
-        if (::poll(&ourEnd, 1, static_cast<int>(kPollEvery.count())) > 0) {
-            return code;
+    int code = kSshFailed;
+    for (const int number : {0, SIGTERM}) {
+        program_->signal(number);
+        for (int look = 0; look < kLooks; ++look) {
+            const Result<bool> hasEnded = program_->poll(code);
+            if (!hasEnded.ok() || *hasEnded) {
+                return code;
+            }
+            pollfd ourEnd{wakeRead_.get(), POLLIN, 0};
+            if (::poll(&ourEnd, 1, static_cast<int>(kPollEvery.count())) > 0) {
+                return code;
+            }
         }
     }
-    program_->signal(SIGTERM);
-    return program_->wait().value_or(255);
+    program_->signal(SIGKILL);
+    return program_->wait().value_or(kSshFailed);
 }
 
 Status Connection::ending(int exitCode) const {
@@ -218,7 +266,7 @@ Status Connection::waitUntilUp(const std::stop_token& stop) {
     Clock::time_point end = Clock::now() + kPatience;
     while (!isUp_ && !hasEnded_) {
         changed_.waitFor(mutex_, kPollEvery);
-        if (stop.stop_requested() || (options_.isUnwanted && options_.isUnwanted())) {
+        if (isUnwanted(stop)) {
             return cancelled("the connection to ", host_, " was given up");
         }
         const bool isAlive = heard != numWords_ || (askpass_ != nullptr && askpass_->isAsking());
@@ -230,7 +278,7 @@ Status Connection::waitUntilUp(const std::stop_token& stop) {
         }
     }
     // What ended by itself without a look was not sh.
-    const bool isSomethingElse = !isUp_ && exitCode_ != 255 && !said_.empty();
+    const bool isSomethingElse = !isUp_ && exitCode_ != kSshFailed && !said_.empty();
     if (hasEnded_ && !isSomethingElse) {
         return ending(exitCode_);
     }
@@ -243,12 +291,25 @@ Status Connection::state() const {
     return hasEnded_ ? ending(exitCode_) : okStatus();
 }
 
+Status Connection::failed(const std::string& what, const std::string& words) {
+    const std::string said = words.substr(0, words.find_last_not_of("\r\n") + 1);
+    MutexLock lock(mutex_);
+    // The connection's end is known a moment later than the end of a command that it took along.
+    const Clock::time_point end = Clock::now() + kEndWait;
+    while (!hasEnded_ && Clock::now() < end) {
+        changed_.waitFor(mutex_, kPollEvery);
+    }
+    return hasEnded_ ? ending(exitCode_) : unavailable(host_, ": ", what, ": ", said);
+}
+
 Result<std::string> Connection::forward(const std::string& path) {
     const auto known = forwards_.find(path);
     if (known != forwards_.end()) {
         return known->second;
     }
-    const std::string local = strCat(directory_, "/", forwards_.size());
+    ASSIGN_OR_RETURN(const std::string word, forwardWord(host_, path));
+    // A number once: an attempt that was given up may have left its socket.
+    const std::string local = strCat(directory_, "/", numForwards_++);
     SubprocessOptions child;
     child.argv = {options_.program,
                   "-S",
@@ -258,14 +319,12 @@ Result<std::string> Connection::forward(const std::string& path) {
                   "-O",
                   "forward",
                   "-L",
-                  strCat(local, ":", path),
+                  strCat(local, ":", word),
                   options_.to.host};
     child.timeout = kForwardTimeout;
     ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(child));
     if (output.exitCode != 0) {
-        RETURN_IF_ERROR(state());
-        return unavailable(host_, ": ", path, " cannot be forwarded: ",
-                           output.err.substr(0, output.err.find_last_not_of("\r\n") + 1));
+        return failed(path + " cannot be forwarded", output.err);
     }
     forwards_[path] = local;
     return local;
@@ -287,30 +346,32 @@ Result<SubprocessOutput> Connection::run(std::string script, std::chrono::millis
                                          const std::stop_token& stop) {
     SubprocessOptions child;
     child.argv = commandLine(std::string(kReadScript));
-    child.input = std::move(script);
+    child.input = strCat("echo '", kMark, "'; echo '", kMark, "' >&2\n", script);
     child.timeout = timeout;
-    child.isUnwanted = [&stop] { return stop.stop_requested(); };
+    child.isUnwanted = [&] { return isUnwanted(stop); };
     Result<SubprocessOutput> output = Subprocess::run(child);
-    constexpr int kSshsOwn = 255;
-    if (output.ok() && output->exitCode == kSshsOwn) {
-        waitForEnd();
-    }
     RETURN_IF_ERROR(state());
-    if (output.ok() && output->exitCode == kSshsOwn && output->out.empty()) {
-        return unavailable(
-            "ssh to ", host_, ": ",
-            output->err.substr(0, std::min(output->err.find('\n'), output->err.size())));
+    if (absl::IsCancelled(output.status())) {
+        return cancelled("what was asked of ", host_, " was given up");
     }
+    RETURN_IF_ERROR(annotate(output.status(), host_));
+    if (output->exitCode == kSshFailed) {
+        return failed("ssh could not run a command there", output->err);
+    }
+    output->out = behindMark(std::move(output->out));
+    output->err = behindMark(std::move(output->err));
     return output;
 }
 
-// A command through a connection that breaks may end before the connection is known to have ended.
-void Connection::waitForEnd() const {
-    MutexLock lock(mutex_);
-    const Clock::time_point end = Clock::now() + kEndPatience;
-    while (!hasEnded_ && Clock::now() < end) {
-        changed_.waitFor(mutex_, kPollEvery);
+void Connection::remove(const std::string& name, std::chrono::milliseconds timeout) {
+    if (!state().ok()) {
+        return;
     }
+    SubprocessOptions child;
+    child.argv = commandLine(std::string(kReadScript));
+    child.input = strCat("rm -f -- ", shellWord(name), "\n");
+    child.timeout = timeout;
+    Subprocess::run(child).status().IgnoreError();
 }
 
 }  // namespace millrace::ssh

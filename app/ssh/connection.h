@@ -41,7 +41,7 @@ struct ConnectionOptions {
     std::string configFile;            ///< in place of ~/.ssh/config; "": that
     bool isStrict = false;             ///< never asks, takes no new host key
     Ask ask;                           ///< empty: nobody can be asked
-    std::function<bool()> isUnwanted;  ///< asked while it is opened; empty: never
+    std::function<bool()> isUnwanted;  ///< asked while it is opened or waited for; empty: never
     std::chrono::seconds connectTimeout{10};
 };
 
@@ -60,12 +60,17 @@ class Connection {
     /// A connected socket that ends at the unix socket `path` there. That nobody listens there is
     /// seen when it is used: it is closed then.
     Result<UniqueFd> dial(const std::string& path) MR_EXCLUDES(forwardMutex_);
-    /// Runs a script for sh there. The exit code is the script's; 255 may also be ssh's.
+    /// Runs a script for sh there; the exit code and both outputs are the script's. kCancelled when
+    /// it is unwanted meanwhile. A script does not end with 255: that is ssh's, and a failure.
     Result<SubprocessOutput> run(std::string script, std::chrono::milliseconds timeout,
                                  const std::stop_token& stop = {});
+    /// Removes a file of the home there, also when everything is unwanted by now; tells nobody.
+    void remove(const std::string& name, std::chrono::milliseconds timeout);
     /// The command line of a command there through this connection, for a Subprocess of the
     /// caller's: its descriptors are the command's.
     std::vector<std::string> commandLine(const std::string& command) const;
+    /// Whether what is done through it is to be given up: after `stop`, or as its options say.
+    bool isUnwanted(const std::stop_token& stop) const;
     /// OK while it stands, else why it ended.
     Status state() const MR_EXCLUDES(mutex_);
 
@@ -76,8 +81,8 @@ class Connection {
     Status waitUntilUp(const std::stop_token& stop) MR_EXCLUDES(mutex_);
     void read() MR_EXCLUDES(mutex_);
     int endOfProgram();
-    void waitForEnd() const MR_EXCLUDES(mutex_);
     Status ending(int exitCode) const MR_REQUIRES(mutex_);
+    Status failed(const std::string& what, const std::string& words) MR_EXCLUDES(mutex_);
     Result<std::string> forward(const std::string& path) MR_REQUIRES(forwardMutex_);
 
     const ConnectionOptions options_;
@@ -95,6 +100,7 @@ class Connection {
     std::uint64_t numWords_ MR_GUARDED_BY(mutex_) = 0;  // outputs heard so far
 
     Mutex forwardMutex_;
+    int numForwards_ MR_GUARDED_BY(forwardMutex_) = 0;                          // attempts
     std::map<std::string, std::string> forwards_ MR_GUARDED_BY(forwardMutex_);  // there -> here
     std::jthread reader_;
 };
