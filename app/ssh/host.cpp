@@ -122,7 +122,9 @@ Result<std::shared_ptr<Connection>> Host::connection(const std::stop_token& stop
     MutexLock lock(mutex_);
     isOpening_ = false;
     ++numAttempts_;
-    last_ = made.status();
+    // Forgiven while it was under way: whoever waits has not been refused yet.
+    last_ =
+        std::exchange(isForgiven_, false) && isRefusal(made.status()) ? okStatus() : made.status();
     if (made.ok()) {
         old = std::exchange(connection_, *made);
         firstTook_ =
@@ -165,6 +167,7 @@ Status Host::whyClosed(const std::string& path, const std::stop_token& stop) {
 void Host::forgive() {
     MutexLock lock(mutex_);
     last_ = okStatus();
+    isForgiven_ = isOpening_;
 }
 
 Host& Hosts::at(const Address& address) {

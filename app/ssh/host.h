@@ -34,7 +34,7 @@ struct Settings {
     std::string programDirectory;      ///< where millrace-ssh may be
     std::string searchPath;            ///< PATH
     std::string configFile;            ///< in place of ~/.ssh/config
-    std::function<bool()> isUnwanted;  ///< asked while connecting: true gives up (Ctrl-C)
+    std::function<bool()> isUnwanted;  ///< asked while something is waited for: true gives up
 };
 
 /// The path of the program; kFailedPrecondition with what to install.
@@ -71,7 +71,8 @@ class Host {
     std::shared_ptr<Connection> connection_ MR_GUARDED_BY(mutex_);
     bool isOpening_ MR_GUARDED_BY(mutex_) = false;
     std::uint64_t numAttempts_ MR_GUARDED_BY(mutex_) = 0;
-    Status last_ MR_GUARDED_BY(mutex_);  // of the last attempt
+    bool isForgiven_ MR_GUARDED_BY(mutex_) = false;  // the attempt under way
+    Status last_ MR_GUARDED_BY(mutex_);              // of the last attempt
     std::optional<std::chrono::milliseconds> firstTook_ MR_GUARDED_BY(mutex_);
 };
 

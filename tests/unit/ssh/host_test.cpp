@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/files.h"
+#include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::ssh {
@@ -56,6 +57,19 @@ TEST_F(HostTest, ARefusalIsRememberedUntilItIsForgiven) {
     EXPECT_EQ(numCalls(), 1U);
     host.forgive();
     EXPECT_FALSE(host.connection().ok());
+    EXPECT_EQ(numCalls(), 2U);
+}
+
+TEST_F(HostTest, WhatIsForgivenWhileItIsUnderWayIsNotRemembered) {
+    putSsh(strCat("while [ ! -e ", dir_ / "go", " ]; do sleep 0.02; done\n",
+                  "echo 'me@gpu1: Permission denied (publickey).' >&2; exit 255"));
+    Host host(address_, settings());
+    std::jthread first([&] { host.connection().status().IgnoreError(); });
+    ASSERT_TRUE(test::eventually([&] { return numCalls() == 1; }));
+    host.forgive();
+    ASSERT_TRUE(writeFileAtomic(dir_ / "go", "").ok());
+    first.join();
+    EXPECT_EQ(host.connection().status().code(), absl::StatusCode::kPermissionDenied);
     EXPECT_EQ(numCalls(), 2U);
 }
 
