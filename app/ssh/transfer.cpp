@@ -19,11 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kScriptTimeout{120'000}, kLocalTimeout{300'000};
+constexpr std::chrono::milliseconds kScriptTimeout{120'000}, kLocalTimeout{300'000},
+    kRemoveTimeout{5'000};
 constexpr int kLookMs = 100;
 
+// Who asks for something to be sent, until when.
+struct Sending {
+    Connection& connection;
+    const Progress& progress;
+    const std::stop_token& stop;
+    bool isUnwanted() const { return connection.isUnwanted(stop); }
+};
+
 std::string trimmed(std::string text) {
-    text.erase(text.find_last_not_of(" \n\r\t") + 1);
+    text.erase(text.find_last_not_of("\n\r") + 1);
     return text;
 }
 
@@ -36,11 +45,13 @@ Status remoteStatus(const Connection& connection, const std::string& what,
     return isFull ? resourceExhausted(what, ": ", words) : failedPrecondition(what, ": ", words);
 }
 
-Result<std::string> runLocal(std::vector<std::string> argv, const std::string& directory) {
+Result<std::string> runLocal(const Sending& sending, std::vector<std::string> argv,
+                             const std::string& directory) {
     SubprocessOptions options;
     options.argv = std::move(argv);
     options.workingDirectory = directory;
     options.timeout = kLocalTimeout;
+    options.isUnwanted = [&] { return sending.isUnwanted(); };
     ASSIGN_OR_RETURN(const SubprocessOutput output, Subprocess::run(options));
     if (output.exitCode != 0) {
         return failedPrecondition(options.argv.front(), ": ", trimmed(output.err));
@@ -73,8 +84,7 @@ class Scratch {
 };
 
 // `file`'s bytes into `name`, a file in the home there.
-Status sendBytes(Connection& connection, const std::string& file, const std::string& name,
-                 const Progress& progress, const std::stop_token& stop) {
+Status sendBytes(const Sending& sending, const std::string& file, const std::string& name) {
     UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.isOpen()) {
         return errnoStatus(errno, file);
@@ -83,10 +93,13 @@ Status sendBytes(Connection& connection, const std::string& file, const std::str
     ::fstat(fd.get(), &info);
     UniqueFd errors, theirErrors;
     RETURN_IF_ERROR(makePipe(errors, theirErrors));
+    ::fcntl(errors.get(), F_SETFL, O_NONBLOCK);
+    const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
     SubprocessOptions child;
-    // No word of a shell but these: they mean the same to every login shell.
-    child.argv = connection.commandLine("cat > " + name);
+    // No words of a shell but these: they mean the same to every login shell.
+    child.argv = sending.connection.commandLine("umask 077; cat > " + name);
     child.stdinFd = fd.get();
+    child.stdoutFd = nowhere.get();  // what the login shell there says by itself
     child.stderrFd = theirErrors.get();
     child.newGroup = true;
     ASSIGN_OR_RETURN(Subprocess sender, Subprocess::start(child));
@@ -97,13 +110,13 @@ Status sendBytes(Connection& connection, const std::string& file, const std::str
         if (hasEnded) {
             break;
         }
-        if (stop.stop_requested()) {
+        if (sending.isUnwanted()) {
             return cancelled(file, ": sending was given up");
         }
-        RETURN_IF_ERROR(connection.state());
-        if (progress) {
+        RETURN_IF_ERROR(sending.connection.state());
+        if (sending.progress) {
             // The child's offset is this descriptor's.
-            progress(::lseek(fd.get(), 0, SEEK_CUR), info.st_size);
+            sending.progress(::lseek(fd.get(), 0, SEEK_CUR), info.st_size);
         }
         ::poll(nullptr, 0, kLookMs);
     }
@@ -112,26 +125,34 @@ Status sendBytes(Connection& connection, const std::string& file, const std::str
         char buffer[4'096];
         const ssize_t n = ::read(errors.get(), buffer, sizeof buffer);
         output.err.assign(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-        return remoteStatus(connection, file, output);
+        return remoteStatus(sending.connection, file, output);
     }
-    if (progress) {
-        progress(info.st_size, info.st_size);
+    if (sending.progress) {
+        sending.progress(info.st_size, info.st_size);
     }
     return okStatus();
 }
 
-Result<std::string> runThere(Connection& connection, const std::string& what, std::string script,
-                             const std::stop_token& stop) {
+// The same; what came of it is removed when not all of it came, also when it was given up.
+Status send(const Sending& sending, const std::string& file, const std::string& name) {
+    const Status status = sendBytes(sending, file, name);
+    if (!status.ok()) {
+        sending.connection.remove(name, kRemoveTimeout);
+    }
+    return status;
+}
+
+Result<std::string> runThere(const Sending& sending, const std::string& what, std::string script) {
     ASSIGN_OR_RETURN(const SubprocessOutput output,
-                     connection.run(std::move(script), kScriptTimeout, stop));
+                     sending.connection.run(std::move(script), kScriptTimeout, sending.stop));
     if (output.exitCode != 0) {
-        return remoteStatus(connection, what, output);
+        return remoteStatus(sending.connection, what, output);
     }
     return trimmed(output.out);
 }
 
-Result<std::string> sha256Of(const std::string& file) {
-    ASSIGN_OR_RETURN(const std::string line, runLocal({"sha256sum", "--", file}, ""));
+Result<std::string> sha256Of(const Sending& sending, const std::string& file) {
+    ASSIGN_OR_RETURN(const std::string line, runLocal(sending, {"sha256sum", "--", file}, ""));
     const std::size_t begin = line.rfind('\\', 0) == 0 ? 1 : 0;  // of names that it escapes
     return line.substr(begin, line.find(' ') - begin);
 }
@@ -145,6 +166,9 @@ constexpr std::string_view kCompare = R"sh(
 set -e
 incoming=$PWD/$incoming
 trap 'rm -rf "$incoming" "$new"' EXIT
+for tool in sha256sum $tools; do
+    command -v "$tool" >/dev/null || { echo "$tool is not installed there" >&2; exit 1; }
+done
 [ "$(sha256sum < "$incoming" | cut -d' ' -f1)" = "$sum" ] ||
     { echo 'what arrived is not what was sent; try again' >&2; exit 1; }
 )sh";
@@ -153,7 +177,7 @@ constexpr std::string_view kPlaceFile = R"sh(
 umask 077
 mkdir -p "$directory"
 mv -f "$incoming" "$directory/$name"
-cd "$directory" && echo "$PWD/$name"
+cd "$directory" && printf '%s\n' "$PWD/$name"
 )sh";
 
 constexpr std::string_view kPlacePrograms = R"sh(
@@ -170,7 +194,7 @@ mv "$new" "$root/$version"
 rm -rf "$root/.old-$version"
 ln -sfn "$root/$version/bin/millrace" "$HOME/.local/bin/.millrace-new"
 mv -f "$HOME/.local/bin/.millrace-new" "$HOME/.local/bin/millrace"
-echo "$HOME/.local/bin/millrace"
+printf '%s\n' "$HOME/.local/bin/millrace"
 )sh";
 
 constexpr const char* kPrograms[] = {"millrace", "millraced", "millrace-loader", "millrace-exec"};
@@ -182,10 +206,10 @@ bool isOfLoader(const std::string& name) {
 
 // The libraries that the loader is linked with and that are no part of every system: those in lib/,
 // and SLEEF where the system has it.
-Result<std::vector<std::string>> librariesOf(const std::string& directory) {
+Result<std::vector<std::string>> librariesOf(const Sending& sending, const std::string& directory) {
     std::vector<std::string> files;
     ASSIGN_OR_RETURN(const std::string text,
-                     runLocal({"ldd", directory + "/bin/millrace-loader"}, ""));
+                     runLocal(sending, {"ldd", directory + "/bin/millrace-loader"}, ""));
     for (std::string_view rest = text; !rest.empty();) {
         const std::size_t end = std::min(rest.find('\n'), rest.size());
         const std::string_view line = rest.substr(0, end);
@@ -211,12 +235,14 @@ Status link(const std::string& file, const std::string& directory) {
 }
 
 // A compressed archive of the programs, their libraries and the sums of all.
-Result<std::string> packed(const Programs& programs, const std::string& scratch) {
+Result<std::string> packed(const Sending& sending, const Programs& programs,
+                           const std::string& scratch) {
     const std::string stage = scratch + "/stage";
     for (const char* name : kPrograms) {
         RETURN_IF_ERROR(link(strCat(programs.directory, "/bin/", name), stage + "/bin"));
     }
-    ASSIGN_OR_RETURN(const std::vector<std::string> libraries, librariesOf(programs.directory));
+    ASSIGN_OR_RETURN(const std::vector<std::string> libraries,
+                     librariesOf(sending, programs.directory));
     for (const std::string& file : libraries) {
         RETURN_IF_ERROR(link(file, stage + "/lib"));
     }
@@ -226,10 +252,11 @@ Result<std::string> packed(const Programs& programs, const std::string& scratch)
             sum.push_back(entry.path().lexically_relative(stage).string());
         }
     }
-    ASSIGN_OR_RETURN(const std::string sums, runLocal(sum, stage));
+    ASSIGN_OR_RETURN(const std::string sums, runLocal(sending, sum, stage));
     RETURN_IF_ERROR(writeFileAtomic(stage + "/SHA256SUMS", sums));
     const std::string archive = scratch + "/programs.tar.gz";
-    RETURN_IF_ERROR(runLocal({"tar", "--dereference", "--owner=0", "--group=0", "-I", "gzip -1",
+    RETURN_IF_ERROR(runLocal(sending,
+                             {"tar", "--dereference", "--owner=0", "--group=0", "-I", "gzip -1",
                               "-cf", archive, "bin", "lib", "SHA256SUMS"},
                              stage)
                         .status());
@@ -241,14 +268,14 @@ Result<std::string> packed(const Programs& programs, const std::string& scratch)
 Result<std::string> sendFile(Connection& connection, const std::string& file,
                              const std::string& directory, const Progress& progress,
                              const std::stop_token& stop) {
-    ASSIGN_OR_RETURN(const std::string sum, sha256Of(file));
+    const Sending sending{connection, progress, stop};
+    ASSIGN_OR_RETURN(const std::string sum, sha256Of(sending, file));
     const std::string incoming = incomingName();
-    RETURN_IF_ERROR(sendBytes(connection, file, incoming, progress, stop));
+    RETURN_IF_ERROR(send(sending, file, incoming));
     return runThere(
-        connection, file,
-        strCat("incoming=", incoming, "\nsum=", sum, "\ndirectory=", shellWord(directory),
-               "\nname=", shellWord(fs::path(file).filename().string()), kCompare, kPlaceFile),
-        stop);
+        sending, file,
+        strCat("incoming=", incoming, "\nsum=", sum, "\ntools=\ndirectory=", shellWord(directory),
+               "\nname=", shellWord(fs::path(file).filename().string()), kCompare, kPlaceFile));
 }
 
 Result<Programs> programsIn(const std::string& directory, const std::string& version) {
@@ -279,18 +306,19 @@ Result<Installed> install(Connection& connection, const Programs& programs,
         return failedPrecondition("the programs here are for ", programs.system, ", the host is ",
                                   facts.system, ": there are none for it");
     }
+    const Sending sending{connection, progress, stop};
     ASSIGN_OR_RETURN(const Scratch scratch, Scratch::make());
-    ASSIGN_OR_RETURN(const std::string archive, packed(programs, scratch.path()));
-    ASSIGN_OR_RETURN(const std::string sum, sha256Of(archive));
+    ASSIGN_OR_RETURN(const std::string archive, packed(sending, programs, scratch.path()));
+    ASSIGN_OR_RETURN(const std::string sum, sha256Of(sending, archive));
     const std::string incoming = incomingName();
-    RETURN_IF_ERROR(sendBytes(connection, archive, incoming, progress, stop));
+    RETURN_IF_ERROR(send(sending, archive, incoming));
     Installed done;
     done.bytes = static_cast<std::int64_t>(fs::file_size(archive));
-    ASSIGN_OR_RETURN(done.program, runThere(connection, "installing",
-                                            strCat("incoming=", incoming, "\nsum=", sum,
-                                                   "\nversion=", shellWord(programs.version),
-                                                   kCompare, kPlacePrograms),
-                                            stop));
+    ASSIGN_OR_RETURN(done.program,
+                     runThere(sending, "installing",
+                              strCat("incoming=", incoming, "\nsum=", sum,
+                                     "\ntools='tar gzip'\nversion=", shellWord(programs.version),
+                                     kCompare, kPlacePrograms)));
     return done;
 }
 
