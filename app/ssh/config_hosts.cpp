@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include <glob.h>
@@ -15,7 +16,7 @@ namespace millrace::ssh {
 namespace {
 
 constexpr int kDepthMost = 8;
-constexpr std::size_t kFileBytesMax = 1 << 20, kNamesMost = 1'000;
+constexpr std::size_t kFileBytesMax = 1 << 20, kNamesMost = 1'000, kFilesMost = 1'000;
 
 std::string homeSsh() {
     const char* home = std::getenv("HOME");
@@ -57,9 +58,19 @@ std::vector<std::string> wordsOf(std::string line) {
     return words;
 }
 
-void read(const std::string& file, int depth, std::vector<std::string>& names) {
-    const Result<std::string> text = readFile(file, kFileBytesMax);
-    if (!text.ok() || depth > kDepthMost) {
+struct Reading {
+    std::set<std::string> files;  // each is read once, however many include it
+    std::vector<std::string> names;
+};
+
+void read(const std::string& file, int depth, Reading& reading) {
+    std::vector<std::string>& names = reading.names;
+    std::error_code error;
+    const bool isReadable = depth <= kDepthMost && std::filesystem::is_regular_file(file, error) &&
+                            reading.files.size() < kFilesMost && reading.files.insert(file).second;
+    const Result<std::string> text =
+        isReadable ? readFile(file, kFileBytesMax) : Result<std::string>("");
+    if (!text.ok()) {
         return;
     }
     std::istringstream lines(*text);
@@ -70,7 +81,7 @@ void read(const std::string& file, int depth, std::vector<std::string>& names) {
         for (std::size_t i = 1; i < words.size() && (isHost || isInclude); ++i) {
             if (isInclude) {
                 for (const std::string& other : filesOf(words[i], homeSsh())) {
-                    read(other, depth + 1, names);
+                    read(other, depth + 1, reading);
                 }
             } else if (words[i].find_first_of("*?!") == std::string::npos &&
                        std::find(names.begin(), names.end(), words[i]) == names.end()) {
@@ -83,9 +94,9 @@ void read(const std::string& file, int depth, std::vector<std::string>& names) {
 }  // namespace
 
 std::vector<std::string> hostsOfConfig(const std::string& file) {
-    std::vector<std::string> names;
-    read(file.empty() ? homeSsh() + "config" : file, 0, names);
-    return names;
+    Reading reading;
+    read(file.empty() ? homeSsh() + "config" : file, 0, reading);
+    return std::move(reading.names);
 }
 
 }  // namespace millrace::ssh

@@ -1,5 +1,7 @@
 #include "app/ssh/config_hosts.h"
 
+#include <sys/stat.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +24,17 @@ TEST(ConfigHosts, NamesWithoutPatternsInTheirOrderAndOnce) {
                                     "Match host x\n  User y\nHost *\nHost !bad last # not this\n")
                     .ok());
     EXPECT_THAT(hostsOfConfig(dir / "config"), ElementsAre("gpu1", "gpu2", "lab", "inner", "last"));
+}
+
+TEST(ConfigHosts, FilesThatAllIncludeAllAreReadOnce) {
+    const tests::TempDir dir;
+    for (char name = 'a'; name <= 'z'; ++name) {
+        const std::string text =
+            strCat("Include ", dir.path(), "/*\r\n\tHost\t", std::string(1, name));
+        ASSERT_TRUE(writeFileAtomic(dir / std::string(1, name), text + "\r\n").ok());
+    }
+    ASSERT_EQ(::mkfifo((dir / "zz").c_str(), 0600), 0);
+    EXPECT_EQ(hostsOfConfig(dir / "a").size(), 26U);
 }
 
 TEST(ConfigHosts, AFileThatIncludesItselfEnds) {
