@@ -18,6 +18,13 @@ std::string found(std::string_view words, const char* pattern) {
     return isThere ? match[1].str() : std::string();
 }
 
+// The word in front of the first `words`; "" without one.
+std::string wordBefore(std::string_view text, std::string_view words) {
+    const std::string_view before = text.substr(0, std::min(text.find(words), text.size()));
+    const std::size_t blank = before.find_last_of(" \t\r\n");
+    return before.size() == text.size() ? std::string() : std::string(before.substr(blank + 1));
+}
+
 std::string lastLine(std::string_view words) {
     while (!words.empty() && (words.back() == '\n' || words.back() == '\r')) {
         words.remove_suffix(1);
@@ -51,7 +58,7 @@ Status unknownKey(const Ending& ending) {
 }
 
 Status denied(const Ending& ending) {
-    const std::string who = found(ending.words, "([^\\s]+): Permission denied");
+    const std::string who = wordBefore(ending.words, ": Permission denied");
     const std::string ways = found(ending.words, "Permission denied \\(([^)]*)\\)");
     if (ending.wasGivenUp) {
         return failedPrecondition(ending.host, ": its question was not answered; nothing was sent");

@@ -53,6 +53,12 @@ TEST(Failure, ARefusedUserIsNamedWithTheHostThatRefused) {
     EXPECT_THAT(std::string(messageOf(failureOf(ending))), Not(HasSubstr("nobody could be asked")));
 }
 
+TEST(Failure, ALongLineOfABannerIsReadThrough) {
+    const std::string words =
+        std::string(500'000, '#') + "\nme@gpu1: Permission denied (publickey).\n";
+    EXPECT_THAT(std::string(messageOf(failureOf(endingOf(words)))), HasSubstr("lets me@gpu1 in"));
+}
+
 TEST(Failure, WhatMayPassIsTriedAgain) {
     for (const auto& [words, sentence] : {
              std::pair("ssh: Could not resolve hostname gpu1: Name or service not known",
