@@ -36,11 +36,18 @@ bool hasOneOf(const std::string& text, std::initializer_list<std::string_view> w
                        [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-// To the end of what the peer says; at most kQuestionBytesMax.
-std::string readQuestion(int fd) {
+// To the end of what the peer says, or until `wake` is closed; at most kQuestionBytesMax.
+std::string readQuestion(int fd, int wake) {
     std::string text;
     char buffer[1'024];
     while (text.size() < kQuestionBytesMax) {
+        pollfd fds[2] = {{fd, POLLIN, 0}, {wake, POLLIN, 0}};
+        if (::poll(fds, 2, -1) < 0) {
+            continue;
+        }
+        if (fds[1].revents != 0) {
+            break;
+        }
         const ssize_t n = ::read(fd, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR) {
             continue;
@@ -148,7 +155,10 @@ void AskpassDoor::run(std::stop_token stop) {
 }
 
 void AskpassDoor::serve(UniqueFd peer, const std::stop_token& stop) {
-    const std::string said = readQuestion(peer.get());
+    const std::string said = readQuestion(peer.get(), wakeRead_.get());
+    if (stop.stop_requested()) {
+        return;
+    }
     const std::size_t end = std::min(said.find('\n'), said.size());
     Question question;
     question.host = host_;

@@ -1,6 +1,8 @@
 // Questions on their way: what kind they are, and the door between two processes.
 #include "app/ssh/askpass.h"
 
+#include <filesystem>
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,6 +85,23 @@ TEST_F(Door, ANoticeIsOverWhenItsAskerIsGone) {
     }
     EXPECT_TRUE(test::eventually([&] { return isOver.load(); }));
     EXPECT_FALSE((*door)->wasGivenUp());
+}
+
+TEST_F(Door, WhoComesAndSaysNothingDoesNotHoldUpItsEnd) {
+    auto door =
+        AskpassDoor::open(dir_.path(), "h", [](auto&&...) { return std::optional<Secret>(); });
+    ASSERT_TRUE(door.ok());
+    const auto numOpen = [] {
+        using std::filesystem::directory_iterator;
+        return std::distance(directory_iterator("/proc/self/fd"), directory_iterator());
+    };
+    const auto before = numOpen();
+    const Result<UniqueFd> silent = connectOwnUnix(dir_ / "ask");
+    ASSERT_TRUE(silent.ok());
+    ASSERT_TRUE(test::eventually([&] { return numOpen() == before + 2; })) << "it is let in";
+    door->reset();
+    char byte = 0;
+    EXPECT_EQ(::read(silent->get(), &byte, 1), 0);
 }
 
 TEST_F(Door, TheEndOfTheDoorGivesUpWhatIsAsked) {
