@@ -15,11 +15,12 @@ constexpr std::string_view kLookScript = R"sh(
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/millrace/bin"; export PATH
 echo 'millrace-look 1'
 echo "user=$(id -un)"
-echo "home=$HOME"
+say() { printf '%s\n' "$1=$2"; }
+say home "$HOME"
 echo "system=$(uname -sm)"
 program=$(command -v millrace 2>/dev/null)
 if [ -n "$program" ]; then
-    echo "program=$program"
+    say program "$program"
     echo "version=$("$program" version 2>/dev/null </dev/null | sed -n 's/^millrace \([^,]*\).*/\1/p')"
     [ -n "$socket" ] || socket=$("$program" socket-path 2>/dev/null </dev/null)
 fi
@@ -32,11 +33,13 @@ if [ -z "$socket" ]; then
         socket=/run/user/$uid/millrace/millraced.sock
     fi
 fi
-echo "socket=$socket"
+say socket "$socket"
 [ -S "$socket" ] && echo "listens=yes"
 place=$socket
 while [ ! -e "$place" ] && [ "$place" != / ] && [ "$place" != . ]; do place=$(dirname "$place"); done
-echo "owner=$(ls -ld "$place" 2>/dev/null | awk '{print $3}')"
+if [ "$place" = "$socket" ] || [ ! -x "$place" ]; then
+    echo "owner=$(ls -ld "$place" 2>/dev/null | awk '{print $3}')"
+fi
 echo 'millrace-look end'
 )sh";
 

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,8 +71,23 @@ TEST_F(RemoteLook, WithoutAProgramTheSocketIsWhereOneWouldBe) {
     EXPECT_EQ(facts->owner, facts->user);
 }
 
+TEST_F(RemoteLook, WhoseTheDirectoryAboveIsSaysNothingOfADaemonThatIsNotThere) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "only root can make a directory of another user";
+    }
+    const std::string place = dir_ / "theirs";
+    std::filesystem::create_directories(place);
+    ASSERT_EQ(::chown(place.c_str(), 65534, 65534), 0);
+    Result<RemoteFacts> facts = look(place + "/run/d.sock");
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_EQ(facts->owner, "");
+    const Result<UniqueFd> listener = listenUnix(place + "/d.sock");
+    ASSERT_EQ(::chown((place + "/d.sock").c_str(), 65534, 65534), 0);
+    EXPECT_EQ(look(place + "/d.sock")->owner, "nobody");
+}
+
 TEST_F(RemoteLook, APathWithEveryKindOfCharacterComesBackAsItIs) {
-    const std::string path = dir_ / "it's $HOME `x` \"q\" \\ *.sock";
+    const std::string path = dir_ / "it's $HOME `x` \"q\" \\n *.sock";
     const Result<RemoteFacts> facts = look(path);
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->socket, path);
