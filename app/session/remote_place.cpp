@@ -17,9 +17,12 @@ constexpr std::chrono::milliseconds kTimeout{30'000};
 constexpr std::int64_t kUploadBytesMax = 64'000'000;
 constexpr std::string_view kEnvironmentMark = "millrace-environment";
 
-// As a login shell of the user has it: what .profile adds to the PATH is there.
-constexpr std::string_view kEnvironmentScript =
-    "\"${SHELL:-sh}\" -lc 'printf \"\\0millrace-environment\\0\"; env -0' </dev/null 2>/dev/null\n";
+// As a login shell of the user has it: what .profile adds to the PATH is there. Shells that have no
+// -l beside a command (csh) leave it to sh.
+constexpr std::string_view kEnvironmentScript = R"sh(
+tell='printf "\0millrace-environment\0"; env -0'
+"${SHELL:-sh}" -lc "$tell" </dev/null 2>/dev/null || sh -lc "$tell" </dev/null
+)sh";
 
 Result<std::vector<std::string>> environmentThere(ssh::Connection& connection) {
     ASSIGN_OR_RETURN(const SubprocessOutput output,
@@ -135,7 +138,10 @@ Result<std::string> DirectoriesThere::standsFor(const std::string& address,
     ASSIGN_OR_RETURN(const SubprocessOutput output,
                      connection->run(strCat("[ -d ", ssh::shellWord(directory), " ]\n"), kTimeout));
     std::string there = directory;
-    if (output.exitCode != 0) {
+    if (output.exitCode > 1) {
+        return unavailable(address, ": ", directory, " cannot be looked for there: ", output.err);
+    }
+    if (output.exitCode == 1) {
         ASSIGN_OR_RETURN(there, directoryThere(host, remoteDirOf(parsed)));
     }
     MutexLock lock(mutex_);
@@ -165,8 +171,11 @@ Status completeThere(ssh::Host& host, const RemoteWishes& wishes, values::Submit
     ASSIGN_OR_RETURN(const std::vector<std::string> environment, environmentThere(*connection));
     ASSIGN_OR_RETURN(request.place,
                      launchPlaceOf(environment, request.baseDir, wishes.environment));
+    std::map<std::string, int> sent;  // how many of a name: each is in a directory of its own
     for (const std::string& file : wishes.uploads) {
-        const std::string directory = strCat(home, "/.local/state/millrace/uploads/", request.key);
+        const int before = sent[fs::path(file).filename().string()]++;
+        const std::string directory = strCat(home, "/.local/state/millrace/uploads/", request.key,
+                                             before == 0 ? "" : strCat("/", before));
         const ssh::Progress progress =
             wishes.progressOf ? wishes.progressOf(file) : ssh::Progress();
         ASSIGN_OR_RETURN(const std::string path,
