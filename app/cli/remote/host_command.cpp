@@ -47,7 +47,7 @@ class HostTest {
                 return strCat(facts_.program, ", version ", facts_.version);
             });
         // A daemon may be there without a program on the PATH.
-        if (!steps_.empty() && steps_.front().isOk) {
+        if (!facts_.socket.empty()) {
             daemonSteps();
         }
         return steps_;

@@ -322,6 +322,26 @@ class Hosts(SshCase):
         self.assertTrue(report["ok"])
         self.assertTrue(all(step["seconds"] >= 0 for step in report["steps"]))
 
+    def test_a_step_that_could_not_look_is_the_last_one(self):
+        if self.env["MILLRACE_SSH_TRANSPORT"] != "ssh":
+            self.skipTest("the program in front of ssh stands in for the system's")
+        place = os.path.join(self.mine, "bin")
+        os.mkdir(place)
+        with open(os.path.join(place, "ssh"), "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\ncase " $* " in *" -M "*) exec {shutil.which("ssh")} "$@";; esac\n'
+                       "echo 'Session open refused by peer' >&2; exit 255\n")
+        os.chmod(file.name, 0o755)
+        report = json.loads(self.cli("host", "test", "ssh://gpu1", "--json", host="", code=6,
+                                     PATH=os.pathsep.join([place, os.environ["PATH"]])))
+        self.assertEqual([(step["step"], step["ok"]) for step in report["steps"]], [("connect", True), ("programs", False)])
+        self.assertIn("Session open refused by peer", report["steps"][1]["text"])
+
+    def test_a_book_of_hosts_that_cannot_be_read_is_named(self):
+        path = os.path.join(self.mine, "config/millrace/hosts.json")
+        os.makedirs(path)
+        for words, code in ((("host", "ls"), 1), (("ls", "--host", "lab"), 2), (("host", "add", "lab"), 1)):
+            self.assertIn(path, self.refusal(*words, host="", code=code), words)
+
     def test_the_socket_path_is_where_the_daemon_listens(self):
         here = os.path.join(self.mine, "run/millrace/millraced.sock")
         self.assertEqual(self.cli("socket-path", host="").strip(), here)
