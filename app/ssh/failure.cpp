@@ -1,7 +1,6 @@
 #include "app/ssh/failure.h"
 
 #include <algorithm>
-#include <regex>
 #include <vector>
 
 namespace millrace::ssh {
@@ -11,11 +10,12 @@ bool has(std::string_view text, std::string_view words) {
     return text.find(words) != std::string_view::npos;
 }
 
-// The first match of `pattern`'s group in the words; "" without one.
-std::string found(std::string_view words, const char* pattern) {
-    std::match_results<std::string_view::const_iterator> match;
-    const bool isThere = std::regex_search(words.begin(), words.end(), match, std::regex(pattern));
-    return isThere ? match[1].str() : std::string();
+// What stands behind the first `words`, up to one of `ends`; "" without them.
+std::string_view behind(std::string_view text, std::string_view words, std::string_view ends) {
+    const std::size_t at = text.find(words);
+    const std::string_view rest =
+        at == std::string_view::npos ? std::string_view() : text.substr(at + words.size());
+    return rest.substr(0, std::min(rest.find_first_of(ends), rest.size()));
 }
 
 // The word in front of the first `words`; "" without one.
@@ -34,15 +34,18 @@ std::string lastLine(std::string_view words) {
 }
 
 Status changedKey(const Ending& ending) {
-    const std::string now = found(ending.words, "(SHA256:[A-Za-z0-9+/=]+)");
-    const std::string place = found(ending.words, "Offending [A-Za-z0-9-]+ key in ([^\\r\\n]+)");
-    const std::string remedy = found(ending.words, "(ssh-keygen -f [^\\r\\n]+)");
+    constexpr std::string_view kLine = "\r\n";
+    const std::string_view now = behind(ending.words, "SHA256:", " \t\r\n.");
+    const std::string_view place =
+        behind(behind(ending.words, "Offending ", kLine), " key in ", kLine);
+    const std::string_view remedy = behind(ending.words, "ssh-keygen -f ", kLine);
     return failedPrecondition(
         "the host key of ", ending.host, " has changed",
-        now.empty() ? "" : strCat(" (it is now ", now, ")"),
+        now.empty() ? "" : strCat(" (it is now SHA256:", now, ")"),
         ": another machine may be listening in, or the host was set up anew; nothing was sent. If "
         "you know that it was, remove the old key",
-        place.empty() ? "" : strCat(", ", place), remedy.empty() ? "" : strCat(", with ", remedy));
+        place.empty() ? "" : strCat(", ", place),
+        remedy.empty() ? "" : strCat(", with ssh-keygen -f ", remedy));
 }
 
 Status unknownKey(const Ending& ending) {
@@ -59,13 +62,13 @@ Status unknownKey(const Ending& ending) {
 
 Status denied(const Ending& ending) {
     const std::string who = wordBefore(ending.words, ": Permission denied");
-    const std::string ways = found(ending.words, "Permission denied \\(([^)]*)\\)");
+    const std::string_view ways = behind(ending.words, "Permission denied (", ")");
     if (ending.wasGivenUp) {
         return failedPrecondition(ending.host, ": its question was not answered; nothing was sent");
     }
     return permissionDenied(
         ending.host, " lets ", who.empty() ? "this user" : who, " in by none of ",
-        ways.empty() ? "its ways" : ways,
+        ways.empty() ? std::string_view("its ways") : ways,
         ": name the user (ssh://USER@HOST), a key ('ssh-add FILE', or IdentityFile in "
         "~/.ssh/config)",
         ending.wasAsked ? "" : "; nobody could be asked for a passphrase or password here");
@@ -125,7 +128,7 @@ Status failureOf(const Ending& ending) {
             return unavailable("no connection to ", ending.host, ": ", known.sentence);
         }
     }
-    if (ending.wasGivenUp) {
+    if (ending.wasGivenUp && !ending.wasUp) {
         return failedPrecondition(ending.host, ": its question was not answered; nothing was sent");
     }
     return unavailable("the connection to ", ending.host, ending.wasUp ? " ended" : " failed",

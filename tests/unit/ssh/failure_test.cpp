@@ -88,6 +88,14 @@ TEST(Failure, SshsOwnLineStandsWhereASettingIsWrong) {
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("terminating, 1 bad configuration"));
 }
 
+TEST(Failure, AQuestionThatWasGivenUpOnTheWayInSaysNothingOfALaterEnd) {
+    Ending ending = endingOf("");
+    ending.wasGivenUp = true;
+    EXPECT_EQ(failureOf(ending).code(), absl::StatusCode::kFailedPrecondition);
+    ending.wasUp = true;
+    EXPECT_EQ(failureOf(ending).code(), absl::StatusCode::kUnavailable);
+}
+
 TEST(Failure, UnknownWordsArePassedOn) {
     EXPECT_THAT(
         std::string(messageOf(failureOf(endingOf("first\nlast words\n")))),
