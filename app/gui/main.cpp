@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QSocketNotifier>
 #include <QTemporaryDir>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -66,6 +67,9 @@ class Ways {
  public:
     Ways() : hosts_(settings()), directories_(hosts_) {}
 
+    /// Nobody waits for anything any more: there is no window that could ask.
+    void leave() { isLeft_ = true; }
+
     gui::ConsoleApp::Parts parts(QSettings& kept, gui::ThemeControl& theme,
                                  std::function<std::int64_t()> nowMs) {
         const std::string host = environment("MILLRACE_HOST");
@@ -100,6 +104,7 @@ class Ways {
     ssh::Settings settings() const {
         ssh::Settings settings;
         settings.ask = questions_.ask();
+        settings.isUnwanted = [this] { return isLeft_.load(); };
         settings.programDirectory = programDirectory();
         settings.ownProgram = programPath();
         settings.searchPath = environment("PATH");
@@ -118,6 +123,7 @@ class Ways {
             hosts_);
     }
 
+    std::atomic<bool> isLeft_{false};
     gui::SshQuestions questions_;
     ssh::Hosts hosts_;
     session::DirectoriesThere directories_;
@@ -175,7 +181,9 @@ int runConsole(QApplication& application, const gui::ConsoleOptions& options, QS
     } else {
         app.start();
     }
-    return QApplication::exec();
+    const int code = QApplication::exec();
+    ways.leave();
+    return code;
 }
 
 }  // namespace

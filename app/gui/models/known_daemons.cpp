@@ -182,7 +182,7 @@ constexpr QLatin1String kSsh("ssh://");
 }  // namespace
 
 QString shortName(const KnownDaemon& daemon) {
-    if (daemon.isOwn) {
+    if (daemon.isOwn && daemon.address.rfind("unix:", 0) == 0) {
         return QObject::tr("this machine");
     }
     if (!daemon.name.empty()) {

@@ -35,6 +35,11 @@ TEST(KnownDaemons, TheOwnSocketStandsFirstAndStays) {
     EXPECT_EQ(shortName(daemons.all()[0]), "this machine");
 }
 
+TEST(KnownDaemons, AnOwnOneOnAnotherHostIsNotThisMachine) {
+    EXPECT_EQ(shortName(KnownDaemons("ssh://me@gpu1").all()[0]), "me@gpu1");
+    EXPECT_EQ(shortName(KnownDaemons("gpu1:7443").all()[0]), "gpu1:7443");
+}
+
 TEST(KnownDaemons, AnAddressThatCannotBeReadIsRefusedWithASentence) {
     KnownDaemons daemons("unix:/own.sock");
     EXPECT_THAT(std::string(daemons.add("nonsense").status().message()),
