@@ -4,6 +4,7 @@
 #include <atomic>
 #include <csignal>
 #include <thread>
+#include <vector>
 
 #include <absl/strings/numbers.h>
 #include <gmock/gmock.h>
@@ -95,6 +96,29 @@ TEST_F(ConnectionTest, WhatRunsThereIsGivenUpWhenNobodyWantsItAnyMore) {
     });
     EXPECT_EQ((*connection)->run("exec sleep 60", 40s).status().code(),
               absl::StatusCode::kCancelled);
+}
+
+TEST_F(ConnectionTest, ManyCallersShareOneConnectionAndLoseItTogether) {
+    ssh_.hook(
+        "[ $mode = master ] || return 0\nexec 3<&0\nsh -s <&3 &\n"
+        "while [ ! -e \"$dir/end\" ]; do sleep 0.02; done\nkill $!\nexit 255\n");
+    host();
+    std::atomic<int> numUp{0}, numLost{0};
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i) {
+        callers.emplace_back([&] {
+            const auto connection = connect();
+            numUp += connection.ok() ? 1 : 0;
+            while (connection.ok() && (*connection)->run("true", 20s).ok()) {
+            }
+            numLost += connection.ok() && !(*connection)->state().ok() ? 1 : 0;
+        });
+    }
+    ASSERT_TRUE(test::eventually([&] { return numUp == 12; }));
+    EXPECT_EQ(ssh_.count("master"), 1U);
+    ASSERT_TRUE(writeFileAtomic(ssh_ / "end", "").ok());
+    callers.clear();
+    EXPECT_EQ(numLost, 12);
 }
 
 TEST_F(ConnectionTest, ACommandNeverGoesToAHostThatWasNotLookedAt) {
