@@ -243,6 +243,7 @@ Result<std::string> packed(const Sending& sending, const Programs& programs,
     }
     ASSIGN_OR_RETURN(const std::vector<std::string> libraries,
                      librariesOf(sending, programs.directory));
+    RETURN_IF_ERROR(makeDirectories(stage + "/lib"));
     for (const std::string& file : libraries) {
         RETURN_IF_ERROR(link(file, stage + "/lib"));
     }

@@ -121,6 +121,16 @@ class WaysIn(SshCase):
         self.assertIn("was given up", text)
         self.assertNotEqual(code, 0)
 
+    def test_ctrl_c_ends_a_connection_that_hangs(self):
+        self.write_config(client_host("gpu1", self.server, self.key, self.known, "  ProxyCommand sleep 60\n"))
+        terminal = self.terminal("ls")
+        wait_for("it is connecting", lambda: list(self.processes("sleep\x0060")))
+        terminal.type("\x03")
+        code, text = terminal.end(10)
+        self.assertIn("the connection to ssh://gpu1 was given up", text)
+        self.assertNotEqual(code, 0)
+        wait_for("nothing of it is left", lambda: not list(self.processes("sleep\x0060")))
+
     def test_twenty_channels_go_through_one_connection(self):
         self.cli("up")
         run = self.cli("run", self.spec_there(epochs=30000), "--there", "--detach").split()[0]

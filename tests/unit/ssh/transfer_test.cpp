@@ -74,6 +74,27 @@ TEST_F(TransferTest, WhatALoginShellSaysByItselfIsNotOnThisProcesssOutput) {
     EXPECT_EQ(path.value_or(std::string(messageOf(path.status()))), ssh_.home() + "/up/x.csv");
 }
 
+TEST_F(TransferTest, ProgramsComeToAHomeOfAnyNameAlsoWithoutLibraries) {
+    ASSERT_TRUE(makeDirectories(here_ / "bin").ok());
+    for (const char* name : {"millrace", "millraced", "millrace-exec"}) {
+        ASSERT_TRUE(
+            writeFileAtomic(strCat(here_ / "bin/", name), "#!/bin/sh\necho me\n", 0755).ok());
+    }
+    std::filesystem::copy_file("/bin/true", here_ / "bin/millrace-loader");
+    const Result<Programs> programs = programsIn(here_ / "bin", "1.0 a'b");
+    ASSERT_TRUE(programs.ok()) << programs.status();
+    for (int times = 0; times < 2; ++times) {
+        const auto connection = host_->connection();
+        ASSERT_TRUE(connection.ok()) << connection.status();
+        const Result<Installed> done = install(**connection, *programs, {});
+        ASSERT_TRUE(done.ok()) << done.status();
+        EXPECT_EQ(done->program, ssh_.home() + "/.local/bin/millrace");
+        EXPECT_EQ(std::filesystem::read_symlink(done->program),
+                  ssh_.home() + "/.local/share/millrace/1.0 a'b/bin/millrace");
+    }
+    EXPECT_THAT(leftThere(), ::testing::ElementsAre(".local"));
+}
+
 TEST_F(TransferTest, AFullDiskSaysSoAndKeepsNothing) {
     incomingDoes("head -c 2; echo 'cat: write error: No space left on device' >&2; exit 1");
     const Status status = send(here_ / "x.csv").status();
