@@ -121,9 +121,10 @@ constexpr auto kPhase = [](auto& run) -> auto& { return run.progress.phase; };
 constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFAULT ''",
                            kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0";
 
+// (Not constexpr: GCC 12 takes no functions in one where it looks for undefined behaviour.)
 // In the order of the table. `no` is the key inside the file; ids and uids are what everyone else
 // sees.
-constexpr RunColumn kRunColumns[] = {
+const RunColumn kRunColumns[] = {
     {"no", "INTEGER PRIMARY KEY AUTOINCREMENT"},
     told<&RunSummary::id>("id", "TEXT NOT NULL UNIQUE"),
     told<&RunSummary::uid>("uid", "TEXT NOT NULL UNIQUE"),
@@ -235,7 +236,8 @@ values::RunSummary readRun(const Statement& row, std::int64_t& no) {
 }
 
 void readRest(const Statement& row, RunRecord& run) {
-    constexpr auto kNumRead = std::count_if(std::begin(kRunColumns), std::end(kRunColumns), isRead);
+    static const auto kNumRead =
+        std::count_if(std::begin(kRunColumns), std::end(kRunColumns), isRead);
     int at = 1 + static_cast<int>(kNumRead);
     for (const RunColumn& column : kRunColumns) {
         if (isRest(column)) {
