@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kSocketVariable = "MILLRACE_ASKPASS_SOCKET";
 constexpr std::size_t kQuestionBytesMax = 16'384;
+constexpr int kRestMs = 100;
 // In front of an answer; its absence: given up.
 constexpr char kAnswered = '+';
 
@@ -146,8 +147,13 @@ void AskpassDoor::run(std::stop_token stop) {
             continue;
         }
         UniqueFd peer(::accept(listener_.get(), nullptr, nullptr));
-        const Result<uid_t> uid =
-            peer.isOpen() ? peerUid(peer.get()) : Result<uid_t>(unavailable(""));
+        if (!peer.isOpen()) {
+            // Out of descriptors: it would be told of the waiting peer again and again.
+            pollfd ourEnd{wakeRead_.get(), POLLIN, 0};
+            ::poll(&ourEnd, 1, kRestMs);
+            continue;
+        }
+        const Result<uid_t> uid = peerUid(peer.get());
         if (uid.ok() && isOwnUid(*uid)) {
             serve(std::move(peer), stop);
         }

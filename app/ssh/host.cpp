@@ -141,14 +141,32 @@ Result<RemoteFacts> Host::look(const std::string& path, const std::stop_token& s
     return parseFacts(output.out, address_.text());
 }
 
+// The socket that was found last; "" where it has to be looked for.
+std::string Host::knownSocket(const Connection& link) {
+    MutexLock lock(mutex_);
+    if (mustLook_) {
+        return "";
+    }
+    if (socket_.empty() && link.facts().hasSocket) {
+        socket_ = link.facts().socket;
+    }
+    return socket_;
+}
+
 Result<UniqueFd> Host::dial(const std::string& path, const std::stop_token& stop) {
     ASSIGN_OR_RETURN(const auto link, connection(stop));
-    if (path.empty() && link->facts().hasSocket) {
-        return link->dial(link->facts().socket);
+    const std::string known = path.empty() ? knownSocket(*link) : "";
+    if (!known.empty()) {
+        return link->dial(known);
     }
     ASSIGN_OR_RETURN(const RemoteFacts facts, look(path, stop));
     if (!facts.hasSocket) {
         return noDaemonThere(facts, address_.text());
+    }
+    if (path.empty()) {
+        MutexLock lock(mutex_);
+        socket_ = facts.socket;
+        mustLook_ = false;
     }
     return link->dial(facts.socket);
 }
@@ -156,6 +174,7 @@ Result<UniqueFd> Host::dial(const std::string& path, const std::stop_token& stop
 Status Host::whyClosed(const std::string& path, const std::stop_token& stop) {
     {
         MutexLock lock(mutex_);
+        mustLook_ = true;  // a daemon that is started again may listen elsewhere
         if (connection_ != nullptr) {
             RETURN_IF_ERROR(connection_->state());
         }

@@ -63,6 +63,7 @@ class Host {
  private:
     Result<std::shared_ptr<Connection>> attempt(const std::stop_token& stop) MR_EXCLUDES(mutex_);
     std::chrono::seconds connectTimeout() const MR_REQUIRES(mutex_);
+    std::string knownSocket(const Connection& link) MR_EXCLUDES(mutex_);
 
     const Address address_;
     const Settings settings_;
@@ -73,6 +74,8 @@ class Host {
     std::uint64_t numAttempts_ MR_GUARDED_BY(mutex_) = 0;
     bool isForgiven_ MR_GUARDED_BY(mutex_) = false;  // the attempt under way
     Status last_ MR_GUARDED_BY(mutex_);              // of the last attempt
+    std::string socket_ MR_GUARDED_BY(mutex_);       // of the user's daemon there
+    bool mustLook_ MR_GUARDED_BY(mutex_) = false;
     std::optional<std::chrono::milliseconds> firstTook_ MR_GUARDED_BY(mutex_);
 };
 

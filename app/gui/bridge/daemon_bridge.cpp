@@ -412,9 +412,11 @@ void DaemonBridge::readHosts(QObject* context, Done<HostNames> done) {
     parts_->work<HostNames>(
         {context, "hosts", false, std::move(done)}, false, []() -> Result<HostNames> {
             HostNames names;
-            ASSIGN_OR_RETURN(const std::string path, session::HostBook::defaultPath());
-            ASSIGN_OR_RETURN(const session::HostBook book, session::HostBook::read(path));
-            names.named = book.all();
+            const Result<std::string> path = session::HostBook::defaultPath();
+            // One that is damaged offers nothing; `millrace host ls` says what is wrong with it.
+            if (const auto book = session::HostBook::read(path.value_or("")); book.ok()) {
+                names.named = book->all();
+            }
             const char* config = std::getenv("MILLRACE_SSH_CONFIG");
             names.aliases = ssh::hostsOfConfig(config == nullptr ? "" : config);
             return names;

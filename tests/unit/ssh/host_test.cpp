@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/files.h"
+#include "backend/system/unix_socket.h"
 #include "tests/support/poll.h"
+#include "tests/support/scripted_ssh.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::ssh {
@@ -93,6 +95,26 @@ TEST_F(HostTest, OneHostIsOneWhateverSocketIsNamed) {
     Hosts hosts(settings());
     EXPECT_EQ(&hosts.at(address_), &hosts.at(Address::parse("ssh://gpu1/a.sock").value()));
     EXPECT_NE(&hosts.at(address_), &hosts.at(Address::parse("ssh://me@gpu1").value()));
+}
+
+TEST(HostSocket, ADaemonThatWasStartedAgainElsewhereIsFound) {
+    tests::ScriptedSsh ssh;
+    Host host(Address::parse("ssh://gpu1").value(), ssh.settings());
+    const auto listenAt = [&](const std::string& name) {
+        ssh.program("millrace", strCat("[ \"$1\" = socket-path ] && echo ", ssh / name, "\n"));
+        return listenUnix(ssh / name);
+    };
+    Result<UniqueFd> listener = listenAt("first.sock");
+    ASSERT_TRUE(listener.ok()) << listener.status();
+    host.dial("").status().IgnoreError();  // the script forwards nothing
+    EXPECT_THAT(ssh.calls(), HasSubstr("first.sock"));
+    listener = listenAt("second.sock");
+    EXPECT_THAT(std::string(messageOf(host.whyClosed(""))), HasSubstr("second.sock"));
+    host.dial("").status().IgnoreError();
+    EXPECT_THAT(ssh.calls(), HasSubstr(":" + ssh / "second.sock"));
+    const std::size_t looks = ssh.count("command");
+    host.dial("").status().IgnoreError();
+    EXPECT_EQ(ssh.count("command"), looks) << "found once, it is known";
 }
 
 }  // namespace
