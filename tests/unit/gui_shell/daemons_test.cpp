@@ -1,7 +1,9 @@
 #include <QAccessible>
+#include <QCompleter>
 #include <QLineEdit>
 #include <QSettings>
 #include <QSignalSpy>
+#include <QStringListModel>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -190,6 +192,24 @@ TEST_F(ConnectionBarTest, ChecksAnAddressWhileItIsTyped) {
     EXPECT_EQ(daemons.current(), "gpu-01:7443");
     EXPECT_EQ(chosen.count(), 1);
     EXPECT_FALSE(bar.field()->isVisible());
+}
+
+TEST_F(ConnectionBarTest, OffersTheHostsThatAreNotInTheBar) {
+    QSignalSpy started(&bar, &ConnectionBar::addingStarted);
+    bar.startAdding();
+    EXPECT_EQ(started.count(), 1);
+    daemons.setHosts({{"lab", "ssh://alice@gpu1", ""}}, {"gpu2", "gpu3"});
+    const auto offered = [&] {
+        return static_cast<QStringListModel*>(bar.field()->completer()->model())->stringList();
+    };
+    EXPECT_EQ(offered(), QStringList({"lab", "ssh://gpu2", "ssh://gpu3"}));
+    QTest::keyClicks(bar.field(), "gpu2");
+    EXPECT_EQ(bar.fieldProblem(), "");
+    QTest::keyClick(bar.field(), Qt::Key_Return);
+    ASSERT_NE(daemons.find("ssh://gpu2"), nullptr);
+    EXPECT_EQ(daemons.current(), "ssh://gpu2");
+    bar.startAdding();
+    EXPECT_EQ(offered(), QStringList({"lab", "ssh://gpu3"}));
 }
 
 TEST_F(ConnectionBarTest, EscapeLeavesTheFieldWithoutAdding) {
