@@ -90,3 +90,18 @@ function(add_room_tests room)
     gtest_discover_tests(${target} TEST_PREFIX "${T_NAME}." DISCOVERY_MODE PRE_TEST
         PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${T_ENVIRONMENT}")
 endfunction()
+
+# python_tests(FILE OUT): OUT is the list of "Suite.test_name" of a file of unittest; configured anew when the file changes.
+function(python_tests file out)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^(class [A-Za-z]+\\(|    def test_)")
+    set(tests)
+    foreach(line ${lines})
+        if(line MATCHES "^class ([A-Za-z]+)")
+            set(suite ${CMAKE_MATCH_1})
+        elseif(line MATCHES "def (test_[a-z0-9_]+)")
+            list(APPEND tests ${suite}.${CMAKE_MATCH_1})
+        endif()
+    endforeach()
+    set(${out} ${tests} PARENT_SCOPE)
+endfunction()
