@@ -95,6 +95,10 @@ std::uint64_t millrace_batch_bytes(const millrace_batch* batch) {
     return batch->size;
 }
 
+const void* millrace_batch_memory(const millrace_batch* batch) {
+    return batch->bytes;
+}
+
 std::size_t millrace_batch_columns(const millrace_batch* batch) {
     return batch->directory.header().columns;
 }

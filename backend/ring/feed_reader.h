@@ -213,7 +213,10 @@ void millrace_feed_close(millrace_feed* feed);
 uint64_t millrace_batch_number(const millrace_batch* batch);
 uint32_t millrace_batch_epoch(const millrace_batch* batch);
 uint64_t millrace_batch_rows(const millrace_batch* batch);
+/* The frame as it lies in memory (docs/formats/frame.md): its bytes, and the first of them. One
+   copy takes it to a device whole; a column lies as far behind its start there as here. */
 uint64_t millrace_batch_bytes(const millrace_batch* batch);
+const void* millrace_batch_memory(const millrace_batch* batch);
 size_t millrace_batch_columns(const millrace_batch* batch);
 /* 0, or MILLRACE_FEED_INVALID: there is no such column, or struct_size is none that is known. */
 int millrace_batch_column(const millrace_batch* batch, size_t index, millrace_column* column);

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from . import _library
 from ._errors import MisuseError
@@ -202,6 +202,22 @@ class TorchArrays:
         return self._torch.empty(shape, dtype=self.types[dtype])
 
 
+class ByteArrays(TorchArrays):
+    """Makes torch tensors over a frame's bytes that are a tensor, wherever it lies."""
+
+    def __init__(self, device: Any) -> None:
+        super().__init__()
+        self._device = device
+
+    def view(self, memory: Any, kind: Any, count: int, at: int) -> Any:
+        """As NumpyArrays'."""
+        return memory[at:at + count * kind.itemsize].view(kind)
+
+    def empty(self, dtype: str, *shape: int) -> Any:
+        """As NumpyArrays'."""
+        return self._torch.empty(shape, dtype=self.types[dtype], device=self._device)
+
+
 class Wanted:
     """Columns that batches were asked for, which are made together from then on: one call of C for all."""
 
@@ -287,27 +303,47 @@ class Tensors:
 
 
 class Memory:
-    """The bytes of one frame, or a copy of them, and where its columns lie in them."""
+    """The bytes of one frame, or a copy of them, here or on a device, and where its columns lie in them."""
 
     __slots__ = ("_arrays", "_bytes", "_columns", "_places", "_start", "_view", "rows")
 
     def __init__(self, batch: int, columns: Columns, places: list[tuple[int, ...]], arrays: Any, copy: bool) -> None:
         """Takes over `batch`. `places`: items, num_values, data, offsets, weights, inverse of each column."""
         self._columns, self._places, self._arrays = columns, places, arrays
-        self._view = arrays.view
-        # Column 0, a file for each row, is the first payload of every frame.
-        self.rows, _, self._start = places[0][:3]
-        size = self._end() - self._start if copy else _library.load().millrace_batch_bytes(batch)
-        base = _numpy().asarray(_Holder(batch, self._start, size))
-        self._bytes = memoryview(base.copy() if copy else base)
+        self._view, self.rows = arrays.view, places[0][0]
+        library = _library.load()
+        self._start = library.millrace_batch_memory(batch)
+        base = _numpy().asarray(_Holder(batch, self._start, library.millrace_batch_bytes(batch)))
+        self._bytes: Any = memoryview(base.copy() if copy else base)
 
-    def _end(self) -> int:
-        """Where the last payload ends."""
-        ends = [self._start]
-        sizes = {name: kind.itemsize for name, kind in NumpyArrays().types.items()}
-        for (items, count, data, offsets, weights, _), dtype in zip(self._places, self._columns.items):
-            ends += [data + count * sizes[dtype], offsets and offsets + 8 * items + 8, weights and weights + 4 * count]
-        return max(ends)  # the inverse index is a column of its own too
+    def changed(self, change: Callable[[Any], Any]) -> Memory:
+        """What `change` makes of all bytes, a tensor of uint8: one copy for all columns. They are looked for in what it gives."""
+        torch = sys.modules["torch"]
+        whole = torch.frombuffer(self._bytes, dtype=torch.uint8) if isinstance(self._bytes, memoryview) else self._bytes
+        made = change(whole)
+        if made is whole:
+            return self
+        out = Memory.__new__(Memory)
+        out._columns, out._places, out._start, out.rows = self._columns, self._places, self._start, self.rows
+        out._bytes, out._arrays = made, ByteArrays(made.device)
+        out._view = out._arrays.view
+        return out
+
+    def packed(self) -> Packed | None:
+        """As Tensors'."""
+        indices = self._columns.packed
+        return Packed(self._together(indices, 2), self._together(list(self._columns.by_role.get("weighted", {}).values()), 4), None) \
+            if indices else None
+
+    def _together(self, indices: list[int], part: int) -> Any:
+        """The values (2) or weights (4) of columns that lie behind one another; None of no column."""
+        if not indices:
+            return None
+        kind = "float32" if part == 4 else self._columns.items[indices[0]]
+        filled = [self._places[index] for index in indices if self._places[index][1]]
+        if not filled:
+            return self._arrays.empty(kind, 0)
+        return self._view(self._bytes, self._arrays.types[kind], sum(place[1] for place in filled), filled[0][part] - self._start)
 
     def make(self, index: int, made: dict[int, Any]) -> None:
         """Puts a column into `made`: [rows], or [rows, width], or a Ragged. Others may come along."""
@@ -474,8 +510,7 @@ class Batch:
         """One torchrec KeyedJaggedTensor over these id, list and weighted features (all of them).
 
         Needs torchrec. The feed lays the features' values out one behind the other, ids, lists, weighted lists, as the
-        spec names them: all of them, or some that stand together in this order, are a view; others are copied. So they
-        are with copy=True. Where rows share lists, a feature's lists stand once and `inverse_indices` says which is
+        spec names them: all of them, or some that stand together in this order, are a view; others are copied. Where rows share lists, a feature's lists stand once and `inverse_indices` says which is
         each row's.
         """
         from . import _kjt
@@ -512,6 +547,9 @@ class Batch:
         out.epoch, out.number, out.rows = self.epoch, self.number, self.rows
         out.step_rows, out.scale = self.step_rows, self.scale
         out._made, out._ends_step = {}, self._ends_step
+        if isinstance(self._memory, Memory):
+            out._memory, out._packed = self._memory.changed(change), None
+            return out
         out._packed = self._change_packed(change, out._made)
         for index, role in enumerate(self._columns.roles):
             if role != "inverse" and index not in out._made:
@@ -520,7 +558,7 @@ class Batch:
         return out
 
     def _features_packed(self) -> Packed | None:
-        return self._memory.packed() if isinstance(self._memory, Tensors) else self._packed
+        return self._memory.packed() if isinstance(self._memory, (Tensors, Memory)) else self._packed
 
     def _change_packed(self, change: Any, made: dict[int, Any]) -> Packed | None:
         """What lies together goes together: one copy for the features of many embedding tables."""

@@ -11,6 +11,7 @@ from typing import Any, Callable
 
 from ._batch import Batch
 from ._errors import MillraceError, MisuseError
+from ._reader import NotYet
 
 
 class Cuda:
@@ -56,12 +57,16 @@ class Cuda:
 
 
 class Mover:
-    """Takes batches from `read`, gives them out on the device, `prefetch` of them under way. One thread."""
+    """Takes batches from `read`, gives them out on the device, `prefetch` of them under way. One thread.
 
-    def __init__(self, cuda: Any, read: Callable[[], Batch | None], prefetch: int) -> None:
+    `read` is told whether to wait: it gives NOT_YET when it need not and there is nothing. So a loop waits only for the batch
+    that it gets, not for those after it.
+    """
+
+    def __init__(self, cuda: Any, read: Callable[[bool], Batch | NotYet | None], prefetch: int) -> None:
         self._cuda, self._read, self._prefetch = cuda, read, prefetch
-        self._under_way: deque[tuple[Batch, Batch, Any]] = deque()
-        self._given: deque[tuple[Batch, Any]] = deque()  # frames whose copy may not be done
+        self._under_way: deque[tuple[Batch, Any]] = deque()
+        self._copied: deque[tuple[Batch, Any]] = deque()  # frames whose copy may not be done
         self._is_at_end = False
         self._pinned: set[int] = set()
         self.trouble: Exception | None = None
@@ -82,26 +87,36 @@ class Mover:
 
     def next(self) -> Batch | None:
         """The next batch, on the device; None at the end."""
+        # A frame that is copied goes back to the feed before the next one is asked for: it may have room for few.
+        while self._copied and self._cuda.is_past(self._copied[0][1]):
+            self._copied.popleft()
         while not self._is_at_end and len(self._under_way) <= self._prefetch:
-            batch = self._read()
+            if not self._under_way:
+                self._finish()
+            batch = self._read(not self._under_way)
+            if isinstance(batch, NotYet):
+                break
             if batch is None:
                 self._is_at_end = True
             else:
-                self._under_way.append((batch, *self._cuda.copy(batch)))
+                moved, event = self._cuda.copy(batch)
+                self._under_way.append((moved, event))
+                self._copied.append((batch, event))
         if self.trouble is not None:
             raise self.trouble
-        while self._given and self._cuda.is_past(self._given[0][1]):
-            self._given.popleft()
         if not self._under_way:
             return None
-        batch, moved, event = self._under_way.popleft()
+        moved, event = self._under_way.popleft()
         self._cuda.hand_over(moved, event)
-        self._given.append((batch, event))
         return moved
 
-    def close(self) -> None:
+    def _finish(self) -> None:
         """Waits for the copies that are under way, then lets go of their frames."""
-        for *_, event in [*self._given, *self._under_way]:
+        for _, event in self._copied:
             self._cuda.finish(event)
-        self._given.clear()
+        self._copied.clear()
+
+    def close(self) -> None:
+        """Before the frames' memory goes."""
+        self._finish()
         self._under_way.clear()

@@ -108,6 +108,7 @@ _SIGNATURES = {
     "millrace_run_is_over": (c_int, [c_void_p, c_int64]),
     "millrace_run_checkpoint": (c_int64, [POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
+    "millrace_batch_memory": (c_void_p, [c_void_p]),
     "millrace_batch_lengths": (c_int, [c_void_p, POINTER(c_uint32), c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),
     "millrace_batch_all_columns": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
 }

@@ -29,6 +29,14 @@ class Asked(NamedTuple):
     last: str
     copy: bool
     arrays: Any  # makes what batches hold: NumpyArrays or TorchArrays
+    whole: bool = False  # batches are to be copied to a device: as one piece of memory
+
+
+class NotYet:
+    """Stands for what is not there yet."""
+
+
+NOT_YET = NotYet()
 
 
 class Step(NamedTuple):
@@ -53,7 +61,7 @@ class Reader:
         self.last_mark: tuple[int, int] | None = None
         """Where the newest step that was read ends, also one that is left out: epoch and number."""
         self._parts: list[Memory | Tensors] = []
-        self._is_viewing = asked.arrays.is_torch and not asked.copy
+        self._is_viewing = asked.arrays.is_torch and not asked.copy and not asked.whole
         self._codes: deque[int] = deque(maxlen=1)
         self._event = _library.Event(struct_size=ctypes.sizeof(_library.Event))
         self._reserve(64)
@@ -75,7 +83,8 @@ class Reader:
             return code, error.value.decode(errors="replace")
 
         self._greet(opened)
-        self._arguments = ((self._handle,), (_SLICE_MS,), (ctypes.byref(self._event),))
+        self._arguments = {wait: ((self._handle,), (_SLICE_MS if wait else 0,), (ctypes.byref(self._event),))
+                           for wait in (True, False)}
 
     def _go_on(self) -> None:
         """The feed hung up. It does so with all ranks when one of them connects again, as a rank does whose hello was
@@ -104,14 +113,14 @@ class Reader:
             # A busy machine answers later: each try gives it more time.
             timeout_ms = min(2 * timeout_ms, _LAST_HELLO_MS)
 
-    def next_step(self) -> Step | None:
-        """The next step; None at the end of the stream."""
-        codes, event = self._codes, self._event
+    def next_step(self, wait: bool = True) -> Step | NotYet | None:
+        """The next step; None at the end of the stream; NOT_YET where it is not there and need not be waited for."""
+        codes, event, arguments = self._codes, self._event, self._arguments[wait]
         try:
             while True:
                 codes.clear()
                 # In one call of C: an interrupt cannot come between the event and its code.
-                codes.extend(map(self._library.millrace_feed_next, *self._arguments))
+                codes.extend(map(self._library.millrace_feed_next, *arguments))
                 code = codes[0]
                 if code == _library.BATCH:
                     self._parts.append(self._take(event.batch, event.rows))
@@ -125,6 +134,8 @@ class Reader:
                     codes.clear()
                     return None
                 elif code == _library.TIMEOUT:
+                    if not wait:
+                        return NOT_YET
                     self._feed.check_alive()
                 elif code == _library.NOTICE:
                     import warnings

@@ -14,7 +14,7 @@ from . import _kjt, _link, _questions
 from ._batch import Batch, NumpyArrays, TorchArrays
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._feed import Feed, Place, Request, place
-from ._reader import Asked, Reader, Step
+from ._reader import Asked, NotYet, Reader, Step
 
 _calls = 0  # of stream() by which ranks find the feed that they share
 
@@ -74,12 +74,18 @@ class _Rows:
 
     def _read(self) -> Batch | None:
         """The next batch of the connection, in host memory."""
+        batch = self._try_read(True)
+        assert not isinstance(batch, NotYet)
+        return batch
+
+    def _try_read(self, wait: bool) -> Batch | NotYet | None:
+        """As _read(); NOT_YET where there is none and nobody waits."""
         ready = self._ready
         while not ready:
             reader = self._connection()
-            step = reader.next_step()
-            if step is None:
-                return None
+            step = reader.next_step(wait)
+            if step is None or isinstance(step, NotYet):
+                return step
             ready.extend(self._batches(reader, step))
         batch = ready[0]
         self._takes(batch)  # before it is taken: an interrupt here leaves it for the next call
@@ -198,7 +204,7 @@ class Stream(_Rows):
                               "Make another with millrace.stream(), or load a state")
         if self._cuda is not None and self._mover is None:
             from ._device import Mover
-            self._mover = Mover(self._cuda, self._read, self._prefetch)
+            self._mover = Mover(self._cuda, self._try_read, self._prefetch)
         self._connection()
 
     def _give(self) -> Batch | None:
@@ -512,7 +518,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
     _kjt.register(Batch)
     request = Request(path, variation, _questions.as_sets(set), last)
-    asked = Asked("train", None, join, last, copy, arrays)
+    asked = Asked("train", None, join, last, copy, arrays, on_gpu)
     if part == "eval" and on_gpu:
         raise MisuseError(f"device={str(device)!r}: evaluation rows come in host memory; batch.to(device) takes them there")
     link = _link.current() if rank is None and dp_rank is None else None

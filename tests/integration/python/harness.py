@@ -3,7 +3,7 @@
 
     harness.py FILE [SUITE.TEST]
 
-runs a file of tests in an environment in which the module, NumPy, pyarrow and torch are found, and no CUDA.
+runs a file of tests in an environment in which the module, NumPy, pyarrow and torch are found, and no CUDA but for gpu_test.py.
 """
 import glob
 import json
@@ -33,7 +33,7 @@ def environment(**more):
     return {**kept, "MILLRACE_BIN_DIR": BIN, "MILLRACE_FEED_LIBRARY": LIBRARY, "MILLRACE_DEPS_DIR": DEPS,
             "PYTHONPATH": os.pathsep.join([os.path.join(ROOT, "packaging/python"), HERE, os.path.join(ROOT, "tests/support"),
                                            wheels, os.path.join(DEPS, "wheels")]),
-            "LD_LIBRARY_PATH": os.pathsep.join(libraries), "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "",
+            "LD_LIBRARY_PATH": os.pathsep.join(libraries), "PYTHONDONTWRITEBYTECODE": "",
             "OMP_NUM_THREADS": "1", **more}
 
 
@@ -128,7 +128,10 @@ def streamed(spec, *options):
 def main():
     """Runs the tests of a file in the environment that they need."""
     arguments = [sys.executable, os.path.join(HERE, sys.argv[1]), *sys.argv[2:]]
-    os.execve(sys.executable, arguments, environment())
+    shown = {"CUDA_VISIBLE_DEVICES": ""}
+    if sys.argv[1] == "gpu_test.py":
+        shown = {name: os.environ[name] for name in shown if name in os.environ}
+    os.execve(sys.executable, arguments, environment(**shown))
 
 
 if __name__ == "__main__":

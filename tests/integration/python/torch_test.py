@@ -97,7 +97,10 @@ class Tensors(Case):
                        "embeddings: {a: {rows: 64}, b: {rows: 64}, tags: {rows: 64}, words: {rows: 64}}\n"
                        "batch: {rows: 64, micro_rows: 32, epochs: 1, seed: 1}\n")
         names = ["b", "a", "tags", "words"]
-        with millrace.stream(spec) as stream:
+        for how in ("ring", "whole frames", "copies"):
+            stream = millrace.stream(spec, copy=how == "copies")
+            if how == "whole frames":
+                to_device(stream, None)
             for batch in stream:
                 moved = batch._changed(torch.clone)
                 for one in (batch, moved):
@@ -116,6 +119,7 @@ class Tensors(Case):
                         self.assertEqual(is_view, asked not in (["words", "a"], ["a", "b"]), asked)
                 self.assertNotEqual(moved["a"].data_ptr(), batch["a"].data_ptr())
                 self.assertEqual(moved["a"].untyped_storage().data_ptr(), moved["words"].values.untyped_storage().data_ptr())
+            stream.close()
             self.assertEqual(batch.kjt(["words"]).weights.data_ptr(), batch["words"].weights.data_ptr())
             with self.assertRaisesRegex(millrace.MisuseError, "one feature at least.*b, a, tags, words"):
                 batch.kjt([])
@@ -154,6 +158,13 @@ class Tensors(Case):
             self.assertEqual({moved["dense"].device.type, moved["tags"].values.device.type}, {"meta"})
             self.assertEqual((moved.rows, moved.epoch, moved.scale), (64, 0, 1.0))
             batch.record_stream(None)
+            with millrace.stream(spec) as whole:
+                to_device(whole, None)
+                frame = next(iter(whole))
+                moved = frame.to("meta")
+                self.assertEqual({moved["dense"].device.type, moved["tags"].values.device.type}, {"meta"})
+                self.assertEqual(moved["dense"].shape, batch["dense"].shape)
+                self.assertTrue(torch.equal(frame._changed(torch.clone)["number"], batch["number"]))
             with self.assertRaisesRegex(millrace.MisuseError, 'finds no GPU here.*device="cpu"'):
                 millrace.stream(spec, device="cuda")
             self.assertEqual(next(iter(millrace.stream(spec, device="cpu")))["dense"].device.type, "cpu")
@@ -211,6 +222,11 @@ class FakeCuda:
         event.wait(20)
 
 
+def to_device(stream, device, prefetch=2):
+    """What `device=` does, for a fake one."""
+    stream._cuda, stream._prefetch, stream._asked = device, prefetch, stream._asked._replace(whole=True)
+
+
 class Devices(Case):
     def test_frames_are_kept_until_their_copies_are_done(self):
         """A fake device: what runs on a GPU but for CUDA's own calls."""
@@ -220,7 +236,7 @@ class Devices(Case):
         for prefetch in (0, 2, 5):
             fake = FakeCuda()
             with millrace.stream(spec, prefetch=prefetch) as stream:
-                stream._cuda, stream._prefetch = fake, prefetch
+                to_device(stream, fake, prefetch)
                 got, states = [], []
                 for batch in stream:
                     got.append(batch["number"])
@@ -247,7 +263,7 @@ class Devices(Case):
                 return batch, event
         fake = Refusing()
         with millrace.stream(self.spec()) as stream:
-            stream._cuda = fake
+            to_device(stream, fake)
             with self.assertRaisesRegex(millrace.MillraceError, "no memory to pin"):
                 next(iter(stream))
         fake.is_over = True
