@@ -35,21 +35,42 @@ void makePages(const void* begin, const void* end) {
 
 }  // namespace
 
-/// The keys of some rows, for all threads.
+/// The keys of some rows, and by the range of buckets where they belong which they are.
 template <class Key>
 struct KeyBuckets<Key>::Chunk {
+    struct Placed {
+        std::uint32_t key;  ///< which of the chunk's
+        std::uint32_t home;
+    };
     std::int64_t from = 0;
-    std::size_t rows = 0;
+    std::size_t rows = 0, numRanges = 1;
+    std::uint32_t rangeBuckets = 0;
     std::vector<Key> keys;
-    std::vector<std::uint8_t> isKey;
+    std::vector<std::vector<Placed>> placed;  ///< by piece, by range: in the order of rows
 
-    void load(const Source& source, std::size_t begin, std::size_t end) {
+    std::size_t numPieces() const { return (rows + kLoadRows - 1) / kLoadRows; }
+    std::vector<Placed>& of(std::size_t piece, std::size_t range) {
+        return placed[piece * numRanges + range];
+    }
+
+    void load(const KeyBuckets& table, const Source& source, std::size_t piece) {
+        for (std::size_t range = 0; range < numRanges; ++range) {
+            of(piece, range).clear();
+        }
         KeyBlock<Key> block;
-        for (; begin < end; begin += kKeyBlock) {
+        const std::size_t end = std::min(rows, (piece + 1) * kLoadRows);
+        for (std::size_t begin = piece * kLoadRows; begin < end; begin += kKeyBlock) {
             const std::size_t n = std::min(kKeyBlock, end - begin);
             source.load(from + static_cast<std::int64_t>(begin), n, block);
             std::copy_n(block.keys.begin(), n, keys.begin() + static_cast<std::ptrdiff_t>(begin));
-            std::copy_n(block.isKey.begin(), n, isKey.begin() + static_cast<std::ptrdiff_t>(begin));
+            for (std::size_t i = 0; i < n; ++i) {
+                if (block.isKey[i]) {
+                    const auto home =
+                        static_cast<std::uint32_t>(table.bucketOf(spread(block.keys[i])));
+                    of(piece, numRanges == 1 ? 0 : home / rangeBuckets)
+                        .push_back({static_cast<std::uint32_t>(begin + i), home});
+                }
+            }
         }
     }
 };
@@ -57,15 +78,15 @@ struct KeyBuckets<Key>::Chunk {
 /// Puts keys into the buckets of one range.
 template <class Key>
 struct KeyBuckets<Key>::Filler {
+    using Placed = typename Chunk::Placed;
+
     KeyBuckets& table;
     const Source& source;
-    std::size_t begin, end;  ///< of its buckets
+    std::size_t range, begin, end;  ///< of its buckets
     bool isFirstTaken;
     EqualRows equal{};
     std::int64_t numKeys = 0;
-    std::vector<std::uint32_t> waiting{};  ///< rows of the chunk whose keys leave the range
-
-    bool isDone() const { return equal.first != kNoRow; }
+    std::vector<Placed> waiting{};  ///< keys of the chunk that leave the range
 
     void makeMemory() {
         makePages(table.buckets_.get() + begin, table.buckets_.get() + end);
@@ -74,73 +95,90 @@ struct KeyBuckets<Key>::Filler {
         }
     }
 
-    void add(const Chunk& chunk) {
-        std::array<std::uint32_t, kAhead + 1> rows;
-        std::size_t n = 0;
-        for (std::size_t i = 0; i < chunk.rows && !isDone(); ++i) {
-            const std::size_t home = table.bucketOf(spread(chunk.keys[i]));
-            rows[n] = static_cast<std::uint32_t>(i);
-            // Without a branch: which thread's a key is, is chance.
-            n += static_cast<std::size_t>(home >= begin) & static_cast<std::size_t>(home < end) &
-                 static_cast<std::size_t>(chunk.isKey[i]);
-            if (n == kAhead) {
-                put(chunk, {rows.data(), n});
-                n = 0;
+    void add(Chunk& chunk) {
+        const bool isAlone = begin == 0 && end == table.numBuckets_;
+        for (std::size_t piece = 0; piece < chunk.numPieces(); ++piece) {
+            const std::span<const Placed> placed = chunk.of(piece, range);
+            askFor(chunk, placed.first(std::min(kAhead, placed.size())));
+            for (std::size_t i = 0; i < placed.size() && equal.first == kNoRow; i += kAhead) {
+                const std::span<const Placed> rest = placed.subspan(i);
+                const std::size_t now = std::min(kAhead, rest.size());
+                askFor(chunk, rest.subspan(now, std::min(kAhead, rest.size() - now)));
+                put(chunk, rest.first(now), isAlone);
             }
         }
-        put(chunk, {rows.data(), n});
     }
 
     /// When no other thread is at work.
     void addWaiting(const Chunk& chunk) {
-        for (const std::uint32_t i : waiting) {
-            if (!isDone()) {
-                put(chunk, i, table.bucketOf(spread(chunk.keys[i])), true);
-            }
+        for (const Placed& one : waiting) {
+            put(chunk, {&one, 1}, true);
         }
         waiting.clear();
     }
 
  private:
-    void put(const Chunk& chunk, std::span<const std::uint32_t> rows) {
-        std::array<std::size_t, kAhead> at;
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            const std::uint64_t hash = spread(chunk.keys[rows[i]]);
-            at[i] = table.bucketOf(hash);
-            __builtin_prefetch(&table.buckets_.get()[at[i]], 1);
+    /// Fetches their buckets.
+    void askFor(const Chunk& chunk, std::span<const Placed> keys) {
+        for (const Placed& one : keys) {
+            __builtin_prefetch(&table.buckets_.get()[one.home], 1);
             if (table.filter_ != nullptr) {
-                table.filter_[at[i] / 2] |= filterBits(hash);
+                table.filter_[one.home / 2] |= filterBits(spread(chunk.keys[one.key]));
             }
-        }
-        const bool isAlone = begin == 0 && end == table.numBuckets_;
-        for (std::size_t i = 0; i < rows.size() && !isDone(); ++i) {
-            put(chunk, rows[i], at[i], isAlone);
         }
     }
 
-    void put(const Chunk& chunk, std::uint32_t i, std::size_t at, bool mayLeave) {
-        const auto row = static_cast<std::uint32_t>(chunk.from) + i;
-        for (;; ++at) {
-            if (!mayLeave && at == end) {
-                waiting.push_back(i);
-                return;
+    /// Keys whose bucket is full wait until the others are in: their next buckets are fetched
+    /// meanwhile. Equal keys find the same buckets full, and stay in the order of their rows.
+    void put(const Chunk& chunk, std::span<const Placed> keys, bool mayLeave) {
+        std::array<Placed, kAhead> left;
+        std::size_t n = keys.size();
+        std::copy(keys.begin(), keys.end(), left.begin());
+        while (n > 0) {
+            const std::size_t tried = n;
+            n = 0;
+            for (std::size_t i = 0; i < tried; ++i) {
+                const Placed one = left[i];
+                left[n] = one;
+                n += isPut(chunk, one) ? 0 : 1;
             }
-            at = at == table.numBuckets_ ? 0 : at;
-            Bucket& bucket = table.buckets_.get()[at];
-            for (unsigned same = bucket.places(chunk.keys[i]); same != 0; same &= same - 1) {
-                const auto place = static_cast<std::size_t>(__builtin_ctz(same));
-                const std::uint32_t known = bucket.row(place);
-                if (!source.isEqual || source.isEqual(known, row)) {
-                    equal = isFirstTaken ? equal : EqualRows{known, row};
-                    return;
-                }
-            }
-            if (!bucket.isFull()) {
-                bucket.add(chunk.keys[i], row);
-                ++numKeys;
-                return;
+            n = goOn({left.data(), n}, mayLeave);
+        }
+    }
+
+    /// False where the bucket is full of other keys.
+    bool isPut(const Chunk& chunk, const Placed& one) {
+        const Key& key = chunk.keys[one.key];
+        const auto row = static_cast<std::uint32_t>(chunk.from) + one.key;
+        Bucket& bucket = table.buckets_.get()[one.home];
+        for (unsigned same = bucket.places(key); same != 0; same &= same - 1) {
+            const std::uint32_t known = bucket.row(static_cast<std::size_t>(__builtin_ctz(same)));
+            if (!source.isEqual || source.isEqual(known, row)) {
+                equal = isFirstTaken || equal.second < row ? equal : EqualRows{known, row};
+                return true;
             }
         }
+        if (bucket.isFull()) {
+            return false;
+        }
+        bucket.add(key, row);
+        ++numKeys;
+        return true;
+    }
+
+    /// Each to its next bucket; how many stay in the range.
+    std::size_t goOn(std::span<Placed> left, bool mayLeave) {
+        std::size_t n = 0;
+        for (const Placed& one : left) {
+            const std::size_t next = std::size_t{one.home} + 1;
+            if (!mayLeave && next == end) {
+                waiting.push_back(one);
+                continue;
+            }
+            left[n] = {one.key, static_cast<std::uint32_t>(next == table.numBuckets_ ? 0 : next)};
+            __builtin_prefetch(&table.buckets_.get()[left[n++].home], 1);
+        }
+        return n;
     }
 };
 
@@ -169,21 +207,22 @@ Status KeyBuckets<Key>::make(std::int64_t rows, const std::string& name, bool ha
 template <class Key>
 EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int threads,
                                   bool isFirstTaken) {
-    const std::size_t all = static_cast<std::size_t>(rows);
-    const std::size_t ranges = all < kManyRows ? 1 : static_cast<std::size_t>(std::max(threads, 1));
-    std::vector<Filler> fillers;
-    for (std::size_t i = 0; i < ranges; ++i) {
-        // Even, for each word of the filter to be one thread's.
-        const std::size_t end = numBuckets_ * (i + 1) / ranges / 2 * 2;
-        fillers.push_back({*this, source, i == 0 ? 0 : fillers.back().end,
-                           i + 1 == ranges ? numBuckets_ : end, isFirstTaken});
-    }
+    const auto all = static_cast<std::size_t>(rows);
+    const std::size_t wished = all < kManyRows ? 1 : static_cast<std::size_t>(std::max(threads, 1));
     Chunk chunk;
+    // Even, for each word of the filter to be one thread's.
+    chunk.rangeBuckets = static_cast<std::uint32_t>((numBuckets_ / wished + 2) / 2 * 2);
+    std::vector<Filler> fillers;
+    for (std::size_t begin = 0; begin < numBuckets_; begin += chunk.rangeBuckets) {
+        const std::size_t end = std::min(begin + chunk.rangeBuckets, numBuckets_);
+        fillers.push_back({*this, source, fillers.size(), begin, end, isFirstTaken});
+    }
+    chunk.numRanges = fillers.size();
     chunk.keys.resize(std::min(all, kChunkRows));
-    chunk.isKey.resize(chunk.keys.size());
-    const auto helpers = static_cast<int>(ranges);
+    chunk.placed.resize((chunk.keys.size() + kLoadRows - 1) / kLoadRows * chunk.numRanges);
+    const auto helpers = static_cast<int>(wished);
     if (all >= kManyRows) {
-        (void)parallelFor(ranges, helpers, "table", [&](std::size_t i) {
+        (void)parallelFor(fillers.size(), helpers, "table", [&](std::size_t i) {
             fillers[i].makeMemory();
             return okStatus();
         });
@@ -191,12 +230,11 @@ EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int t
     for (std::size_t from = 0; from < all; from += chunk.rows) {
         chunk.from = static_cast<std::int64_t>(from);
         chunk.rows = std::min(kChunkRows, all - from);
-        const std::size_t pieces = (chunk.rows + kLoadRows - 1) / kLoadRows;
-        (void)parallelFor(pieces, helpers, "table", [&](std::size_t i) {
-            chunk.load(source, i * kLoadRows, std::min(chunk.rows, (i + 1) * kLoadRows));
+        (void)parallelFor(chunk.numPieces(), helpers, "table", [&](std::size_t piece) {
+            chunk.load(*this, source, piece);
             return okStatus();
         });
-        (void)parallelFor(ranges, helpers, "table", [&](std::size_t i) {
+        (void)parallelFor(fillers.size(), helpers, "table", [&](std::size_t i) {
             fillers[i].add(chunk);
             return okStatus();
         });

@@ -3,7 +3,7 @@
 //
 // A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
 // that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are all asked
-// for before the first is searched. Where most look-ups may miss, a filter of a bit or two a key
+// for before the first is searched, and those that go on to a next bucket once more. Where most look-ups may miss, a filter of a bit or two a key
 // (Bloom's: a word for two buckets, three bits of it for a key) refuses nearly all of them first:
 // it stays in the cache when the buckets do not. Full buckets spill into the next. Several threads
 // fill it side by side: each has a range of buckets and takes the keys that belong there in the
@@ -73,33 +73,32 @@ class KeyBuckets {
     /// fetch(row), which fetch ahead what isEqual() reads.
     template <class Asked>
     void find(Asked&& asked, std::int64_t rows, std::int64_t* out) const {
-        KeyBlock<Key> block;
-        Homes homes;
+        constexpr bool kIsExact = std::remove_cvref_t<Asked>::kIsExact;
+        std::array<Wanted, 2> wanted;
         std::array<std::uint32_t, kKeyBlock> found;
-        for (std::int64_t from = 0; from < rows; from += kKeyBlock) {
-            const std::size_t n = std::min(kKeyBlock, static_cast<std::size_t>(rows - from));
-            asked.load(from, n, block);
-            std::fill_n(out + from, n, -1);
-            askFor(block, n, homes);
-            for (std::size_t j = 0; j < homes.n; ++j) {
-                const std::size_t i = homes.keys[j];
-                found[j] = search(block.keys[i], homes.at[i], anyRow);
-                asked.ask(found[j]);
+        const auto ask = [&](std::int64_t from, Wanted& next) {
+            next.rows = std::min(kKeyBlock, static_cast<std::size_t>(rows - from));
+            asked.load(from, next.rows, next.block);
+            askFor(next);
+        };
+        std::size_t now = 0;
+        for (std::int64_t from = 0; from < rows; from += kKeyBlock, now = 1 - now) {
+            const Wanted& these = wanted[now];
+            if (!kIsExact || from == 0) {
+                ask(from, wanted[now]);
             }
-            if constexpr (!std::remove_cvref_t<Asked>::kIsExact) {
-                for (std::size_t j = 0; j < homes.n; ++j) {
-                    asked.fetch(found[j]);
-                }
-                for (std::size_t j = 0; j < homes.n; ++j) {
-                    const std::size_t i = homes.keys[j];
-                    if (found[j] != kNoRow && !asked.isEqual(i, found[j])) {
-                        found[j] = search(block.keys[i], homes.at[i],
-                                          [&](std::uint32_t row) { return asked.isEqual(i, row); });
-                    }
-                }
+            // The next block's buckets are on their way while this one's are searched. Where keys
+            // are compared once more, `asked` has those of one block.
+            if (kIsExact && from + static_cast<std::int64_t>(kKeyBlock) < rows) {
+                ask(from + static_cast<std::int64_t>(kKeyBlock), wanted[1 - now]);
             }
-            for (std::size_t j = 0; j < homes.n; ++j) {
-                out[static_cast<std::size_t>(from) + homes.keys[j]] =
+            searchAll(these, found);
+            if constexpr (!kIsExact) {
+                compare(asked, these, found);
+            }
+            std::fill_n(out + from, these.rows, -1);
+            for (std::size_t j = 0; j < these.n; ++j) {
+                out[static_cast<std::size_t>(from) + these.keys[j]] =
                     found[j] == kNoRow ? -1 : std::int64_t{found[j]};
             }
         }
@@ -114,15 +113,14 @@ class KeyBuckets {
     };
     struct Chunk;
     struct Filler;
-    /// Keys of a block that may be there, and by key the bucket where it belongs.
-    struct Homes {
+    /// A block of keys, those that may be there, and by these the bucket where each belongs.
+    struct Wanted {
+        KeyBlock<Key> block;
+        std::size_t rows = 0, n = 0;
         std::array<std::size_t, kKeyBlock> at;
-        std::array<std::uint64_t, kKeyBlock> bits;  ///< in the filter's word
         std::array<std::uint8_t, kKeyBlock> keys;
-        std::size_t n = 0;
     };
 
-    static bool anyRow(std::uint32_t) { return true; }
     /// Three of four places are taken, so that few keys spill into the next bucket.
     static std::size_t bucketsFor(std::int64_t rows) {
         return static_cast<std::size_t>(rows) * 4 / (3 * Bucket::kKeys) + 2;
@@ -138,30 +136,92 @@ class KeyBuckets {
                std::uint64_t{1} << (hash >> 12 & 63);
     }
     /// Asks for the buckets of the keys that the filter lets through.
-    void askFor(const KeyBlock<Key>& block, std::size_t n, Homes& homes) const {
-        homes.n = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint64_t hash = spread(block.keys[i]);
-            homes.at[i] = bucketOf(hash);
-            homes.bits[i] = filterBits(hash);
-            __builtin_prefetch(filter_ == nullptr
-                                   ? static_cast<const void*>(&buckets_.get()[homes.at[i]])
-                                   : static_cast<const void*>(&filter_[homes.at[i] / 2]));
+    void askFor(Wanted& wanted) const {
+        wanted.n = 0;
+        std::array<std::size_t, kKeyBlock> homes;
+        std::array<std::uint64_t, kKeyBlock> bits;  // in the filter's word
+        for (std::size_t i = 0; i < wanted.rows; ++i) {
+            const std::uint64_t hash = spread(wanted.block.keys[i]);
+            homes[i] = bucketOf(hash);
+            if (filter_ == nullptr) {
+                __builtin_prefetch(&buckets_.get()[homes[i]]);
+            } else {
+                bits[i] = filterBits(hash);
+                __builtin_prefetch(&filter_[homes[i] / 2]);
+            }
         }
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint64_t bits = homes.bits[i];
-            const bool mayBe = filter_ == nullptr || (filter_[homes.at[i] / 2] & bits) == bits;
-            homes.keys[homes.n] = static_cast<std::uint8_t>(i);
-            homes.n += static_cast<std::size_t>(mayBe) & static_cast<std::size_t>(block.isKey[i]);
+        for (std::size_t i = 0; i < wanted.rows; ++i) {
+            const bool mayBe = filter_ == nullptr || (filter_[homes[i] / 2] & bits[i]) == bits[i];
+            wanted.keys[wanted.n] = static_cast<std::uint8_t>(i);
+            wanted.at[wanted.n] = homes[i];
+            wanted.n +=
+                static_cast<std::size_t>(mayBe) & static_cast<std::size_t>(wanted.block.isKey[i]);
         }
-        for (std::size_t j = 0; filter_ != nullptr && j < homes.n; ++j) {
-            __builtin_prefetch(&buckets_.get()[homes.at[homes.keys[j]]]);
+        for (std::size_t j = 0; filter_ != nullptr && j < wanted.n; ++j) {
+            __builtin_prefetch(&buckets_.get()[wanted.at[j]]);
+        }
+    }
+    std::size_t after(std::size_t at) const { return at + 1 == numBuckets_ ? 0 : at + 1; }
+    /// Whether the next bucket may have the key; found: its row in this one, or kNoRow.
+    bool isLeft(const Key& key, std::size_t at, std::uint32_t& found) const {
+        const Bucket& bucket = buckets_.get()[at];
+        const unsigned equal = bucket.places(key);
+        const auto place =
+            static_cast<std::size_t>(__builtin_ctz(equal | 1U << (Bucket::kKeys - 1)));
+        found = equal != 0 ? bucket.row(place) : kNoRow;
+        return static_cast<bool>(static_cast<unsigned>(equal == 0) &
+                                 static_cast<unsigned>(bucket.isFull()));
+    }
+    /// found[j]: a row of the key wanted.keys[j], or kNoRow. Keys that a full bucket does not have
+    /// wait until all others were searched: their next buckets are fetched meanwhile. Without a
+    /// branch by key: what is where is chance.
+    void searchAll(const Wanted& wanted, std::array<std::uint32_t, kKeyBlock>& found) const {
+        std::array<std::uint8_t, kKeyBlock> left;
+        std::array<std::size_t, kKeyBlock> at;
+        std::size_t n = 0;
+        for (std::size_t j = 0; j < wanted.n; ++j) {
+            left[n] = static_cast<std::uint8_t>(j);
+            at[n] = wanted.at[j];
+            n += isLeft(wanted.block.keys[wanted.keys[j]], wanted.at[j], found[j]) ? 1 : 0;
+        }
+        while (n > 0) {
+            for (std::size_t k = 0; k < n; ++k) {
+                at[k] = after(at[k]);
+                __builtin_prefetch(&buckets_.get()[at[k]]);
+            }
+            const std::size_t searched = n;
+            n = 0;
+            for (std::size_t k = 0; k < searched; ++k) {
+                const std::uint8_t j = left[k];
+                const std::size_t here = at[k];
+                left[n] = j;
+                at[n] = here;
+                n += isLeft(wanted.block.keys[wanted.keys[j]], here, found[j]) ? 1 : 0;
+            }
+        }
+    }
+    /// Keys that are equal by their hash alone are looked for once more.
+    template <class Asked>
+    void compare(const Asked& asked, const Wanted& wanted,
+                 std::array<std::uint32_t, kKeyBlock>& found) const {
+        for (std::size_t j = 0; j < wanted.n; ++j) {
+            asked.ask(found[j]);
+        }
+        for (std::size_t j = 0; j < wanted.n; ++j) {
+            asked.fetch(found[j]);
+        }
+        for (std::size_t j = 0; j < wanted.n; ++j) {
+            const std::size_t i = wanted.keys[j];
+            if (found[j] != kNoRow && !asked.isEqual(i, found[j])) {
+                found[j] = search(wanted.block.keys[i], wanted.at[j],
+                                  [&](std::uint32_t row) { return asked.isEqual(i, row); });
+            }
         }
     }
     /// The row that has the key, which belongs into bucket `at`, or kNoRow.
     template <class IsEqual>
     std::uint32_t search(const Key& key, std::size_t at, IsEqual isEqual) const {
-        for (;; at = at + 1 == numBuckets_ ? 0 : at + 1) {
+        for (;; at = after(at)) {
             const Bucket& bucket = buckets_.get()[at];
             for (unsigned equal = bucket.places(key); equal != 0; equal &= equal - 1) {
                 const std::uint32_t row =
