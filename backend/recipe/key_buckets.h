@@ -3,13 +3,14 @@
 //
 // A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
 // that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are all asked
-// for before the first is searched, and those that go on to a next bucket once more. Where most look-ups may miss, a filter of a bit or two a key
-// (Bloom's: a word for two buckets, three bits of it for a key) refuses nearly all of them first:
-// it stays in the cache when the buckets do not. Full buckets spill into the next. Several threads
-// fill it side by side: each has a range of buckets and takes the keys that belong there in the
-// order of their rows; what would leave its range waits until all have done. So the row of a key is
-// its first, however many threads there are. Threads: insert() one call at a time, then find() from
-// any. Owns: its memory, in huge pages where it is large.
+// for before the first is searched, and those that go on to a next bucket once more. Where most
+// look-ups may miss, a filter of a bit or two a key (Bloom's: a word for two buckets, three bits of
+// it for a key) refuses nearly all of them first: it stays in the cache when the buckets do not.
+// Full buckets spill into the next. Several threads fill it side by side: each has a range of
+// buckets and takes the keys that belong there in the order of their rows; what would leave its
+// range waits until all have done. So the row of a key is its first, however many threads there
+// are. Threads: insert() one call at a time, then find() from any. Owns: its memory, in huge pages
+// where it is large.
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -19,6 +19,19 @@ constexpr std::int64_t kPage = 4096, kHugePage = std::int64_t{2} << 20;
 constexpr int kSmallestTop = 9;  // of kSmallest
 static_assert(BufferPool::kSmallest == 1 << kSmallestTop);
 
+constexpr std::int64_t kOwnPages =
+    2 * kHugePage;  // blocks from here on have huge pages of their own
+constexpr std::int64_t kSlab = std::int64_t{64} << 20;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::int64_t kLeastOfSlab = kOwnPages;  // none, so that what passes a block's end is seen
+#else
+constexpr std::int64_t kLeastOfSlab = std::int64_t{16} << 10;
+#endif
+
+bool isOfSlab(std::int64_t bytes) {
+    return bytes >= kLeastOfSlab && bytes < kOwnPages;
+}
+
 // Four classes a power of two: a block is at most a quarter larger than what was asked for.
 int classOf(std::int64_t bytes) {
     const auto value = static_cast<std::uint64_t>(bytes - 1);
@@ -48,6 +61,10 @@ BufferPool::BufferPool(std::int64_t limitBytes) : limitBytes_(limitBytes) {}
 
 BufferPool::~BufferPool() {
     ReleaseUnused();
+    MutexLock lock(mutex_);
+    for (void* slab : slabs_) {
+        ::munmap(slab, static_cast<std::size_t>(kSlab));
+    }
 }
 
 void BufferPool::ReleaseUnused() {
@@ -60,8 +77,17 @@ void BufferPool::ReleaseUnused() {
         }
     }
     for (Block* block : blocks) {
-        held_ -= block->bytes;
-        std::free(block);
+        const std::int64_t bytes = block->bytes;
+        if (!isOfSlab(bytes)) {
+            std::free(block);
+            held_ -= bytes;
+            continue;
+        }
+        ::madvise(reinterpret_cast<std::uint8_t*>(block) + kPage,
+                  static_cast<std::size_t>(bytes - kPage), MADV_DONTNEED);
+        held_ -= bytes - kPage;
+        MutexLock lock(mutex_);
+        empty_[static_cast<std::size_t>(block->sizeClass)].push_back(block);
     }
 }
 
@@ -83,9 +109,9 @@ void BufferPool::countAllocation(std::int64_t bytes) {
     ++allocations_;
 }
 
-BufferPool::Block* BufferPool::takeKept(int sizeClass) {
+BufferPool::Block* BufferPool::takeLast(BlockLists BufferPool::* lists, int sizeClass) {
     MutexLock lock(mutex_);
-    auto& list = kept_[static_cast<std::size_t>(sizeClass)];
+    std::vector<Block*>& list = (this->*lists)[static_cast<std::size_t>(sizeClass)];
     if (list.empty()) {
         return nullptr;
     }
@@ -94,40 +120,72 @@ BufferPool::Block* BufferPool::takeKept(int sizeClass) {
     return block;
 }
 
+/// From a slab; nullptr: the system has none left.
+void* BufferPool::cut(std::int64_t bytes) {
+    MutexLock lock(mutex_);
+    if (slabs_.empty() || kSlab - slabUsed_ < bytes) {
+        // The system places it at a huge page's border.
+        void* slab = ::mmap(nullptr, static_cast<std::size_t>(kSlab), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (slab == MAP_FAILED) {
+            return nullptr;
+        }
+        ::madvise(slab, static_cast<std::size_t>(kSlab), MADV_HUGEPAGE);
+        slabs_.push_back(slab);
+        slabUsed_ = 0;
+    }
+    void* memory = static_cast<std::uint8_t*>(slabs_.back()) + slabUsed_;
+    slabUsed_ += bytes;
+    return memory;
+}
+
+arrow::Result<BufferPool::Block*> BufferPool::makeBlock(int sizeClass) {
+    const std::int64_t bytes = classBytes(sizeClass);
+    if (!holdMore(bytes)) {
+        ReleaseUnused();
+        if (!holdMore(bytes)) {
+            return arrow::Status::OutOfMemory(
+                "the memory limit of ", formatBytes(static_cast<double>(limitBytes_)),
+                " is reached: ", formatBytes(static_cast<double>(held_.load())), " are in use and ",
+                formatBytes(static_cast<double>(bytes)), " more are needed");
+        }
+    }
+    void* memory = nullptr;
+    if (isOfSlab(bytes)) {
+        if (Block* block = takeLast(&BufferPool::empty_, sizeClass)) {
+            held_ -= kPage;
+            return block;
+        }
+        memory = cut(bytes);
+    } else {
+        const std::int64_t alignment = bytes >= kOwnPages ? kHugePage
+                                       : bytes >= kPage   ? kPage
+                                                          : std::int64_t{alignof(Block)};
+        memory = std::aligned_alloc(
+            static_cast<std::size_t>(alignment),
+            static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));
+        if (memory != nullptr && alignment == kHugePage) {
+            ::madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+        }
+    }
+    if (memory == nullptr) {
+        held_ -= bytes;
+        return arrow::Status::OutOfMemory("the system has no ", bytes, " bytes left");
+    }
+    auto* block = static_cast<Block*>(memory);
+    block->sizeClass = sizeClass;
+    block->bytes = bytes;
+    return block;
+}
+
 arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
     const int sizeClass = classOf(size + static_cast<std::int64_t>(sizeof(Block)));
     if (sizeClass >= kClasses) {
         return arrow::Status::OutOfMemory("a buffer of ", size, " bytes");
     }
-    Block* block = takeKept(sizeClass);
+    Block* block = takeLast(&BufferPool::kept_, sizeClass);
     if (block == nullptr) {
-        const std::int64_t bytes = classBytes(sizeClass);
-        if (!holdMore(bytes)) {
-            ReleaseUnused();
-            if (!holdMore(bytes)) {
-                return arrow::Status::OutOfMemory(
-                    "the memory limit of ", formatBytes(static_cast<double>(limitBytes_)),
-                    " is reached: ", formatBytes(static_cast<double>(held_.load())),
-                    " are in use and ", formatBytes(static_cast<double>(bytes)),
-                    " more are needed");
-            }
-        }
-        const std::int64_t alignment = bytes >= 2 * kHugePage ? kHugePage
-                                       : bytes >= kPage       ? kPage
-                                                              : std::int64_t{alignof(Block)};
-        void* memory = std::aligned_alloc(
-            static_cast<std::size_t>(alignment),
-            static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));
-        if (memory == nullptr) {
-            held_ -= bytes;
-            return arrow::Status::OutOfMemory("the system has no ", bytes, " bytes left");
-        }
-        if (alignment == kHugePage) {
-            ::madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-        }
-        block = static_cast<Block*>(memory);
-        block->sizeClass = sizeClass;
-        block->bytes = bytes;
+        ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass));
     }
     countAllocation(block->bytes);
     *out = block->memory();

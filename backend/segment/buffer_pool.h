@@ -6,6 +6,10 @@
 // to Arrow's own pool. What is held (in use and kept) never passes the limit: kept blocks are given
 // to the system first, then the request fails with Arrow's OutOfMemory.
 //
+// The system hands out memory in huge pages where it can: blocks of 4 MB and more have their own,
+// those from 16 kB on are cut from slabs, one after the other. A slab takes memory as it is cut,
+// and goes with the pool; what a block of it held is given back without the block.
+//
 // Threads: any. Ownership: the pool outlives every buffer taken from it.
 #include <array>
 #include <atomic>
@@ -15,6 +19,7 @@
 #include <vector>
 
 #include <arrow/memory_pool.h>
+#include <arrow/result.h>
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
@@ -51,16 +56,23 @@ class BufferPool final : public arrow::MemoryPool {
     struct Block;
     static constexpr int kClasses = 192;
 
+    using BlockLists = std::array<std::vector<Block*>, kClasses>;
+
     arrow::Status allocateBlock(std::int64_t size, std::uint8_t** out);
+    arrow::Result<Block*> makeBlock(int sizeClass);
     void freeBlock(std::uint8_t* buffer);
-    Block* takeKept(int sizeClass);
+    Block* takeLast(BlockLists BufferPool::* lists, int sizeClass);
+    void* cut(std::int64_t bytes);
     bool holdMore(std::int64_t bytes);
     void countAllocation(std::int64_t bytes);
 
     const std::int64_t limitBytes_;
     std::atomic<std::int64_t> held_{0}, inUse_{0}, peak_{0}, total_{0}, allocations_{0};
     Mutex mutex_;
-    std::array<std::vector<Block*>, kClasses> kept_ MR_GUARDED_BY(mutex_);
+    BlockLists kept_ MR_GUARDED_BY(mutex_);
+    BlockLists empty_ MR_GUARDED_BY(mutex_);  ///< of slabs: their first page alone is held
+    std::vector<void*> slabs_ MR_GUARDED_BY(mutex_);
+    std::int64_t slabUsed_ MR_GUARDED_BY(mutex_) = 0;  ///< of the last slab
 };
 
 /// Bytes with an owner: 64-byte aligned bytes from a pool, given back at death.

@@ -1,6 +1,8 @@
 // What goes wrong: damaged and vanished files, a consumer that stops reading, too little memory.
+#include <algorithm>
 #include <filesystem>
 #include <future>
+#include <vector>
 
 #include <arrow/api.h>
 #include <arrow/io/file.h>
@@ -178,6 +180,45 @@ TEST_F(FaultTest, ASegmentThatDoesNotFitIsRefusedWithTheNumber) {
     EXPECT_NE(sink.errorText.find("segment 0"), std::string::npos) << sink.errorText;
     EXPECT_EQ(sink.errorCode, status.code()) << "no input error: the reader tells them apart";
 }
+
+TEST(BufferPoolTest, BlocksOfManySizesLieBesideEachOther) {
+    BufferPool pool(0);
+    std::vector<PooledBuffer> blocks;
+    for (int i = 0; i < 120; ++i) {
+        blocks.push_back(*PooledBuffer::allocate(pool, 1'000 + i * i * 300));
+        std::fill_n(blocks.back().data(), blocks.back().size(), static_cast<std::uint8_t>(i));
+    }
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const std::uint8_t* bytes = blocks[i].data();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0U);
+        EXPECT_EQ(std::count(bytes, bytes + blocks[i].size(), static_cast<std::uint8_t>(i)),
+                  blocks[i].size());
+    }
+}
+
+// With AddressSanitizer every block is the system's own.
+#if !defined(__SANITIZE_ADDRESS__)
+TEST(BufferPoolTest, WhatABlockHeldIsTheSystemsAgain) {
+    constexpr std::int64_t kPage = 4096;
+    BufferPool pool(0);
+    auto block = PooledBuffer::allocate(pool, 300'000);
+    ASSERT_TRUE(block.ok());
+    const std::uint8_t* memory = block->data();
+    std::fill_n(block->data(), block->size(), std::uint8_t{1});
+    *block = PooledBuffer();
+    pool.ReleaseUnused();
+    EXPECT_EQ(pool.heldBytes(), kPage);
+    pool.ReleaseUnused();
+    EXPECT_EQ(pool.heldBytes(), kPage);
+
+    block = PooledBuffer::allocate(pool, 300'000);
+    ASSERT_TRUE(block.ok());
+    EXPECT_EQ(block->data(), memory);
+    EXPECT_EQ(std::count(memory + kPage, memory + block->size(), 0), block->size() - kPage)
+        << "fresh pages are zero";
+    EXPECT_GE(pool.heldBytes(), 300'000);
+}
+#endif
 
 TEST(BufferPoolTest, GivesTheSameBlockAgainAndKeepsTheLimit) {
     BufferPool pool(1'000'000);
