@@ -163,7 +163,9 @@ class Parser {
     template <class... P>
     Status error(std::size_t at, const P&... parts) const {
         Status status = invalidArgument(place_, ", character ", at + 1, ": ", parts...);
-        status.SetPayload(kCharacterUrl, absl::Cord(strCat(at + 1)));
+        // From a view: the constructor of a string has another name in clang 19 than in the
+        // library.
+        status.SetPayload(kCharacterUrl, absl::Cord(absl::string_view(strCat(at + 1))));
         return status;
     }
 
