@@ -1,5 +1,7 @@
 #include <cmath>
 #include <limits>
+#include <thread>
+#include <vector>
 
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
@@ -337,6 +339,44 @@ TEST(Expression, RowsFollowTheirNulls) {
     const auto filled =
         evaluate(*expr::compileExpression("coalesce(x, y, -1) * 2", data.schema()), data);
     EXPECT_TRUE((*filled)->Equals(ints({2, 4, 6})));
+}
+
+TEST(Expression, SeveralThreadsEvaluateOneExpression) {
+    std::vector<std::int64_t> numbers;
+    std::vector<double> fractions;
+    std::vector<std::string> words;
+    for (int row = 0; row < 20'000; ++row) {
+        numbers.push_back(row % 97);
+        fractions.push_back(row * 0.25);
+        words.push_back(strCat("word ", row % 300));
+    }
+    const auto data = [&] {
+        return MemoryColumns({{"i", ints(numbers)}, {"d", reals(fractions)}, {"s", texts(words)}});
+    };
+    for (const char* text :
+         {"case when i > 50 then ln(d + 1) else pow(d, 0.3) end", "upper(s) || substr(s, 2, 4)",
+          "s like '%7%' and i % 3 = 0", "regexp_extract(s, '[0-9]+')"}) {
+        MemoryColumns columns = data();
+        const auto expr = expr::compileExpression(text, columns.schema());
+        ASSERT_TRUE(expr.ok()) << expr.status();
+        std::vector<ArrayPtr> results(4);
+        {
+            std::vector<std::jthread> threads;
+            for (ArrayPtr& result : results) {
+                threads.emplace_back([&] {
+                    MemoryColumns own = data();
+                    const auto values = evaluate(*expr, own);
+                    result = values.ok() ? *values : nullptr;
+                });
+            }
+        }
+        const auto wanted = evaluate(*expr, columns);
+        ASSERT_TRUE(wanted.ok()) << wanted.status();
+        for (const ArrayPtr& result : results) {
+            ASSERT_NE(result, nullptr) << text;
+            EXPECT_TRUE(result->Equals(*wanted)) << text;
+        }
+    }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <numeric>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include <arrow/array/array_dict.h>
 #include <arrow/array/builder_binary.h>
@@ -459,6 +461,27 @@ TEST(HybridRuns, AStreamThatEndsTooEarlyIsDamaged) {
     EXPECT_EQ(values({0, 1}, 1, 1), -1);      // a run of none
     EXPECT_EQ(values({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 1, 1), -1);
     EXPECT_EQ(values({}, 1, 0), 0);
+}
+
+TEST(PageDecoder, SeveralThreadsReadOneFile) {
+    std::mt19937_64 random(12);
+    const ArrayPtr numbers = flat<arrow::Int64Builder>(random, {.nullShare = 0.2}, 30'000);
+    for (const Writing& writing : writings()) {
+        const auto file = write(numbers, writing, false);
+        std::vector<Result<ArrayPtr>> results(4, internalError("not read"));
+        {
+            std::vector<std::jthread> threads;
+            for (Result<ArrayPtr>& result : results) {
+                threads.emplace_back(
+                    [&] { result = decoded(file, numbers->type(), numbers->length()); });
+            }
+        }
+        for (const Result<ArrayPtr>& result : results) {
+            ASSERT_TRUE(result.ok()) << result.status();
+            ASSERT_NE(*result, nullptr);
+            EXPECT_TRUE((*result)->Equals(numbers));
+        }
+    }
 }
 
 }  // namespace
