@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 
@@ -39,7 +38,7 @@ class Reader {
     T take() {
         T value{};
         const std::string_view bytes = takeBytes(sizeof value);
-        std::memcpy(&value, bytes.data(), bytes.size());
+        bytes.copy(reinterpret_cast<char*>(&value), bytes.size());
         return value;
     }
     template <class T>
@@ -47,7 +46,7 @@ class Reader {
         const std::string_view bytes =
             count <= left_.size() / sizeof(T) ? takeBytes(count * sizeof(T)) : takeBytes(kTooMany);
         std::vector<T> values(bytes.size() / sizeof(T));
-        std::memcpy(values.data(), bytes.data(), bytes.size());
+        bytes.copy(reinterpret_cast<char*>(values.data()), bytes.size());  // of none: no address
         return values;
     }
     std::string_view takeBytes(std::size_t count) {

@@ -39,6 +39,17 @@ TEST(ScoreFile, IsReadAsItWasWritten) {
     EXPECT_FALSE(read->isSample());
 }
 
+TEST(ScoreFile, OfNoRowsIsReadAsItWasWritten) {
+    const tests::TempDir directory;
+    const Scores scores = someScores(0);
+    ASSERT_TRUE(writeScores(directory.path(), scores).ok());
+    const Result<std::string> path = findScores(directory.path());
+    ASSERT_TRUE(path.ok()) << path.status();
+    const Result<Scores> read = readScores(*path);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, scores);
+}
+
 TEST(ScoreFile, RowsKeepTheirScoresWhenTheyAreSorted) {
     Scores scores = someScores(300);
     scores.settle();
