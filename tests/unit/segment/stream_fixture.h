@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/dataset/plan_builder.h"
-#include "backend/segment/sequencer.h"
+#include "backend/segment/sequence/sequencer.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/stream/state/order_hash.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/ring/ring_sink.h"
-#include "backend/segment/sequencer.h"
+#include "backend/segment/sequence/sequencer.h"
 
 namespace millrace::loader {
 

@@ -8,7 +8,7 @@
 
 #include "backend/core/json.h"
 #include "backend/dataset/plan_builder.h"
-#include "backend/segment/sequencer.h"
+#include "backend/segment/sequence/sequencer.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/table/table_output.h"
 #include "daemon/worker/loader/stream/explain.h"

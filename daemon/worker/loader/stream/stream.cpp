@@ -11,7 +11,7 @@
 #include "backend/dataset/column_cost.h"
 #include "backend/profile/page_probe.h"
 #include "backend/segment/segment_runner.h"
-#include "backend/segment/sequencer.h"
+#include "backend/segment/sequence/sequencer.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/steps.h"
 #include "backend/table/row_stream.h"

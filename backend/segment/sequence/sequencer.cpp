@@ -1,4 +1,4 @@
-#include "backend/segment/sequencer.h"
+#include "backend/segment/sequence/sequencer.h"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 #include "backend/segment/frame_gatherer.h"
 #include "backend/segment/memory_need.h"
 #include "backend/segment/segment_runner.h"
-#include "backend/segment/window.h"
+#include "backend/segment/sequence/window.h"
 #include "backend/stream/open_rest.h"
 #include "backend/stream/read_state.h"
 #include "backend/stream/state/order_hash.h"

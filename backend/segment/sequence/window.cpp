@@ -1,4 +1,4 @@
-#include "backend/segment/window.h"
+#include "backend/segment/sequence/window.h"
 
 #include <algorithm>
 #include <chrono>
