@@ -58,7 +58,7 @@ void zeroPadding(std::span<std::byte> frame, std::uint64_t end) {
     std::memset(frame.data() + end, 0, next - end);
 }
 
-Result<CodedHeader> checkedHeader(std::span<const std::byte> coded) {
+Result<CodedHeader> headerOf(std::span<const std::byte> coded) {
     CodedHeader header;
     if (coded.size() < sizeof header) {
         return damaged("cut off");
@@ -78,6 +78,11 @@ Result<CodedHeader> checkedHeader(std::span<const std::byte> coded) {
         header.headBytes < sizeof(FrameHeader)) {
         return damaged("its frame has an impossible size");
     }
+    return header;
+}
+
+Result<CodedHeader> checkedHeader(std::span<const std::byte> coded) {
+    ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
     if (header.checksum != checksumOf(coded)) {
         return damaged("the checksum does not hold");
     }
@@ -224,7 +229,12 @@ Result<std::uint64_t> FrameDecoder::frameBytes(std::span<const std::byte> coded,
 }
 
 Status FrameDecoder::decode(std::span<const std::byte> coded, std::span<std::byte> memory) {
-    ASSIGN_OR_RETURN(const CodedHeader header, checkedHeader(coded));
+    RETURN_IF_ERROR(checkedHeader(coded).status());
+    return decodeSummed(coded, memory);
+}
+
+Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory) {
+    ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
     if (memory.size() != header.frameBytes ||
         reinterpret_cast<std::uintptr_t>(memory.data()) % kPayloadAlignment != 0) {
         return invalidArgument("coded frame: the memory given is not ", header.frameBytes,

@@ -99,6 +99,8 @@ class FrameDecoder {
                                             std::uint64_t mostBytes);
     /// Into exactly frameBytes() of memory, aligned to 64 bytes; the frame is checked in full.
     Status decode(std::span<const std::byte> coded, std::span<std::byte> memory);
+    /// Likewise, of bytes whose checksum frameBytes() has held to be right: it is not made again.
+    Status decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory);
 
  private:
     CodecContext context_;

@@ -41,21 +41,31 @@ Result<std::uint64_t> valuesIn(const FrameView& frame, std::size_t c, const Item
     return static_cast<std::uint64_t>(to - from);
 }
 
+bool hasColumns(const FrameView& frame, const FrameLayout& layout) {
+    bool same = frame.numColumns() == layout.numColumns();
+    for (std::size_t c = 0; same && c < layout.numColumns(); ++c) {
+        same =
+            fits(layout.columns()[c], frame.entry(c)) && layout.columns()[c].name == frame.name(c);
+    }
+    return same;
+}
+
 Status checkRange(const FrameLayout& layout, const RowRange& range) {
     const FrameView& frame = *range.frame;
     if (range.from > range.to || range.to > frame.rows()) {
         return invalidArgument("frame: rows ", range.from, " to ", range.to, " of a frame of ",
                                frame.rows());
     }
-    bool same = frame.numColumns() == layout.numColumns();
-    for (std::size_t c = 0; same && c < layout.numColumns(); ++c) {
-        same =
-            fits(layout.columns()[c], frame.entry(c)) && layout.columns()[c].name == frame.name(c);
-    }
-    return same ? okStatus() : invalidArgument("frame: a frame of another layout");
+    return hasColumns(frame, layout) ? okStatus()
+                                     : invalidArgument("frame: a frame of another layout");
 }
 
 }  // namespace
+
+bool FrameLayout::isOf(const FrameView& frame) const {
+    return hasColumns(frame, *this) &&
+           std::memcmp(frame.header().streamHash, streamHash_, sizeof streamHash_) == 0;
+}
 
 Result<FrameConcat> FrameConcat::make(const FrameLayout& layout, std::span<const RowRange> ranges) {
     FrameConcat concat(layout);

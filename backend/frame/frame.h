@@ -36,6 +36,8 @@ struct ColumnSpec {
     }
 };
 
+class FrameView;
+
 /// The columns of every frame of a stream. Columns 0 and 1 are always row_file and row_number.
 class FrameLayout {
  public:
@@ -48,6 +50,8 @@ class FrameLayout {
     std::size_t numColumns() const { return columns_.size(); }
     int find(Role role, std::string_view name) const;  ///< -1: none
     int inverseColumn() const { return inverse_; }     ///< -1: none
+    /// Whether it is a frame of this layout and stream.
+    bool isOf(const FrameView& frame) const;
 
  private:
     friend class FrameWriter;

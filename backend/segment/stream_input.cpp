@@ -67,8 +67,9 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
     std::shared_ptr<recipe::SharedTables> shared, FrameUse use) {
     std::shared_ptr<StreamInput> input(new StreamInput());
-    input->streamHash_ = spec::streamHash(spec);
-    input->planHash_ = plan.planHash();
+    input->shape_.streamHash = spec::streamHash(spec);
+    input->shape_.planHash = plan.planHash();
+    input->shape_.microRows = spec.batch.microRows;
     input->spec_ = std::move(spec);
     input->plan_ = std::move(plan);
     input->part_ = part;
@@ -83,6 +84,7 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
         ASSIGN_OR_RETURN(input->order_, segment::orderOf(input->spec_));
     }
     input->cuts_ = stream::SegmentCuts(input->files(), input->plan_.segmentSplits, input->order_);
+    input->shape_.numSegments = input->cuts_.count();
     auto cache = std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
     std::vector<files::DataFile> checked;
     auto planned = std::make_shared<std::set<std::string>>();
@@ -131,7 +133,10 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     columns_ = bound.columns;
     ASSIGN_OR_RETURN(std::set<std::string> deduplicated,
                      deduplicatedLists({spec_, bound.columns, *recipe_, dataset_, files()}));
-    ASSIGN_OR_RETURN(layout_, layoutOf(spec_, columns_, {std::move(deduplicated), use}));
+    ASSIGN_OR_RETURN(shape_.layout, layoutOf(spec_, columns_, {std::move(deduplicated), use}));
+    shape_.stepNames = recipe_->stepNames();
+    shape_.stepReasons = recipe_->stepReasons();
+    shape_.vocabularies = recipe_->vocabularies();
     pruner_ = dataset::SplitPruner::make(spec_, dataset_->schema(), part_ == recipe::Part::kEval);
     return okStatus();
 }
@@ -205,6 +210,22 @@ std::int64_t StreamInput::decodedBytes(std::uint32_t epoch, std::int64_t segment
         bytes += split.decodedBytes;
     }
     return bytes;
+}
+
+std::string describeSegment(const StreamInput& input, std::uint32_t epoch, std::int64_t segment) {
+    constexpr std::size_t kSplitsNamed = 8;
+    const std::vector<stream::SplitRef> splits = input.splitsOf(epoch, segment);
+    std::string text = strCat("segment ", segment, " of epoch ", epoch, " (");
+    for (std::size_t s = 0; s < std::min(splits.size(), kSplitsNamed); ++s) {
+        const stream::PlanFile& file = input.files()[splits[s].file];
+        const stream::PlanSplit& split = file.splits[splits[s].split];
+        strAppend(&text, s == 0 ? "" : ", ", file.relativePath, " row group ", split.rowGroup,
+                  " rows ", split.firstRow, " to ", split.firstRow + split.rows - 1);
+    }
+    if (splits.size() > kSplitsNamed) {
+        strAppend(&text, ", and ", splits.size() - kSplitsNamed, " more");
+    }
+    return text + ")";
 }
 
 }  // namespace millrace::segment

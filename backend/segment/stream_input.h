@@ -6,7 +6,6 @@
 // spec.
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/segment/layout.h"
 #include "backend/segment/segment_output.h"
+#include "backend/segment/stream_shape.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/order.h"
 #include "backend/stream/plan.h"
@@ -44,13 +44,15 @@ class StreamInput {
     }
     const std::shared_ptr<const dataset::Dataset>& dataset() const { return dataset_; }
     const recipe::CompiledRecipe& recipe() const { return *recipe_; }
-    const frame::FrameLayout& layout() const { return *layout_; }
+    /// What whoever receives its frames must know.
+    const StreamShape& shape() const { return shape_; }
+    const frame::FrameLayout& layout() const { return shape_.layout; }
     /// The columns at the end of the recipe.
     const expr::Schema& columns() const { return columns_; }
     /// Which splits need not be read.
     const dataset::SplitPruner& pruner() const { return pruner_; }
-    const std::string& streamHash() const { return streamHash_; }
-    const std::string& planHash() const { return planHash_; }
+    const std::string& streamHash() const { return shape_.streamHash; }
+    const std::string& planHash() const { return shape_.planHash; }
     recipe::Part part() const { return part_; }
     Shuffle shuffle() const { return shuffle_; }
     std::int64_t microRows() const { return spec_.batch.microRows; }
@@ -83,12 +85,11 @@ class StreamInput {
     recipe::Part part_ = recipe::Part::kTrain;
     Shuffle shuffle_ = Shuffle::kRows;
     stream::SplitOrder order_ = stream::SplitOrder::kPermuted;
-    std::string streamHash_, planHash_;
+    StreamShape shape_;
     stream::SegmentCuts cuts_;
     bool hasRowGroups_ = false;  ///< Parquet: parts of a split can be read on their own
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
-    std::optional<frame::FrameLayout> layout_;
     expr::Schema columns_;
     dataset::SplitPruner pruner_;
 
@@ -97,5 +98,9 @@ class StreamInput {
     mutable Mutex mutex_;
     mutable std::map<std::uint32_t, Order> orders_ MR_GUARDED_BY(mutex_);
 };
+
+/// For an error's sentence: "segment 12 of epoch 0 (part-3.csv rows 0 to 8191, ...)"; of many files
+/// the first ones.
+std::string describeSegment(const StreamInput& input, std::uint32_t epoch, std::int64_t segment);
 
 }  // namespace millrace::segment

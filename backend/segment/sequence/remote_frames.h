@@ -13,6 +13,7 @@
 #include <span>
 
 #include "backend/core/mutex.h"
+#include "backend/segment/sequence/change_teller.h"
 #include "backend/segment/sequence/segment_facts.h"
 #include "backend/segment/sequence/segment_frames.h"
 #include "backend/stream/segment_order.h"
@@ -64,9 +65,10 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     /// From the holder: frame `frame` of the span asked for. kDataLoss when its bytes are damaged
     /// or it is not what the facts say. A frame that is here already is left alone.
     Status came(std::int64_t frame, CodedFrame coded);
-    /// Called without a lock after each frame that came; set once, before frames are asked for.
-    void onCame(std::function<void()> tell);
-    void ask(const FrameSpan& span) { holder_->take(order_, span, shared_from_this()); }
+    /// Called without a lock after each frame that came. Null: nobody any more; returns when no
+    /// call is under way.
+    void onCame(std::function<void()> tell) { teller_.set(std::move(tell)); }
+    void ask(const FrameSpan& span);
     /// The frame was written and will not be again: its bytes go.
     void drop(std::int64_t frame);
 
@@ -92,8 +94,9 @@ class RemoteFrames final : public SegmentFrames, public std::enable_shared_from_
     const SegmentFacts facts_;
     const std::shared_ptr<FrameHolder> holder_;
     mutable Mutex mutex_;
-    std::function<void()> tell_ MR_GUARDED_BY(mutex_);
+    std::int64_t askedEnd_ MR_GUARDED_BY(mutex_) = 0;      ///< behind the last frame asked for
     std::vector<CodedFrame> coded_ MR_GUARDED_BY(mutex_);  ///< by index; no owner: not here
+    ChangeTeller teller_;
 };
 
 }  // namespace millrace::segment

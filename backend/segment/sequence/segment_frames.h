@@ -7,6 +7,7 @@
 // Threads: immutable once made but for what its kind says; several threads write frames of one
 // segment at once, each with tools of its own.
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,7 +37,11 @@ struct FrameTools {
     explicit FrameTools(const frame::FrameLayout& layout, StageCounters* counters = nullptr)
         : gatherer(layout, counters) {}
     FrameGatherer gatherer;
-    frame::FrameDecoder decoder;
+    /// Made when first needed.
+    frame::FrameDecoder& decoder() { return decoder_ ? *decoder_ : decoder_.emplace(); }
+
+ private:
+    std::optional<frame::FrameDecoder> decoder_;
 };
 
 /// By row; empty where the spec names no such column.

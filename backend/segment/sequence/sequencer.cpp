@@ -1,7 +1,6 @@
 #include "backend/segment/sequence/sequencer.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <thread>
@@ -10,9 +9,9 @@
 #include "backend/core/thread.h"
 #include "backend/dataset/read_ahead.h"
 #include "backend/segment/count_names.h"
-#include "backend/segment/frame_gatherer.h"
 #include "backend/segment/memory_need.h"
 #include "backend/segment/segment_runner.h"
+#include "backend/segment/sequence/open_tails.h"
 #include "backend/segment/sequence/window.h"
 #include "backend/stream/open_rest.h"
 #include "backend/stream/read_state.h"
@@ -23,18 +22,10 @@ namespace millrace::segment {
 
 namespace {
 
-// The rows that a segment leaves to the open rest, as a frame.
-struct Tail {
-    PooledBuffer buffer;
-    frame::FrameView view;
-    std::int64_t firstRow = 0;
-    std::vector<std::uint64_t> requestKeys, userKeys;
-};
-
-// Of one thread: what it computes segments and gathers frames with, used from one to the next.
+// Of one thread: what it computes segments and writes frames with, used from one to the next.
 struct ThreadContext {
     SegmentRunner runner;
-    FrameGatherer gatherer;
+    FrameTools tools;
 };
 
 // The foremost and one a thread; one more where a thread may be done before the foremost is.
@@ -79,10 +70,12 @@ class Sequencer::Impl {
                   {options_.epochs,
                    options_.window > 0 ? options_.window : windowSize(options_.threads),
                    windowBytes(*input_, options_, pool), options_.start,
-                   mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_}),
+                   mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_,
+                   options_.isOrdered ? options_.elsewhere : DeskLimits()}),
           readAhead_(readAheadOf(*input_, pool)),
           countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
-          rest_(input_->microRows(), options_.start) {
+          rest_(input_->microRows(), options_.start),
+          tails_(options_.framePool != nullptr ? *options_.framePool : pool) {
         MutexLock lock(mutex_);
         position_ = options_.start;
         totals_.steps.resize(input_->recipe().stepNames().size());
@@ -98,9 +91,11 @@ class Sequencer::Impl {
         MutexLock lock(mutex_);
         return totals_;
     }
+    SegmentDesk& desk() { return window_; }
 
  private:
     using Item = std::shared_ptr<FlightItem>;
+    using Task = Window::Task;
 
     // Rows that fill up the rest of an earlier partition come first, and how many is known only
     // when the whole segment is: no head then.
@@ -113,26 +108,36 @@ class Sequencer::Impl {
     // All but work() and compute() belong to whoever has the turn (docs/architecture/sequencer.md).
     void work(bool mayCompute);
     void compute(const Item& item, ThreadContext& context);
-    void deliver(const Item& item, ThreadContext& context);
-    Status deliverNext(const Item& item, ThreadContext& context, bool& isDone);
+    void deliver(Task& task, ThreadContext& context);
+    Status deliverNext(Task& task, ThreadContext& context, bool& isDone);
     Status report(const Status& status);
-    Status deliverFrame(const Item& item, std::int64_t index, ThreadContext& context,
+    Status deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
                         bool& gaveTurn);
-    Status endSegment(const Item& item, ThreadContext& context);
+    Status endSegment(const Task& task, ThreadContext& context);
     Status endEpoch(const Item& item);
-    Status startSegment(const Item& item, ThreadContext& context);
-    Status deliverLead(const Item& item, ThreadContext& context);
-    void startPart(const Item& item);
-    void endHead(const Item& item);
-    Status keepRows(const SegmentOutput& output, std::int64_t firstRow, std::int64_t rows,
-                    std::int64_t segmentRow, ThreadContext& context);
+    bool mustBeHere(const Task& task) const;
+    Status startSegment(const Task& task, ThreadContext& context);
+    Status deliverLead(const Task& task, ThreadContext& context);
+    void startPart(const Task& task);
+    void endHead(const Task& task);
+    Status keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
+                    ThreadContext& context);
+    /// Of the stream whose objects may be fetched ahead: what is computed elsewhere is fetched there.
+    std::uint32_t epochsAhead() const {
+        return options_.elsewhere.segments > 0 ? 0 : options_.epochs;
+    }
+    Status keepForRest(const Task& task, ThreadContext& context);
     std::int64_t rowsInStartRest(std::int64_t segment) const;
+    FrameRows fullFrame(std::int64_t index) const {
+        const std::int64_t rows = input_->microRows();
+        return {index, share_.lead + (index - firstFrame_) * rows, rows};
+    }
     Status deliverJoined(const stream::JoinedBatch& joined, std::uint32_t epoch);
     bool isBefore(std::uint32_t epoch, std::int64_t number) const {
         return epoch == options_.start.epoch && number < options_.start.next;
     }
     bool isWanted(std::uint32_t epoch, std::int64_t number) const;
-    Status leaveOut(const Item& item, ThreadContext& context);
+    Status leaveOut(const Task& task, ThreadContext& context);
     Status leaveOut(const std::vector<frame::RowRange>& ranges, std::uint32_t epoch,
                     std::int64_t number);
     Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number);
@@ -153,7 +158,7 @@ class Sequencer::Impl {
     // Of the delivering thread: handed on with the turn, under the window's lock. After
     // Window::delivered() they are another thread's.
     stream::OpenRest rest_;
-    std::map<std::int64_t, Tail> tails_;  ///< by segment: those that the open rest names
+    OpenTails tails_;  ///< those that the open rest names
     BatchMeter joinedMeter_;
     const FlightItem* current_ = nullptr;  ///< whose frames are being delivered; never followed
     stream::SegmentShare share_;           ///< of the current item, then of its whole segment
@@ -202,21 +207,21 @@ void Sequencer::Impl::fail(const Status& error) {
 
 void Sequencer::Impl::work(bool mayCompute) {
     ThreadContext context{
-        SegmentRunner(input_, pool_, counters_, readAhead_, options_.epochs, &jobs_),
-        FrameGatherer(input_->layout(), &counters_)};
+        SegmentRunner(input_, pool_, counters_, readAhead_, epochsAhead(), &jobs_),
+        FrameTools(input_->layout(), &counters_)};
     for (;;) {
-        Window::Task task = window_.next(mayCompute);
+        Task task = window_.next(mayCompute);
         switch (task.kind) {
-            case Window::Task::Kind::kStop:
+            case Task::Kind::kStop:
                 return;
-            case Window::Task::Kind::kCompute:
+            case Task::Kind::kCompute:
                 compute(task.item, context);
                 break;
-            case Window::Task::Kind::kHelp:
+            case Task::Kind::kHelp:
                 context.runner.help();
                 break;
-            case Window::Task::Kind::kDeliver:
-                deliver(task.item, context);
+            case Task::Kind::kDeliver:
+                deliver(task, context);
                 break;
         }
     }
@@ -231,8 +236,8 @@ void Sequencer::Impl::compute(const Item& item, ThreadContext& context) {
                      context.runner.run(item->epoch, item->segment, item->part, flightNumber));
 }
 
-void Sequencer::Impl::deliver(const Item& item, ThreadContext& context) {
-    if (!item) {
+void Sequencer::Impl::deliver(Task& task, ThreadContext& context) {
+    if (!task.item) {
         const Status ended = sink_.endOfStream(stop_.get_token());
         if (!ended.ok()) {
             fail(ended);
@@ -241,12 +246,13 @@ void Sequencer::Impl::deliver(const Item& item, ThreadContext& context) {
         return;
     }
     bool isDone = false;
-    const Status status = deliverNext(item, context, isDone);
+    const Status status = deliverNext(task, context, isDone);
     if (!status.ok()) {
         fail(status);
     }
     if (isDone) {
-        window_.delivered(item, true);
+        task.frames.reset();  // its memory is the item's alone from here on
+        window_.delivered(task.item, true);
     }
 }
 
@@ -262,48 +268,75 @@ Status Sequencer::Impl::report(const Status& status) {
 // One piece of delivery: a micro-batch, or what stands between two items. Several calls make an
 // item, each by whichever thread has the turn then. The turn is either given away inside (a frame)
 // or by the caller (isDone: the item is behind us); on an error the run ends, so it stays.
-Status Sequencer::Impl::deliverNext(const Item& item, ThreadContext& context, bool& isDone) {
+Status Sequencer::Impl::deliverNext(Task& task, ThreadContext& context, bool& isDone) {
+    const Item& item = task.item;
     isDone = true;
-    if (item->state == FlightItem::State::kFailed) {
-        return report(item->error);
-    }
     if (item->isEpochEnd) {
         return endEpoch(item);
     }
+    if (!task.frames) {
+        return report(item->error);
+    }
     if (item->isForRest) {
-        const std::int64_t kept = item->output->rowsKept();
-        const std::int64_t rows = std::min(kept, rowsInStartRest(item->segment));
-        return keepRows(*item->output, kept - rows, rows, kept - rows, context);
+        return keepForRest(task, context);
     }
     if (current_ != item.get()) {  // null after each item, so an address used again is new
-        startPart(item);
+        if (mustBeHere(task)) {
+            isDone = false;
+            window_.returned(item);
+            return okStatus();
+        }
+        startPart(task);
         if (item->part.kind != SegmentPart::Kind::kHead) {
-            RETURN_IF_ERROR(startSegment(item, context));
+            RETURN_IF_ERROR(startSegment(task, context));
         }
     }
     const std::int64_t firstNumber = share_.first + share_.firstFull();
     while (nextFrame_ < share_.full && !isWanted(item->epoch, firstNumber + nextFrame_)) {
-        RETURN_IF_ERROR(leaveOut(item, context));
+        RETURN_IF_ERROR(leaveOut(task, context));
         ++nextFrame_;
     }
-    if (nextFrame_ == share_.full) {
+    const bool isTail = nextFrame_ == share_.full;
+    const bool needsFrame = !isTail || share_.tailRows > 0;
+    if (needsFrame && !task.frames->isAtHand(isTail ? FrameRows::kTail : nextFrame_)) {
+        isDone = false;
+        window_.delivered(item, false, nextFrame_);
+        return okStatus();
+    }
+    if (isTail) {
         current_ = nullptr;
         if (item->part.kind == SegmentPart::Kind::kHead) {
-            endHead(item);
+            endHead(task);
             return okStatus();
         }
-        return endSegment(item, context);
+        return endSegment(task, context);
     }
     bool gaveTurn = false;
-    const Status status = deliverFrame(item, nextFrame_, context, gaveTurn);
+    const Status status = deliverFrame(task, nextFrame_, context, gaveTurn);
     isDone = !gaveTurn;
     return status;
 }
 
+// Rows of an earlier partition fill up with this segment's first ones: all borders of its frames
+// move, and those that were cut elsewhere will not do.
+bool Sequencer::Impl::mustBeHere(const Task& task) const {
+    return task.frames->here() == nullptr &&
+           rest_.isOfEarlier(input_->partitionStart(task.item->segment)) &&
+           rest_.rows() + task.frames->rowsHeld() >= input_->microRows();
+}
+
+// The last rows of a segment that lies before the cursor.
+Status Sequencer::Impl::keepForRest(const Task& task, ThreadContext& context) {
+    const std::int64_t held = task.frames->rowsHeld();
+    const std::int64_t rows = std::min(held, rowsInStartRest(task.item->segment));
+    return keepRows(task, {FrameRows::kTail, held - rows, rows},
+                    task.frames->counts().rowsKept - rows, context);
+}
+
 // The turn comes to an item with rows for the first time. What a head left over stands before the
 // rows of the rest, and is counted already.
-void Sequencer::Impl::startPart(const Item& item) {
-    SegmentOutput& output = *item->output;
+void Sequencer::Impl::startPart(const Task& task) {
+    const Item& item = task.item;
     const bool isFirst = item->part.kind != SegmentPart::Kind::kRest;
     if (isFirst) {
         restBefore_ = rest_.parts();
@@ -312,37 +345,39 @@ void Sequencer::Impl::startPart(const Item& item) {
     }
     firstFrame_ = nextFrame_;
     current_ = item.get();
-    counts_.add(output.counts);
+    counts_.add(task.frames->counts());
     {
         MutexLock lock(mutex_);
         totals_.segments += isFirst ? 1 : 0;
-        totals_.add(output.counts);
+        totals_.add(task.frames->counts());
     }
     if (headLeft_) {
-        output.prepend(*headLeft_, 0);
+        task.frames->here()->prepend(*headLeft_, 0);
         headLeft_.reset();
     }
     share_ = {};
     share_.first = rest_.next();
-    share_.full = firstFrame_ + output.rowsKept() / input_->microRows();
+    share_.full = firstFrame_ + task.frames->rowsHeld() / input_->microRows();
 }
 
 // All rows of the segment are there, so its share of the sequence is known. The record goes out
 // first: a reader that has seen a micro-batch of a later segment has all records before it.
-Status Sequencer::Impl::startSegment(const Item& item, ThreadContext& context) {
+Status Sequencer::Impl::startSegment(const Task& task, ThreadContext& context) {
+    const Item& item = task.item;
     share_ = rest_.add(item->segment, counts_.rowsKept, input_->partitionStart(item->segment));
     const stream::SegmentRecord record{item->epoch,     item->segment,
                                        share_.first,    share_.count(),
                                        share_.tailRows, countNames_.sumsOf(counts_)};
     RETURN_IF_ERROR(sink_.segment(record, stop_.get_token()));
-    return share_.lead > 0 ? deliverLead(item, context) : okStatus();
+    return share_.lead > 0 ? deliverLead(task, context) : okStatus();
 }
 
 // What was left of an earlier partition, filled up with the segment's first rows. Inside of the
 // segment the cursor still names the rest as it was before it: a resume adds the segment anew and
 // comes to the same lead.
-Status Sequencer::Impl::deliverLead(const Item& item, ThreadContext& context) {
-    RETURN_IF_ERROR(keepRows(*item->output, 0, share_.lead, 0, context));
+Status Sequencer::Impl::deliverLead(const Task& task, ThreadContext& context) {
+    const Item& item = task.item;
+    RETURN_IF_ERROR(keepRows(task, {FrameRows::kLead, 0, share_.lead}, 0, context));
     RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     tails_.clear();
     if (isWanted(item->epoch, share_.first)) {
@@ -362,9 +397,9 @@ std::int64_t Sequencer::Impl::rowsInStartRest(std::int64_t segment) const {
     return 0;
 }
 
-void Sequencer::Impl::endHead(const Item& item) {
+void Sequencer::Impl::endHead(const Task& task) {
     SegmentOutput& left = headLeft_.emplace();
-    left.prepend(*item->output, (share_.full - firstFrame_) * input_->microRows());
+    left.prepend(task.frames->here()->output(), (share_.full - firstFrame_) * input_->microRows());
 }
 
 bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
@@ -372,15 +407,14 @@ bool Sequencer::Impl::isWanted(std::uint32_t epoch, std::int64_t number) const {
 }
 
 // A full micro-batch that the sink does not want: it hears of its rows all the same.
-Status Sequencer::Impl::leaveOut(const Item& item, ThreadContext& context) {
+Status Sequencer::Impl::leaveOut(const Task& task, ThreadContext& context) {
+    const std::uint32_t epoch = task.item->epoch;
     const std::int64_t number = share_.first + share_.firstFull() + nextFrame_;
-    if (isBefore(item->epoch, number)) {
+    if (isBefore(epoch, number)) {
         return okStatus();
     }
-    const std::int64_t rows = input_->microRows();
-    const std::int64_t first = share_.lead + (nextFrame_ - firstFrame_) * rows;
-    return sink_.leftOut(item->epoch, number, rows,
-                         context.gatherer.rowIdsHash(*item->output, first, rows),
+    const FrameRows rows = fullFrame(nextFrame_);
+    return sink_.leftOut(epoch, number, rows.rows, task.frames->rowIds(rows, context.tools),
                          stop_.get_token());
 }
 
@@ -418,78 +452,66 @@ void Sequencer::Impl::setPosition(const stream::Cursor& position, std::int64_t r
 // In the turn: measure, reserve, count on. Then the turn goes to whoever is free, and from there on
 // nothing of the delivering thread may be touched: `context`, `item` (kept by enter()) and the slot
 // are this thread's own, position and totals have their lock.
-Status Sequencer::Impl::deliverFrame(const Item& item, std::int64_t index, ThreadContext& context,
+Status Sequencer::Impl::deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
                                      bool& gaveTurn) {
-    const std::int64_t rows = input_->microRows();
+    const Item& item = task.item;
+    const FrameRows rows = fullFrame(index);
     const std::int64_t inSegment = share_.firstFull() + index;
     const std::int64_t number = share_.first + inSegment;
     jobs_.firstIsDelivered();
-    ASSIGN_OR_RETURN(
-        const std::uint64_t bytes,
-        context.gatherer.measure(*item->output, share_.lead + (index - firstFrame_) * rows, rows));
+    ASSIGN_OR_RETURN(const std::uint64_t bytes, task.frames->measure(rows, context.tools));
     ASSIGN_OR_RETURN(const ring::FrameSlot slot, reserve(bytes, item->epoch, number));
     ++nextFrame_;
     setPosition({input_->streamHash(), input_->planHash(), item->epoch, number + 1, item->segment,
                  inSegment + 1, restBefore_},
-                rows);
+                rows.rows);
     window_.enter(item);
     gaveTurn = true;
-    window_.delivered(item, false);
+    window_.delivered(item, false, index + 1);
 
     StageTimer timer(counters_);
-    Status status =
-        context.gatherer.write(slot.bytes, {item->epoch, static_cast<std::uint64_t>(item->segment),
-                                            static_cast<std::uint32_t>(inSegment)});
-    counters_.addMix(context.gatherer.mix());
+    Status status = task.frames->write(rows, context.tools, slot.bytes,
+                                       {item->epoch, static_cast<std::uint64_t>(item->segment),
+                                        static_cast<std::uint32_t>(inSegment)});
+    counters_.addMix(task.frames->mix(rows, context.tools));
+    window_.wrote(item, *task.frames, index);
+    task.frames.reset();  // its memory goes with the last writer
     window_.leave(item);
-    timer.stop(Stage::kCollate, rows, static_cast<std::int64_t>(bytes));
+    timer.stop(Stage::kCollate, rows.rows, static_cast<std::int64_t>(bytes));
     if (status.ok()) {
         status = sink_.commit(slot, item->epoch, number);
-        timer.stop(Stage::kSink, rows, static_cast<std::int64_t>(bytes));
+        timer.stop(Stage::kSink, rows.rows, static_cast<std::int64_t>(bytes));
     }
     return status;
 }
 
-// Gathers rows that outlast their segment's memory. `segmentRow`: what number `firstRow` has in the
-// whole segment, where `output` may be a head's remainder.
-Status Sequencer::Impl::keepRows(const SegmentOutput& output, std::int64_t firstRow,
-                                 std::int64_t rows, std::int64_t segmentRow,
+// Copies rows that outlast their segment's memory. `segmentRow`: what number the first of them has
+// in the whole segment, of which the frames may hold a head's remainder.
+Status Sequencer::Impl::keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
                                  ThreadContext& context) {
-    if (rows == 0) {
+    if (rows.rows == 0) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(const std::uint64_t bytes, context.gatherer.measure(output, firstRow, rows));
-    ASSIGN_OR_RETURN(
-        PooledBuffer buffer,
-        PooledBuffer::allocate(options_.framePool != nullptr ? *options_.framePool : pool_,
-                               static_cast<std::int64_t>(bytes)));
-    RETURN_IF_ERROR(context.gatherer.write(
-        buffer.bytes(), {output.epoch, static_cast<std::uint64_t>(output.segment), 0}));
-    ASSIGN_OR_RETURN(const frame::FrameView view,
-                     frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
-    tails_.insert_or_assign(output.segment, Tail{std::move(buffer), view, segmentRow,
-                                                 context.gatherer.keys(&Chunk::requestKeys),
-                                                 context.gatherer.keys(&Chunk::userKeys)});
-    return okStatus();
+    const Item& item = task.item;
+    return tails_.keep(*task.frames, rows,
+                       {item->epoch, static_cast<std::uint64_t>(item->segment), 0}, segmentRow,
+                       context.tools);
 }
 
 // Behind the segment's full micro-batches. Its frames may still be being written by others; its
 // tail is copied here, before the item is given up.
-Status Sequencer::Impl::endSegment(const Item& item, ThreadContext& context) {
+Status Sequencer::Impl::endSegment(const Task& task, ThreadContext& context) {
+    const Item& item = task.item;
     const std::int64_t rows = input_->microRows();
     jobs_.firstIsDelivered();  // also where filters leave it no full frame
     const std::int64_t ahead = share_.lead + share_.full * rows;
-    RETURN_IF_ERROR(
-        keepRows(*item->output, ahead - firstFrame_ * rows, share_.tailRows, ahead, context));
+    RETURN_IF_ERROR(keepRows(task, {FrameRows::kTail, ahead - firstFrame_ * rows, share_.tailRows},
+                             ahead, context));
     if (share_.joined && share_.lead == 0) {
         RETURN_IF_ERROR(deliverJoined(*share_.joined, item->epoch));
     }
     const std::vector<stream::RestPart> parts = rest_.parts();
-    std::erase_if(tails_, [&parts](const auto& tail) {
-        return std::none_of(parts.begin(), parts.end(), [&tail](const stream::RestPart& part) {
-            return part.segment == tail.first;
-        });
-    });
+    tails_.keepOnly(parts);
     setPosition({input_->streamHash(), input_->planHash(), item->epoch, rest_.next(),
                  item->segment + 1, 0, parts},
                 0);
@@ -501,42 +523,16 @@ Status Sequencer::Impl::deliverJoined(const stream::JoinedBatch& joined, std::ui
     if (isBefore(epoch, joined.number)) {
         return okStatus();
     }
-    std::vector<frame::RowRange> ranges;
-    std::vector<std::uint64_t> requests, users;
-    const auto addKeys = [](const std::vector<std::uint64_t>& from, std::int64_t first,
-                            std::int64_t rows, std::vector<std::uint64_t>& keys) {
-        if (!from.empty()) {
-            keys.insert(keys.end(), from.begin() + first, from.begin() + first + rows);
-        }
-    };
-    for (const stream::Piece& piece : joined.pieces) {
-        const auto tail = tails_.find(piece.segment);
-        if (tail == tails_.end()) {  // only a cursor that a hand changed can ask for it
-            return report(failedPrecondition("the cursor's open rest asks for ", piece.rows,
-                                             " rows of segment ", piece.segment,
-                                             ", which keeps none"));
-        }
-        const Tail& t = tail->second;
-        const std::int64_t from = piece.from == stream::Piece::kFromEnd
-                                      ? std::int64_t{t.view.rows()} - piece.rows
-                                      : piece.from - t.firstRow;
-        if (from < 0 || from + piece.rows > std::int64_t{t.view.rows()}) {
-            return report(failedPrecondition("the cursor's open rest asks for ", piece.rows,
-                                             " rows of segment ", piece.segment, ", which leaves ",
-                                             t.view.rows()));
-        }
-        ranges.push_back({&t.view, static_cast<std::uint32_t>(from),
-                          static_cast<std::uint32_t>(from + piece.rows)});
-        addKeys(t.requestKeys, from, piece.rows, requests);
-        addKeys(t.userKeys, from, piece.rows, users);
-    }
+    const auto rows = tails_.rowsOf(joined);
+    RETURN_IF_ERROR(report(rows.status()));
     if (!isWanted(epoch, joined.number)) {
-        return leaveOut(ranges, epoch, joined.number);
+        return leaveOut(rows->ranges, epoch, joined.number);
     }
     if (joined.rows == input_->microRows()) {
-        counters_.addMix(joinedMeter_.mixOf(requests, users));
+        counters_.addMix(joinedMeter_.mixOf(rows->keys.requests, rows->keys.users));
     }
-    ASSIGN_OR_RETURN(frame::FrameConcat concat, frame::FrameConcat::make(input_->layout(), ranges));
+    ASSIGN_OR_RETURN(frame::FrameConcat concat,
+                     frame::FrameConcat::make(input_->layout(), rows->ranges));
     ASSIGN_OR_RETURN(const ring::FrameSlot slot,
                      reserve(concat.totalBytes(), epoch, joined.number));
     RETURN_IF_ERROR(concat.write(slot.bytes, {epoch, static_cast<std::uint64_t>(joined.segment),
@@ -590,6 +586,10 @@ stream::Cursor Sequencer::position() const {
 
 SequencerTotals Sequencer::totals() const {
     return impl_->totals();
+}
+
+SegmentDesk& Sequencer::desk() {
+    return impl_->desk();
 }
 
 }  // namespace millrace::segment

@@ -18,6 +18,7 @@
 #include "backend/segment/buffer_pool.h"
 #include "backend/segment/column_jobs.h"
 #include "backend/segment/row_counts.h"
+#include "backend/segment/sequence/segment_desk.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/state/cursor.h"
@@ -45,6 +46,8 @@ struct SequencerOptions {
     bool isOrdered = true;
     /// What its segments may hold of the pool together; 0: all of it.
     std::int64_t limitBytes = 0;
+    /// What may be computed elsewhere, through desk(); nothing: the threads here are alone.
+    DeskLimits elsewhere;
     /// Of the rows that segments leave over; null: the pool of the segments. Outlives the
     /// sequencer.
     BufferPool* framePool = nullptr;
@@ -72,6 +75,9 @@ class Sequencer {
     /// Behind the last micro-batch that was given a slot; after run() all of them are filled.
     stream::Cursor position() const;
     SequencerTotals totals() const;
+    /// For whoever has segments computed elsewhere (SequencerOptions::elsewhere, ordered streams
+    /// only). What was claimed and not answered when run() returns is nobody's any more.
+    SegmentDesk& desk();
 
  private:
     class Impl;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <utility>
 
 #include "backend/core/text.h"
 
@@ -19,15 +20,23 @@ constexpr double kComputingFactor = 1.5;
 }  // namespace
 
 Window::Window(const StreamInput& input, Options options)
-    : input_(input), options_(std::move(options)) {
-    MutexLock lock(mutex_);
-    epoch_ = options_.start.epoch;
-    segment_ = options_.start.segment;
-    for (const stream::RestPart& part : options_.start.rest) {
-        restSegments_.push_back(part.segment);
+    : input_(input),
+      options_(std::move(options)),
+      flight_(input, {options_.epochs, options_.start, options_.headRows}) {}
+
+// Frames that come from now on find nobody to tell.
+Window::~Window() {
+    std::vector<std::shared_ptr<RemoteFrames>> left;
+    {
+        MutexLock lock(mutex_);
+        for (const Item& item : flight_.items()) {
+            left.push_back(flight_.dropRemote(*item));
+        }
     }
-    if (segment_ < input_.numSegments()) {
-        part_ = input_.headOf(epoch_, segment_, options_.headRows);
+    for (const auto& frames : left) {
+        if (frames) {
+            frames->onCame(nullptr);
+        }
     }
 }
 
@@ -43,29 +52,32 @@ void Window::wake() {
 }
 
 // The order of the questions is the policy (docs/architecture/sequencer.md): deliver what is ready,
-// then compute what failed for memory, then something new, then help. So memory is given back
-// before more is taken, and a thread that could begin a later segment only helps when it may not.
+// then compute what failed for memory, then what was given back or is new, then help. So memory is
+// given back before more is taken, and a thread that could begin a later segment only helps when it
+// may not.
 Window::Task Window::next(bool mayCompute) {
     MutexLock lock(mutex_);
     while (!isStopped_) {
-        endEpochsLocked();
+        flight_.endEpochs(options_.size);
         if (!options_.isOrdered && !isDelivering_) {
-            bringReadyLocked();
+            flight_.bringReady();
         }
         if (canDeliverLocked()) {
             isDelivering_ = true;
-            return {Task::Kind::kDeliver, flight_.empty() ? nullptr : flight_.front()};
+            Item front = flight_.front();
+            auto frames = front ? front->frames : nullptr;
+            return {Task::Kind::kDeliver, std::move(front), std::move(frames)};
         }
         if (mayCompute) {
-            auto item = retryLocked();
+            Item item = retryLocked();
             if (!item) {
-                item = claimLocked();
+                item = claimHereLocked();
             }
             if (item) {
-                return {Task::Kind::kCompute, std::move(item)};
+                return {Task::Kind::kCompute, std::move(item), nullptr};
             }
             if (options_.jobs != nullptr && options_.jobs->isOpen()) {
-                return {Task::Kind::kHelp, nullptr};
+                return {Task::Kind::kHelp, nullptr, nullptr};
             }
         }
         waitLocked(mayCompute);
@@ -77,7 +89,7 @@ Window::Task Window::next(bool mayCompute) {
 // short: blocked); all others have nothing ready (starved). Every change of an item wakes all:
 // there are as many sleepers as threads at most, and what one of them may do depends on all items.
 void Window::waitLocked(bool mayCompute) {
-    const bool isMore = !restSegments_.empty() || epoch_ < options_.epochs;
+    const bool isMore = flight_.isMore();
     const auto start = std::chrono::steady_clock::now();
     changed_.wait(mutex_);
     if (options_.counters != nullptr) {
@@ -89,132 +101,127 @@ void Window::waitLocked(bool mayCompute) {
     }
 }
 
-// Puts the first item of the foremost epoch that is ready in front of those that are not.
-void Window::bringReadyLocked() {
-    const auto end = std::find_if(flight_.begin(), flight_.end(),
-                                  [](const auto& item) { return item->isEpochEnd; });
-    const auto ready = std::find_if(flight_.begin(), end, [](const auto& item) {
-        return item->state == FlightItem::State::kReady;
-    });
-    if (ready != end) {
-        std::rotate(flight_.begin(), ready, ready + 1);
-    }
-}
-
 // With nothing left in flight the end of the stream is delivered: a null item.
 bool Window::canDeliverLocked() const {
     if (isDelivering_) {
         return false;
     }
-    if (flight_.empty()) {
-        return epoch_ >= options_.epochs;
+    const Item front = flight_.front();
+    if (!front) {
+        return !flight_.isMore();
     }
-    const FlightItem::State state = flight_.front()->state;
-    return state == FlightItem::State::kReady || state == FlightItem::State::kFailed;
-}
-
-// Puts the ends of epochs into the flight as soon as there is room. They need no thread to compute
-// them and do not count against it: one more may stand there than the window has items.
-void Window::endEpochsLocked() {
-    while (restSegments_.empty() && epoch_ < options_.epochs && segment_ >= input_.numSegments() &&
-           std::ssize(flight_) <= options_.size) {
-        auto item = std::make_shared<FlightItem>();
-        item->epoch = epoch_;
-        item->segment = input_.numSegments();
-        item->isEpochEnd = true;
-        item->state = FlightItem::State::kReady;
-        flight_.push_back(std::move(item));
-        ++epoch_;
-        segment_ = 0;
+    if (front->state == FlightItem::State::kFailed) {
+        return true;
     }
+    return front->state == FlightItem::State::kReady &&
+           (!front->remote || front->nextFrame >= front->remote->numFrames() ||
+            front->remote->isAtHand(front->nextFrame));
 }
 
 bool Window::hasRetryLocked() const {
-    return std::any_of(flight_.begin(), flight_.end(),
-                       [](const auto& item) { return item->state == FlightItem::State::kRetry; });
-}
-
-// What follows the flight.
-FlightItem Window::nextLocked() const {
-    FlightItem item;
-    item.epoch = epoch_;
-    item.isForRest = !restSegments_.empty();
-    item.segment = item.isForRest ? restSegments_.front() : segment_;
-    item.part = item.isForRest ? SegmentPart() : part_;
-    item.plannedBytes = input_.decodedBytes(item.epoch, item.segment, item.part);
-    return item;
-}
-
-void Window::advanceLocked(const FlightItem& item) {
-    if (item.isForRest) {
-        restSegments_.pop_front();
-    } else if (item.part.kind == SegmentPart::Kind::kHead) {
-        part_.kind = SegmentPart::Kind::kRest;
-    } else {
-        part_ = {};
-        ++segment_;
-    }
+    return std::any_of(flight_.items().begin(), flight_.items().end(),
+                       [](const Item& item) { return item->state == FlightItem::State::kRetry; });
 }
 
 // In plan order only: a later segment that would fit never passes one that does not, so the
 // window's front is always the foremost, and nothing waits for what stands behind it. While one
 // waits to be tried again nothing new is begun: it needs the memory.
-std::shared_ptr<FlightItem> Window::claimLocked() {
-    const bool hasRoom = std::ssize(flight_) < options_.size && !hasRetryLocked();
-    if (!hasRoom || (restSegments_.empty() && epoch_ >= options_.epochs)) {
+Window::Item Window::claimHereLocked() {
+    if (const Item open = openHereLocked()) {
+        return claimOpenLocked(open);
+    }
+    if (!flight_.hasNext() || hasRetryLocked() ||
+        std::ssize(flight_.items()) - flight_.numElsewhere() >= options_.size) {
         return nullptr;
     }
-    FlightItem next = nextLocked();
-    next.heldBytes =
-        static_cast<std::int64_t>(static_cast<double>(next.plannedBytes) * bytesPerPlanned_) +
-        kSmallSegment;
-    const bool fits = options_.limitBytes == 0 || numHeld_ == 0 ||
-                      heldBytes_ + next.heldBytes <= options_.limitBytes;
-    if (!fits) {
+    FlightItem next = flight_.next();
+    guessLocked(next);
+    if (!fitsLocked(next) || (!computesHere_ && !next.isHereOnly)) {
         return nullptr;
     }
-    advanceLocked(next);
-    auto item = std::make_shared<FlightItem>(std::move(next));
-    item->flightNumber = flightNumber_++;
+    Item item = flight_.take(std::move(next));
     holdLocked(*item);
-    flight_.push_back(item);
     return item;
+}
+
+// The first that came back from elsewhere, or was left for here.
+Window::Item Window::openHereLocked() const {
+    for (const Item& item : flight_.items()) {
+        if (item->state == FlightItem::State::kOpen && (computesHere_ || item->isHereOnly)) {
+            return item;
+        }
+    }
+    return nullptr;
+}
+
+// The foremost does not wait for room: what others hold behind it is given up, as for one that ran
+// out of memory.
+Window::Item Window::claimOpenLocked(const Item& open) {
+    const bool isFront = open == flight_.front();
+    guessLocked(*open);
+    if (fitsLocked(*open) && (isFront || !hasRetryLocked())) {
+        holdLocked(*open);
+        return open;
+    }
+    if (!isFront) {
+        return nullptr;
+    }
+    open->isHere = true;
+    open->state = FlightItem::State::kRetry;
+    return retryLocked();
+}
+
+void Window::guessLocked(FlightItem& item) const {
+    item.heldBytes =
+        static_cast<std::int64_t>(static_cast<double>(item.plannedBytes) * bytesPerPlanned_) +
+        kSmallSegment;
+}
+
+bool Window::fitsLocked(const FlightItem& item) const {
+    return options_.limitBytes == 0 || numHeld_ == 0 ||
+           heldBytes_ + item.heldBytes <= options_.limitBytes;
 }
 
 void Window::holdLocked(FlightItem& item) {
     heldBytes_ += item.heldBytes;
     ++numHeld_;
+    item.isHere = true;
     item.state = FlightItem::State::kComputing;
+}
+
+void Window::unholdLocked(FlightItem& item) {
+    heldBytes_ -= item.heldBytes;
+    --numHeld_;
 }
 
 // The foremost item when it ran out of memory: once everything else has let go of its own. Segments
 // that are ready behind it are thrown away and computed again later, to the same bytes; those that
 // are being computed or written from are waited for.
-std::shared_ptr<FlightItem> Window::retryLocked() {
-    if (flight_.empty() || flight_.front()->state != FlightItem::State::kRetry) {
+Window::Item Window::retryLocked() {
+    const Item front = flight_.front();
+    if (!front || front->state != FlightItem::State::kRetry) {
         return nullptr;
     }
-    for (const auto& item : flight_) {
-        if (item->state == FlightItem::State::kReady && !item->isEpochEnd) {
+    for (const Item& item : flight_.items()) {
+        if (item->state == FlightItem::State::kReady && item->isHere) {
             item->state = FlightItem::State::kRetry;
-            item->output.reset();
-            heldBytes_ -= item->heldBytes;
-            --numHeld_;
+            item->frames.reset();
+            unholdLocked(*item);
         }
     }
     if (numHeld_ > 0) {
         return nullptr;
     }
-    flight_.front()->isAlone = true;
-    holdLocked(*flight_.front());
-    return flight_.front();
+    front->isAlone = true;
+    holdLocked(*front);
+    return front;
 }
 
 void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOutput> output) {
     MutexLock lock(mutex_);
     if (!output.ok()) {
         failedLocked(*item, output.status());
-    } else {
+    } else if (takeRowsLocked(*item, output->counts.rowsKept)) {
         // The guess goes, what it does hold comes. The factor is the last
         // segment's, but not below 1: too small a guess costs a segment that is computed twice, too
         // large a one a thread that waits.
@@ -226,15 +233,30 @@ void Window::computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOut
                                  static_cast<double>(item->plannedBytes);
             bytesPerPlanned_ = std::max(ratio, std::min(bytesPerPlanned_, 1.0));
         }
-        item->output = std::move(*output);
+        item->frames = std::make_shared<LocalFrames>(std::move(*output));
         item->state = FlightItem::State::kReady;
     }
     changed_.notifyAll();
 }
 
+// A segment is a pure function: whoever computes it again finds the same rows. A head's and its
+// rest's are two items.
+bool Window::takeRowsLocked(FlightItem& item, std::int64_t rowsKept) {
+    if (!item.rowsKept || *item.rowsKept == rowsKept) {
+        item.rowsKept = rowsKept;
+        return true;
+    }
+    if (item.isHere) {
+        unholdLocked(item);
+    }
+    item.state = FlightItem::State::kFailed;
+    item.error = internalError(describe(item.name()), " kept ", *item.rowsKept, " rows, and ",
+                               rowsKept, " when it was computed again");
+    return false;
+}
+
 void Window::failedLocked(FlightItem& item, const Status& error) {
-    heldBytes_ -= item.heldBytes;
-    --numHeld_;
+    unholdLocked(item);
     // Memory that others hold comes back, and without help a segment needs less: no reason to end
     // the run. The factor grows, so that fewer are begun from now on.
     const bool isMemory = error.code() == absl::StatusCode::kResourceExhausted;
@@ -255,13 +277,14 @@ void Window::failedLocked(FlightItem& item, const Status& error) {
     }
 }
 
-void Window::delivered(const std::shared_ptr<FlightItem>& item, bool isDone) {
+void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
     bool isFree = false;
     {
         MutexLock lock(mutex_);
         isDelivering_ = false;
+        item->nextFrame = nextFrame;
         if (isDone) {
-            flight_.pop_front();
+            flight_.items().pop_front();
             item->isDelivered = true;
             isFree = item->writers == 0 && !item->isEpochEnd;
         }
@@ -270,14 +293,33 @@ void Window::delivered(const std::shared_ptr<FlightItem>& item, bool isDone) {
     if (isFree) {
         release(item);
     }
+    if (isDone) {
+        teller_.tell();
+    }
 }
 
-void Window::enter(const std::shared_ptr<FlightItem>& item) {
+void Window::returned(const Item& item) {
+    std::shared_ptr<RemoteFrames> dropped;
+    {
+        MutexLock lock(mutex_);
+        isDelivering_ = false;
+        dropped = flight_.dropRemote(*item);
+        item->out.clear();
+        item->isHereOnly = true;
+        item->state = FlightItem::State::kOpen;
+        changed_.notifyAll();
+    }
+    if (dropped) {
+        dropped->onCame(nullptr);
+    }
+}
+
+void Window::enter(const Item& item) {
     MutexLock lock(mutex_);
     ++item->writers;
 }
 
-void Window::leave(const std::shared_ptr<FlightItem>& item) {
+void Window::leave(const Item& item) {
     bool isFree = false;
     {
         MutexLock lock(mutex_);
@@ -288,14 +330,180 @@ void Window::leave(const std::shared_ptr<FlightItem>& item) {
     }
 }
 
+void Window::wrote(const Item& item, const SegmentFrames& from, std::int64_t frame) {
+    std::shared_ptr<RemoteFrames> frames;
+    std::vector<FrameAsk> asks;
+    {
+        MutexLock lock(mutex_);
+        if (item->remote.get() != &from) {
+            return;  // computed here, or given up meanwhile with all that was at hand
+        }
+        frames = item->remote;
+        flight_.wrote(*item, frame);
+        asks = flight_.asks(options_.desk.codedBytes);
+    }
+    frames->drop(frame);
+    askFor(asks);
+}
+
 // By the last that had to do with the item, outside of the lock: giving back a segment's memory
 // takes long.
-void Window::release(const std::shared_ptr<FlightItem>& item) {
-    item->output.reset();
+void Window::release(const Item& item) {
+    std::shared_ptr<RemoteFrames> remote;
+    std::vector<FrameAsk> asks;
+    if (item->isHere) {
+        item->frames.reset();
+    }
+    {
+        MutexLock lock(mutex_);
+        if (item->isHere) {
+            unholdLocked(*item);
+        }
+        remote = flight_.dropRemote(*item);
+        asks = flight_.asks(options_.desk.codedBytes);
+        changed_.notifyAll();
+    }
+    if (remote) {
+        remote->onCame(nullptr);
+    }
+    askFor(asks);
+}
+
+void Window::askFor(const std::vector<FrameAsk>& asks) {
+    for (const FrameAsk& ask : asks) {
+        ask.frames->ask(ask.span);
+    }
+}
+
+std::optional<stream::SegmentOrder> Window::claim() {
     MutexLock lock(mutex_);
-    heldBytes_ -= item->heldBytes;
-    --numHeld_;
+    if (options_.desk.segments == 0 || isStopped_) {
+        return std::nullopt;
+    }
+    for (const Item& item : flight_.items()) {
+        if (item->state == FlightItem::State::kOpen && !item->isHereOnly) {
+            return flight_.orderOf(*item);
+        }
+    }
+    flight_.endEpochs(options_.size);
+    while (flight_.hasNext() && flight_.numElsewhere() < options_.desk.segments) {
+        FlightItem next = flight_.next();
+        next.state = FlightItem::State::kOpen;
+        const Item item = flight_.take(std::move(next));
+        if (!item->isHereOnly) {
+            return flight_.orderOf(*item);
+        }
+        changed_.notifyAll();
+        flight_.endEpochs(options_.size);
+    }
+    return std::nullopt;
+}
+
+std::optional<stream::SegmentOrder> Window::claimAgain(const stream::SegmentName& name) {
+    MutexLock lock(mutex_);
+    const Item item = flight_.findElsewhere(name);
+    if (isStopped_ || !item || item->out.empty() || item->state != FlightItem::State::kComputing) {
+        return std::nullopt;
+    }
+    return flight_.orderOf(*item);
+}
+
+bool Window::arrived(const std::shared_ptr<RemoteFrames>& frames) {
+    std::vector<FrameAsk> asks;
+    {
+        MutexLock lock(mutex_);
+        const Item item = flight_.findElsewhere(frames->order().name);
+        if (!item || item->state != FlightItem::State::kComputing ||
+            std::erase(item->out, frames->order().generation) == 0) {
+            return false;
+        }
+        if (takeRowsLocked(*item, frames->counts().rowsKept)) {
+            item->frames = item->remote = frames;
+            item->state = FlightItem::State::kReady;
+            item->nextFrame = std::min(item->nextFrame, std::ssize(frames->facts().frames));
+            asks = flight_.asks(options_.desk.codedBytes);
+        }
+        changed_.notifyAll();
+    }
+    frames->onCame([this] { wake(); });
+    askFor(asks);
+    teller_.tell();
+    return true;
+}
+
+void Window::lost(const stream::SegmentOrder& order) {
+    std::shared_ptr<RemoteFrames> dropped;
+    {
+        MutexLock lock(mutex_);
+        const Item item = flight_.findElsewhere(order.name);
+        if (!item) {
+            return;
+        }
+        std::erase(item->out, order.generation);
+        if (item->remote && item->remote->order().generation == order.generation) {
+            dropped = flight_.dropRemote(*item);
+            item->state = FlightItem::State::kComputing;
+        }
+        if (item->out.empty() && item->state == FlightItem::State::kComputing) {
+            item->state = FlightItem::State::kOpen;
+        }
+        changed_.notifyAll();
+    }
+    if (dropped) {
+        dropped->onCame(nullptr);
+    }
+    teller_.tell();
+}
+
+void Window::claimHere(const stream::SegmentName& name) {
+    MutexLock lock(mutex_);
+    const Item item = flight_.findElsewhere(name);
+    if (item && !item->remote && item->state != FlightItem::State::kFailed) {
+        item->out.clear();
+        item->isHereOnly = true;
+        item->state = FlightItem::State::kOpen;
+        changed_.notifyAll();
+    }
+}
+
+void Window::failed(const stream::SegmentOrder& order, const Status& error) {
+    MutexLock lock(mutex_);
+    const Item item = flight_.findElsewhere(order.name);
+    if (item && item->state == FlightItem::State::kComputing &&
+        std::erase(item->out, order.generation) > 0) {
+        item->out.clear();
+        item->state = FlightItem::State::kFailed;
+        item->error = error;
+        changed_.notifyAll();
+    }
+}
+
+void Window::setComputesHere(bool computes) {
+    MutexLock lock(mutex_);
+    computesHere_ = computes;
     changed_.notifyAll();
+}
+
+DeskState Window::state() const {
+    MutexLock lock(mutex_);
+    DeskState state;
+    state.foremost = flight_.foremost();
+    state.codedBytes = flight_.codedBytes();
+    bool isOpen = false;
+    for (const Item& item : flight_.items()) {
+        state.numOut += item->out.empty() ? 0 : 1;
+        state.numArrived += item->remote ? 1 : 0;
+        isOpen |= item->state == FlightItem::State::kOpen && !item->isHereOnly;
+    }
+    const Item front = flight_.front();
+    state.isForemostOut =
+        front && !front->out.empty() && front->state == FlightItem::State::kComputing;
+    state.isAtEnd = isStopped_ || (!flight_.isMore() && !isOpen);
+    return state;
+}
+
+std::string Window::describe(const stream::SegmentName& name) const {
+    return describeSegment(input_, name.epoch, name.segment);
 }
 
 }  // namespace millrace::segment

@@ -1,46 +1,33 @@
 #pragma once
-// The segments in flight: which is computed next, which is foremost, what they may hold in memory.
+// The segments in flight: which is computed next, by whom, which is foremost, what they may hold in
+// memory.
 //
-// Threads: any; everything is behind one lock. Items are claimed in sequence order, so the foremost
+// Threads: any; everything is behind one lock. Items are claimed in sequence order, by the stream's
+// own threads (next()) and by whoever has them computed elsewhere (SegmentDesk), so the foremost
 // one can always go on and nothing waits for what comes later.
-// Memory: an item is let in when the expected bytes of all items fit the pool's limit, or when it
-// is alone. One that runs out of memory all the same is computed again when it is foremost and
-// alone; only if that fails too, the segment does not fit.
+// Memory: an item is let in when the expected bytes of all that are computed here fit the pool's
+// limit, or when it is alone. One that runs out of memory all the same is computed again when it is
+// foremost and alone; only if that fails too, the segment does not fit. Of items computed elsewhere
+// only coded frames are here, as many as DeskLimits allow.
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
-#include <stop_token>
+#include <vector>
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/segment/column_jobs.h"
 #include "backend/segment/segment_output.h"
+#include "backend/segment/sequence/change_teller.h"
+#include "backend/segment/sequence/flight.h"
+#include "backend/segment/sequence/segment_desk.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/state/cursor.h"
 
 namespace millrace::segment {
 
-struct FlightItem {
-    enum class State { kComputing, kReady, kFailed, kRetry };
-    std::uint32_t epoch = 0;
-    std::int64_t segment = 0;
-    std::int64_t flightNumber = 0;  ///< in the order in which items were claimed
-    bool isAlone = false;           ///< memory is short: nobody helps
-    SegmentPart part;
-    bool isForRest = false;   ///< only its tail is wanted, for the open rest of a cursor
-    bool isEpochEnd = false;  ///< no rows: stands behind the epoch's last segment
-    State state = State::kComputing;
-    Status error;
-    std::optional<SegmentOutput> output;
-    std::int64_t plannedBytes = 0;  ///< what the plan says that it decodes to
-    std::int64_t heldBytes = 0;     ///< what it is expected to hold, then what it does hold
-    int writers = 0;                ///< threads that gather frames from it
-    bool isDelivered = false;
-};
-
-class Window {
+class Window final : public SegmentDesk {
  public:
     struct Options {
         std::uint32_t epochs = 1;
@@ -51,14 +38,17 @@ class Window {
         bool isOrdered = true;              ///< false: whatever is ready is delivered first
         StageCounters* counters = nullptr;  ///< of waits; null: not counted
         const ColumnJobs* jobs = nullptr;   ///< where to help; null: nowhere. Outlives the window
+        DeskLimits desk;                    ///< without an order: none
     };
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver, kHelp };
         Kind kind = Kind::kStop;
         std::shared_ptr<FlightItem> item;  ///< kDeliver: null when every epoch is behind us
+        std::shared_ptr<SegmentFrames> frames;  ///< kDeliver: the item's; null: it failed
     };
 
     Window(const StreamInput& input, Options options);
+    ~Window() override;
 
     /// Blocks until there is something to do. kDeliver is given to one thread at a time, until
     /// delivered(). kHelp when there was something to help with. `mayCompute` false: deliveries
@@ -66,47 +56,65 @@ class Window {
     Task next(bool mayCompute);
 
     void computed(const std::shared_ptr<FlightItem>& item, Result<SegmentOutput> output);
-    /// The delivering thread gives its turn to whoever is free. `isDone`: the item is behind us.
-    void delivered(const std::shared_ptr<FlightItem>& item, bool isDone);
+    /// The delivering thread gives its turn to whoever is free. `isDone`: the item is behind us;
+    /// else `nextFrame` is what delivery needs of it next.
+    void delivered(const std::shared_ptr<FlightItem>& item, bool isDone,
+                   std::int64_t nextFrame = 0);
+    /// Likewise: frames from elsewhere will not do, as rows of an earlier partition come first.
+    void returned(const std::shared_ptr<FlightItem>& item);
     /// A thread gathers from the item beyond its turn; its memory stays until all have left.
     void enter(const std::shared_ptr<FlightItem>& item);
     void leave(const std::shared_ptr<FlightItem>& item);
+    /// A frame of the item's was written; of frames from elsewhere its bytes go.
+    void wrote(const std::shared_ptr<FlightItem>& item, const SegmentFrames& from,
+               std::int64_t frame);
 
-    /// There is something to help with.
+    std::optional<stream::SegmentOrder> claim() override;
+    std::optional<stream::SegmentOrder> claimAgain(const stream::SegmentName& name) override;
+    bool arrived(const std::shared_ptr<RemoteFrames>& frames) override;
+    void lost(const stream::SegmentOrder& order) override;
+    void claimHere(const stream::SegmentName& name) override;
+    void failed(const stream::SegmentOrder& order, const Status& error) override;
+    void setComputesHere(bool computes) override;
+    DeskState state() const override;
+    std::string describe(const stream::SegmentName& name) const override;
+    void onChange(std::function<void()> tell) override { teller_.set(std::move(tell)); }
+
+    /// There is something to help with, or a frame came.
     void wake();
     /// Every waiting and later next() is kStop.
     void stop();
 
  private:
+    using Item = std::shared_ptr<FlightItem>;
     bool canDeliverLocked() const MR_REQUIRES(mutex_);
-    void bringReadyLocked() MR_REQUIRES(mutex_);
-    std::shared_ptr<FlightItem> claimLocked() MR_REQUIRES(mutex_);
-    std::shared_ptr<FlightItem> retryLocked() MR_REQUIRES(mutex_);
+    Item claimHereLocked() MR_REQUIRES(mutex_);
+    Item openHereLocked() const MR_REQUIRES(mutex_);
+    Item claimOpenLocked(const Item& open) MR_REQUIRES(mutex_);
+    Item retryLocked() MR_REQUIRES(mutex_);
     void failedLocked(FlightItem& item, const Status& error) MR_REQUIRES(mutex_);
+    bool fitsLocked(const FlightItem& item) const MR_REQUIRES(mutex_);
+    void guessLocked(FlightItem& item) const MR_REQUIRES(mutex_);
     void holdLocked(FlightItem& item) MR_REQUIRES(mutex_);
+    void unholdLocked(FlightItem& item) MR_REQUIRES(mutex_);
     void waitLocked(bool mayCompute) MR_REQUIRES(mutex_);
     bool hasRetryLocked() const MR_REQUIRES(mutex_);
-    void endEpochsLocked() MR_REQUIRES(mutex_);
-    void release(const std::shared_ptr<FlightItem>& item) MR_EXCLUDES(mutex_);
-    FlightItem nextLocked() const MR_REQUIRES(mutex_);
-    void advanceLocked(const FlightItem& item) MR_REQUIRES(mutex_);
+    void release(const Item& item) MR_EXCLUDES(mutex_);
+    bool takeRowsLocked(FlightItem& item, std::int64_t rowsKept) MR_REQUIRES(mutex_);
+    static void askFor(const std::vector<FrameAsk>& asks);
 
     const StreamInput& input_;
     const Options options_;
-    Mutex mutex_;
+    mutable Mutex mutex_;
     CondVar changed_;
-    std::deque<std::shared_ptr<FlightItem>> flight_ MR_GUARDED_BY(mutex_);
-    std::deque<std::int64_t> restSegments_ MR_GUARDED_BY(mutex_);
-    std::uint32_t epoch_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t segment_ MR_GUARDED_BY(mutex_) = 0;
-    std::int64_t flightNumber_ MR_GUARDED_BY(mutex_) = 0;  ///< of the next item
-    /// Of `segment_`: kRest once its head is in flight.
-    SegmentPart part_ MR_GUARDED_BY(mutex_);
+    Flight flight_ MR_GUARDED_BY(mutex_);
     std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;
     double bytesPerPlanned_ MR_GUARDED_BY(mutex_) = 2.0;
     int numHeld_ MR_GUARDED_BY(mutex_) = 0;
+    bool computesHere_ MR_GUARDED_BY(mutex_) = true;
     bool isDelivering_ MR_GUARDED_BY(mutex_) = false;
     bool isStopped_ MR_GUARDED_BY(mutex_) = false;
+    ChangeTeller teller_;
 };
 
 }  // namespace millrace::segment

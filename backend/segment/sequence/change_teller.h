@@ -1,0 +1,52 @@
+#pragma once
+// Whom to tell that something changed: one callback that can be set and taken back at any time.
+//
+// Threads: any; set() must not be called from inside of the callback.
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "backend/core/mutex.h"
+
+namespace millrace::segment {
+
+class ChangeTeller {
+ public:
+    /// Null: nobody. Returns when no call of the callback before is under way.
+    void set(std::function<void()> tell) {
+        std::shared_ptr<const std::function<void()>> next;
+        if (tell) {
+            next = std::make_shared<const std::function<void()>>(std::move(tell));
+        }
+        MutexLock lock(mutex_);
+        tell_ = std::move(next);
+        while (numCalls_ > 0) {
+            ended_.wait(mutex_);
+        }
+    }
+
+    /// Not under a lock.
+    void tell() {
+        std::shared_ptr<const std::function<void()>> tell;
+        {
+            MutexLock lock(mutex_);
+            if (!tell_) {
+                return;
+            }
+            tell = tell_;
+            ++numCalls_;
+        }
+        (*tell)();
+        MutexLock lock(mutex_);
+        --numCalls_;
+        ended_.notifyAll();
+    }
+
+ private:
+    Mutex mutex_;
+    CondVar ended_;
+    std::shared_ptr<const std::function<void()>> tell_ MR_GUARDED_BY(mutex_);
+    int numCalls_ MR_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace millrace::segment

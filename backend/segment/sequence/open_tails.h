@@ -1,0 +1,48 @@
+#pragma once
+// The rows that segments leave to the open rest, as frames: they outlast their segments' memory.
+//
+// Threads: one at a time (who has the turn). Owns: the frames, in a pool's memory.
+// Failure: the pool's limit; a cursor's rest that names rows which no segment leaves.
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/frame/frame.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/segment/sequence/segment_frames.h"
+#include "backend/stream/open_rest.h"
+
+namespace millrace::segment {
+
+class OpenTails {
+ public:
+    /// `pool` outlives the tails.
+    explicit OpenTails(BufferPool& pool) : pool_(pool) {}
+
+    /// Copies `rows` of segment `id`. `segmentRow`: what number the first of them has in the whole
+    /// segment, of which `frames` may hold a part.
+    Status keep(const SegmentFrames& frames, const FrameRows& rows, const frame::FrameId& id,
+                std::int64_t segmentRow, FrameTools& tools);
+    /// What a micro-batch is put together from; valid until the next change.
+    struct Joined {
+        std::vector<frame::RowRange> ranges;
+        FrameKeys keys;
+    };
+    Result<Joined> rowsOf(const stream::JoinedBatch& joined) const;
+    /// Drops what no open rest names any more.
+    void keepOnly(const std::vector<stream::RestPart>& parts);
+    void clear() { tails_.clear(); }
+
+ private:
+    struct Tail {
+        PooledBuffer buffer;
+        frame::FrameView view;
+        std::int64_t firstRow = 0;
+        FrameKeys keys;
+    };
+    BufferPool& pool_;
+    std::map<std::int64_t, Tail> tails_;  ///< by segment
+};
+
+}  // namespace millrace::segment

@@ -1,0 +1,137 @@
+#include "backend/segment/sequence/remote_frames.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::segment {
+
+Result<std::shared_ptr<RemoteFrames>> RemoteFrames::make(const StreamShape& shape,
+                                                         stream::SegmentOrder order,
+                                                         SegmentFacts facts,
+                                                         std::shared_ptr<FrameHolder> holder) {
+    RETURN_IF_ERROR(checkFacts(facts, order, shape));
+    return std::shared_ptr<RemoteFrames>(
+        new RemoteFrames(shape, std::move(order), std::move(facts), std::move(holder)));
+}
+
+RemoteFrames::RemoteFrames(const StreamShape& shape, stream::SegmentOrder order, SegmentFacts facts,
+                           std::shared_ptr<FrameHolder> holder)
+    : shape_(shape),
+      order_(std::move(order)),
+      facts_(std::move(facts)),
+      holder_(std::move(holder)),
+      coded_(static_cast<std::size_t>(numFrames())) {}
+
+RemoteFrames::~RemoteFrames() {
+    holder_->release(order_);
+}
+
+std::int64_t RemoteFrames::numFrames() const {
+    return std::ssize(facts_.frames) + (facts_.tailRows > 0 ? 1 : 0);
+}
+
+std::uint64_t RemoteFrames::codedBytes(std::int64_t frame) const {
+    return factsOf(frame).codedBytes;
+}
+
+std::int64_t RemoteFrames::indexOf(std::int64_t frame) const {
+    INVARIANT(frame != FrameRows::kLead, "a segment with a lead is computed here");
+    return frame == FrameRows::kTail ? std::ssize(facts_.frames) : frame;
+}
+
+const FrameFacts& RemoteFrames::factsOf(std::int64_t index) const {
+    return index < std::ssize(facts_.frames) ? facts_.frames[static_cast<std::size_t>(index)]
+                                             : facts_.tail;
+}
+
+void RemoteFrames::ask(const FrameSpan& span) {
+    {
+        MutexLock lock(mutex_);
+        askedEnd_ = std::max(askedEnd_, span.first + span.count);
+    }
+    holder_->take(order_, span, shared_from_this());
+}
+
+// The checksum is made here, on the thread that received the frame, so that a damaged one never has
+// a place in the sequence.
+Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
+    const auto refused = [&](const std::string& what) {
+        return dataLoss("frame ", frame, " of segment ", order_.name.segment, " of epoch ",
+                        order_.name.epoch, ": ", what);
+    };
+    {
+        MutexLock lock(mutex_);
+        if (frame < 0 || frame >= askedEnd_) {
+            return refused("nobody asked for it");
+        }
+    }
+    const FrameFacts& facts = factsOf(frame);
+    const auto bytes = frame::FrameDecoder::frameBytes(coded.bytes, facts.bytes);
+    if (!bytes.ok()) {
+        return refused(std::string(messageOf(bytes.status())));
+    }
+    if (*bytes != facts.bytes || coded.bytes.size() != facts.codedBytes) {
+        return refused(strCat(coded.bytes.size(), " bytes of ", *bytes, " came, ", facts.codedBytes,
+                              " of ", facts.bytes, " were announced"));
+    }
+    {
+        MutexLock lock(mutex_);
+        CodedFrame& place = coded_[static_cast<std::size_t>(frame)];
+        if (place.owner == nullptr) {
+            place = std::move(coded);
+        }
+    }
+    teller_.tell();
+    return okStatus();
+}
+
+void RemoteFrames::drop(std::int64_t frame) {
+    CodedFrame dropped;  // its memory goes without the lock
+    MutexLock lock(mutex_);
+    std::swap(coded_[static_cast<std::size_t>(frame)], dropped);
+}
+
+std::int64_t RemoteFrames::rowsHeld() const {
+    return order_.lastRows > 0 ? facts_.tailRows : facts_.counts.rowsKept;
+}
+
+bool RemoteFrames::isAtHand(std::int64_t frame) const {
+    return codedAt(indexOf(frame)).owner != nullptr;
+}
+
+CodedFrame RemoteFrames::codedAt(std::int64_t index) const {
+    MutexLock lock(mutex_);
+    return coded_[static_cast<std::size_t>(index)];
+}
+
+Result<std::uint64_t> RemoteFrames::measure(const FrameRows& rows, FrameTools&) const {
+    return factsOf(indexOf(rows.frame)).bytes;
+}
+
+Status RemoteFrames::write(const FrameRows& rows, FrameTools& tools, std::span<std::byte> memory,
+                           const frame::FrameId& id) const {
+    const CodedFrame coded = codedAt(indexOf(rows.frame));
+    INVARIANT(coded.owner != nullptr, "frames are written once they are at hand");
+    RETURN_IF_ERROR(tools.decoder().decodeSummed(coded.bytes, memory));
+    ASSIGN_OR_RETURN(const auto view,
+                     frame::FrameView::open(memory, frame::CheckLevel::kDirectory));
+    if (view.id() != id || view.rows() != rows.rows || !shape_.layout.isOf(view)) {
+        return dataLoss("frame ", rows.frame, " of segment ", order_.name.segment, " of epoch ",
+                        order_.name.epoch, ": it is a frame of other rows or another stream");
+    }
+    return okStatus();
+}
+
+BatchMix RemoteFrames::mix(const FrameRows& rows, FrameTools&) const {
+    return factsOf(indexOf(rows.frame)).mix(rows.rows);
+}
+
+FrameKeys RemoteFrames::keys(const FrameRows&, FrameTools&) const {
+    return {facts_.tailRequestKeys, facts_.tailUserKeys};
+}
+
+Sum128 RemoteFrames::rowIds(const FrameRows& rows, FrameTools&) const {
+    return factsOf(indexOf(rows.frame)).rowIds;
+}
+
+}  // namespace millrace::segment
