@@ -224,6 +224,12 @@ Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
     return okStatus();
 }
 
+Status verifyAll(const std::vector<files::DataFile>& touched) {
+    return parallelFor(touched.size(), touched.size() < kFilesWorthThreads ? 1 : kVerifyThreads,
+                       "verify",
+                       [&touched](std::size_t i) { return files::verifyAtPath(touched[i]); });
+}
+
 }  // namespace
 
 files::ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
@@ -455,9 +461,20 @@ Status Dataset::verifyFiles() const {
             touched.push_back(file);
         }
     }
-    return parallelFor(touched.size(), touched.size() < kFilesWorthThreads ? 1 : kVerifyThreads,
-                       "verify",
-                       [&touched](std::size_t i) { return files::verifyAtPath(touched[i]); });
+    return verifyAll(touched);
+}
+
+Status Dataset::verifyFiles(std::span<const std::uint32_t> which) const {
+    std::vector<files::DataFile> touched;
+    {
+        MutexLock lock(mutex_);
+        for (const std::uint32_t index : which) {
+            if (const auto file = checked_.find(index); file != checked_.end()) {
+                touched.push_back(file->second);
+            }
+        }
+    }
+    return verifyAll(touched);
 }
 
 Result<expr::Schema> schemaOf(const std::vector<std::string>& paths, const std::string& baseDir,

@@ -7,6 +7,7 @@
 // Threads: any; immutable but for what it reads on demand, which is locked.
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,8 @@ class Dataset {
     /// Whether the local files touched so far still are the checked ones; the first that is not, as
     /// facts() says it. For the end of an epoch.
     Status verifyFiles() const;
+    /// Of these alone, by their place in the plan.
+    Status verifyFiles(std::span<const std::uint32_t> which) const;
 
  private:
     Dataset();

@@ -15,6 +15,8 @@
 namespace millrace::frame {
 namespace {
 
+// Of a frame's header and directory, which compress well and are small.
+constexpr CodecChoice kHeadChoice{Codec::kZstd, 1};
 constexpr std::size_t kChecksumAt = offsetof(CodedHeader, checksum);
 
 std::uint64_t checksumOf(std::span<const std::byte> coded) {
@@ -51,6 +53,10 @@ std::vector<Payload> payloadsOf(const std::byte* frame) {
         }
     }
     return payloads;
+}
+
+std::uint64_t headBytesOf(const FrameView& frame) {
+    return sizeof(FrameHeader) + frame.header().directoryBytes;
 }
 
 void zeroPadding(std::span<std::byte> frame, std::uint64_t end) {
@@ -135,29 +141,34 @@ CodecContext::~CodecContext() = default;
 CodecContext::CodecContext(CodecContext&&) noexcept = default;
 CodecContext& CodecContext::operator=(CodecContext&&) noexcept = default;
 
-Codec CodecContext::encode(CodecChoice choice, std::span<const std::byte> from,
-                           std::vector<std::byte>& out) {
-    const std::size_t begin = out.size();
+std::size_t CodecContext::mostBytes(CodecChoice choice, std::size_t bytes) {
+    std::size_t bound = bytes;
+    if (choice.codec == Codec::kZstd) {
+        bound = ZSTD_compressBound(bytes);
+    } else if (choice.codec == Codec::kLz4 && bytes <= LZ4_MAX_INPUT_SIZE) {
+        bound = static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(bytes)));
+    }
+    return std::max(bound, bytes);
+}
+
+CodecContext::Encoded CodecContext::encode(CodecChoice choice, std::span<const std::byte> from,
+                                           std::span<std::byte> to) {
     std::size_t bytes = 0;
     if (choice.codec == Codec::kZstd) {
-        out.resize(begin + ZSTD_compressBound(from.size()));
-        bytes = ZSTD_compressCCtx(contexts_->encoder, out.data() + begin, out.size() - begin,
-                                  from.data(), from.size(), choice.level);
+        bytes = ZSTD_compressCCtx(contexts_->encoder, to.data(), to.size(), from.data(),
+                                  from.size(), choice.level);
         bytes = ZSTD_isError(bytes) != 0 ? 0 : bytes;
     } else if (choice.codec == Codec::kLz4 && from.size() <= LZ4_MAX_INPUT_SIZE) {
-        const int room = LZ4_compressBound(static_cast<int>(from.size()));
-        out.resize(begin + static_cast<std::size_t>(room));
+        const auto room = static_cast<int>(std::min<std::size_t>(to.size(), INT_MAX));
         bytes = static_cast<std::size_t>(LZ4_compress_default(
-            reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(out.data() + begin),
+            reinterpret_cast<const char*>(from.data()), reinterpret_cast<char*>(to.data()),
             static_cast<int>(from.size()), room));
     }
     if (bytes == 0 || bytes >= from.size()) {
-        out.resize(begin);
-        out.insert(out.end(), from.begin(), from.end());
-        return Codec::kNone;
+        std::memcpy(to.data(), from.data(), from.size());
+        return {Codec::kNone, from.size()};
     }
-    out.resize(begin + bytes);
-    return choice.codec;
+    return {choice.codec, bytes};
 }
 
 bool CodecContext::decode(Codec codec, std::span<const std::byte> from, std::span<std::byte> to) {
@@ -181,11 +192,32 @@ bool CodecContext::decode(Codec codec, std::span<const std::byte> from, std::spa
     return false;
 }
 
-Status FrameEncoder::encode(const FrameView& frame, std::vector<std::byte>& out) {
+CodecChoice FrameEncoder::choiceOf(std::size_t column) const {
+    return plan_.empty() ? CodecChoice{} : plan_[column];
+}
+
+Result<std::size_t> FrameEncoder::mostBytes(const FrameView& frame) const {
     if (!plan_.empty() && plan_.size() != frame.numColumns()) {
         return invalidArgument("coded frame: ", plan_.size(), " codecs for ", frame.numColumns(),
                                " columns");
     }
+    const std::vector<Payload> payloads = payloadsOf(frame.bytes().data());
+    std::size_t most = sizeof(CodedHeader) + (payloads.size() + 1) * sizeof(CodedPart);
+    most += CodecContext::mostBytes(kHeadChoice, headBytesOf(frame));
+    for (const Payload& payload : payloads) {
+        most += CodecContext::mostBytes(choiceOf(payload.column), payload.extent.bytes);
+    }
+    return most;
+}
+
+Status FrameEncoder::encode(const FrameView& frame, std::vector<std::byte>& out) {
+    ASSIGN_OR_RETURN(const std::size_t most, mostBytes(frame));
+    out.resize(most);
+    out.resize(encode(frame, std::span(out)));
+    return okStatus();
+}
+
+std::size_t FrameEncoder::encode(const FrameView& frame, std::span<std::byte> out) {
     const std::span<const std::byte> bytes = frame.bytes();
     const std::vector<Payload> payloads = payloadsOf(bytes.data());
     CodedHeader header{};
@@ -194,28 +226,24 @@ Status FrameEncoder::encode(const FrameView& frame, std::vector<std::byte>& out)
     header.headerBytes = sizeof header;
     header.frameBytes = bytes.size();
     header.parts = static_cast<std::uint32_t>(payloads.size() + 1);
-    header.headBytes = sizeof(FrameHeader) + frame.header().directoryBytes;
-    out.clear();
-    out.resize(sizeof header + header.parts * sizeof(CodedPart));
+    header.headBytes = headBytesOf(frame);
     std::vector<CodedPart> parts;
+    std::size_t at = sizeof header + header.parts * sizeof(CodedPart);
     const auto add = [&](CodecChoice choice, std::span<const std::byte> from) {
-        const std::size_t before = out.size();
-        CodedPart part{};
-        part.codec = context_.encode(choice, from, out);
-        part.bytes = out.size() - before;
-        parts.push_back(part);
+        const CodecContext::Encoded coded = context_.encode(choice, from, out.subspan(at));
+        parts.push_back({coded.codec, {}, coded.bytes});
+        at += coded.bytes;
     };
-    add({Codec::kZstd, 1}, bytes.first(header.headBytes));
+    add(kHeadChoice, bytes.first(header.headBytes));
     for (const Payload& payload : payloads) {
-        add(plan_.empty() ? CodecChoice{} : plan_[payload.column],
-            bytes.subspan(payload.extent.offset, payload.extent.bytes));
+        add(choiceOf(payload.column), bytes.subspan(payload.extent.offset, payload.extent.bytes));
     }
-    header.totalBytes = out.size();
+    header.totalBytes = at;
     std::memcpy(out.data(), &header, sizeof header);
     std::memcpy(out.data() + sizeof header, parts.data(), parts.size() * sizeof(CodedPart));
-    header.checksum = checksumOf(out);
+    header.checksum = checksumOf(out.first(at));
     std::memcpy(out.data(), &header, sizeof header);
-    return okStatus();
+    return at;
 }
 
 Result<std::uint64_t> FrameDecoder::frameBytes(std::span<const std::byte> coded,

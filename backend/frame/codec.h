@@ -69,8 +69,15 @@ class CodecContext {
     CodecContext(CodecContext&&) noexcept;
     CodecContext& operator=(CodecContext&&) noexcept;
 
-    /// Appends `from` as coded; what does not get smaller is stored as it is, and said so.
-    Codec encode(CodecChoice choice, std::span<const std::byte> from, std::vector<std::byte>& out);
+    /// How many bytes encode() may write.
+    static std::size_t mostBytes(CodecChoice choice, std::size_t bytes);
+    struct Encoded {
+        Codec codec = Codec::kNone;
+        std::size_t bytes = 0;
+    };
+    /// Codes `from` to the front of `to`, which has mostBytes(); what does not get smaller is
+    /// stored as it is, and said so.
+    Encoded encode(CodecChoice choice, std::span<const std::byte> from, std::span<std::byte> to);
     /// False: the bytes do not decode to exactly `to`.
     bool decode(Codec codec, std::span<const std::byte> from, std::span<std::byte> to);
 
@@ -83,10 +90,16 @@ class FrameEncoder {
  public:
     /// `plan`: one choice a column of the frames; empty: none is coded.
     explicit FrameEncoder(CodecPlan plan) : plan_(std::move(plan)) {}
-    /// Into `out`, which is cleared first. kInvalidArgument for a frame of another layout.
+    /// Into `out`, whose contents go. kInvalidArgument for a frame of another layout.
     Status encode(const FrameView& frame, std::vector<std::byte>& out);
+    /// Room that the frame may need. kInvalidArgument for a frame of another layout.
+    Result<std::size_t> mostBytes(const FrameView& frame) const;
+    /// To the front of `out`, which has mostBytes(): how many bytes it took.
+    std::size_t encode(const FrameView& frame, std::span<std::byte> out);
 
  private:
+    CodecChoice choiceOf(std::size_t column) const;
+
     CodecPlan plan_;
     CodecContext context_;
 };

@@ -44,18 +44,19 @@ Status CodecChooser::add(const FrameView& frame) {
             const double scale =
                 static_cast<double>(extent.bytes) / static_cast<double>(sample.size());
             for (CodecMeasure& measure : measures_[c]) {
-                coded.clear();
+                coded.resize(CodecContext::mostBytes(measure.choice, sample.size()));
                 decoded.resize(sample.size());
                 const auto start = Clock::now();
-                const Codec codec = context_.encode(measure.choice, sample, coded);
+                const auto [codec, codedBytes] = context_.encode(measure.choice, sample, coded);
                 const double encodeNs = nsSince(start);
+                const auto bytes = std::span<const std::byte>(coded).first(codedBytes);
                 const auto middle = Clock::now();
-                INVARIANT(context_.decode(codec, coded, decoded), "what was coded decodes");
+                INVARIANT(context_.decode(codec, bytes, decoded), "what was coded decodes");
                 measure.decodeNs += nsSince(middle) * scale;
                 measure.encodeNs += encodeNs * scale;
                 measure.bytes += extent.bytes;
                 measure.codedBytes +=
-                    static_cast<std::uint64_t>(static_cast<double>(coded.size()) * scale);
+                    static_cast<std::uint64_t>(static_cast<double>(codedBytes) * scale);
             }
         }
     }

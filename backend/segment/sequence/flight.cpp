@@ -66,9 +66,9 @@ FlightItem Flight::next() const {
     item.part = item.isForRest ? SegmentPart() : part_;
     item.plannedBytes = input_.decodedBytes(item.epoch, item.segment, item.part);
     item.isHereOnly = !mayBeElsewhere(item);
-    const bool isResumed = !item.isForRest && item.name() == stream::SegmentName{
-                                                                 options_.start.epoch,
-                                                                 options_.start.segment};
+    const bool isResumed =
+        !item.isForRest &&
+        item.name() == stream::SegmentName{options_.start.epoch, options_.start.segment};
     item.nextFrame = isResumed ? options_.start.offset : 0;
     return item;
 }

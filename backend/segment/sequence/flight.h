@@ -40,14 +40,14 @@ struct FlightItem {
     int writers = 0;                ///< threads that gather frames from it
     bool isDelivered = false;
 
-    std::int64_t lastRows = 0;              ///< isForRest: how many of them
-    std::uint32_t nextGeneration = 0;       ///< of the next order
-    std::vector<std::uint32_t> out;         ///< generations that are computed elsewhere
-    std::shared_ptr<RemoteFrames> remote;   ///< `frames`, when they come from elsewhere
-    std::int64_t nextFrame = 0;             ///< that delivery needs, as FrameSpan counts them
-    std::int64_t askedEnd = 0;              ///< frames before it were asked for
-    std::int64_t codedBytes = 0;            ///< of these, those that are not written yet
-    std::optional<std::int64_t> rowsKept;   ///< once it was computed, by whomever
+    std::int64_t lastRows = 0;             ///< isForRest: how many of them
+    std::uint32_t nextGeneration = 0;      ///< of the next order
+    std::vector<std::uint32_t> out;        ///< generations that are computed elsewhere
+    std::shared_ptr<RemoteFrames> remote;  ///< `frames`, when they come from elsewhere
+    std::int64_t nextFrame = 0;            ///< that delivery needs, as FrameSpan counts them
+    std::int64_t askedEnd = 0;             ///< frames before it were asked for
+    std::int64_t codedBytes = 0;           ///< of these, those that are not written yet
+    std::optional<std::int64_t> rowsKept;  ///< once it was computed, by whomever
 
     stream::SegmentName name() const { return {epoch, segment}; }
     bool isElsewhere() const { return !isHere && !isEpochEnd; }

@@ -15,17 +15,16 @@ void addKeys(const std::vector<std::uint64_t>& from, std::int64_t first, std::in
 
 }  // namespace
 
-Status OpenTails::keep(const SegmentFrames& frames, const FrameRows& rows,
-                       const frame::FrameId& id, std::int64_t segmentRow, FrameTools& tools) {
+Status OpenTails::keep(const SegmentFrames& frames, const FrameRows& rows, const frame::FrameId& id,
+                       std::int64_t segmentRow, FrameTools& tools) {
     ASSIGN_OR_RETURN(const std::uint64_t bytes, frames.measure(rows, tools));
     ASSIGN_OR_RETURN(PooledBuffer buffer,
                      PooledBuffer::allocate(pool_, static_cast<std::int64_t>(bytes)));
     RETURN_IF_ERROR(frames.write(rows, tools, buffer.bytes(), id));
     ASSIGN_OR_RETURN(const frame::FrameView view,
                      frame::FrameView::open(buffer.bytes(), frame::CheckLevel::kDirectory));
-    tails_.insert_or_assign(
-        static_cast<std::int64_t>(id.segment),
-        Tail{std::move(buffer), view, segmentRow, frames.keys(rows, tools)});
+    tails_.insert_or_assign(static_cast<std::int64_t>(id.segment),
+                            Tail{std::move(buffer), view, segmentRow, frames.keys(rows, tools)});
     return okStatus();
 }
 

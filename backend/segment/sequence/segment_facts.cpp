@@ -53,9 +53,9 @@ const char* wrongFrames(const SegmentFacts& facts, const stream::SegmentOrder& o
     if (std::ssize(facts.frames) != full || facts.tailRows != tail) {
         return "frames of another number of rows";
     }
-    const bool areFrames = std::all_of(
-        facts.frames.begin(), facts.frames.end(),
-        [microRows](const FrameFacts& frame) { return isFrame(frame, microRows); });
+    const bool areFrames =
+        std::all_of(facts.frames.begin(), facts.frames.end(),
+                    [microRows](const FrameFacts& frame) { return isFrame(frame, microRows); });
     if (!areFrames || (tail > 0 && !isFrame(facts.tail, tail))) {
         return "a frame of an impossible size";
     }

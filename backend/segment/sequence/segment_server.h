@@ -3,11 +3,12 @@
 // codes every frame at once, lets go of the columns, and holds the coded frames until released.
 //
 // No network in it: who receives orders and sends frames is somebody else.
-// Order: the foremost order in the sequence is begun first. Memory: columns live in the pool; coded
-// frames are bounded by heldBytesMax. An order that comes before all that is held is never kept
-// waiting for room: the last ones held are given up for it (SegmentDone::isGivenUp).
-// Threads: all calls from any; its own are named "data-N", joined by the destructor. `done` is
-// called from these, without a lock.
+// Order: the foremost order in the sequence is begun first. Memory: everything lives in the pool.
+// Coded frames are bounded by heldBytesMax, columns by the rest of the pool's limit; a segment that
+// runs out of memory beside others is computed again alone. An order that comes before what is held
+// never waits for room: the last ones held are given up for it (SegmentDone::isGivenUp).
+// Threads: all calls from any; its own are named "data-N" and joined by the destructor, which waits
+// for the segments that are being computed. The callbacks come from these, without a lock.
 // Failure: of a segment: told in its answer, with file and row group or row.
 #include <cstdint>
 #include <functional>
@@ -21,41 +22,51 @@
 #include "backend/segment/sequence/segment_facts.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/segment/stream_input.h"
+#include "backend/stream/segment_order.h"
 
 namespace millrace::segment {
-
-struct SegmentServerOptions {
-    int threads = 1;
-    std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< of coded frames
-    frame::CodecPlan codecs;                            ///< empty: none is coded
-};
 
 /// The answer to an order.
 struct SegmentDone {
     stream::SegmentOrder order;
-    Status status;           ///< not OK: no facts
-    bool isGivenUp = false;  ///< it made room for one before it: to be ordered again
+    /// Not OK: no facts. kResourceExhausted: a machine with more memory may do it.
+    Status status;
+    /// It is held no more, as it made room for one before it: to be ordered again. May follow an
+    /// answer that was given.
+    bool isGivenUp = false;
     SegmentFacts facts;
+};
+
+struct SegmentServerOptions {
+    int threads = 1;
+    std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< at most half of the pool's limit
+    frame::CodecPlan codecs;                            ///< empty: none is coded
 };
 
 class SegmentServer {
  public:
-    /// `pool` and `counters` outlive the server and what it made.
+    /// `begun`: a thread begins with an order; null: nobody is told.
+    using Begun = std::function<void(const stream::SegmentOrder&)>;
+    using Done = std::function<void(SegmentDone)>;
+    /// `pool` and `counters` outlive the server and the frames that it made.
     SegmentServer(std::shared_ptr<const StreamInput> input, SegmentServerOptions options,
-                  BufferPool& pool, StageCounters& counters, std::function<void(SegmentDone)> done);
+                  BufferPool& pool, StageCounters& counters, Begun begun, Done done);
     ~SegmentServer();
 
+    /// An order that is known already is left alone.
     void order(const stream::SegmentOrder& order);
-    /// Nobody waits for it any more: what is not begun is not begun, what is held goes. No answer
-    /// follows a withdrawal, but one may be under way.
+    /// Nobody wants it (any more): what is not begun is not begun, what is held goes, and no answer
+    /// follows, though one may be under way. What is being computed is answered with kCancelled.
     void withdraw(const stream::SegmentOrder& order);
-    /// Nothing: not held (any more). `frame` as FrameSpan counts them.
+    /// Nothing: not held. `frame` as FrameSpan counts them.
     std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
     /// Of frames coded from now on.
     void setCodecs(frame::CodecPlan codecs);
 
     struct State {
-        std::int64_t numFree = 0;    ///< further orders that would be begun at once
+        /// Further orders that it should have, so that no thread waits for one. Those for which
+        /// what it holds leaves no room wait; one that comes before that does not.
+        std::int64_t numFree = 0;
         std::int64_t numOrders = 0;  ///< not answered
         std::int64_t numHeld = 0;
         std::int64_t heldBytes = 0;

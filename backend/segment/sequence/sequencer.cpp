@@ -66,12 +66,11 @@ class Sequencer::Impl {
           sink_(sink),
           jobs_(
               counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows),
-          window_(*input_,
-                  {options_.epochs,
-                   options_.window > 0 ? options_.window : windowSize(options_.threads),
-                   windowBytes(*input_, options_, pool), options_.start,
-                   mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters, &jobs_,
-                   options_.isOrdered ? options_.elsewhere : DeskLimits()}),
+          window_(*input_, {options_.epochs,
+                            options_.window > 0 ? options_.window : windowSize(options_.threads),
+                            windowBytes(*input_, options_, pool), options_.start,
+                            mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters,
+                            &jobs_, options_.isOrdered ? options_.elsewhere : DeskLimits()}),
           readAhead_(readAheadOf(*input_, pool)),
           countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
           rest_(input_->microRows(), options_.start),
@@ -111,8 +110,7 @@ class Sequencer::Impl {
     void deliver(Task& task, ThreadContext& context);
     Status deliverNext(Task& task, ThreadContext& context, bool& isDone);
     Status report(const Status& status);
-    Status deliverFrame(Task& task, std::int64_t index, ThreadContext& context,
-                        bool& gaveTurn);
+    Status deliverFrame(Task& task, std::int64_t index, ThreadContext& context, bool& gaveTurn);
     Status endSegment(const Task& task, ThreadContext& context);
     Status endEpoch(const Item& item);
     bool mustBeHere(const Task& task) const;
@@ -122,7 +120,8 @@ class Sequencer::Impl {
     void endHead(const Task& task);
     Status keepRows(const Task& task, const FrameRows& rows, std::int64_t segmentRow,
                     ThreadContext& context);
-    /// Of the stream whose objects may be fetched ahead: what is computed elsewhere is fetched there.
+    /// Of the stream whose objects may be fetched ahead: what is computed elsewhere is fetched
+    /// there.
     std::uint32_t epochsAhead() const {
         return options_.elsewhere.segments > 0 ? 0 : options_.epochs;
     }
@@ -190,6 +189,7 @@ Status Sequencer::Impl::run(std::stop_token stop) {
                 startThread("loader-deliver", [this](std::stop_token) { work(false); }));
         }
     }
+    window_.close();
     MutexLock lock(mutex_);
     return error_;
 }

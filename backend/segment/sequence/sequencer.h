@@ -76,7 +76,8 @@ class Sequencer {
     stream::Cursor position() const;
     SequencerTotals totals() const;
     /// For whoever has segments computed elsewhere (SequencerOptions::elsewhere, ordered streams
-    /// only). What was claimed and not answered when run() returns is nobody's any more.
+    /// only). When run() returns all frames from elsewhere are released, and no answer is taken
+    /// any more.
     SegmentDesk& desk();
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/core/text.h"
+#include "backend/segment/sequence/local_frames.h"
 
 namespace millrace::segment {
 
@@ -24,11 +25,17 @@ Window::Window(const StreamInput& input, Options options)
       options_(std::move(options)),
       flight_(input, {options_.epochs, options_.start, options_.headRows}) {}
 
-// Frames that come from now on find nobody to tell.
 Window::~Window() {
+    close();
+}
+
+// Frames that come from now on find nobody to tell, and answers nobody to take them.
+void Window::close() {
     std::vector<std::shared_ptr<RemoteFrames>> left;
     {
         MutexLock lock(mutex_);
+        isStopped_ = true;
+        changed_.notifyAll();
         for (const Item& item : flight_.items()) {
             left.push_back(flight_.dropRemote(*item));
         }
@@ -279,6 +286,7 @@ void Window::failedLocked(FlightItem& item, const Status& error) {
 
 void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
     bool isFree = false;
+    std::vector<FrameAsk> asks;
     {
         MutexLock lock(mutex_);
         isDelivering_ = false;
@@ -288,8 +296,12 @@ void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
             item->isDelivered = true;
             isFree = item->writers == 0 && !item->isEpochEnd;
         }
+        if (options_.desk.segments > 0) {
+            asks = flight_.asks(options_.desk.codedBytes);
+        }
         changed_.notifyAll();
     }
+    askFor(asks);
     if (isFree) {
         release(item);
     }
@@ -300,6 +312,7 @@ void Window::delivered(const Item& item, bool isDone, std::int64_t nextFrame) {
 
 void Window::returned(const Item& item) {
     std::shared_ptr<RemoteFrames> dropped;
+    std::vector<FrameAsk> asks;
     {
         MutexLock lock(mutex_);
         isDelivering_ = false;
@@ -307,11 +320,13 @@ void Window::returned(const Item& item) {
         item->out.clear();
         item->isHereOnly = true;
         item->state = FlightItem::State::kOpen;
+        asks = flight_.asks(options_.desk.codedBytes);
         changed_.notifyAll();
     }
     if (dropped) {
         dropped->onCame(nullptr);
     }
+    askFor(asks);
 }
 
 void Window::enter(const Item& item) {
@@ -413,8 +428,8 @@ bool Window::arrived(const std::shared_ptr<RemoteFrames>& frames) {
     {
         MutexLock lock(mutex_);
         const Item item = flight_.findElsewhere(frames->order().name);
-        if (!item || item->state != FlightItem::State::kComputing ||
-            std::erase(item->out, frames->order().generation) == 0) {
+        const bool isOut = item && std::erase(item->out, frames->order().generation) > 0;
+        if (isStopped_ || !isOut || item->state != FlightItem::State::kComputing) {
             return false;
         }
         if (takeRowsLocked(*item, frames->counts().rowsKept)) {
@@ -433,6 +448,7 @@ bool Window::arrived(const std::shared_ptr<RemoteFrames>& frames) {
 
 void Window::lost(const stream::SegmentOrder& order) {
     std::shared_ptr<RemoteFrames> dropped;
+    std::vector<FrameAsk> asks;
     {
         MutexLock lock(mutex_);
         const Item item = flight_.findElsewhere(order.name);
@@ -447,11 +463,13 @@ void Window::lost(const stream::SegmentOrder& order) {
         if (item->out.empty() && item->state == FlightItem::State::kComputing) {
             item->state = FlightItem::State::kOpen;
         }
+        asks = flight_.asks(options_.desk.codedBytes);
         changed_.notifyAll();
     }
     if (dropped) {
         dropped->onCame(nullptr);
     }
+    askFor(asks);
     teller_.tell();
 }
 
@@ -469,8 +487,8 @@ void Window::claimHere(const stream::SegmentName& name) {
 void Window::failed(const stream::SegmentOrder& order, const Status& error) {
     MutexLock lock(mutex_);
     const Item item = flight_.findElsewhere(order.name);
-    if (item && item->state == FlightItem::State::kComputing &&
-        std::erase(item->out, order.generation) > 0) {
+    const bool isOut = item && std::erase(item->out, order.generation) > 0;
+    if (isOut && item->state == FlightItem::State::kComputing) {
         item->out.clear();
         item->state = FlightItem::State::kFailed;
         item->error = error;

@@ -43,7 +43,7 @@ class Window final : public SegmentDesk {
     struct Task {
         enum class Kind { kStop, kCompute, kDeliver, kHelp };
         Kind kind = Kind::kStop;
-        std::shared_ptr<FlightItem> item;  ///< kDeliver: null when every epoch is behind us
+        std::shared_ptr<FlightItem> item;       ///< kDeliver: null when every epoch is behind us
         std::shared_ptr<SegmentFrames> frames;  ///< kDeliver: the item's; null: it failed
     };
 
@@ -84,6 +84,8 @@ class Window final : public SegmentDesk {
     void wake();
     /// Every waiting and later next() is kStop.
     void stop();
+    /// Likewise, and all frames from elsewhere go. Nobody has the turn or writes any more.
+    void close();
 
  private:
     using Item = std::shared_ptr<FlightItem>;

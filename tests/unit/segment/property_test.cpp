@@ -1,5 +1,6 @@
-// Random schemas, data, files, recipes, batches, orders, threads, ranks and resume points: the
-// engine against the slow oracle, row by row and by the order hash. A failure prints its seed.
+// Random schemas, data, files, recipes, batches, orders, threads, ranks, resume points and, with
+// every other seed, data workers that are lost: the engine against the slow oracle, row by row and
+// by the order hash. A failure prints its seed.
 //
 // MILLRACE_PROPERTY_SEED runs one seed alone; MILLRACE_PROPERTY_SEEDS so many of them, then with a
 // resume at every cursor.
@@ -288,6 +289,17 @@ void StreamProperty::check(std::uint64_t seed, bool isThorough) {
     constexpr std::int64_t kSizes[] = {1, 2, 7, 30, 100, 10'000};
     pieceRows_ = kSizes[seed % std::size(kSizes)];
     strAppend(&described, "\npieces of ", pieceRows_, " rows");
+    elsewhere_ = {};
+    if (seed % 2 == 0) {
+        elsewhere_ = {1 + draw.upTo(6), 1 + 500 * draw.upTo(100)};
+        workers_ = {};
+        workers_.seed = seed;
+        workers_.workers = 1 + draw.upTo(4);
+        workers_.lost = draw.upTo(10);
+        workers_.again = draw.upTo(10);
+        workers_.computesHere = draw.chance(50);
+        strAppend(&described, "\n", workers_.workers, " workers");
+    }
     SCOPED_TRACE(described);
     ASSERT_NO_FATAL_FAILURE(openStream());
     const StreamOracle oracle(spec_, steps_, plan_, rows_);

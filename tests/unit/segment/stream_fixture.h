@@ -15,6 +15,7 @@
 #include "backend/spec/spec_reader.h"
 #include "backend/stream/state/order_hash.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/segment/workers.h"
 
 namespace millrace::segment {
 
@@ -174,17 +175,39 @@ class StreamTest : public ::testing::Test {
         options.headRows = headRows_;
         options.valuesToShare = valuesToShare_;
         options.pieceRows = pieceRows_;
+        options.elsewhere = elsewhere_;
         auto sequencer = Sequencer::make(input, options, pool_, counters_, sink);
         if (!sequencer.ok()) {
             return sequencer.status();
         }
+        std::unique_ptr<Workers> workers;
+        if (elsewhere_.segments > 0) {
+            workers = std::make_unique<Workers>(input, (*sequencer)->desk(), workers_);
+        }
         const Status status = (*sequencer)->run({});
+        if (workers) {
+            seen_.numTaken += workers->numTaken;
+            seen_.numRefused += workers->numRefused;
+            seen_.numGivenUp += workers->numGivenUp;
+            seen_.numLost += workers->numLost;
+            seen_.numDamaged += workers->numDamaged;
+            seen_.mostOut = std::max<std::int64_t>(seen_.mostOut, workers->mostOut);
+            seen_.mostCoded = std::max<std::int64_t>(seen_.mostCoded, workers->mostCoded);
+        }
         if (end != nullptr) {
             *end = (*sequencer)->position();
         }
         return status;
     }
 
+    DeskLimits elsewhere_;    ///< SequencerOptions::elsewhere; without segments no workers
+    WorkersOptions workers_;  ///< of the streams that are run from now on
+    /// What their workers did, summed up.
+    struct Seen {
+        std::int64_t numTaken = 0, numRefused = 0, numGivenUp = 0, numLost = 0, numDamaged = 0,
+                     mostOut = 0, mostCoded = 0;
+    };
+    Seen seen_;
     std::int64_t headRows_ = 0;            ///< SequencerOptions::headRows
     std::int64_t valuesToShare_ = 1;       ///< SequencerOptions::valuesToShare
     std::int64_t pieceRows_ = kPieceRows;  ///< SequencerOptions::pieceRows

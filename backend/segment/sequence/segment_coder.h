@@ -1,0 +1,50 @@
+#pragma once
+// Codes a computed segment: every frame gathered, coded and named, so that its columns can go.
+//
+// Threads: one coder a thread; it keeps its scratch memory between frames. Owns: nothing of what it
+// made; coded frames live in the pool, which outlives them.
+// Failure: the pool's limit.
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/frame/codec.h"
+#include "backend/segment/buffer_pool.h"
+#include "backend/segment/segment_output.h"
+#include "backend/segment/sequence/local_frames.h"
+#include "backend/segment/sequence/remote_frames.h"
+#include "backend/segment/sequence/segment_facts.h"
+#include "backend/segment/stage_counters.h"
+#include "backend/stream/segment_order.h"
+
+namespace millrace::segment {
+
+struct CodedSegment {
+    SegmentFacts facts;
+    std::vector<CodedFrame> frames;  ///< as FrameSpan counts them
+    std::int64_t bytes = 0;          ///< of memory that they hold
+};
+
+class SegmentCoder {
+ public:
+    /// Everything outlives the coder. `codecs`: one a column, or none.
+    SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
+                 frame::CodecPlan codecs);
+
+    Result<CodedSegment> code(const LocalFrames& segment, const stream::SegmentOrder& order);
+
+ private:
+    Status codeFrame(const LocalFrames& segment, const FrameRows& rows, const frame::FrameId& id,
+                     FrameFacts& facts, CodedSegment& into);
+    Result<PooledBuffer> encoded(const frame::FrameView& view, std::size_t& bytes);
+
+    const StreamShape& shape_;
+    BufferPool& pool_;
+    StageCounters& counters_;
+    FrameTools tools_;
+    frame::FrameEncoder encoder_;
+    PooledBuffer scratch_;  ///< the frame before it is coded
+};
+
+}  // namespace millrace::segment

@@ -1,0 +1,377 @@
+#include "backend/segment/sequence/segment_server.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/text.h"
+#include "backend/core/thread.h"
+#include "backend/segment/segment_runner.h"
+#include "backend/segment/sequence/local_frames.h"
+#include "backend/segment/sequence/segment_coder.h"
+#include "backend/system/numa.h"
+
+namespace millrace::segment {
+namespace {
+
+// Guesses before the first segment was computed: what it takes, of what the plan says that it
+// decodes to.
+constexpr double kColumnsAtFirst = 2.0, kCodedAtFirst = 1.5;
+// While it is computed a segment holds its columns and what the recipe makes of them.
+constexpr double kComputingFactor = 1.5;
+// Added to every guess, so that many tiny segments count for something too.
+constexpr std::int64_t kSmallSegment = 1 << 16;
+
+std::int64_t scaled(std::int64_t bytes, double factor) {
+    return static_cast<std::int64_t>(static_cast<double>(bytes) * factor) + kSmallSegment;
+}
+
+}  // namespace
+
+class SegmentServer::Impl {
+ public:
+    Impl(std::shared_ptr<const StreamInput> input, SegmentServerOptions options, BufferPool& pool,
+         StageCounters& counters, Begun begun, Done done)
+        : input_(std::move(input)),
+          options_(std::move(options)),
+          pool_(pool),
+          counters_(counters),
+          begun_(std::move(begun)),
+          done_(std::move(done)),
+          heldMax_(pool.limitBytes() > 0 ? std::min(options_.heldBytesMax, pool.limitBytes() / 2)
+                                         : options_.heldBytesMax),
+          codecs_(options_.codecs) {
+        const auto nodes = std::make_shared<const std::vector<std::vector<int>>>(numaNodes());
+        for (int t = 0; t < options_.threads; ++t) {
+            threads_.push_back(startThread(strCat("data-", t), [this, nodes, t](std::stop_token) {
+                pinToNode(*nodes, t);
+                work();
+            }));
+        }
+    }
+    ~Impl() {
+        {
+            MutexLock lock(mutex_);
+            isStopped_ = true;
+            changed_.notifyAll();
+        }
+        threads_.clear();
+    }
+
+    void order(const stream::SegmentOrder& order);
+    void withdraw(const stream::SegmentOrder& order);
+    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
+    void setCodecs(frame::CodecPlan codecs);
+    State state() const;
+
+ private:
+    enum class Phase { kWaiting, kComputing, kHeld };
+    struct Entry {
+        stream::SegmentOrder order;
+        Phase phase = Phase::kWaiting;
+        bool isWithdrawn = false;      ///< while it is computed
+        bool isAlone = false;          ///< nothing else may be computed beside it
+        std::int64_t columnBytes = 0;  ///< expected, while it is computed
+        std::int64_t heldBytes = 0;    ///< expected, then what is held
+        std::vector<CodedFrame> frames;
+    };
+    using Key = std::pair<stream::SegmentName, std::uint32_t>;
+    using Entries = std::map<Key, Entry>;
+    static Key keyOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
+    struct Coder {
+        std::uint64_t version = 0;
+        std::optional<SegmentCoder> coder;
+    };
+    /// What is to be done, and told, without the lock.
+    struct Work {
+        std::optional<stream::SegmentOrder> order;
+        std::vector<SegmentDone> givenUp;
+        std::vector<Entry> dropped;
+    };
+
+    void work();
+    Work next();
+    bool beginLocked(Work& work) MR_REQUIRES(mutex_);
+    bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
+    std::int64_t columnsLimit() const { return pool_.limitBytes() - heldMax_; }
+    Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
+                                 Coder& coder, std::int64_t& columnBytes);
+    void finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
+                std::int64_t columnBytes);
+    bool settleLocked(Entry& entry, Result<CodedSegment>& coded, std::int64_t columnBytes)
+        MR_REQUIRES(mutex_);
+    Status tooLarge(const stream::SegmentOrder& order, const Status& why) const;
+
+    const std::shared_ptr<const StreamInput> input_;
+    const SegmentServerOptions options_;
+    BufferPool& pool_;
+    StageCounters& counters_;
+    const Begun begun_;
+    const Done done_;
+    const std::int64_t heldMax_;
+    mutable Mutex mutex_;
+    CondVar changed_;
+    Entries entries_ MR_GUARDED_BY(mutex_);
+    frame::CodecPlan codecs_ MR_GUARDED_BY(mutex_);
+    std::uint64_t codecsVersion_ MR_GUARDED_BY(mutex_) = 1;
+    std::int64_t numComputing_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t columnBytes_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t heldBytes_ MR_GUARDED_BY(mutex_) = 0;  ///< what is computed counts as expected
+    double columnsPerPlanned_ MR_GUARDED_BY(mutex_) = kColumnsAtFirst;
+    double codedPerPlanned_ MR_GUARDED_BY(mutex_) = kCodedAtFirst;
+    bool isStopped_ MR_GUARDED_BY(mutex_) = false;
+    std::vector<std::jthread> threads_;
+};
+
+void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
+    MutexLock lock(mutex_);
+    entries_.try_emplace(keyOf(order), Entry{.order = order});
+    changed_.notifyAll();
+}
+
+void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order) {
+    Entry dropped;  // its memory goes without the lock
+    MutexLock lock(mutex_);
+    const auto at = entries_.find(keyOf(order));
+    if (at == entries_.end()) {
+        return;
+    }
+    if (at->second.phase == Phase::kComputing) {
+        at->second.isWithdrawn = true;
+        return;
+    }
+    heldBytes_ -= at->second.heldBytes;
+    dropped = std::move(at->second);
+    entries_.erase(at);
+    changed_.notifyAll();
+}
+
+std::optional<CodedFrame> SegmentServer::Impl::frame(const stream::SegmentOrder& order,
+                                                     std::int64_t frame) const {
+    MutexLock lock(mutex_);
+    const auto at = entries_.find(keyOf(order));
+    if (at == entries_.end() || frame < 0 || frame >= std::ssize(at->second.frames)) {
+        return std::nullopt;
+    }
+    return at->second.frames[static_cast<std::size_t>(frame)];
+}
+
+void SegmentServer::Impl::setCodecs(frame::CodecPlan codecs) {
+    MutexLock lock(mutex_);
+    codecs_ = std::move(codecs);
+    ++codecsVersion_;
+}
+
+SegmentServer::State SegmentServer::Impl::state() const {
+    MutexLock lock(mutex_);
+    State state;
+    state.heldBytes = heldBytes_;
+    for (const auto& [key, entry] : entries_) {
+        (entry.phase == Phase::kHeld ? state.numHeld : state.numOrders) += 1;
+    }
+    state.numFree = std::max<std::int64_t>(options_.threads + 1 - state.numOrders, 0);
+    return state;
+}
+
+void SegmentServer::Impl::work() {
+    SegmentRunner runner(input_, pool_, counters_, nullptr, 0);
+    Coder coder;
+    for (;;) {
+        Work work = next();
+        work.dropped.clear();
+        for (SegmentDone& done : work.givenUp) {
+            done_(std::move(done));
+        }
+        if (!work.order) {
+            return;
+        }
+        if (begun_) {
+            begun_(*work.order);
+        }
+        std::int64_t columnBytes = 0;
+        auto coded = compute(*work.order, runner, coder, columnBytes);
+        finish(*work.order, std::move(coded), columnBytes);
+    }
+}
+
+SegmentServer::Impl::Work SegmentServer::Impl::next() {
+    Work work;
+    MutexLock lock(mutex_);
+    while (!isStopped_ && !beginLocked(work)) {
+        const auto start = std::chrono::steady_clock::now();
+        const bool isBlocked = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+            return entry.second.phase == Phase::kWaiting;
+        });
+        changed_.wait(mutex_);
+        const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(
+            std::chrono::steady_clock::now() - start);
+        counters_.addWait(Stage::kRead, isBlocked ? Wait::kBlocked : Wait::kStarved, ns.count());
+    }
+    return work;
+}
+
+// The foremost that is not begun, or nothing: a later one never passes it.
+bool SegmentServer::Impl::beginLocked(Work& work) {
+    const auto first = std::find_if(entries_.begin(), entries_.end(), [](const auto& entry) {
+        return entry.second.phase == Phase::kWaiting;
+    });
+    if (first == entries_.end()) {
+        return false;
+    }
+    Entry& entry = first->second;
+    const std::int64_t columns = scaled(entry.order.decodedBytes, columnsPerPlanned_);
+    const std::int64_t held = scaled(entry.order.decodedBytes, codedPerPlanned_);
+    const bool fits =
+        numComputing_ == 0 ||
+        (!entry.isAlone && (pool_.limitBytes() == 0 || columnBytes_ + columns <= columnsLimit()));
+    if (!fits || !hasRoomLocked(first->first, held, work)) {
+        return false;
+    }
+    entry.phase = Phase::kComputing;
+    entry.columnBytes = columns;
+    entry.heldBytes = held;
+    columnBytes_ += columns;
+    heldBytes_ += held;
+    ++numComputing_;
+    work.order = entry.order;
+    return true;
+}
+
+// Whether what is held leaves room. For an order that comes before them the last ones are given up:
+// they will be released only after it, so it would wait for ever.
+bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) {
+    const auto isFull = [&] { return heldBytes_ > 0 && heldBytes_ + bytes > heldMax_; };
+    for (auto last = entries_.end(); isFull() && last != entries_.begin();) {
+        --last;
+        if (last->first <= key) {
+            break;
+        }
+        if (last->second.phase == Phase::kHeld) {
+            heldBytes_ -= last->second.heldBytes;
+            SegmentDone& done = work.givenUp.emplace_back();
+            done.order = last->second.order;
+            done.status = cancelled("it made room for a segment before it");
+            done.isGivenUp = true;
+            work.dropped.push_back(std::move(last->second));
+            last = entries_.erase(last);
+        }
+    }
+    return !isFull();
+}
+
+Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& order,
+                                                  SegmentRunner& runner, Coder& coder,
+                                                  std::int64_t& columnBytes) {
+    {
+        MutexLock lock(mutex_);
+        if (coder.version != codecsVersion_) {
+            coder.coder.emplace(input_->shape(), pool_, counters_, codecs_);
+            coder.version = codecsVersion_;
+        }
+    }
+    ASSIGN_OR_RETURN(SegmentOutput output, runner.run(order.name.epoch, order.name.segment));
+    columnBytes = output.decodedBytes;
+    ASSIGN_OR_RETURN(CodedSegment coded, coder.coder->code(LocalFrames(std::move(output)), order));
+    // A file that changed while it was read gave rows of nobody knows which version.
+    RETURN_IF_ERROR(input_->dataset()->verifyFiles(order.files));
+    return coded;
+}
+
+void SegmentServer::Impl::finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
+                                 std::int64_t columnBytes) {
+    SegmentDone done;
+    done.order = order;
+    {
+        MutexLock lock(mutex_);
+        const auto at = entries_.find(keyOf(order));
+        Entry& entry = at->second;
+        --numComputing_;
+        columnBytes_ -= entry.columnBytes;
+        heldBytes_ -= std::exchange(entry.heldBytes, 0);
+        changed_.notifyAll();
+        if (entry.isWithdrawn) {
+            coded = cancelled("it was withdrawn");
+        } else if (!settleLocked(entry, coded, columnBytes)) {
+            return;
+        }
+        if (!coded.ok()) {
+            entries_.erase(at);
+        }
+    }
+    if (!coded.ok()) {
+        done.status = coded.status().code() == absl::StatusCode::kResourceExhausted
+                          ? tooLarge(order, coded.status())
+                          : coded.status();
+    } else {
+        done.facts = std::move(coded->facts);
+    }
+    done_(std::move(done));
+}
+
+// False: memory was short while others held some; it waits to be computed alone.
+bool SegmentServer::Impl::settleLocked(Entry& entry, Result<CodedSegment>& coded,
+                                       std::int64_t columnBytes) {
+    const double planned = static_cast<double>(std::max<std::int64_t>(entry.order.decodedBytes, 1));
+    if (coded.ok()) {
+        if (entry.order.decodedBytes > kSmallSegment) {
+            columnsPerPlanned_ =
+                std::max(kComputingFactor * static_cast<double>(columnBytes) / planned, 1.0);
+            codedPerPlanned_ = static_cast<double>(coded->bytes) / planned;
+        }
+        entry.phase = Phase::kHeld;
+        entry.heldBytes = coded->bytes;
+        entry.frames = std::move(coded->frames);
+        heldBytes_ += entry.heldBytes;
+        return true;
+    }
+    const bool isMemory = coded.status().code() == absl::StatusCode::kResourceExhausted;
+    if (isMemory && !entry.isAlone) {
+        entry.phase = Phase::kWaiting;
+        entry.isAlone = true;
+        columnsPerPlanned_ *= kComputingFactor;
+        return false;
+    }
+    return true;
+}
+
+Status SegmentServer::Impl::tooLarge(const stream::SegmentOrder& order, const Status& why) const {
+    return resourceExhausted(describeSegment(*input_, order.name.epoch, order.name.segment),
+                             " of about ", formatBytes(static_cast<double>(order.decodedBytes)),
+                             " decoded does not fit the memory limit of the data worker (",
+                             formatBytes(static_cast<double>(pool_.limitBytes())),
+                             "): ", messageOf(why));
+}
+
+SegmentServer::SegmentServer(std::shared_ptr<const StreamInput> input, SegmentServerOptions options,
+                             BufferPool& pool, StageCounters& counters, Begun begun, Done done)
+    : impl_(std::make_unique<Impl>(std::move(input), std::move(options), pool, counters,
+                                   std::move(begun), std::move(done))) {}
+
+SegmentServer::~SegmentServer() = default;
+
+void SegmentServer::order(const stream::SegmentOrder& order) {
+    impl_->order(order);
+}
+
+void SegmentServer::withdraw(const stream::SegmentOrder& order) {
+    impl_->withdraw(order);
+}
+
+std::optional<CodedFrame> SegmentServer::frame(const stream::SegmentOrder& order,
+                                               std::int64_t frame) const {
+    return impl_->frame(order, frame);
+}
+
+void SegmentServer::setCodecs(frame::CodecPlan codecs) {
+    impl_->setCodecs(std::move(codecs));
+}
+
+SegmentServer::State SegmentServer::state() const {
+    return impl_->state();
+}
+
+}  // namespace millrace::segment

@@ -1,0 +1,252 @@
+#pragma once
+// Data workers in this process: a desk's segments computed by SegmentServers, with answers and
+// frames in a random order, and with all that can go wrong with workers.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/sequence/segment_server.h"
+#include "backend/segment/stream_input.h"
+
+namespace millrace::segment {
+
+struct WorkersOptions {
+    int workers = 2;
+    int threads = 1;
+    std::uint64_t seed = 1;
+    /// Of each event, in percent: a worker is lost with all that it has and starts anew.
+    int lost = 0;
+    /// Likewise: an order goes to a second worker; a segment is left to the stream's own threads;
+    /// these may begin segments, or may not any more; a byte of a frame is another.
+    int again = 0, here = 0, toggled = 0, damaged = 0;
+    bool computesHere = false;
+    std::int64_t heldBytesMax = std::int64_t{1} << 30;
+    std::int64_t poolBytes = 0;
+    frame::CodecPlan codecs;
+};
+
+class Workers {
+ public:
+    Workers(std::shared_ptr<const StreamInput> input, SegmentDesk& desk, WorkersOptions options)
+        : input_(std::move(input)),
+          desk_(desk),
+          options_(std::move(options)),
+          draw_(options_.seed) {
+        desk_.setComputesHere(options_.computesHere);
+        for (int w = 0; w < options_.workers; ++w) {
+            auto& worker = workers_.emplace_back(std::make_unique<Worker>(options_.poolBytes));
+            SegmentServerOptions server;
+            server.threads = options_.threads;
+            server.heldBytesMax = options_.heldBytesMax;
+            server.codecs = options_.codecs;
+            worker->server = std::make_unique<SegmentServer>(
+                input_, std::move(server), worker->pool, worker->counters, nullptr,
+                [this, w](SegmentDone done) {
+                    post([this, w, done = std::move(done)] { answered(w, done); });
+                });
+            worker->holder = std::make_shared<Holder>(*this, w);
+        }
+        desk_.onChange([this] { wake(); });
+        thread_ = startThread("workers", [this](std::stop_token stop) { attend(stop); });
+    }
+    ~Workers() {
+        desk_.onChange(nullptr);
+        thread_.request_stop();
+        wake();
+        thread_.join();
+        for (const auto& worker : workers_) {
+            worker->server.reset();
+        }
+        std::vector<std::function<void()>> last;  // what these hold posts once more
+        {
+            MutexLock lock(mutex_);
+            std::swap(last, events_);
+        }
+    }
+
+    std::atomic<std::int64_t> numTaken{0}, numRefused{0}, numGivenUp{0}, numLost{0}, numDamaged{0},
+        mostOut{0}, mostCoded{0};
+
+ private:
+    using Order = stream::SegmentOrder;
+    class Holder final : public FrameHolder {
+     public:
+        Holder(Workers& workers, int worker) : workers_(workers), worker_(worker) {}
+        void take(const Order& order, const FrameSpan& span,
+                  const std::shared_ptr<RemoteFrames>& to) override {
+            for (std::int64_t f = span.first; f < span.first + span.count; ++f) {
+                workers_.post([this, order, f, to] { workers_.send(worker_, order, f, to); });
+            }
+        }
+        void release(const Order& order) override {
+            workers_.post([this, order] { workers_.drop(worker_, order); });
+        }
+
+     private:
+        Workers& workers_;
+        const int worker_;
+    };
+    struct Worker {
+        explicit Worker(std::int64_t bytes) : pool(bytes) {}
+        BufferPool pool;
+        StageCounters counters;
+        std::unique_ptr<SegmentServer> server;
+        std::shared_ptr<Holder> holder;
+        std::vector<Order> orders;  ///< given and not released
+    };
+
+    void post(std::function<void()> event) {
+        MutexLock lock(mutex_);
+        events_.push_back(std::move(event));
+        changed_.notifyAll();
+    }
+    void wake() {
+        MutexLock lock(mutex_);
+        isChanged_ = true;
+        changed_.notifyAll();
+    }
+    std::size_t upTo(std::size_t count) {
+        return std::uniform_int_distribution<std::size_t>(0, count - 1)(draw_);
+    }
+    bool chance(int percent) { return static_cast<int>(upTo(100)) < percent; }
+
+    void attend(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            give();
+            const DeskState state = desk_.state();
+            mostOut = std::max<std::int64_t>(mostOut, state.numOut + state.numArrived);
+            mostCoded = std::max<std::int64_t>(mostCoded, state.codedBytes);
+            std::function<void()> event;
+            {
+                MutexLock lock(mutex_);
+                while (events_.empty() && !isChanged_ && !stop.stop_requested()) {
+                    changed_.wait(mutex_);
+                }
+                isChanged_ = false;
+                if (!events_.empty()) {
+                    std::swap(events_[upTo(events_.size())], events_.back());
+                    event = std::move(events_.back());
+                    events_.pop_back();
+                }
+            }
+            if (event) {
+                event();
+                disturb();
+            }
+        }
+    }
+
+    void give() {
+        for (const auto& worker : workers_) {
+            while (worker->server->state().numFree > 0) {
+                const auto order = desk_.claim();
+                if (!order) {
+                    return;
+                }
+                giveTo(*worker, *order);
+            }
+        }
+    }
+    void giveTo(Worker& worker, const Order& order) {
+        worker.orders.push_back(order);
+        worker.server->order(order);
+    }
+
+    void answered(int w, const SegmentDone& done) {
+        Worker& worker = *workers_[static_cast<std::size_t>(w)];
+        if (done.isGivenUp) {
+            ++numGivenUp;
+            forget(worker, done.order);
+            desk_.lost(done.order);
+            return;
+        }
+        if (done.status.code() == absl::StatusCode::kCancelled) {
+            return;  // withdrawn: the worker has room again
+        }
+        if (!done.status.ok()) {
+            desk_.failed(done.order, done.status);
+            return;
+        }
+        auto frames = RemoteFrames::make(input_->shape(), done.order, done.facts, worker.holder);
+        if (!frames.ok()) {
+            desk_.failed(done.order, frames.status());
+        } else if (desk_.arrived(*frames)) {
+            ++numTaken;
+        } else {
+            ++numRefused;
+        }
+    }
+
+    void send(int w, const Order& order, std::int64_t f, const std::shared_ptr<RemoteFrames>& to) {
+        auto coded = workers_[static_cast<std::size_t>(w)]->server->frame(order, f);
+        if (!coded) {
+            return;  // it was lost, and said so
+        }
+        if (!chance(options_.damaged)) {
+            const Status came = to->came(f, *coded);
+            if (!came.ok()) {
+                desk_.failed(order, came);
+            }
+            return;
+        }
+        auto bytes =
+            std::make_shared<std::vector<std::byte>>(coded->bytes.begin(), coded->bytes.end());
+        (*bytes)[upTo(bytes->size())] ^= std::byte{4};
+        if (!to->came(f, {bytes, *bytes}).ok()) {
+            ++numDamaged;
+            desk_.lost(order);
+        }
+    }
+
+    void drop(int w, const Order& order) {
+        Worker& worker = *workers_[static_cast<std::size_t>(w)];
+        forget(worker, order);
+        worker.server->withdraw(order);
+    }
+    static void forget(Worker& worker, const Order& order) {
+        std::erase_if(worker.orders, [&](const Order& other) { return other.isSame(order); });
+    }
+    void disturb() {
+        Worker& worker = *workers_[upTo(workers_.size())];
+        if (chance(options_.lost)) {
+            ++numLost;
+            for (const Order& order : std::exchange(worker.orders, {})) {
+                worker.server->withdraw(order);
+                desk_.lost(order);
+            }
+        }
+        const bool hasOrders = !worker.orders.empty();
+        if (hasOrders && chance(options_.again)) {
+            const auto again = desk_.claimAgain(worker.orders[upTo(worker.orders.size())].name);
+            if (again) {
+                giveTo(*workers_[upTo(workers_.size())], *again);
+            }
+        }
+        if (hasOrders && chance(options_.here)) {
+            desk_.claimHere(worker.orders[upTo(worker.orders.size())].name);
+        }
+        if (chance(options_.toggled)) {
+            desk_.setComputesHere(chance(50));
+        }
+    }
+
+    const std::shared_ptr<const StreamInput> input_;
+    SegmentDesk& desk_;
+    const WorkersOptions options_;
+    std::mt19937_64 draw_;  ///< of the thread
+    std::vector<std::unique_ptr<Worker>> workers_;
+    Mutex mutex_;
+    CondVar changed_;
+    std::vector<std::function<void()>> events_ MR_GUARDED_BY(mutex_);
+    bool isChanged_ MR_GUARDED_BY(mutex_) = false;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::segment
