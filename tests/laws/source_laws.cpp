@@ -55,6 +55,7 @@ std::vector<RoomLaw> backendRooms() {
          {"backend/core/", "backend/expr/schema.h", "backend/arrays/",
           "backend/pages/parquet_columns.h", "backend/dataset/", "backend/table/"}},
         {"backend/rank/", {"backend/core/", "backend/system/"}},
+        {"backend/certificate/", {"backend/core/"}},
         {"backend/checkpoint/", {"backend/core/"}},
         {"backend/scores/", {"backend/core/"}},
         {"backend/train/",

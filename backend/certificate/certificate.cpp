@@ -1,0 +1,100 @@
+#include "backend/certificate/certificate.h"
+
+#include <memory>
+
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/x509v3.h>
+
+namespace millrace::certificate {
+namespace {
+
+struct Free {
+    void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+    void operator()(X509* certificate) const { X509_free(certificate); }
+    void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
+    void operator()(BIO* bio) const { BIO_free(bio); }
+};
+template <class T>
+using Owned = std::unique_ptr<T, Free>;
+
+Status opensslError(std::string_view what) {
+    char text[256] = "no reason given";
+    if (const unsigned long code = ERR_get_error(); code != 0) {
+        ERR_error_string_n(code, text, sizeof text);
+    }
+    ERR_clear_error();
+    return internalError("certificate: ", what, ": ", text);
+}
+
+bool addExtension(X509* certificate, int nid, const std::string& value) {
+    X509V3_CTX context;
+    X509V3_set_ctx_nodb(&context);
+    X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
+    const Owned<X509_EXTENSION> extension(
+        X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+    return extension != nullptr && X509_add_ext(certificate, extension.get(), -1) == 1;
+}
+
+bool setSerial(X509* certificate) {
+    std::uint64_t serial = 0;
+    return RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial) == 1 &&
+           ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial >> 1) == 1;
+}
+
+bool setName(X509* certificate, const std::string& name) {
+    X509_NAME* subject = X509_get_subject_name(certificate);
+    return X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8,
+                                      reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1,
+                                      0) == 1 &&
+           X509_set_issuer_name(certificate, subject) == 1;
+}
+
+bool fill(X509* certificate, EVP_PKEY* key, const std::string& name) {
+    return X509_set_version(certificate, 2) == 1 && setSerial(certificate) &&
+           ASN1_TIME_set_string(X509_getm_notBefore(certificate), "20000101000000Z") == 1 &&
+           ASN1_TIME_set_string(X509_getm_notAfter(certificate), "99991231235959Z") == 1 &&
+           X509_set_pubkey(certificate, key) == 1 && setName(certificate, name) &&
+           addExtension(certificate, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+           addExtension(certificate, NID_subject_alt_name, "DNS:" + name) &&
+           X509_sign(certificate, key, EVP_sha256()) > 0;
+}
+
+template <class Write>
+Result<std::string> pemOf(Write write) {
+    const Owned<BIO> bio(BIO_new(BIO_s_mem()));
+    if (bio == nullptr || write(bio.get()) != 1) {
+        return opensslError("as text");
+    }
+    char* text = nullptr;
+    const long size = BIO_get_mem_data(bio.get(), &text);
+    return std::string(text, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+Result<Certificate> makeCertificate(std::string_view name) {
+    const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
+    if (key == nullptr) {
+        return opensslError("a key");
+    }
+    const Owned<X509> certificate(X509_new());
+    if (certificate == nullptr || !fill(certificate.get(), key.get(), std::string(name))) {
+        return opensslError(name);
+    }
+    Certificate made;
+    ASSIGN_OR_RETURN(made.certificatePem,
+                     pemOf([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate.get()); }));
+    ASSIGN_OR_RETURN(made.keyPem, pemOf([&](BIO* bio) {
+                         return PEM_write_bio_PKCS8PrivateKey(bio, key.get(), nullptr, nullptr, 0,
+                                                              nullptr, nullptr);
+                     }));
+    return made;
+}
+
+}  // namespace millrace::certificate
