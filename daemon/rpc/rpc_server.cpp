@@ -5,9 +5,9 @@
 
 #include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/system/peer_gate.h"
 #include "daemon/rpc/inspect_service.h"
 #include "daemon/rpc/node_services.h"
-#include "daemon/rpc/peer_gate.h"
 #include "daemon/rpc/runs_service.h"
 #include "proto/convert/rpc_options.h"
 
