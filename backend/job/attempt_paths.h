@@ -3,7 +3,7 @@
 // agree (docs/formats/job.md).
 //
 //   ROOT/<run>/{checkpoints/, scores-<step>.zst}
-//   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, <worker>/}
+//   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, <worker>/}
 //
 // Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
 // be read is not there.
@@ -35,6 +35,8 @@ class AttemptPaths {
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
+    /// What data workers join with.
+    std::string joinFile() const { return directory_ + "/data.join"; }
     /// A worker's own folder: its log, what it keeps for a while.
     std::string worker(std::string_view name) const;
     /// Names of the workers that have a log, sorted.

@@ -33,6 +33,8 @@ inline constexpr char kTrainerCpuPercent[] = "trainer.cpu_percent";
 inline constexpr char kLoaderRowsReadPerSecond[] = "loader.rows_read_per_second";
 inline constexpr char kLoaderRowsKeptPerSecond[] = "loader.rows_kept_per_second";
 inline constexpr char kLoaderCpuPercent[] = "loader.cpu_percent";
+inline constexpr char kLoaderDataWorkers[] = "loader.data_workers";
+inline constexpr char kLoaderDataWorkersWanted[] = "loader.data_workers_wanted";
 
 // What the daemon measures beside a run.
 inline constexpr char kSystemPrefix[] = "system.";

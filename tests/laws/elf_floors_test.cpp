@@ -96,6 +96,9 @@ INSTANTIATE_TEST_SUITE_P(
                     File{kBin + "/millrace-loader",
                          "lib(arrow|arrow_compute|arrow_s3|parquet)"
                          "\\.so\\.[0-9]+|libsleef\\.so\\.3"},
+                    File{kBin + "/millrace-data",
+                         "lib(arrow|arrow_compute|arrow_s3|parquet)"
+                         "\\.so\\.[0-9]+|libsleef\\.so\\.3"},
                     File{kBin + "/millrace-trainer", "lib(torch_cpu|c10)\\.so"},
 #ifdef MILLRACE_CONSOLE
                     File{kBin + "/millrace-console", "libQt6[A-Za-z]+\\.so\\.6"},

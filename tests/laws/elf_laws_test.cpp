@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::laws {
@@ -53,6 +54,14 @@ TEST(ElfLaws, TheCommandLineLinksNoTorchArrowOrQt) {
 
 TEST(ElfLaws, TheLoaderLinksNoTorchOrQt) {
     EXPECT_EQ(linked("millrace-loader", std::string(kTorch) + "|" + kQt), "");
+    EXPECT_EQ(linked("millrace-data", std::string(kTorch) + "|" + kQt), "");
+}
+
+// The start of a program with gRPC takes longer than a small stream.
+TEST(ElfLaws, TheLoaderHasNoRpcAndItsProgramForDataWorkersHas) {
+    constexpr char kName[] = "chttp2_transport";
+    EXPECT_EQ(readFile(program("millrace-loader"))->find(kName), std::string::npos);
+    EXPECT_NE(readFile(program("millrace-data"))->find(kName), std::string::npos);
 }
 
 TEST(ElfLaws, TheTrainerLinksNoRpcArrowOrQt) {
@@ -102,19 +111,21 @@ TEST(ElfLaws, AProgramThatLinksWhatItMustNotIsSeen) {
 // program and libparquet, which carries an OpenSSL of another version.
 int tlsBindingsWithParquet(const std::string& trace) {
     const std::regex wanted(
-        "binding file [^ ]*(millrace-loader[^ ]* \\[0\\] to [^ ]*libparquet"
+        "binding file [^ ]*(millrace-(loader|data)[^ ]* \\[0\\] to [^ ]*libparquet"
         "|libparquet[^ ]* \\[0\\] to [^ "
-        "]*millrace-loader)[^`]*`(SSL|EVP|X509|BIO|CRYPTO|OPENSSL)_");
+        "]*millrace-(loader|data))[^`]*`(SSL|EVP|X509|BIO|CRYPTO|OPENSSL)_");
     return static_cast<int>(std::distance(std::sregex_iterator(trace.begin(), trace.end(), wanted),
                                           std::sregex_iterator()));
 }
 
 TEST(ElfLaws, TheLoadersOpenSslAndLibparquetsStayApart) {
-    EXPECT_EQ(linked("millrace-loader", "ssl|crypto|curl"), "");
-    const SubprocessOutput output = runCommand({program("millrace-loader"), "--version"},
-                                               {"LD_DEBUG=bindings", "LD_BIND_NOW=1"});
-    ASSERT_NE(output.err.find("binding file"), std::string::npos);
-    EXPECT_EQ(tlsBindingsWithParquet(output.err), 0);
+    for (const char* name : {"millrace-loader", "millrace-data"}) {
+        EXPECT_EQ(linked(name, "ssl|crypto|curl"), "") << name;
+        const SubprocessOutput output =
+            runCommand({program(name), "--version"}, {"LD_DEBUG=bindings", "LD_BIND_NOW=1"});
+        ASSERT_NE(output.err.find("binding file"), std::string::npos) << name;
+        EXPECT_EQ(tlsBindingsWithParquet(output.err), 0) << name;
+    }
 }
 
 TEST(ElfLaws, ABindingOfOpenSslToLibparquetIsSeen) {

@@ -138,6 +138,12 @@ bool Watch::wait(int timeoutMs) const {
     return ::poll(&fds, 1, timeoutMs) > 0;
 }
 
+void Watch::drain() const {
+    signalfd_siginfo info{};
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    }
+}
+
 Status Watch::run(const std::function<Status(std::stop_token)>& body,
                   const std::function<void(double)>& tick) const {
     constexpr int kTickMs = 20, kFirstTicks = 10;

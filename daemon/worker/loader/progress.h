@@ -55,6 +55,8 @@ class Watch {
     Watch();
     /// True when a signal came within the time.
     bool wait(int timeoutMs) const;
+    /// The signals that came count no more.
+    void drain() const;
 
     /// Runs `body` (until it ends or a signal asks it to stop) and meanwhile calls `tick` with the
     /// seconds since its start.

@@ -55,8 +55,9 @@ struct EvalPass {
 
 class Feed {
  public:
-    Feed(FeedJob job, FeedEvents& events, FeedOwner& owner)
+    Feed(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner)
         : job_(std::move(job)),
+          plane_(plane),
           events_(events),
           owner_(owner),
           memory_(job_.spec.resources.memoryLimitMb, loaderNeed(job_.spec, job_.plan, job_.setUp()),
@@ -69,6 +70,8 @@ class Feed {
     using SteadyClock = std::chrono::steady_clock;
 
     void openInput();
+    Status openElsewhere();
+    void stopTrain();
     void handle(const FeedEvent& event);
     void opened(const FeedEvent& event);
     void closed(const FeedEvent& event);
@@ -93,6 +96,7 @@ class Feed {
     Status addRank(Producer::Request& request, const Reader& reader) const;
 
     const FeedJob job_;
+    const DataPlane& plane_;
     FeedEvents& events_;
     FeedOwner& owner_;
     LoaderMemory memory_;
@@ -105,6 +109,7 @@ class Feed {
     std::shared_ptr<const segment::StreamInput> train_, eval_;
     std::map<int, Reader> readers_;
     std::map<int, Reader> evalReaders_;
+    std::unique_ptr<SegmentsElsewhere> elsewhere_;  ///< null: all is computed here
     std::unique_ptr<Producer> trainProducer_;
     std::set<int> awaitedEvals_;  ///< ranks whose readers no pass serves yet
     SteadyClock::time_point firstAwaited_;
@@ -144,6 +149,15 @@ Status Feed::open() {
                 events_.push({FeedEvent::Kind::kClosed, hello});
             }));
     openInput();
+    return openElsewhere();
+}
+
+Status Feed::openElsewhere() {
+    if (job_.joinFile.empty() || !error_.ok()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(elsewhere_, plane_.lead({job_.joinFile, job_.listen, job_.attempt,
+                                              plane_.buildId, job_.spec, job_.plan}));
     return okStatus();
 }
 
@@ -212,7 +226,7 @@ Status Feed::run() {
         }
     }
     const bool isStopped = !isDone() && error_.ok();
-    trainProducer_.reset();
+    stopTrain();
     evalPasses_.clear();
     server_.reset();
     sendMetrics(true);
@@ -378,9 +392,16 @@ bool Feed::areReady() {
     return isReady;
 }
 
+void Feed::stopTrain() {
+    if (elsewhere_ != nullptr) {
+        elsewhere_->detach();
+    }
+    trainProducer_.reset();
+}
+
 // All go on from the furthest place that all have come to, each skips what it has.
 Status Feed::startTrain() {
-    trainProducer_.reset();
+    stopTrain();
     isProducing_ = false;
     ++generation_;
     isAwaited_ = !areReady();
@@ -391,6 +412,9 @@ Status Feed::startTrain() {
     request.input = train_;
     request.dealing = dealing(*train_);
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
+    if (elsewhere_ != nullptr) {
+        request.shareWithElsewhere(memory_.segments().limitBytes());
+    }
     for (auto& [rank, reader] : readers_) {
         if (reader.writer->hasTakenEnd()) {
             continue;
@@ -413,6 +437,9 @@ Status Feed::startTrain() {
                      Producer::start(std::move(request), memory_.segments(), counters_,
                                      reportEnd(readers_.begin()->second.hello)));
     isProducing_ = true;
+    if (elsewhere_ != nullptr) {
+        elsewhere_->attach(trainProducer_->desk(), train_);
+    }
     return okStatus();
 }
 
@@ -502,6 +529,9 @@ void Feed::sendMetrics(bool isLast) {
         {metric::kLoaderRowsKeptPerSecond, static_cast<double>(kept - lastKept_) / seconds},
         {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
     stageMetrics_.add(seconds, isLast, metrics.values);
+    if (elsewhere_ != nullptr) {
+        addWorkers(elsewhere_->figures(), metrics.values);
+    }
     lastMetrics_ = now;
     lastRead_ = read;
     lastKept_ = kept;
@@ -509,10 +539,10 @@ void Feed::sendMetrics(bool isLast) {
     owner_.figures(std::move(metrics));
 }
 
-int serve(FeedJob job, FeedEvents& events, FeedOwner& owner) {
+int serve(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner) {
     Status status;
     {
-        Feed feed(std::move(job), events, owner);
+        Feed feed(std::move(job), plane, events, owner);
         status = feed.open();
         if (status.ok()) {
             status = feed.run();
@@ -541,17 +571,17 @@ Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, F
 
 }  // namespace
 
-int runFeed(const std::string& jobPath) {
+int runFeed(const std::string& jobPath, const DataPlane& plane) {
     Result<FeedJob> job = FeedJob::read(jobPath);
     if (!job.ok()) {
         return fail(job.status());
     }
     FeedEvents events;
     auto owner = DaemonOwner::connect(*job);
-    return owner.ok() ? serve(std::move(*job), events, **owner) : fail(owner.status());
+    return owner.ok() ? serve(std::move(*job), plane, events, **owner) : fail(owner.status());
 }
 
-int runFeed(const FeedRequest& request) {
+int runFeed(const FeedRequest& request, const DataPlane& plane) {
     FeedEvents events;
     auto owner = ProcessOwner::open(request.lifeFd, request.socketPath);
     if (!owner.ok()) {
@@ -563,7 +593,7 @@ int runFeed(const FeedRequest& request) {
         (*owner)->finish();
         return fail(job.status());
     }
-    return serve(std::move(*job), events, **owner);
+    return serve(std::move(*job), plane, events, **owner);
 }
 
 }  // namespace millrace::loader

@@ -3,15 +3,16 @@
 // process of one's own.
 #include <string>
 
+#include "daemon/worker/loader/elsewhere.h"
 #include "daemon/worker/loader/feed/job.h"
 
 namespace millrace::loader {
 
 /// Of one job of a daemon's, from its job.json. The process's exit code: 0 done, 3 stopped on
 /// request, 4 input or data, 5 other, 6 memory, disk or a limit.
-int runFeed(const std::string& jobPath);
+int runFeed(const std::string& jobPath, const DataPlane& plane);
 
 /// Without a daemon. 0 also when whoever started it is gone.
-int runFeed(const FeedRequest& request);
+int runFeed(const FeedRequest& request, const DataPlane& plane);
 
 }  // namespace millrace::loader

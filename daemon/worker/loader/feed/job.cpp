@@ -6,6 +6,7 @@
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
+#include "backend/spec/spec_reader.h"
 #include "backend/stream/steps.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -68,7 +69,11 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
     job.ranks = allRanks(job.worldSize());
     job.run = std::move(file.run);
     job.rankSocket = std::move(file.rankSocket);
-    job.directory = job::AttemptPaths::ofJob(path).worker(job::kFeed);
+    const job::AttemptPaths paths = job::AttemptPaths::ofJob(path);
+    job.directory = paths.worker(job::kFeed);
+    if (job.spec.resources.dataWorkersMax > 0) {
+        job.joinFile = paths.joinFile();
+    }
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
 }
@@ -81,12 +86,34 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     job.spec = std::move(run.spec);
     job.plan = std::move(run.plan);
     job.feedSocket = request.socketPath;
+    job.joinFile = request.joinFile;
+    job.listen = request.listen;
+    if (job.joinFile.empty() && job.spec.resources.dataWorkersMax > 0) {
+        job.joinFile = request.socketPath + ".join";
+    }
     if (request.worldSize > 0) {
         RETURN_IF_ERROR(checkWorld(request.worldSize, job.spec));
         job.spec.train.ranks = request.worldSize;
     }
     ASSIGN_OR_RETURN(job.ranks, servedRanks(request.ranks, job.worldSize()));
     return job;
+}
+
+bool hasDataWorkers(const std::string& jobPath) {
+    const auto file = job::JobFile::read(jobPath);
+    return file.ok() && file->spec.resources.dataWorkersMax > 0;
+}
+
+bool hasDataWorkers(const FeedRequest& request) {
+    if (!request.joinFile.empty()) {
+        return true;
+    }
+    const auto text = readFile(request.specPath);
+    spec::SpecErrors errors;
+    const auto reader =
+        spec::SpecReader::parse(text.value_or(""), {request.specPath, "", request.sets}, errors);
+    const auto read = reader ? reader->resolve(request.variation) : spec::ResolvedSpec();
+    return read.spec && read.spec->resources.dataWorkersMax > 0;
 }
 
 LoaderSetUp FeedJob::setUp() const {

@@ -21,7 +21,10 @@ struct FeedRequest {
     int worldSize = 0;       ///< 0: the spec's train.ranks
     std::vector<int> ranks;  ///< served here; empty: all
     std::int64_t attempt = 0;
-    int lifeFd = -1;  ///< the feed ends when it does; -1: none
+    int lifeFd = -1;       ///< the feed ends when it does; -1: none
+    std::string joinFile;  ///< data workers join with it; "": where the spec has them, beside the
+                           ///< socket
+    std::string listen;    ///< as ElsewhereOptions
 };
 
 struct FeedJob {
@@ -30,6 +33,8 @@ struct FeedJob {
     stream::Plan plan;
     std::string feedSocket;
     std::vector<int> ranks;  ///< served here, ascending
+    std::string joinFile;    ///< to be made; "": no data workers
+    std::string listen;      ///< as ElsewhereOptions
     // Of a run's.
     std::string run;
     std::string rankSocket;
@@ -41,5 +46,9 @@ struct FeedJob {
     int worldSize() const { return static_cast<int>(spec.train.ranks); }
     LoaderSetUp setUp() const;
 };
+
+/// Whether data workers may join, as far as it can be read; what cannot is said when it runs.
+bool hasDataWorkers(const std::string& jobPath);
+bool hasDataWorkers(const FeedRequest& request);
 
 }  // namespace millrace::loader

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::loader {
 
@@ -103,6 +104,11 @@ void StageMetrics::addColumns(std::map<std::string, double>& values) const {
         values[prefix + "wait_ns_per_row"] = static_cast<double>(column.waitNs) / rows;
         values[prefix + "disk_bytes_per_row"] = static_cast<double>(column.diskBytes) / rows;
     }
+}
+
+void addWorkers(const SegmentsElsewhere::Figures& figures, std::map<std::string, double>& values) {
+    values[values::metric::kLoaderDataWorkers] = figures.workers;
+    values[values::metric::kLoaderDataWorkersWanted] = figures.workersWanted;
 }
 
 }  // namespace millrace::loader

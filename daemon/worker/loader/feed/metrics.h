@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/segment/stage_counters.h"
+#include "daemon/worker/loader/elsewhere.h"
 
 namespace millrace::loader {
 
@@ -34,5 +35,8 @@ class StageMetrics {
     segment::BatchMix lastMix_;
     double sinceColumns_ = 0;
 };
+
+/// How many data workers there are, and should be.
+void addWorkers(const SegmentsElsewhere::Figures& figures, std::map<std::string, double>& values);
 
 }  // namespace millrace::loader

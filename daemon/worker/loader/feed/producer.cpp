@@ -4,6 +4,14 @@
 
 namespace millrace::loader {
 
+void Producer::Request::shareWithElsewhere(std::int64_t limitBytes) {
+    constexpr std::int64_t kSegmentsAhead = 256;
+    constexpr std::int64_t kFramesShare = 4;
+    sequencer.hasDeliveryThread = true;
+    sequencer.elsewhere = {kSegmentsAhead, limitBytes / kFramesShare};
+    sequencer.limitBytes = limitBytes - limitBytes / kFramesShare;
+}
+
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
     std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.dealing));

@@ -20,6 +20,10 @@ class Producer {
         segment::SequencerOptions sequencer;
         std::vector<ring::RingSink::Rank> ranks;
         ring::RingSink::Options dealing;
+
+        /// Others may compute its segments: how far ahead, and what of the memory of segments
+        /// their frames may take.
+        void shareWithElsewhere(std::int64_t limitBytes);
     };
     using OnEnd = std::function<void(const Status&, bool isReaderGone)>;
 
@@ -28,6 +32,7 @@ class Producer {
 
     segment::SequencerTotals totals() const { return sequencer_->totals(); }
     stream::Cursor position() const { return sequencer_->position(); }
+    segment::SegmentDesk& desk() { return sequencer_->desk(); }
 
  private:
     Producer(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& dealing)

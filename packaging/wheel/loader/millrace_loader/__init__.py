@@ -1,4 +1,4 @@
-"""The programs of Millrace, as files in `bin`: millrace, millraced, millrace-loader and millrace-exec.
+"""The programs of Millrace, as files in `bin`: millrace, millraced, millrace-loader, millrace-data and millrace-exec.
 
 `main` is the command `millrace` of the environment that this package is installed in.
 """

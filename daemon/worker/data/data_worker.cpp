@@ -1,0 +1,111 @@
+#include "daemon/worker/data/data_worker.h"
+
+#include <chrono>
+
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "daemon/worker/data/stay.h"
+#include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/progress.h"
+
+namespace millrace::data {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kReportMs = 500;
+constexpr int kLookMs = 100;
+// How long a feed that does not answer is tried again before it counts as gone.
+constexpr std::chrono::seconds kAwayTime{10};
+
+std::string ownName() {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    return strCat(host, "/", ::getpid());
+}
+
+/// A feed that starts at the same time writes the file a moment later.
+Result<JoinFile> awaitFile(const loader::DataRequest& request, const loader::Watch& watch) {
+    const auto end = Clock::now() + std::chrono::seconds(request.waitSeconds);
+    for (;;) {
+        auto file = JoinFile::read(request.joinPath);
+        if (file.ok() || file.status().code() != absl::StatusCode::kNotFound ||
+            Clock::now() >= end) {
+            return file;
+        }
+        if (watch.wait(kLookMs)) {
+            return cancelled("stopped on request");
+        }
+    }
+}
+
+/// The feed is away, or let go of this worker because it heard nothing of it: worth another try.
+bool isPassing(const Status& status) {
+    return status.code() == absl::StatusCode::kUnavailable ||
+           status.code() == absl::StatusCode::kDeadlineExceeded ||
+           status.code() == absl::StatusCode::kUnauthenticated;
+}
+
+class DataWorker {
+ public:
+    explicit DataWorker(const loader::DataRequest& request) : request_(request) {}
+
+    Status run() {
+        ASSIGN_OR_RETURN(const JoinFile file, awaitFile(request_, watch_));
+        auto lastSeen = Clock::now();
+        for (;;) {
+            const Status status = stay(file, lastSeen);
+            const bool isGone = ::access(request_.joinPath.c_str(), F_OK) != 0;
+            if (status.ok() || isLeaving_ || !isPassing(status)) {
+                return isLeaving_ ? okStatus() : status;
+            }
+            if (isGone || Clock::now() - lastSeen > kAwayTime) {
+                return unavailable(request_.joinPath, ": the feed that wrote it is gone (",
+                                   messageOf(status), ")");
+            }
+            logInfo("data: joins again", {{"why", messageOf(status)}});
+            if (watch_.wait(kReportMs)) {
+                return okStatus();
+            }
+        }
+    }
+
+ private:
+    Status stay(const JoinFile& file, Clock::time_point& lastSeen) {
+        ASSIGN_OR_RETURN(const Joined joined, join(file, ownName(), request_.buildId));
+        if (engine_ == nullptr) {
+            ASSIGN_OR_RETURN(engine_, Engine::make(joined, request_.threads, request_.memoryMb));
+        }
+        ASSIGN_OR_RETURN(const auto stay, Stay::begin(file, joined, *engine_));
+        logInfo("data: joined", {{"file", request_.joinPath}, {"threads", engine_->threads}});
+        while (!stay->isOver()) {
+            lastSeen = Clock::now();
+            if (watch_.wait(kReportMs)) {
+                if (std::exchange(isLeaving_, true)) {
+                    return okStatus();  // asked twice: what it holds is computed again elsewhere
+                }
+                logInfo("data: leaves");
+                stay->leave();
+                watch_.drain();
+            }
+            stay->report();
+        }
+        return stay->end();
+    }
+
+    const loader::DataRequest request_;
+    const loader::Watch watch_;
+    std::unique_ptr<Engine> engine_;
+    bool isLeaving_ = false;
+};
+
+}  // namespace
+
+int runDataWorker(const loader::DataRequest& request) {
+    const Status status = DataWorker(request).run();
+    return status.ok() ? kExitDone : loader::fail(status);
+}
+
+}  // namespace millrace::data

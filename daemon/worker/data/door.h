@@ -1,0 +1,69 @@
+#pragma once
+// The door of the data plane: the service that workers call, who is let in, and which stream is
+// whose.
+//
+// Threads: gRPC's; the keeper is called from them, never under a lock. Owns: the links of those
+// that were let in, until their streams end. Failure: of a worker: a status with a sentence.
+#include <map>
+#include <memory>
+#include <string>
+
+#include "backend/core/mutex.h"
+#include "daemon/worker/data/worker_link.h"
+#include "millrace/v1/data.grpc.pb.h"
+
+namespace millrace::data {
+
+/// Who hears of workers.
+class DoorKeeper {
+ public:
+    virtual ~DoorKeeper() = default;
+    /// Both of its streams are there.
+    virtual void whole(const std::shared_ptr<WorkerLink>& link) = 0;
+    /// The next one comes after link->readNext().
+    virtual void report(const std::shared_ptr<WorkerLink>& link, v1::WorkerReport& report) = 0;
+    /// One of its streams has ended.
+    virtual void closed(const std::shared_ptr<WorkerLink>& link) = 0;
+    /// It sent what it should not have.
+    virtual void broken(const std::shared_ptr<WorkerLink>& link, const Status& why) = 0;
+};
+
+/// What a worker must know and show.
+struct DoorOptions {
+    std::string buildId, token;
+    std::int64_t attempt = 0;
+    std::string spec, plan;  ///< JSON
+    std::string streamHash, planHash;
+};
+
+class Door final
+    : public v1::Data::WithRawCallbackMethod_Frames<
+          v1::Data::WithCallbackMethod_Work<v1::Data::WithCallbackMethod_Join<v1::Data::Service>>> {
+ public:
+    Door(DoorOptions options, DoorKeeper& keeper) : options_(std::move(options)), keeper_(keeper) {}
+
+    grpc::ServerWriteReactor<v1::JoinPiece>* Join(grpc::CallbackServerContext* context,
+                                                  const v1::JoinRequest* request) override;
+    grpc::ServerBidiReactor<v1::WorkerReport, v1::WorkerOrders>* Work(
+        grpc::CallbackServerContext* context) override;
+    grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
+        grpc::CallbackServerContext* context) override;
+
+ private:
+    using LinkPtr = std::shared_ptr<WorkerLink>;
+    /// Sessions that did not become whole are forgotten, the oldest first, beyond so many.
+    static constexpr std::size_t kSessionsMost = 4096;
+
+    Status admits(const v1::JoinRequest& request) const;
+    std::string open(const v1::JoinRequest& request);
+    /// Null: there is no such session.
+    LinkPtr linkOf(const std::string& session);
+    void closed(const std::string& session, const LinkPtr& link);
+
+    const DoorOptions options_;
+    DoorKeeper& keeper_;
+    Mutex mutex_;
+    std::map<std::string, LinkPtr> links_ MR_GUARDED_BY(mutex_);  ///< by session
+};
+
+}  // namespace millrace::data

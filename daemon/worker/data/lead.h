@@ -1,0 +1,131 @@
+#pragma once
+// Lead: what the feed of rank 0's node is to its data workers. It lets them in, gives them segments
+// as StreamMaster decides, and hands what they computed to the stream's desk.
+//
+// Threads: one of its own ("data-lead") decides; gRPC's threads only put events into its queue, one
+// at a time of each worker, so that the queue is bounded by the workers. Owns: the server, the join
+// file (removed at the end), the workers' links.
+// Failure: of start(): a sentence. A worker that lies (another build, attempt, token, plan, frames
+// that are not what it said) is refused by name in the log and in its own ear; the stream goes on
+// without it.
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "backend/core/mutex.h"
+#include "backend/stream/stream_master.h"
+#include "daemon/worker/data/door.h"
+#include "daemon/worker/data/transport.h"
+#include "daemon/worker/data/worker_link.h"
+#include "daemon/worker/loader/elsewhere.h"
+
+namespace millrace::data {
+
+class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
+ public:
+    static Result<std::unique_ptr<Lead>> start(const loader::ElsewhereOptions& options);
+    ~Lead() override;
+
+    void attach(segment::SegmentDesk& desk,
+                std::shared_ptr<const segment::StreamInput> input) override;
+    void detach() override;
+    Figures figures() override;
+
+ private:
+    using LinkPtr = std::shared_ptr<WorkerLink>;
+    struct Event {
+        enum class Kind { kWhole, kReport, kClosed, kBroken, kReleased, kChanged };
+        Kind kind = Kind::kChanged;
+        LinkPtr link;
+        v1::WorkerReport report;
+        Status why;                  ///< kBroken
+        stream::SegmentOrder order;  ///< kReleased: as the desk knows it
+    };
+    /// A segment that the desk gave.
+    struct Segment {
+        stream::SegmentOrder order;  ///< as the desk knows it
+        bool isOurs = true;          ///< false: lost at the desk, and not claimed again yet
+        bool isArrived = false;
+        stream::StreamMaster::Hand keeper;
+    };
+    struct Member {
+        stream::WorkerId id = 0;  ///< 0: not at the master yet
+        bool isChecked = false;   ///< its first report said the right hashes
+        bool isLeaving = false;
+        int places = 1, threads = 1;
+    };
+    /// What is the stream's; gone with it.
+    struct Stream {
+        segment::SegmentDesk* desk = nullptr;
+        std::shared_ptr<const segment::StreamInput> input;
+        stream::StreamMaster master;
+        std::map<std::int64_t, Segment> segments;  ///< by number
+        std::map<stream::SegmentName, std::int64_t> numbers;
+        std::int64_t nextNumber = 0;
+        bool computesHere = true;
+    };
+    class Holder;
+
+    explicit Lead(const loader::ElsewhereOptions& options);
+    Status open(const loader::ElsewhereOptions& options);
+
+    // DoorKeeper, on gRPC's threads.
+    void whole(const LinkPtr& link) override;
+    void report(const LinkPtr& link, v1::WorkerReport& report) override;
+    void closed(const LinkPtr& link) override;
+    void broken(const LinkPtr& link, const Status& why) override;
+
+    void post(Event event);
+    void run(const std::stop_token& stop);
+    void handle(Event& event);
+    void handleReport(const LinkPtr& link, const v1::WorkerReport& report);
+    bool isRightInput(const v1::WorkerReport& report) const {
+        return report.stream_hash() == streamHash_ && report.plan_hash() == planHash_;
+    }
+    void joinMaster(const LinkPtr& link, Member& member);
+    void handleDone(const LinkPtr& link, const Member& member, const v1::SegmentDone& done);
+    void arrived(const LinkPtr& link, const stream::StreamMaster::Hand& hand,
+                 const v1::SegmentDone& done);
+    void failed(const LinkPtr& link, const stream::StreamMaster::Hand& hand, const Status& why);
+    void released(const stream::SegmentOrder& order);
+    void refuse(const LinkPtr& link, const Status& why);
+    void lose(const LinkPtr& link, stream::StreamMaster::Loss loss);
+    void loseArrived(stream::WorkerId id);
+    void claimAgain(Segment& segment);
+    void forget(std::int64_t number);
+    void forgetPassed();
+    bool claim();
+    void turn();
+    void act(const stream::StreamMaster::Decisions& decisions);
+    void order(const stream::StreamMaster::Hand& hand, std::map<LinkPtr, v1::WorkerOrders>& out);
+    void withdraw(const LinkPtr& link, const v1::OrderName& name);
+    LinkPtr linkOf(stream::WorkerId id) const;
+    void watchAppetite(std::int64_t nowNs);
+
+    const std::string joinPath_;
+    const int workersLeast_, workersMost_;
+    std::string streamHash_, planHash_;
+    std::unique_ptr<Door> door_;
+    std::unique_ptr<DataServer> server_;
+
+    Mutex mutex_;
+    CondVar changed_;
+    std::deque<Event> events_ MR_GUARDED_BY(mutex_);
+    bool isDeskNews_ MR_GUARDED_BY(mutex_) = false;
+
+    /// Of the stream and the members; the thread holds it while it decides.
+    Mutex turn_;
+    std::optional<Stream> stream_ MR_GUARDED_BY(turn_);
+    std::map<LinkPtr, Member> members_ MR_GUARDED_BY(turn_);
+    std::uint32_t firstGeneration_ MR_GUARDED_BY(turn_) = 0;  ///< of the next stream's orders
+    std::int64_t lastTurnNs_ MR_GUARDED_BY(turn_) = 0, adviceNs_ MR_GUARDED_BY(turn_) = 0;
+    double starvedNs_ MR_GUARDED_BY(turn_) = 0;
+    Figures figures_ MR_GUARDED_BY(turn_);
+    std::jthread thread_;
+};
+
+}  // namespace millrace::data

@@ -1,0 +1,231 @@
+#include "daemon/worker/data/stay.h"
+
+#include "backend/core/log.h"
+#include "daemon/worker/data/messages.h"
+#include "daemon/worker/data/transport.h"
+
+namespace millrace::data {
+namespace {
+
+constexpr std::chrono::seconds kJoinTime{60};
+// Of the segments' memory, what may be coded frames that nobody took yet.
+constexpr std::int64_t kHeldShare = 3;
+
+Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
+    joined.session = piece.session();
+    joined.streamHash = piece.stream_hash();
+    joined.planHash = piece.plan_hash();
+    ASSIGN_OR_RETURN(const Json json, parseJson(piece.spec(), "the feed's spec"));
+    ASSIGN_OR_RETURN(joined.spec, spec::RunSpec::fromJson(json));
+    for (const std::string& text : piece.codecs()) {
+        ASSIGN_OR_RETURN(joined.codecs.emplace_back(), frame::CodecChoice::parse(text));
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<Joined> join(const JoinFile& file, const std::string& name, const std::string& buildId) {
+    ASSIGN_OR_RETURN(const auto channel, openChannel(file));
+    const auto stub = v1::Data::NewStub(channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kJoinTime);
+    v1::JoinRequest request;
+    request.set_build_id(buildId);
+    request.set_token(file.token);
+    request.set_attempt(file.attempt);
+    request.set_name(name);
+    const auto reader = stub->Join(&context, request);
+    Joined joined;
+    std::string plan;
+    v1::JoinPiece piece;
+    Status status;
+    while (reader->Read(&piece)) {
+        if (!piece.session().empty()) {
+            status = readFirst(piece, joined);
+        }
+        plan += piece.plan();
+    }
+    RETURN_IF_ERROR(toStatus(reader->Finish()));
+    RETURN_IF_ERROR(status);
+    ASSIGN_OR_RETURN(const Json json, parseJson(plan, "the feed's plan"));
+    ASSIGN_OR_RETURN(joined.plan, stream::Plan::fromJson(json));
+    return joined;
+}
+
+Result<std::unique_ptr<Engine>> Engine::make(const Joined& joined, int threads,
+                                             std::int64_t memoryMb) {
+    auto engine = std::make_unique<Engine>();
+    engine->threads = loader::loaderThreads(joined.spec, threads);
+    const std::int64_t limitMb = memoryMb > 0 ? memoryMb : joined.spec.resources.memoryLimitMb;
+    loader::LoaderSetUp setUp;
+    setUp.threads = engine->threads;
+    engine->memory = std::make_unique<loader::LoaderMemory>(
+        limitMb, loader::loaderNeed(joined.spec, joined.plan, setUp));
+    RETURN_IF_ERROR(engine->memory->admitted());
+    ASSIGN_OR_RETURN(engine->input,
+                     segment::StreamInput::open(
+                         joined.spec, joined.plan, recipe::Part::kTrain, engine->memory->budget(),
+                         std::make_shared<recipe::SharedTables>(engine->threads)));
+    engine->memory->makePools(0);
+    return engine;
+}
+
+Stay::Stay(const Joined& joined, Engine& engine) : session_(joined.session), engine_(engine) {
+    segment::SegmentServerOptions options;
+    options.threads = engine.threads;
+    options.heldBytesMax = engine.memory->segments().limitBytes() / kHeldShare;
+    options.codecs = joined.codecs;
+    work_ = Work::make({[this](v1::WorkerOrders& orders) {
+                            ordered(orders);
+                            work_->readNext();
+                        },
+                        [this] {
+                            MutexLock lock(mutex_);
+                            isOver_ = true;
+                        }});
+    server_ = std::make_unique<segment::SegmentServer>(
+        engine.input, std::move(options), engine.memory->segments(), engine.counters,
+        [this](const stream::SegmentOrder& order) { begun(order); },
+        [this](const segment::SegmentDone& answer) { done(answer); });
+    sender_ = std::make_unique<FrameSender>(
+        [this](const stream::SegmentOrder& order, std::int64_t frame) {
+            return server_->frame(order, frame);
+        },
+        [this] {
+            MutexLock lock(mutex_);
+            isOver_ = true;
+        });
+}
+
+Result<std::unique_ptr<Stay>> Stay::begin(const JoinFile& file, const Joined& joined,
+                                          Engine& engine) {
+    std::unique_ptr<Stay> stay(new Stay(joined, engine));
+    RETURN_IF_ERROR(stay->open(file));
+    return stay;
+}
+
+// Connections of their own: orders do not wait behind frames.
+Status Stay::open(const JoinFile& file) {
+    ASSIGN_OR_RETURN(const auto frames, openChannel(file));
+    ASSIGN_OR_RETURN(const auto orders, openChannel(file));
+    sender_->start(frames, session_);
+    const auto stub = v1::Data::NewStub(orders);
+    work_->context().AddMetadata(kSessionKey, session_);
+    work_->start([&stub](grpc::ClientContext* context, auto* reactor) {
+        stub->async()->Work(context, reactor);
+    });
+    v1::WorkerReport first = newReport();
+    first.set_stream_hash(engine_.input->streamHash());
+    first.set_plan_hash(engine_.input->planHash());
+    first.set_threads(static_cast<std::uint32_t>(engine_.threads));
+    work_->send(std::move(first));
+    work_->readNext();
+    return okStatus();
+}
+
+// The calls end first, then the threads that would tell them something.
+Stay::~Stay() {
+    sender_->close();
+    work_->close();
+    work_->waitDone();
+    server_.reset();
+    logInfo("data: computed", {{"segments", numComputed_.load()}});
+}
+
+v1::WorkerReport Stay::newReport() const {
+    v1::WorkerReport report;
+    report.set_places(static_cast<std::uint32_t>(engine_.places()));
+    MutexLock lock(mutex_);
+    report.set_is_leaving(isLeaving_);
+    return report;
+}
+
+void Stay::report() {
+    work_->send(newReport());
+}
+
+void Stay::leave() {
+    {
+        MutexLock lock(mutex_);
+        isLeaving_ = true;
+    }
+    report();
+}
+
+void Stay::begun(const stream::SegmentOrder& order) {
+    v1::WorkerReport report = newReport();
+    toMessage(order, *report.add_begun());
+    work_->send(std::move(report));
+}
+
+void Stay::done(const segment::SegmentDone& done) {
+    const bool isWanted = done.status.code() != absl::StatusCode::kCancelled;
+    if (!done.status.ok() && isWanted) {
+        logWarn("data: a segment cannot be computed",
+                {{"segment", done.order.name.segment}, {"why", messageOf(done.status)}});
+    }
+    numComputed_ += done.status.ok() && !done.isGivenUp ? 1 : 0;
+    v1::WorkerReport report = newReport();
+    toMessage(done, *report.add_done());
+    work_->send(std::move(report));
+}
+
+void Stay::drop(const stream::SegmentOrder& order) {
+    server_->withdraw(order);
+    sender_->forget(order);
+}
+
+void Stay::ordered(const v1::WorkerOrders& orders) {
+    std::set<std::pair<stream::SegmentName, std::uint32_t>> reset;
+    {
+        MutexLock lock(mutex_);
+        if (orders.is_reset()) {
+            reset.swap(orders_);
+        }
+        isTold_ = isTold_ || orders.is_end();
+        isOver_ = isOver_ || orders.is_end();
+    }
+    for (const auto& [name, generation] : reset) {
+        stream::SegmentOrder order;
+        order.name = name;
+        order.generation = generation;
+        drop(order);
+    }
+    for (const v1::OrderName& name : orders.withdrawn()) {
+        const stream::SegmentOrder order = orderOf(name);
+        {
+            MutexLock lock(mutex_);
+            orders_.erase({order.name, order.generation});
+        }
+        drop(order);
+    }
+    for (const v1::SegmentOrder& message : orders.orders()) {
+        const stream::SegmentOrder order = orderOf(message);
+        {
+            MutexLock lock(mutex_);
+            orders_.emplace(order.name, order.generation);
+        }
+        server_->order(order);
+    }
+}
+
+bool Stay::isOver() const {
+    MutexLock lock(mutex_);
+    return isOver_;
+}
+
+Status Stay::end() {
+    work_->close();
+    work_->waitDone();
+    MutexLock lock(mutex_);
+    if (isTold_) {
+        return okStatus();
+    }
+    const Status status = toStatus(work_->status());
+    return status.ok() || status.code() == absl::StatusCode::kCancelled
+               ? unavailable("the feed is gone")
+               : status;
+}
+
+}  // namespace millrace::data

@@ -1,0 +1,85 @@
+#pragma once
+// A worker's stay at one feed: joins, computes what is ordered, sends what is asked for.
+//
+// Threads: one owner, the process's main thread; orders and requests come on gRPC's. Owns: its
+// calls and the segments that it computes or holds.
+// Failure: join() and the end say why, in the feed's own words where it refused.
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "backend/core/mutex.h"
+#include "backend/segment/sequence/segment_server.h"
+#include "daemon/worker/data/frame_sender.h"
+#include "daemon/worker/data/join_file.h"
+#include "daemon/worker/loader/memory.h"
+#include "millrace/v1/data.grpc.pb.h"
+
+namespace millrace::data {
+
+/// What a feed says of its stream.
+struct Joined {
+    std::string session;
+    spec::RunSpec spec;
+    stream::Plan plan;
+    std::string streamHash, planHash;
+    frame::CodecPlan codecs;
+};
+
+/// What a worker computes with; outlives its stays.
+struct Engine {
+    int threads = 1;
+    std::unique_ptr<loader::LoaderMemory> memory;
+    segment::StageCounters counters;
+    std::shared_ptr<const segment::StreamInput> input;
+
+    /// `threads`, `memoryMb` 0: the spec's.
+    static Result<std::unique_ptr<Engine>> make(const Joined& joined, int threads,
+                                                std::int64_t memoryMb);
+    /// Segments at a time, ordered or held.
+    int places() const { return 2 * threads + 2; }
+};
+
+/// Asks to be let in.
+Result<Joined> join(const JoinFile& file, const std::string& name, const std::string& buildId);
+
+class Stay {
+ public:
+    static Result<std::unique_ptr<Stay>> begin(const JoinFile& file, const Joined& joined,
+                                               Engine& engine);
+    ~Stay();
+
+    /// A sign of life, twice a second.
+    void report();
+    /// No more orders are wanted.
+    void leave();
+    bool isOver() const;
+    /// Once over: OK when the feed said so.
+    Status end();
+
+ private:
+    using Work = ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
+    Stay(const Joined& joined, Engine& engine);
+    Status open(const JoinFile& file);
+    void begun(const stream::SegmentOrder& order);
+    void done(const segment::SegmentDone& done);
+    void ordered(const v1::WorkerOrders& orders);
+    void drop(const stream::SegmentOrder& order);
+    v1::WorkerReport newReport() const;
+
+    const std::string session_;
+    Engine& engine_;
+    std::shared_ptr<Work> work_;
+    std::atomic<std::int64_t> numComputed_{0};
+    mutable Mutex mutex_;
+    bool isOver_ MR_GUARDED_BY(mutex_) = false, isTold_ MR_GUARDED_BY(mutex_) = false;
+    bool isLeaving_ MR_GUARDED_BY(mutex_) = false;
+    /// Ordered and not withdrawn.
+    std::set<std::pair<stream::SegmentName, std::uint32_t>> orders_ MR_GUARDED_BY(mutex_);
+    std::unique_ptr<segment::SegmentServer> server_;
+    std::unique_ptr<FrameSender> sender_;
+};
+
+}  // namespace millrace::data

@@ -1,0 +1,131 @@
+#include "daemon/worker/data/transport.h"
+
+#include <chrono>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <grpcpp/create_channel_posix.h>
+#include <grpcpp/server_posix.h>
+
+#include "backend/system/unix_socket.h"
+
+namespace millrace::data {
+namespace {
+
+// A cut link is noticed after time + timeout; a stopped process still answers to nobody, which is
+// for the reports to find.
+constexpr int kKeepAliveTimeMs = 10'000;
+constexpr int kKeepAliveTimeoutMs = 10'000;
+constexpr std::chrono::milliseconds kShutdownTime{1'500};
+// Chunks are 4 MiB; facts of a segment of very many frames are more.
+constexpr int kMessageBytesMost = 64 << 20;
+// The most that HTTP/2 allows a data frame to be cheap for: each has a header and a lookup.
+constexpr int kHttpFrameBytes = 1 << 20;
+// Of one read, and of what the kernel holds for a unix socket: 8 and 208 KB by themselves, which
+// wakes the other side for every few pages of a frame.
+constexpr int kReadBytes = 1 << 20;
+constexpr int kSocketBytes = 4 << 20;
+
+template <class Arguments>
+void setLimits(Arguments&& set) {
+    set(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveTimeMs);
+    set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepAliveTimeoutMs);
+    set(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kKeepAliveTimeMs / 2);
+    set(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    set(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kHttpFrameBytes);
+    set(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kMessageBytesMost / 4);
+    set(GRPC_ARG_TCP_READ_CHUNK_SIZE, kReadBytes);
+    set(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, kReadBytes);
+}
+
+// As far as the system lets it (net.core.wmem_max); less is slower and no error.
+void widen(int fd) {
+    for (const int option : {SO_SNDBUF, SO_RCVBUF}) {
+        ::setsockopt(fd, SOL_SOCKET, option, &kSocketBytes, sizeof kSocketBytes);
+    }
+}
+
+grpc::ChannelArguments channelArguments() {
+    grpc::ChannelArguments arguments;
+    setLimits([&](const char* name, int value) { arguments.SetInt(name, value); });
+    arguments.SetMaxReceiveMessageSize(kMessageBytesMost);
+    // Each call here means a connection of its own.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetSslTargetNameOverride(kCertificateName);
+    return arguments;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
+    if (file.isUnix()) {
+        ASSIGN_OR_RETURN(UniqueFd fd, connectOwnUnix(file.unixPath()));
+        ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
+        widen(fd.get());
+        return grpc::CreateCustomInsecureChannelFromFd("millrace-data", fd.release(),
+                                                       channelArguments());
+    }
+    grpc::SslCredentialsOptions options;
+    options.pem_root_certs = file.certificate.certificatePem;
+    options.pem_cert_chain = file.certificate.certificatePem;
+    options.pem_private_key = file.certificate.keyPem;
+    return grpc::CreateCustomChannel(file.address, grpc::SslCredentials(options),
+                                     channelArguments());
+}
+
+Result<std::unique_ptr<DataServer>> DataServer::start(JoinFile& file, grpc::Service& service) {
+    std::unique_ptr<DataServer> made(new DataServer());
+    grpc::ServerBuilder builder;
+    setLimits([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(kMessageBytesMost);
+    builder.RegisterService(&service);
+    int port = 0;
+    if (!file.isUnix()) {
+        grpc::SslServerCredentialsOptions options(
+            GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+        options.pem_root_certs = file.certificate.certificatePem;
+        options.pem_key_cert_pairs.push_back(
+            {file.certificate.keyPem, file.certificate.certificatePem});
+        builder.AddListeningPort(file.address, grpc::SslServerCredentials(options), &port);
+    }
+    made->server_ = builder.BuildAndStart();
+    if (made->server_ == nullptr || (!file.isUnix() && port == 0)) {
+        return unavailable(file.address,
+                           ": cannot listen here for data workers; is the address "
+                           "this machine's, and free?");
+    }
+    if (file.isUnix()) {
+        ASSIGN_OR_RETURN(made->gate_,
+                         PeerGate::open(file.unixPath(), [server = made->server_.get()](int fd) {
+                             widen(fd);
+                             grpc::AddInsecureChannelFromFd(server, fd);
+                         }));
+    } else {
+        file.address = strCat(file.address.substr(0, file.address.rfind(':')), ":", port);
+    }
+    return made;
+}
+
+DataServer::~DataServer() {
+    gate_.reset();
+    if (server_ != nullptr) {
+        server_->Shutdown(std::chrono::system_clock::now() + kShutdownTime);
+        server_->Wait();
+    }
+}
+
+Status toStatus(const grpc::Status& status) {
+    return status.ok()
+               ? okStatus()
+               : Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+grpc::Status toGrpc(const Status& status) {
+    return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                        std::string(messageOf(status)));
+}
+
+}  // namespace millrace::data

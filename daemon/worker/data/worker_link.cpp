@@ -1,0 +1,145 @@
+#include "daemon/worker/data/worker_link.h"
+
+#include <new>
+
+#include "daemon/worker/data/messages.h"
+
+namespace millrace::data {
+
+bool WorkerLink::setWork(std::shared_ptr<WorkStream> stream) {
+    MutexLock lock(mutex_);
+    const bool isFirst = work_ == nullptr;
+    work_ = isFirst ? std::move(stream) : work_;
+    return isFirst;
+}
+
+bool WorkerLink::setFrames(std::shared_ptr<FrameStream> stream) {
+    MutexLock lock(mutex_);
+    const bool isFirst = frames_ == nullptr;
+    frames_ = isFirst ? std::move(stream) : frames_;
+    return isFirst;
+}
+
+bool WorkerLink::isWhole() const {
+    MutexLock lock(mutex_);
+    return work_ != nullptr && frames_ != nullptr;
+}
+
+void WorkerLink::send(const v1::WorkerOrders& orders) {
+    std::shared_ptr<WorkStream> work;
+    {
+        MutexLock lock(mutex_);
+        work = work_;
+    }
+    if (work != nullptr) {
+        work->send(orders);
+    }
+}
+
+void WorkerLink::readNext() {
+    std::shared_ptr<WorkStream> work;
+    {
+        MutexLock lock(mutex_);
+        work = work_;
+    }
+    if (work != nullptr) {
+        work->readNext();
+    }
+}
+
+void WorkerLink::close(const grpc::Status& status) {
+    std::shared_ptr<WorkStream> work;
+    std::shared_ptr<FrameStream> frames;
+    {
+        MutexLock lock(mutex_);
+        work = std::move(work_);  // they hold this link: no ring of owners is left behind
+        frames = std::move(frames_);
+        owed_.clear();
+    }
+    if (work != nullptr) {
+        work->close(status);
+    }
+    if (frames != nullptr) {
+        frames->close(status);
+    }
+}
+
+void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan& span,
+                     const std::shared_ptr<segment::RemoteFrames>& to) {
+    std::shared_ptr<FrameStream> frames;
+    {
+        MutexLock lock(mutex_);
+        frames = frames_;
+        if (frames == nullptr) {
+            return;  // its loss is being told
+        }
+        Owed& owed = owed_[nameOf(order)];
+        owed.to = to;
+        for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
+            owed.frames[frame].size = to->codedBytes(frame);
+        }
+    }
+    v1::FrameRequest request;
+    toMessage(order, *request.mutable_name());
+    request.set_first(static_cast<std::uint64_t>(span.first));
+    request.set_count(static_cast<std::uint64_t>(span.count));
+    frames->send(bufferOf(request));
+}
+
+void WorkerLink::forget(const stream::SegmentOrder& order) {
+    MutexLock lock(mutex_);
+    owed_.erase(nameOf(order));
+}
+
+void WorkerLink::came(const grpc::ByteBuffer& buffer) {
+    Result<FrameChunk> chunk = FrameChunk::read(buffer);
+    Whole whole;
+    Status status = chunk.ok() ? add(*chunk, whole) : chunk.status();
+    if (status.ok() && whole.to != nullptr) {
+        status = whole.to->came(whole.frame, std::move(whole.coded));
+    }
+    if (!status.ok()) {
+        onBroken_(shared_from_this(), status);
+    }
+}
+
+// The chunks of a frame come in their order. One of an order that nobody waits for any more was
+// under way when it was withdrawn.
+Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
+    const Name name = nameOf(orderOf(chunk.head.name()));
+    const auto index = static_cast<std::int64_t>(chunk.head.frame());
+    MutexLock lock(mutex_);
+    const auto place = owed_.find(name);
+    if (place == owed_.end()) {
+        return okStatus();
+    }
+    const auto frame = place->second.frames.find(index);
+    if (frame == place->second.frames.end()) {
+        return dataLoss("frame ", index, " of segment ", name.name.segment,
+                        " came without being asked for");
+    }
+    Owed::Partial& partial = frame->second;
+    if (chunk.head.coded_bytes() != partial.size || chunk.head.offset() != partial.come ||
+        chunk.bytes > partial.size - partial.come) {
+        return dataLoss("frame ", index, " of segment ", name.name.segment, " came as ",
+                        chunk.head.coded_bytes(), " bytes; ", partial.size, " were announced");
+    }
+    if (partial.bytes == nullptr) {
+        partial.bytes.reset(new (std::nothrow) std::byte[partial.size]);
+        if (partial.bytes == nullptr) {
+            return resourceExhausted("frame ", index, " of segment ", name.name.segment, " of ",
+                                     partial.size, " bytes: no memory for it");
+        }
+    }
+    chunk.copyTo(partial.bytes.get() + partial.come);
+    partial.come += chunk.bytes;
+    if (partial.come == partial.size) {
+        whole.to = place->second.to.lock();
+        whole.frame = index;
+        whole.coded = {partial.bytes, {partial.bytes.get(), partial.size}};
+        place->second.frames.erase(frame);
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::data

@@ -1,0 +1,81 @@
+#pragma once
+// One data worker as the lead sees it: its two streams, and the frames that it owes.
+//
+// Threads: any. Owns: what has come of frames that are not whole yet.
+// Failure: a frame that was not asked for, or is not what was announced, ends the worker's stay.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/segment/sequence/remote_frames.h"
+#include "daemon/worker/data/duplex.h"
+#include "daemon/worker/data/frame_chunk.h"
+#include "millrace/v1/data.pb.h"
+
+namespace millrace::data {
+
+using WorkStream = ServerDuplex<v1::WorkerReport, v1::WorkerOrders>;
+using FrameStream = ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
+ public:
+    /// `onBroken`: from gRPC's threads, when the worker sent what it should not have.
+    WorkerLink(std::string name,
+               std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken)
+        : name(std::move(name)), onBroken_(std::move(onBroken)) {}
+
+    const std::string name;
+
+    /// False: there is one already.
+    bool setWork(std::shared_ptr<WorkStream> stream);
+    bool setFrames(std::shared_ptr<FrameStream> stream);
+    bool isWhole() const;
+
+    void send(const v1::WorkerOrders& orders);
+    void readNext();
+    /// Ends both streams with this status.
+    void close(const grpc::Status& status);
+
+    /// Frames of `order`, as it is known to the worker.
+    void ask(const stream::SegmentOrder& order, const segment::FrameSpan& span,
+             const std::shared_ptr<segment::RemoteFrames>& to);
+    /// None of them is waited for any more.
+    void forget(const stream::SegmentOrder& order);
+    /// A message of the frames' stream.
+    void came(const grpc::ByteBuffer& buffer);
+
+ private:
+    struct Name {
+        stream::SegmentName name;
+        std::uint32_t generation = 0;
+        auto operator<=>(const Name&) const = default;
+    };
+    /// Of one order: whose frames these are, and what has come of those that were asked for.
+    struct Owed {
+        std::weak_ptr<segment::RemoteFrames> to;
+        struct Partial {
+            std::shared_ptr<std::byte[]> bytes;
+            std::uint64_t size = 0, come = 0;
+        };
+        std::map<std::int64_t, Partial> frames;
+    };
+    struct Whole {
+        std::shared_ptr<segment::RemoteFrames> to;
+        std::int64_t frame = 0;
+        segment::CodedFrame coded;
+    };
+    static Name nameOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
+    Status add(const FrameChunk& chunk, Whole& whole);
+
+    const std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken_;
+    mutable Mutex mutex_;
+    std::shared_ptr<WorkStream> work_ MR_GUARDED_BY(mutex_);
+    std::shared_ptr<FrameStream> frames_ MR_GUARDED_BY(mutex_);
+    std::map<Name, Owed> owed_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::data

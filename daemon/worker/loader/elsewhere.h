@@ -1,0 +1,59 @@
+#pragma once
+// The wall between a feed and whoever has its segments computed elsewhere: no network is known on
+// this side of it.
+//
+// Threads: attach(), detach() and figures() from the feed's; the desk is used from others until
+// detach() returns. Failure: of making one: a sentence; of workers: theirs to cope with.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/core/status.h"
+#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/stream_input.h"
+#include "backend/spec/run_spec.h"
+#include "backend/stream/plan.h"
+
+namespace millrace::loader {
+
+class SegmentsElsewhere {
+ public:
+    struct Figures {
+        int workers = 0;        ///< that are there
+        int workersWanted = 0;  ///< advice, within the spec's bounds
+    };
+    virtual ~SegmentsElsewhere() = default;
+    /// The stream begins, or begins again. Both live until detach().
+    virtual void attach(segment::SegmentDesk& desk,
+                        std::shared_ptr<const segment::StreamInput> input) = 0;
+    virtual void detach() = 0;
+    /// Since the last call.
+    virtual Figures figures() = 0;
+};
+
+/// A stream that data workers may join.
+struct ElsewhereOptions {
+    std::string joinFile;  ///< to be made: with it workers join
+    std::string listen;    ///< HOST or HOST:PORT for other machines; "": a unix socket beside it
+    std::int64_t attempt = 0;
+    std::string buildId;  ///< workers of another build are refused
+    spec::RunSpec spec;
+    stream::Plan plan;
+};
+/// A data worker: `millrace-loader data --join FILE`.
+struct DataRequest {
+    std::string joinPath;
+    int threads = 0;            ///< 0: the spec's, else one a core
+    std::int64_t memoryMb = 0;  ///< 0: the spec's
+    int waitSeconds = 0;        ///< for the file to be there
+    std::string buildId;
+};
+
+/// What a program with a network has; without functions in one that has none, and hands over.
+struct DataPlane {
+    std::string buildId;
+    std::function<Result<std::unique_ptr<SegmentsElsewhere>>(const ElsewhereOptions&)> lead;
+    std::function<int(const DataRequest&)> work;
+};
+
+}  // namespace millrace::loader

@@ -1,0 +1,305 @@
+// Roles: feed (a job's), data (computes segments for a feed), stream (with a sink), inspect
+// (questions about specs and datasets), count, preview, profile and init (what a spec would cost,
+// what a dataset is like, a first spec for it), scores (of an evaluation).
+#include "daemon/worker/loader/program.h"
+
+#include <cstdio>
+#include <string>
+
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+#include "backend/core/paths.h"
+#include "backend/segment/arrow_start.h"
+#include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/feed/feed.h"
+#include "daemon/worker/loader/feed/job.h"
+#include "daemon/worker/loader/questions/count.h"
+#include "daemon/worker/loader/questions/inspect.h"
+#include "daemon/worker/loader/questions/preview.h"
+#include "daemon/worker/loader/questions/profile.h"
+#include "daemon/worker/loader/questions/scores.h"
+#include "daemon/worker/loader/stream/ring_reader.h"
+#include "daemon/worker/loader/stream/stream.h"
+
+namespace millrace::loader {
+namespace {
+
+constexpr int kWorldMost = 4096;
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done, 2 usage, 3 stopped on request, 4 input or data error, 5 other, "
+    "6 memory, disk or a limit too small.";
+
+struct Arguments {
+    std::string job;
+    FeedRequest feed;
+    DataRequest data;
+    std::string streamSpec;
+    options::OptionValues stream;
+    CountOptions count;
+    PreviewOptions preview;
+    ProfileRequest profile;
+    RingReaderOptions reader;
+    std::string scores;
+};
+
+/// Values as they are typed; who reads them checks them again.
+void addOption(CLI::App& app, const options::OptionSpec& option, options::OptionValues& values) {
+    const std::string name = option.name();
+    if (option.kind == options::ValueKind::kFlag) {
+        app.add_flag_callback(option.names, [&values, name] { values[name]; }, option.help);
+        return;
+    }
+    // CLI11 puts the name before the sentence itself.
+    const auto check = [option](const std::string& value) {
+        const Status status = options::checkValue(option, value);
+        return status.ok() ? std::string()
+                           : std::string(messageOf(status)).substr(option.name().size() + 2);
+    };
+    // By hand: CLI11 takes an empty text for an option that was not given.
+    if (!option.isRepeatable) {
+        app.add_option_function<std::string>(
+               option.names, [&values, name](const std::string& value) { values[name] = {value}; },
+               option.help)
+            ->check(CLI::Validator(check, option.valueName));
+        return;
+    }
+    app.add_option_function<std::vector<std::string>>(
+           option.names,
+           [&values, name](const std::vector<std::string>& all) { values[name] = all; },
+           option.help)
+        ->allow_extra_args(false)
+        ->take_all();
+}
+
+void addStream(CLI::App& app, Arguments& arguments) {
+    CLI::App* stream = app.add_subcommand(
+        "stream", "run the loader of a spec alone, read every value, say what was done");
+    stream->add_option("SPEC", arguments.streamSpec, "the spec, a YAML file")->required();
+    for (const auto* table : {&options::streamOptions(), &options::loaderOptions()}) {
+        for (const options::OptionSpec& option : *table) {
+            addOption(*stream, option, arguments.stream);
+        }
+    }
+}
+
+CLI::Option* addSet(CLI::App& role, std::vector<std::string>& sets) {
+    return role.add_option("--set", sets, "KEY=VALUE: change the spec; may be repeated")
+        ->allow_extra_args(false)
+        ->take_all();
+}
+
+CLI::Option* addVariation(CLI::App& role, std::string& variation) {
+    return role.add_option("--variation", variation, "the variation of this name");
+}
+
+/// The spec that a role is about, and what changes it.
+template <class Options>
+void addSpec(CLI::App& role, Options& options) {
+    role.add_option("SPEC", options.specPath, "the spec, a YAML file")->required();
+    addSet(role, options.sets);
+    addVariation(role, options.variation);
+}
+
+void addCount(CLI::App& app, CountOptions& options) {
+    CLI::App* count =
+        app.add_subcommand("count", "how many rows and steps each epoch of a spec has");
+    addSpec(*count, options);
+    count->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
+        ->check(CLI::PositiveNumber);
+    count->add_flag("--json", options.isJson, "prints one JSON document");
+}
+
+void addPreview(CLI::App& app, PreviewOptions& options) {
+    CLI::App* preview =
+        app.add_subcommand("preview", "what a spec would keep and cost, from some of its splits");
+    addSpec(*preview, options);
+    preview->add_option("--rows-per-second", options.rowsPerSecond, "what the ranks take together")
+        ->check(CLI::NonNegativeNumber);
+    preview->add_option("--seconds", options.seconds, "time for samples (3)")
+        ->check(CLI::NonNegativeNumber);
+    preview->add_option("--threads", options.threads, "of the loader, for the epoch's time")
+        ->check(CLI::PositiveNumber);
+}
+
+void addProfile(CLI::App& app, ProfileRequest& request) {
+    CLI::App* profile = app.add_subcommand("profile", "what a dataset's columns are like");
+    CLI::App* init = app.add_subcommand("init", "a first spec for a dataset");
+    for (CLI::App* role : {profile, init}) {
+        role->add_option("PATH", request.paths, "files or globs")->required();
+        role->add_option("--base-dir", request.baseDir, "what relative paths are relative to");
+        role->add_option("--format", request.format, "parquet, csv or arrow");
+        role->add_option("--seconds", request.seconds, "time for reading splits (4)")
+            ->check(CLI::NonNegativeNumber);
+        role->add_flag("--full", request.isFull, "read all splits");
+        role->add_option("--request", request.request, "the column that tells requests apart");
+        role->add_option("--threads", request.threads, "threads (one a core)")
+            ->check(CLI::PositiveNumber);
+    }
+    init->add_option("--name", request.name, "of the spec");
+    init->add_option("--spec-path", request.specPaths, "the paths as the spec is to have them");
+    init->add_option("--label", request.label, "the column that is to be predicted");
+}
+
+void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
+    CLI::App* feed = app.add_subcommand(
+        "feed", "a stream into the rings of its ranks: of a daemon's job, or of a spec");
+    CLI::Option* ofJob = feed->add_option("--job", job, "the job's job.json; the daemon starts it");
+    CLI::Option* spec =
+        feed->add_option("--spec", request.specPath, "the spec, a YAML file: without a daemon");
+    CLI::Option* socket = feed->add_option("--socket", request.socketPath,
+                                           "where ranks come to: a path that is to be made");
+    CLI::Option* ofSpec[] = {
+        socket,
+        addSet(*feed, request.sets),
+        addVariation(*feed, request.variation),
+        feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
+            ->check(CLI::Range(1, kWorldMost)),
+        feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")
+            ->delimiter(',')
+            ->check(CLI::NonNegativeNumber),
+        feed->add_option("--attempt", request.attempt, "ranks of another are refused (0)"),
+        feed->add_option("--life-fd", request.lifeFd,
+                         "a descriptor: the feed ends when it comes to its end")
+            ->check(CLI::NonNegativeNumber),
+        feed->add_option("--join-file", request.joinFile,
+                         "data workers join with this file, which is made here"),
+        feed->add_option("--listen", request.listen,
+                         "HOST or HOST:PORT: data workers of other machines come here over TLS (a "
+                         "unix socket beside the join file)")};
+    for (CLI::Option* option : ofSpec) {
+        option->needs(spec);
+    }
+    spec->needs(socket)->excludes(ofJob);
+    feed->callback([ofJob, spec] {
+        if (ofJob->empty() && spec->empty()) {
+            throw CLI::RequiredError("--spec (or a daemon's --job)");
+        }
+    });
+}
+
+void addData(CLI::App& app, DataRequest& request) {
+    CLI::App* data = app.add_subcommand(
+        "data", "a data worker: computes segments for the feed that wrote a join file");
+    data->add_option("--join", request.joinPath, "the join file")->required();
+    data->add_option("--threads", request.threads, "threads (the spec's, else one a core)")
+        ->check(CLI::PositiveNumber);
+    data->add_option("--memory-mb", request.memoryMb, "what it may hold (the spec's)")
+        ->check(CLI::PositiveNumber);
+    data->add_option("--wait", request.waitSeconds, "seconds for the join file to be there (0)")
+        ->check(CLI::NonNegativeNumber);
+}
+
+/// The same command line, to the program beside this one that has the network.
+int handOver(char** argv) {
+    const std::string program = programDirectory() + "/millrace-data";
+    ::execv(program.c_str(), argv);
+    return fail(errnoStatus(errno, program));
+}
+
+bool needsDataPlane(const CLI::App& app, const Arguments& arguments) {
+    return app.got_subcommand("data") ||
+           (app.got_subcommand("feed") && (arguments.job.empty() ? hasDataWorkers(arguments.feed)
+                                                                 : hasDataWorkers(arguments.job)));
+}
+
+int runRole(const CLI::App& app, Arguments& arguments, char** argv, const DataPlane& plane) {
+    if (app.got_subcommand("ring-reader")) {
+        return runRingReader(arguments.reader);
+    }
+    if (app.got_subcommand("scores")) {
+        return runScores(arguments.scores);
+    }
+    if (plane.lead == nullptr && needsDataPlane(app, arguments)) {
+        return handOver(argv);
+    }
+    const Status ready = segment::initializeKernels();
+    if (!ready.ok()) {
+        return fail(ready);
+    }
+    if (app.got_subcommand("inspect")) {
+        return runInspect();
+    }
+    if (app.got_subcommand("feed")) {
+        return arguments.job.empty() ? runFeed(arguments.feed, plane)
+                                     : runFeed(arguments.job, plane);
+    }
+    if (app.got_subcommand("data")) {
+        arguments.data.buildId = plane.buildId;
+        return plane.work(arguments.data);
+    }
+    if (app.got_subcommand("count")) {
+        return runCount(arguments.count);
+    }
+    if (app.got_subcommand("preview")) {
+        return runPreview(arguments.preview);
+    }
+    if (app.got_subcommand("profile")) {
+        return runProfile(arguments.profile);
+    }
+    if (app.got_subcommand("init")) {
+        return runInit(arguments.profile);
+    }
+    Result<options::StreamOptions> stream = options::readStreamOptions(arguments.stream);
+    if (!stream.ok()) {
+        return fail(stream.status());
+    }
+    stream->specPath = arguments.streamSpec;
+    return runStream(*stream);
+}
+
+// Columns come and go by the hundred: blocks up to 32 MB stay in the process when they are freed,
+// since fresh pages cost more than what is written to them. What threads take from the system they
+// take by the megabyte: each step is a system call.
+void keepFreedMemory() {
+#if defined(__GLIBC__)
+    ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    ::mallopt(M_TOP_PAD, 1 << 20);
+#endif
+}
+
+}  // namespace
+
+int runProgram(int argc, char** argv, const DataPlane& plane) {
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
+    keepFreedMemory();
+    Arguments arguments;
+    CLI::App app("Millrace's loader: reads, processes and delivers training data.",
+                 "millrace-loader");
+    app.set_version_flag("--version",
+                         strCat("millrace-loader " MILLRACE_VERSION ", build ", plane.buildId));
+    app.footer(kFooter);
+    app.require_subcommand(1);
+    addStream(app, arguments);
+    addCount(app, arguments.count);
+    addPreview(app, arguments.preview);
+    addProfile(app, arguments.profile);
+    addFeed(app, arguments.job, arguments.feed);
+    addData(app, arguments.data);
+    app.add_subcommand("inspect", "answer one JSON request from stdin on stdout");
+    app.add_subcommand("scores", "keep an evaluation's scores from stdin in a run's directory")
+        ->add_option("DIRECTORY", arguments.scores)
+        ->required();
+    CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
+    reader->add_option("--socket", arguments.reader.socketPath)->required();
+    reader->add_option("--data", arguments.reader.part);
+    reader->add_option("--ranks", arguments.reader.ranks);
+    reader->add_option("--state", arguments.reader.statePath);
+    reader->add_flag("--reads", arguments.reader.reads);
+    reader->add_flag("--drops-last", arguments.reader.dropsLast);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? kExitDone : kExitUsage;
+    }
+    // Libraries below throw, and so does a list of files on a damaged file system.
+    return endInWords("millrace-loader", [&] { return runRole(app, arguments, argv, plane); });
+}
+
+}  // namespace millrace::loader

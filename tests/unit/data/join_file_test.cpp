@@ -1,0 +1,72 @@
+#include "daemon/worker/data/join_file.h"
+
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "backend/core/files.h"
+#include "backend/core/ids.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::data {
+namespace {
+
+class JoinFileTest : public ::testing::Test {
+ protected:
+    static JoinFile file() {
+        JoinFile file;
+        file.address = "worker-7:4711";
+        file.token = randomBytes(JoinFile::kTokenBytes);
+        file.attempt = 3;
+        file.certificate = {"CERTIFICATE", "KEY"};
+        return file;
+    }
+    std::string path() const { return directory_ / "data.join"; }
+    tests::TempDir directory_;
+};
+
+TEST_F(JoinFileTest, IsReadAsItWasWrittenAndIsItsOwnersAlone) {
+    const JoinFile written = file();
+    ASSERT_TRUE(written.write(path()).ok());
+    struct stat info{};
+    ASSERT_EQ(::stat(path().c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777U, 0600U);
+    const auto read = JoinFile::read(path());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->address, written.address);
+    EXPECT_EQ(read->token, written.token);
+    EXPECT_EQ(read->attempt, 3);
+    EXPECT_EQ(read->certificate, written.certificate);
+    EXPECT_FALSE(read->isUnix());
+}
+
+TEST_F(JoinFileTest, OneThatOthersCanReadIsRefused) {
+    ASSERT_TRUE(file().write(path()).ok());
+    for (const unsigned mode : {0640U, 0604U, 0620U}) {
+        ASSERT_EQ(::chmod(path().c_str(), mode), 0);
+        EXPECT_EQ(JoinFile::read(path()).status().code(), absl::StatusCode::kPermissionDenied);
+    }
+}
+
+TEST_F(JoinFileTest, ADamagedOneSaysWhatItShouldHave) {
+    for (const std::string text :
+         {"", "{}", R"({"version": 2, "address": "a:1", "token": "00"})",
+          R"({"version": 1, "address": "a:1", "token": "0011"})",
+          R"({"version": 1, "address": "a:1", "token": "zz"})", R"({"version": 1, "token": 7})"}) {
+        ASSERT_TRUE(writeFileAtomic(path(), text, 0600).ok());
+        const auto read = JoinFile::read(path());
+        ASSERT_FALSE(read.ok()) << text;
+        EXPECT_TRUE(messageOf(read.status()).starts_with(path())) << read.status();
+    }
+    EXPECT_EQ(JoinFile::read(directory_ / "none").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JoinFileTest, TokensAreTheSameOnlyAsAWhole) {
+    EXPECT_TRUE(isSameToken("abcd", "abcd"));
+    EXPECT_FALSE(isSameToken("abcd", "abce"));
+    EXPECT_FALSE(isSameToken("abcd", "abc"));
+    EXPECT_FALSE(isSameToken("", "abc"));
+}
+
+}  // namespace
+}  // namespace millrace::data
