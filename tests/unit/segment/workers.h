@@ -18,8 +18,7 @@
 namespace millrace::segment {
 
 struct WorkersOptions {
-    int workers = 2;
-    int threads = 1;
+    int workers = 2, threads = 1;
     std::uint64_t seed = 1;
     /// Of each event, in percent: a worker is lost with all that it has and starts anew.
     int lost = 0;
@@ -27,8 +26,7 @@ struct WorkersOptions {
     /// these may begin segments, or may not any more; a byte of a frame is another.
     int again = 0, here = 0, toggled = 0, damaged = 0;
     bool computesHere = false;
-    std::int64_t heldBytesMax = std::int64_t{1} << 30;
-    std::int64_t poolBytes = 0;
+    std::int64_t heldBytesMax = std::int64_t{1} << 30, poolBytes = 0;
     frame::CodecPlan codecs;
 };
 
@@ -224,8 +222,8 @@ class Workers {
         }
         const bool hasOrders = !worker.orders.empty();
         if (hasOrders && chance(options_.again)) {
-            const auto again = desk_.claimAgain(worker.orders[upTo(worker.orders.size())].name);
-            if (again) {
+            const auto& name = worker.orders[upTo(worker.orders.size())].name;
+            if (const auto again = desk_.claimAgain(name)) {
                 giveTo(*workers_[upTo(workers_.size())], *again);
             }
         }
