@@ -17,6 +17,8 @@ namespace millrace::job {
 
 /// The feed's name: its role, its folder, its worker in the store.
 inline constexpr std::string_view kFeed = "feed";
+/// One data worker; several are data0, data1, ...
+inline constexpr std::string_view kData = "data";
 /// "rank0": the same of a rank.
 std::string rankName(int rank);
 /// The rank of such a name; nothing for another worker's.

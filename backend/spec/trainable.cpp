@@ -62,11 +62,6 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
                      "train.no_progress_minutes: is for a script of `command`; the built-in "
                      "trainer is watched without it");
     }
-    if (spec.resources.dataWorkersMax > 0) {
-        problems.add("resources.data_workers", "check",
-                     "resources.data_workers: this version has no loader processes on other nodes; "
-                     "leave the key out (resources.loader_threads uses more cores)");
-    }
     if (spec.resources.gpusPerRank > 0 && !isScript) {
         problems.add("resources.gpus_per_rank", "check",
                      strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,

@@ -10,6 +10,10 @@ namespace millrace::agent {
 namespace {
 
 constexpr int kFeedReplacements = 3;
+// Of each data worker: a budget of its own, as losing one costs the run nothing but its cores.
+constexpr int kDataReplacements = 16;
+// How long a data worker waits for the feed to say where to come.
+constexpr int kJoinWaitSeconds = 120;
 
 Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
     ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
@@ -43,6 +47,18 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
     return okStatus();
 }
 
+// They belong to the run and end with it, but none of them is its end.
+engines::Group dataWorkers(int count, const std::string& joinFile, const std::string& binDir) {
+    engines::Group data;
+    data.name = job::kData;
+    data.slots = count;
+    data.argv = {binDir + "/millrace-loader",     "data", "--join", joinFile, "--wait",
+                 std::to_string(kJoinWaitSeconds)};
+    data.isCritical = false;
+    data.replacements = kDataReplacements;
+    return data;
+}
+
 }  // namespace
 
 Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
@@ -56,6 +72,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.loaderThreads = spec.resources.loaderThreads;
     facts.memoryLimitMb = spec.resources.memoryLimitMb;
     facts.gpusPerRank = spec.resources.gpusPerRank;
+    facts.dataWorkers = static_cast<int>(spec.resources.dataWorkersMin);
     facts.epochs = spec.batch.epochs;
     facts.stepNames.emplace_back("where");  // what the loader counts first
     for (const spec::Step& step : spec.recipe) {
@@ -85,10 +102,12 @@ schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& to
     const double loader =
         facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : total.cpus;
     const double ranks = static_cast<double>(facts.ranks * facts.threadsPerRank);
-    needs.cpus = std::min(total.cpus, loader + ranks);
+    const int loaders = 1 + facts.dataWorkers;  // the feed and the data workers
+    needs.cpus = std::min(total.cpus, loaders * loader + ranks);
     needs.gpus = static_cast<int>(facts.ranks * facts.gpusPerRank);
-    needs.memoryBytes =
-        std::min(total.memoryBytes, static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000);
+    needs.memoryBytes = std::min(total.memoryBytes,
+                                 static_cast<std::uint64_t>(loaders) *
+                                     static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000);
     return needs;
 }
 
@@ -154,6 +173,10 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     gang.key = gangKey(run.id, attempt);
     gang.attempt = attempt;
     gang.groups = {feed, rank};
+    if (facts.dataWorkers > 0) {
+        gang.groups.push_back(
+            dataWorkers(facts.dataWorkers, paths.attempt(attempt).joinFile(), binDir));
+    }
     gang.user = run.owner;
     return gang;
 }

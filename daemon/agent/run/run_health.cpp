@@ -109,7 +109,9 @@ void RunHealth::setWorkers(const engines::State& state) {
                 told_.erase(who);
             }
         } else if (worker.isStarted) {
-            (void)findOrAdd(worker.name, worker.rank >= 0);
+            if (worker.isCritical) {  // a data worker speaks with its feed alone
+                (void)findOrAdd(worker.name, worker.rank >= 0);
+            }
             pids_[worker.name] = static_cast<int>(worker.pid);
             setTrouble(guardianOf(worker.name), worker.isSilent ? unguarded(worker.name) : "");
         }

@@ -12,7 +12,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, Place, edit, wait_for  # noqa: E402
+from harness import ROOT, Place, command_of, edit, wait_for  # noqa: E402
 
 # Slow enough to be met in the middle, small enough to end in seconds.
 LONG = ("epochs: 3", "epochs: 12")
@@ -216,6 +216,31 @@ class PathTest(unittest.TestCase):
         run = place.wait(place.submit()[0], "finished", "failed")
         stream = place.json("stream", place.spec, "--epochs", "3")
         self.assertEqual(run["receipt"]["order_hash"], stream["order_hash"])
+
+    def test_data_workers_of_a_run_change_nothing_and_a_lost_one_is_started_again(self):
+        place = self.place.up()
+        edit(place.spec, LONG)
+        alone = place.wait(place.submit()[0], "finished", "failed")
+        run = place.submit("--set", "resources.data_workers={min: 2, max: 2}", "--set", "resources.loader_threads=1")[0]
+
+        def workers():
+            return [pid for pid in place.processes() if command_of(pid)[1:3] == ["data", "--join"]]
+
+        def joined():
+            told = place.cli("metrics", run, "--name", "loader.data_workers", "--points", "100000", "--json", code=None)
+            return [p["value"] for p in json.loads(told)["series"][0]["points"]] if told else []  # none yet: an error
+
+        wait_for("two data workers", lambda: 2 in joined())
+        self.assertEqual([w["name"] for w in place.show(run)["workers"]], ["feed", "rank0", "data0", "data1"])
+        lost = workers()[0]
+        os.kill(lost, signal.SIGKILL)
+        wait_for("another in its place", lambda: lost not in workers() and len(workers()) == 2)
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual((ended["state"], ended["attempt"], ended["restarts"]), ("finished", 1, 0), ended["exit_reason"])
+        self.assertEqual(ended["receipt"]["order_hash"], alone["receipt"]["order_hash"])
+        self.assert_same_weights(ended, alone)
+        self.assertEqual(place.losses(run), place.losses(alone["id"]))
+        self.nothing_is_left()
 
     def test_variations_are_compared_on_the_same_rows(self):
         place = self.place.up()

@@ -4,6 +4,7 @@
 namespace millrace::agent {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -173,6 +174,28 @@ TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     EXPECT_EQ(needs.cpus, 2);
     EXPECT_EQ(needs.memoryBytes, 1000u);
     EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
+}
+
+TEST(Job, DataWorkersAreOfTheGangButNeverItsEnd) {
+    runs::RunRecord run;
+    run.id = "r-abcde";
+    JobFacts facts;
+    facts.loaderThreads = 2;
+    facts.memoryLimitMb = 100;
+    const schedule::Resources machine{64, 0, 1'000'000'000};
+    const job::RunPaths paths("/runs", run.id);
+    EXPECT_EQ(makeGang(run, 1, facts, paths, "/bin", {})->groups.size(), 2U);
+    EXPECT_EQ(needsOf(facts, machine).memoryBytes, 100'000'000U);
+    facts.dataWorkers = 2;
+    EXPECT_EQ(needsOf(facts, machine).cpus, 3 * 2 + 1);
+    EXPECT_EQ(needsOf(facts, machine).memoryBytes, 300'000'000U);
+    const auto gang = makeGang(run, 3, facts, paths, "/bin", {});
+    const engines::Group& data = gang->groups.at(2);
+    EXPECT_THAT(engines::workerNames(data), ElementsAre("data0", "data1"));
+    EXPECT_FALSE(data.isCritical);
+    EXPECT_GT(data.replacements, 3);
+    EXPECT_THAT(data.argv, ElementsAre("/bin/millrace-loader", "data", "--join",
+                                       paths.attempt(3).joinFile(), "--wait", _));
 }
 
 TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {

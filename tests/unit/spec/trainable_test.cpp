@@ -50,8 +50,6 @@ TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
               "cores; a script of `command` has several)");
     EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
                 HasSubstr("resources.gpus_per_rank is 1; the built-in trainer"));
-    EXPECT_THAT(trainableOf(specWith("resources: {data_workers: {max: 2}}")).refusals(),
-                HasSubstr("this version has no loader processes on other nodes"));
     EXPECT_THAT(trainableOf(specWith("train: {no_progress_minutes: 5}")).refusals(),
                 HasSubstr("train.no_progress_minutes: is for a script of `command`"));
 }
