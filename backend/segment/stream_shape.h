@@ -2,14 +2,12 @@
 // What a feed must know of a stream whose segments it does not compute: names, sizes, the layout of
 // its frames. No dataset and no side table is needed for it.
 //
-// StreamInput makes it, so that whoever computes and whoever receives have it from one place; its
-// text goes with the plan. Threads: a value. Failure: fromJson refuses what does not hold together.
+// StreamInput makes it, so that whoever computes and whoever receives have it from one place.
+// Threads: a value.
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "backend/core/json.h"
-#include "backend/core/status.h"
 #include "backend/frame/frame.h"
 
 namespace millrace::segment {

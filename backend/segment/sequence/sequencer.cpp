@@ -11,6 +11,7 @@
 #include "backend/segment/count_names.h"
 #include "backend/segment/memory_need.h"
 #include "backend/segment/segment_runner.h"
+#include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/open_tails.h"
 #include "backend/segment/sequence/window.h"
 #include "backend/stream/open_rest.h"
