@@ -6,7 +6,11 @@
 namespace millrace::checkpoint {
 namespace {
 
-constexpr std::string_view kStem = "step-", kExtension = ".ckpt", kAttempt = ".a";
+constexpr std::string_view kStem = "step-", kAttempt = ".a";
+
+std::string_view textOf(CheckpointName::Ending ending) {
+    return ending == CheckpointName::Ending::kCkpt ? ".ckpt" : ".safetensors";
+}
 
 // Takes a number off the front of `text`.
 template <class Number>
@@ -25,7 +29,7 @@ std::string CheckpointName::text() const {
     if (attempt >= 0) {
         name += std::string(kAttempt) + std::to_string(attempt);
     }
-    return name.append(kExtension);
+    return name.append(textOf(ending));
 }
 
 std::optional<CheckpointName> CheckpointName::parse(std::string_view name) {
@@ -39,6 +43,8 @@ std::optional<CheckpointName> CheckpointName::parse(std::string_view name) {
         rest.remove_prefix(kAttempt.size());
         isName = take(rest, parsed.attempt);
     }
+    parsed.ending = rest == textOf(Ending::kCkpt) ? Ending::kCkpt : Ending::kSafetensors;
+    isName = isName && (parsed.attempt >= 0 || parsed.ending == Ending::kCkpt);
     return isName && parsed.text() == name ? std::optional(parsed) : std::nullopt;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
-// Names of checkpoint files: "step-00000400.a2.ckpt" is attempt 2's of step 400.
+// Names of checkpoint files: "step-00000400.a2.safetensors" is attempt 2's of step 400.
 //
-// Older versions left the attempt out ("step-00000400.ckpt"); such a file's header tells it.
+// Files of format 1 end in ".ckpt"; the oldest of them left the attempt out ("step-00000400.ckpt"),
+// such a file's header tells it.
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -11,8 +12,11 @@
 namespace millrace::checkpoint {
 
 struct CheckpointName {
+    enum class Ending : std::uint8_t { kCkpt, kSafetensors };
+
     std::int64_t step = 0;  ///< the step it was cut after
     int attempt = -1;       ///< that wrote it; -1: the name does not say
+    Ending ending = Ending::kSafetensors;
 
     std::string text() const;
     /// Nothing for any other name: what text() does not give back letter for letter.

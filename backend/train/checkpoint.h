@@ -11,14 +11,13 @@
 #include <vector>
 
 #include "backend/checkpoint/checkpoint_name.h"
+#include "backend/checkpoint/safetensors.h"
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 
 namespace millrace::train {
 
-enum class DType : std::uint8_t { kFloat32 = 1, kFloat64 = 2, kInt64 = 3, kInt32 = 4 };
-std::int64_t bytesOf(DType type);
-std::string_view nameOf(DType type);
+using checkpoint::DType;
 
 /// A tensor to be written or taken: borrows `data`.
 struct TensorRef {
@@ -29,7 +28,7 @@ struct TensorRef {
     bool isWeight = false;  ///< taken by init_from; else state of the optimizer or the input
 
     std::int64_t numElements() const;
-    std::int64_t numBytes() const { return numElements() * bytesOf(type); }
+    std::int64_t numBytes() const { return numElements() * checkpoint::bytesOf(type); }
 };
 
 /// "[8192, 16]".
@@ -38,16 +37,15 @@ std::string shapeText(const std::vector<std::int64_t>& shape);
 struct CheckpointFile {
     std::string name;  ///< in its directory
     std::int64_t bytes = 0;
-    std::string hash;  ///< XXH3-128 of the content, hex
+    std::string hash;  ///< of all that it holds, hex
 };
 
-/// Writes DIRECTORY/step-%08d.a%d.ckpt. `meta` is any JSON object; step and attempt are put into
-/// it.
+/// Writes the file of that name. `meta` is any JSON object; step and attempt are put into it.
 Result<CheckpointFile> writeCheckpoint(const std::string& directory,
                                        const checkpoint::CheckpointName& name, Json meta,
                                        const std::vector<TensorRef>& tensors);
 
-/// A checked checkpoint, mapped; tensors are views into it.
+/// A checkpoint that was read whole and found to be so, mapped; tensors are views into it.
 class Checkpoint {
  public:
     static Result<Checkpoint> open(const std::string& path);
@@ -63,8 +61,6 @@ class Checkpoint {
 
  private:
     Checkpoint() = default;
-    Status read();
-    Status readTensors(const Json& directory, std::uint64_t payload);
     std::string path_;
     Json meta_;
     std::vector<TensorRef> tensors_;

@@ -16,20 +16,23 @@ struct CheckpointContent {
 };
 
 /// A whole file; its directory is made.
-inline checkpoint::CheckpointWriter::Written writeCheckpointFile(const std::string& path,
-                                                                 const CheckpointContent& what) {
+inline checkpoint::Written writeCheckpointFile(const std::string& path,
+                                               const CheckpointContent& what) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     const Json meta = {{"step", what.step},
                        {"attempt", what.attempt},
                        {"epoch", 1},
                        {"state", "{}"},
-                       {"tensors", Json::array()},
                        {"identity", {{"run", what.run}, {"stream_hash", what.streamHash}}}};
-    const std::string payload(checkpoint::aligned(what.payloadBytes), 'w');
-    auto writer = checkpoint::CheckpointWriter::open(path, meta, payload.size());
-    EXPECT_TRUE(writer.ok()) << writer.status();
-    EXPECT_TRUE(writer->write(payload.data(), payload.size()).ok());
-    const auto written = writer->commit();
+    const std::string values(what.payloadBytes, 'w');
+    const auto written =
+        checkpoint::writeCheckpointFile(path, meta,
+                                        {{"w",
+                                          checkpoint::DType::kUint8,
+                                          {static_cast<std::int64_t>(values.size())},
+                                          true,
+                                          values.data(),
+                                          values.size()}});
     EXPECT_TRUE(written.ok()) << written.status();
     return *written;
 }

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Place, edit, wait_for  # noqa: E402
 
-NAME = re.compile(r"step-(\d{8,})(?:\.a(\d+))?\.ckpt$")
+NAME = re.compile(r"step-(\d{8,})(?:\.a(\d+))?\.safetensors$")
 
 
 class CheckpointTest(unittest.TestCase):

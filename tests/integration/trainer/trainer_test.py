@@ -156,7 +156,7 @@ class Trainer(unittest.TestCase):
 
     def checkpoint(self, name="run", index=-1):
         folder = os.path.join(self.folder, name, "checkpoints")
-        files = sorted(f for f in os.listdir(folder) if f.endswith(".ckpt"))
+        files = sorted(f for f in os.listdir(folder) if f.endswith(".safetensors"))
         return os.path.join(folder, files[index])
 
     def assert_same_end(self, job, whole):

@@ -28,7 +28,10 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     }
     std::string folder() const { return directory.file("runs/" + id + "/checkpoints"); }
     std::string path(std::int64_t step, int attempt = 1) const {
-        return folder() + "/" + checkpoint::CheckpointName{step, attempt}.text();
+        using checkpoint::CheckpointName;
+        const auto ending =
+            attempt < 0 ? CheckpointName::Ending::kCkpt : CheckpointName::Ending::kSafetensors;
+        return folder() + "/" + CheckpointName{step, attempt, ending}.text();
     }
     void write(std::int64_t step, int attempt = 1, std::int64_t attemptInside = -2) const {
         tests::writeCheckpointFile(
@@ -98,9 +101,9 @@ TEST_F(CheckpointCatalogueTest, AFileThatTheStoreNeverHeardOfIsRegisteredAndChos
     EXPECT_THAT(live(), ElementsAre(300, 200));
     EXPECT_EQ(store->checkpoints(id)->front().cursor, "{}");
     EXPECT_EQ(store->checkpoints(id)->front().epoch, 1);
-    EXPECT_THAT(found.events, ElementsAre(HasSubstr("step-00000300.a1.ckpt was found"),
-                                          HasSubstr("step-00000200.a1.ckpt was found"),
-                                          HasSubstr("step-00000100.a1.ckpt is not there")));
+    EXPECT_THAT(found.events, ElementsAre(HasSubstr("step-00000300.a1.safetensors was found"),
+                                          HasSubstr("step-00000200.a1.safetensors was found"),
+                                          HasSubstr("step-00000100.a1.safetensors is not there")));
 }
 
 TEST_F(CheckpointCatalogueTest, ADamagedNewestMeansTheOneBefore) {
@@ -111,7 +114,8 @@ TEST_F(CheckpointCatalogueTest, ADamagedNewestMeansTheOneBefore) {
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 100);
     EXPECT_THAT(live(), ElementsAre(100));
-    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt", "step-00000200.a1.ckpt.damaged"));
+    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.safetensors",
+                                     "step-00000200.a1.safetensors.damaged"));
     ASSERT_EQ(found.events.size(), 1U);
     EXPECT_THAT(found.events[0], HasSubstr("checksum"));
 }
@@ -145,14 +149,16 @@ TEST_F(CheckpointCatalogueTest, WhatCannotBeReadIsNotTakenForMissingAndChangesNo
     tell(100);
     tell(200);
     std::filesystem::remove(path(200));
-    ASSERT_EQ(::symlink("step-00000200.a1.ckpt", path(200).c_str()), 0);  // ELOOP for anybody
+    ASSERT_EQ(::symlink("step-00000200.a1.safetensors", path(200).c_str()),
+              0);  // ELOOP for anybody
     const Survey found = survey();
     EXPECT_FALSE(found.status.ok());
     EXPECT_FALSE(found.chosen.has_value());
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("cannot be read"));
     EXPECT_THAT(std::string(messageOf(found.status)), HasSubstr("nothing was cut"));
     EXPECT_THAT(live(), ElementsAre(200, 100));
-    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt", "step-00000200.a1.ckpt"));
+    EXPECT_THAT(files(),
+                ElementsAre("step-00000100.a1.safetensors", "step-00000200.a1.safetensors"));
 }
 
 TEST_F(CheckpointCatalogueTest, AnUnreadableDirectoryIsNoEmptyOne) {
@@ -177,7 +183,8 @@ TEST_F(CheckpointCatalogueTest, AStaleLaterFileNeitherStartsARunNorEvictsFreshOn
     const Survey found = survey();
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.chosen->step, 430);
-    EXPECT_THAT(files(), ElementsAre("step-00000430.a2.ckpt", "step-00000500.a1.ckpt.void"));
+    EXPECT_THAT(files(),
+                ElementsAre("step-00000430.a2.safetensors", "step-00000500.a1.safetensors.void"));
     EXPECT_THAT(found.events, ElementsAre(HasSubstr("has left its course")));
 }
 
@@ -229,7 +236,8 @@ TEST_F(CheckpointCatalogueTest, NothingIsRemovedBeforeTheStoreHasNewerOnes) {
     EXPECT_EQ(files().size(), 4U);
     tell(300);
     ASSERT_TRUE(catalogue().retain(id, 1).ok());
-    EXPECT_THAT(files(), ElementsAre("step-00000300.a1.ckpt", "step-00000400.a1.ckpt"));
+    EXPECT_THAT(files(),
+                ElementsAre("step-00000300.a1.safetensors", "step-00000400.a1.safetensors"));
     EXPECT_THAT(live(), ElementsAre(300));
 }
 
@@ -242,7 +250,7 @@ TEST_F(CheckpointCatalogueTest, TheTwinOfAResumedAttemptReplacesTheOlderOne) {
     EXPECT_THAT(live(), ElementsAre(400));
     EXPECT_EQ(store->checkpoints(id)->front().attempt, 2);
     ASSERT_TRUE(catalogue().retain(id, 3).ok());
-    EXPECT_THAT(files(), ElementsAre("step-00000400.a2.ckpt"));
+    EXPECT_THAT(files(), ElementsAre("step-00000400.a2.safetensors"));
 }
 
 TEST_F(CheckpointCatalogueTest, AStepIsTakenAtItsWord) {
@@ -258,7 +266,7 @@ TEST_F(CheckpointCatalogueTest, AKilledWritersPieceIsRemoved) {
     tell(100);
     std::ofstream(path(200) + ".tmp-4711") << "half";
     ASSERT_TRUE(survey().status.ok());
-    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.ckpt"));
+    EXPECT_THAT(files(), ElementsAre("step-00000100.a1.safetensors"));
 }
 
 TEST_F(CheckpointCatalogueTest, ASurveyThatIsCalledOffChangesNothing) {

@@ -31,7 +31,7 @@ TEST_F(CheckpointCourseTest, ACheckpointOfWhichNoLineCameInIsGoneOnFrom) {
     kill(id);
     EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 200));
     EXPECT_EQ(live.get(id).resumeStep, 200);
-    EXPECT_THAT(history(id), HasSubstr("step-00000200.a1.ckpt was found"));
+    EXPECT_THAT(history(id), HasSubstr("step-00000200.a1.safetensors was found"));
 }
 
 TEST_F(CheckpointCourseTest, ARunWhoseCheckpointsAreGoneStopsAndKeepsItsMetrics) {
@@ -57,14 +57,14 @@ TEST_F(CheckpointCourseTest, ADamagedNewestCheckpointIsSetAsideAndTheOneBeforeTa
     std::ofstream(checkpointPath(id, 200), std::ios::in | std::ios::out).seekp(300) << "\xff\xfe";
     kill(id);
     EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 100));
-    EXPECT_THAT(history(id), HasSubstr("step-00000200.a1.ckpt.damaged"));
+    EXPECT_THAT(history(id), HasSubstr("step-00000200.a1.safetensors.damaged"));
 }
 
 TEST_F(CheckpointCourseTest, WhatCannotBeReadStopsTheRunAndCutsNothing) {
     const std::string id = started();
     checkpoint(id, 2, 100);
     std::filesystem::remove(checkpointPath(id, 100));
-    std::filesystem::create_symlink("step-00000100.a1.ckpt", checkpointPath(id, 100));
+    std::filesystem::create_symlink("step-00000100.a1.safetensors", checkpointPath(id, 100));
     kill(id);
     EXPECT_EQ(record(id).state, RunState::kFailed);
     EXPECT_THAT(record(id).exitReason, HasSubstr("cannot be read"));

@@ -189,7 +189,7 @@ TEST_F(AgentTest, AFinishedRunIsRepeatedFromAStepOnly) {
     ASSERT_EQ(store->checkpoints(id)->size(), 1u) << "what lay behind the step is void";
     EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 100) + ".void"));
     EXPECT_FALSE(std::filesystem::exists(checkpointPath(id, 100)));
-    EXPECT_THAT(history(id), HasSubstr("step-00000100.a1.ckpt was set aside"));
+    EXPECT_THAT(history(id), HasSubstr("step-00000100.a1.safetensors was set aside"));
     EXPECT_EQ(store->checkpoints(id)->front().step, 50);
 }
 

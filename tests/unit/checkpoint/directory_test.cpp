@@ -32,7 +32,7 @@ TEST_F(CheckpointDirectoryTest, ListsTheNewestFirstAndNothingElse) {
     write({100, 1});
     write({20, 2});
     std::ofstream(scratch / "notes.txt") << "mine";
-    std::ofstream(scratch / "step-00000300.a1.ckpt.void") << "aside";
+    std::ofstream(scratch / "step-00000300.a1.safetensors.void") << "aside";
     EXPECT_THAT(*directory.list(),
                 ElementsAre(CheckpointName{100, 1}, CheckpointName{20, 2}, CheckpointName{20, 1}));
 }
@@ -48,7 +48,8 @@ TEST_F(CheckpointDirectoryTest, ThatIsNotThereIsToldFromOneThatCannotBeRead) {
 TEST_F(CheckpointDirectoryTest, AFilesContentMustFitItsName) {
     write({20, 1});
     EXPECT_TRUE(directory.verify({20, 1}, {}).ok());
-    std::filesystem::rename(scratch / "step-00000020.a1.ckpt", scratch / "step-00000030.a1.ckpt");
+    std::filesystem::rename(scratch / "step-00000020.a1.safetensors",
+                            scratch / "step-00000030.a1.safetensors");
     const Status status = directory.verify({30, 1}, {}).status();
     EXPECT_TRUE(absl::IsDataLoss(status));
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("step 20"));
@@ -57,20 +58,20 @@ TEST_F(CheckpointDirectoryTest, AFilesContentMustFitItsName) {
 
 TEST_F(CheckpointDirectoryTest, ALinkIsNotFollowedAndAPipeIsNotWaitedFor) {
     tests::writeCheckpointFile(scratch / "elsewhere", {20, 1, "r", "s"});
-    ASSERT_EQ(::symlink("elsewhere", (scratch / "step-00000020.a1.ckpt").c_str()), 0);
+    ASSERT_EQ(::symlink("elsewhere", (scratch / "step-00000020.a1.safetensors").c_str()), 0);
     EXPECT_FALSE(directory.verify({20, 1}, {}).ok());
     ASSERT_TRUE(directory.remove({20, 1}).ok());
     EXPECT_TRUE(isThere("elsewhere")) << "the link is removed, not what it leads to";
-    ASSERT_EQ(::mkfifo((scratch / "step-00000020.a1.ckpt").c_str(), 0600), 0);
+    ASSERT_EQ(::mkfifo((scratch / "step-00000020.a1.safetensors").c_str(), 0600), 0);
     EXPECT_TRUE(absl::IsDataLoss(directory.verify({20, 1}, {}).status()));
 }
 
 TEST_F(CheckpointDirectoryTest, ForgetsNoFileThatIsSetAside) {
     write({20, 1});
-    EXPECT_EQ(*directory.setAside({20, 1}, "void"), "step-00000020.a1.ckpt.void");
+    EXPECT_EQ(*directory.setAside({20, 1}, "void"), "step-00000020.a1.safetensors.void");
     write({20, 1});
-    EXPECT_EQ(*directory.setAside({20, 1}, "void"), "step-00000020.a1.ckpt.void-2");
-    EXPECT_TRUE(isThere("step-00000020.a1.ckpt.void"));
+    EXPECT_EQ(*directory.setAside({20, 1}, "void"), "step-00000020.a1.safetensors.void-2");
+    EXPECT_TRUE(isThere("step-00000020.a1.safetensors.void"));
     EXPECT_THAT(*directory.list(), IsEmpty());
     EXPECT_TRUE(absl::IsNotFound(directory.setAside({20, 1}, "void").status()));
 }
@@ -81,19 +82,19 @@ TEST_F(CheckpointDirectoryTest, StaysWhereItWasOpened) {
     std::filesystem::create_directory(scratch.path());
     write({20, 1});
     EXPECT_TRUE(directory.remove({20, 1}).ok());
-    EXPECT_TRUE(isThere("step-00000020.a1.ckpt")) << "another directory of the same name";
+    EXPECT_TRUE(isThere("step-00000020.a1.safetensors")) << "another directory of the same name";
     EXPECT_TRUE(std::filesystem::is_empty(scratch.path() + "-moved"));
     std::filesystem::remove_all(scratch.path() + "-moved");
 }
 
 TEST_F(CheckpointDirectoryTest, RemovesWhatKilledWritersLeft) {
     write({20, 1});
-    std::ofstream(scratch / "step-00000030.a1.ckpt.tmp-4711") << "half";
+    std::ofstream(scratch / "step-00000030.a1.safetensors.tmp-4711") << "half";
     std::ofstream(scratch / "notes.tmp-4711") << "mine";
     ASSERT_TRUE(directory.removeLeftovers().ok());
-    EXPECT_FALSE(isThere("step-00000030.a1.ckpt.tmp-4711"));
+    EXPECT_FALSE(isThere("step-00000030.a1.safetensors.tmp-4711"));
     EXPECT_TRUE(isThere("notes.tmp-4711"));
-    EXPECT_TRUE(isThere("step-00000020.a1.ckpt"));
+    EXPECT_TRUE(isThere("step-00000020.a1.safetensors"));
 }
 
 }  // namespace

@@ -6,22 +6,42 @@ namespace millrace::checkpoint {
 namespace {
 
 TEST(CheckpointName, TellsStepAndAttempt) {
-    EXPECT_EQ((CheckpointName{400, 2}.text()), "step-00000400.a2.ckpt");
-    EXPECT_EQ(CheckpointName::parse("step-00000400.a2.ckpt"), (CheckpointName{400, 2}));
-    EXPECT_EQ(CheckpointName::parse("step-1234567890.a17.ckpt"), (CheckpointName{1234567890, 17}));
+    EXPECT_EQ((CheckpointName{400, 2}.text()), "step-00000400.a2.safetensors");
+    EXPECT_EQ(CheckpointName::parse("step-00000400.a2.safetensors"), (CheckpointName{400, 2}));
+    EXPECT_EQ(CheckpointName::parse("step-1234567890.a17.safetensors"),
+              (CheckpointName{1234567890, 17}));
 }
 
-TEST(CheckpointName, OfAnOlderVersionHasNoAttempt) {
-    EXPECT_EQ(CheckpointName::parse("step-00000400.ckpt"), (CheckpointName{400, -1}));
-    EXPECT_EQ((CheckpointName{400, -1}.text()), "step-00000400.ckpt");
+TEST(CheckpointName, OfAnOlderVersionHasAnotherEndingAndMayHaveNoAttempt) {
+    constexpr auto kCkpt = CheckpointName::Ending::kCkpt;
+    EXPECT_EQ(CheckpointName::parse("step-00000400.a2.ckpt"), (CheckpointName{400, 2, kCkpt}));
+    EXPECT_EQ((CheckpointName{400, 2, kCkpt}.text()), "step-00000400.a2.ckpt");
+    EXPECT_EQ(CheckpointName::parse("step-00000400.ckpt"), (CheckpointName{400, -1, kCkpt}));
+    EXPECT_EQ((CheckpointName{400, -1, kCkpt}.text()), "step-00000400.ckpt");
+    EXPECT_FALSE(CheckpointName::parse("step-00000400.safetensors"));
 }
 
 TEST(CheckpointName, IsNothingElse) {
-    for (const char* name :
-         {"", ".", "..", "step-", "step-.ckpt", "step-400.ckpt", "step-0000x400.ckpt", "notes.txt",
-          "step-00000400.a.ckpt", "step-00000400.a-1.ckpt", "step-00000400.a02.ckpt",
-          "step--0000400.ckpt", "step-00000400.a2.ckpt.void", "step-00000400.a2.ckpt.tmp-12",
-          "../step-00000400.a2.ckpt", "step-99999999999999999999.ckpt", "step-00000400.a2.ckpt/"}) {
+    for (const char* name : {"",
+                             ".",
+                             "..",
+                             "step-",
+                             "step-.ckpt",
+                             "step-400.ckpt",
+                             "step-0000x400.ckpt",
+                             "notes.txt",
+                             "step-00000400.a.ckpt",
+                             "step-00000400.a-1.ckpt",
+                             "step-00000400.a02.ckpt",
+                             "step--0000400.ckpt",
+                             "step-00000400.a2.ckpt.void",
+                             "step-00000400.a2.ckpt.tmp-12",
+                             "step-00000400.a2.safetensors.void",
+                             "step-00000400.a2.safetensor",
+                             "step-00000400.a2",
+                             "../step-00000400.a2.safetensors",
+                             "step-99999999999999999999.ckpt",
+                             "step-00000400.a2.ckpt/"}) {
         EXPECT_FALSE(CheckpointName::parse(name)) << name;
     }
 }
@@ -32,6 +52,7 @@ TEST(CheckpointName, ComesInOrderOfStepsThenAttempts) {
 }
 
 TEST(CheckpointName, KnowsWhatAKilledWriterLeaves) {
+    EXPECT_TRUE(isLeftover("step-00000400.a2.safetensors.tmp-4711"));
     EXPECT_TRUE(isLeftover("step-00000400.a2.ckpt.tmp-4711"));
     EXPECT_TRUE(isLeftover("step-00000400.ckpt.tmp-4711"));
     EXPECT_FALSE(isLeftover("step-00000400.a2.ckpt"));

@@ -2,14 +2,11 @@
 // version: whoever changes a byte of one raises its version (docs/formats/compatibility.md).
 #include <filesystem>
 
-#include <fcntl.h>
-
 #include <gmock/gmock.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
-#include "backend/core/unique_fd.h"
 #include "backend/frame/codec.h"
 #include "backend/runs/run_store.h"
 #include "tests/support/fake_clock.h"
@@ -85,25 +82,25 @@ TEST(Golden, AStateOfVersion1IsRefusedWithASentence) {
     EXPECT_THAT(std::string(messageOf(status)), ::testing::StartsWith("state: version 1: "));
 }
 
-TEST(Golden, ACheckpointIsRead) {
-    const UniqueFd fd(::open((directory() + "/" + kCheckpointName).c_str(), O_RDONLY | O_CLOEXEC));
-    ASSERT_TRUE(fd.isOpen());
-    const auto facts = checkpoint::verify(fd.get(), kCheckpointName);
-    ASSERT_TRUE(facts.ok()) << facts.status();
-    EXPECT_EQ(facts->step, 5);
-    EXPECT_EQ(facts->attempt, 2);
-    EXPECT_EQ(facts->run, "r-abc23");
-    EXPECT_EQ(facts->state, state().toText());
+TEST(Golden, ACheckpointOfEachFormatIsRead) {
+    for (const char* name : {kCheckpointName, kCheckpointOfFormat1}) {
+        const std::string text = fileText(name);
+        const auto content = checkpoint::readContent(checkpoint::FileBytes::ofMemory(text, name));
+        ASSERT_TRUE(content.ok()) << content.status();
+        EXPECT_EQ(content->meta, checkpointMeta());
+        EXPECT_EQ(content->facts.state, state().toText());
+        ASSERT_EQ(content->tensors.size(), 1U);
+        const checkpoint::StoredTensor& tensor = content->tensors[0];
+        EXPECT_EQ(tensor.name, "top.0.weight");
+        EXPECT_TRUE(tensor.isWeight);
+        EXPECT_EQ(tensor.shape, (std::vector<std::int64_t>{2, 2}));
+        EXPECT_EQ(std::memcmp(text.data() + tensor.begin, weights().data(), tensor.bytes), 0);
+    }
 }
 
 TEST(Golden, ACheckpointIsWrittenAsItWas) {
     const tests::TempDir directory;
-    const std::size_t bytes = weights().size() * sizeof(float);
-    auto writer = checkpoint::CheckpointWriter::open(directory / "one", checkpointMeta(),
-                                                     checkpoint::aligned(bytes));
-    ASSERT_TRUE(writer.ok()) << writer.status();
-    ASSERT_TRUE(writer->write(weights().data(), bytes).ok());
-    ASSERT_TRUE(writer->commit().ok());
+    ASSERT_TRUE(writeCheckpoint(directory / "one").ok());
     EXPECT_EQ(*readFile(directory / "one"), fileText(kCheckpointName));
 }
 
@@ -197,12 +194,16 @@ TEST(Golden, AVersionThatNobodyKnowsYetIsRefusedEverywhere) {
         EXPECT_FALSE(frame::FrameView::open(buffer.bytes()).ok());
     }
 
-    const tests::TempDir directory;
-    std::string checkpoint = fileText(kCheckpointName);
-    checkpoint[8] = 2;
-    ASSERT_TRUE(writeFileAtomic(directory / kCheckpointName, checkpoint).ok());
-    const UniqueFd fd(::open((directory / kCheckpointName).c_str(), O_RDONLY | O_CLOEXEC));
-    EXPECT_TRUE(absl::IsFailedPrecondition(checkpoint::verify(fd.get(), kCheckpointName).status()));
+    std::string checkpoint = fileText(kCheckpointOfFormat1);
+    checkpoint[8] = 3;
+    std::string safetensors = fileText(kCheckpointName);
+    safetensors[safetensors.find("checkpoint-2") + 11] = '3';
+    for (const std::string& newer : {checkpoint, safetensors}) {
+        const Status status =
+            checkpoint::readContent(checkpoint::FileBytes::ofMemory(newer, "newer")).status();
+        EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+        EXPECT_THAT(std::string(messageOf(status)), ::testing::HasSubstr("format version 3"));
+    }
 }
 
 }  // namespace

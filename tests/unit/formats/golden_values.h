@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/checkpoint/checkpoint_file.h"
 #include "backend/frame/frame.h"
 #include "backend/job/job_file.h"
 #include "backend/scores/score_file.h"
@@ -15,7 +16,8 @@
 
 namespace millrace::golden {
 
-inline constexpr const char* kCheckpointName = "step-00000005.a2.ckpt";
+inline constexpr const char* kCheckpointName = "step-00000005.a2.safetensors";
+inline constexpr const char* kCheckpointOfFormat1 = "step-00000005.a2.ckpt";
 
 inline std::string directory() {
     return MILLRACE_SOURCE_DIR "/tests/golden/formats";
@@ -66,7 +68,7 @@ inline job::JobFile job() {
     job.streamHash = std::string(32, 'a');
     job.planHash = std::string(32, 'b');
     job.planText = R"({"files":[]})";
-    job.resume = std::string("/runs/r-abc23/checkpoints/") + kCheckpointName;
+    job.resume = std::string("/runs/r-abc23/checkpoints/") + kCheckpointOfFormat1;
     job.checkpointDirectory = "/runs/r-abc23/checkpoints";
     job.rankSocket = "/runs/r-abc23/a2/rank.sock";
     job.feedSocket = "/runs/r-abc23/a2/feed.sock";
@@ -120,14 +122,20 @@ inline Json checkpointMeta() {
             {"rows", 10'240},
             {"state", state().toText()},
             {"unacked", Json::array()},
-            {"identity", {{"run", "r-abc23"}, {"stream_hash", std::string(32, 'a')}}},
-            {"tensors",
-             {{{"name", "top.0.weight"},
-               {"dtype", "float32"},
-               {"shape", {2, 2}},
-               {"weight", true},
-               {"offset", 0},
-               {"bytes", 16}}}}};
+            {"identity", {{"run", "r-abc23"}, {"stream_hash", std::string(32, 'a')}}}};
+}
+
+/// Writes the checkpoint of that meta with one tensor.
+inline Status writeCheckpoint(const std::string& path) {
+    const std::size_t bytes = weights().size() * sizeof(float);
+    return checkpoint::writeCheckpointFile(path, checkpointMeta(),
+                                           {{"top.0.weight",
+                                             checkpoint::DType::kFloat32,
+                                             {2, 2},
+                                             true,
+                                             weights().data(),
+                                             bytes}})
+        .status();
 }
 
 }  // namespace millrace::golden

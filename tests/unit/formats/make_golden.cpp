@@ -5,7 +5,6 @@
 
 #include <sqlite3.h>
 
-#include "backend/checkpoint/checkpoint_file.h"
 #include "backend/core/files.h"
 #include "backend/frame/codec.h"
 #include "backend/runs/run_store.h"
@@ -14,14 +13,6 @@
 
 namespace millrace::golden {
 namespace {
-
-Status writeCheckpoint(const std::string& path) {
-    const std::size_t bytes = weights().size() * sizeof(float);
-    ASSIGN_OR_RETURN(auto writer, checkpoint::CheckpointWriter::open(path, checkpointMeta(),
-                                                                     checkpoint::aligned(bytes)));
-    RETURN_IF_ERROR(writer.write(weights().data(), bytes));
-    return writer.commit().status();
-}
 
 Status writeFrames(const std::string& directory) {
     const frame::FrameBuffer buffer = frameBytes();

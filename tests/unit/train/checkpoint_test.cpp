@@ -45,7 +45,7 @@ TEST(Checkpoint, ComesBackAsItWasWritten) {
     const auto file =
         writeCheckpoint(scratch.path(), {42, 3}, {{"rows", 7}, {"state", "x"}}, state.tensors());
     ASSERT_TRUE(file.ok()) << file.status();
-    EXPECT_EQ(file->name, "step-00000042.a3.ckpt");
+    EXPECT_EQ(file->name, "step-00000042.a3.safetensors");
     const std::string path = scratch / file->name;
     EXPECT_EQ(file->bytes, static_cast<std::int64_t>(std::filesystem::file_size(path)));
     const auto read = Checkpoint::open(path);
@@ -93,13 +93,15 @@ TEST(Checkpoint, WithAnyBitChangedIsRefused) {
 }
 
 TEST(Checkpoint, ThatDoesNotExistIsNotFound) {
-    EXPECT_EQ(Checkpoint::open("/nonexistent/x.ckpt").status().code(), absl::StatusCode::kNotFound);
+    EXPECT_EQ(Checkpoint::open("/nonexistent/x.safetensors").status().code(),
+              absl::StatusCode::kNotFound);
 }
 
 TEST(Checkpoint, OfARandomFileIsDataLoss) {
     const Scratch scratch;
-    std::ofstream(scratch / "x.ckpt") << std::string(4096, 'x');
-    EXPECT_EQ(Checkpoint::open(scratch / "x.ckpt").status().code(), absl::StatusCode::kDataLoss);
+    std::ofstream(scratch / "x.safetensors") << std::string(4096, 'x');
+    EXPECT_EQ(Checkpoint::open(scratch / "x.safetensors").status().code(),
+              absl::StatusCode::kDataLoss);
 }
 
 std::size_t numEntries(const std::string& directory) {
