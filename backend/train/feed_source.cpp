@@ -106,7 +106,7 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
 
 FeedSource::~FeedSource() {
     release();
-    if (options_.stream == "train") {
+    if (options_.stream == "train" && !options_.isGlance) {
         takeRest();
     }
     millrace_feed_close(feed_);

@@ -24,6 +24,7 @@ struct FeedSourceOptions {
     int abortFd = -1;  ///< readable: next() returns kStopped
     std::chrono::milliseconds connectTimeout{30'000};
     std::chrono::milliseconds lease{600'000};
+    bool isGlance = false;  ///< for its first batches: another source comes and needs the rest
     bool hasDense = false;
     std::vector<std::string> vectors;   ///< after the dense block, in this order
     std::vector<std::string> features;  ///< ids, lists, weighted lists, or int64 carry columns

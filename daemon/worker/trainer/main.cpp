@@ -78,6 +78,7 @@ Result<std::int64_t> vectorsWidth(const TrainerJob& job, const train::Checkpoint
     options.attempt = job.attempt;
     options.abortFd = gStopFd;
     options.vectors = job.spec.features.vectors;
+    options.isGlance = true;
     ASSIGN_OR_RETURN(const auto source, train::FeedSource::open(options));
     while (true) {
         ASSIGN_OR_RETURN(const train::FeedEvent event, source->next());
