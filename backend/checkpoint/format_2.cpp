@@ -145,7 +145,7 @@ std::string headerText(const Json& meta, const std::vector<TensorContent>& tenso
 }  // namespace
 
 bool isPlainText(std::string_view member) {
-    constexpr std::string_view kTexts[] = {"eval_hash", "model", "state", "time"};
+    constexpr std::string_view kTexts[] = {"eval_hash", "state", "time"};
     return std::find(std::begin(kTexts), std::end(kTexts), member) != std::end(kTexts);
 }
 

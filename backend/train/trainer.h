@@ -36,8 +36,8 @@ struct TrainerOptions {
     int rank = 0, worldSize = 1;
     std::int64_t attempt = 0;
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
-    Json numericKeys =
-        Json::object();  ///< must be equal on a resume, else the run says what is not
+    Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
+    Json numericKeys = Json::object();  ///< where a resume has others, the run says so
 };
 
 class Trainer {

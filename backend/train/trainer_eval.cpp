@@ -130,7 +130,7 @@ Json Trainer::checkpointMeta(const std::string& state) const {
                 {"numeric_keys", options_.numericKeys},
                 {"rank", options_.rank},
                 {"world_size", options_.worldSize},
-                {"model", options_.learner.model},
+                {"module", options_.module},
                 {"rows", rows_},
                 {"epoch", epochEnded_ ? epoch_ + 1 : epoch_},
                 {"next_micro_batch", epochEnded_ ? 0 : next_},

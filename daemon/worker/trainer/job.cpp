@@ -90,6 +90,31 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     return out;
 }
 
+// What `millrace.load_model` needs to know beside the tensors (docs/formats/checkpoint.md).
+Json moduleOf(const spec::RunSpec& spec, const train::LearnerOptions& learner) {
+    Json features = Json::array();
+    for (const train::FeatureOptions& feature : learner.features) {
+        Json one = {{"name", feature.name}};
+        if (feature.table >= 0) {
+            one["table"] = learner.tables[static_cast<std::size_t>(feature.table)].name;
+        }
+        features.push_back(std::move(one));
+    }
+    Json module = {
+        {"type", learner.model}, {"heads", learner.heads}, {"features", std::move(features)}};
+    if (spec.model.hasTables()) {
+        module["dense"] = Json::array();
+        for (const spec::DenseFeature& dense : spec.features.dense) {
+            module["dense"].push_back(dense.column);
+        }
+        module["vectors"] = spec.features.vectors;
+        module["embedding_dim"] = learner.embeddingDim;
+    } else {
+        module["smoothing"] = learner.smoothing;
+    }
+    return module;
+}
+
 }  // namespace
 
 Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
@@ -134,6 +159,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.worldSize = static_cast<int>(spec.train.ranks);
     out.attempt = job.attempt;
     out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};
+    out.module = moduleOf(spec, out.learner);
     const Json all = spec.toJson();
     Json trainKeys = jsonMember(all, "train");
     for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from"}) {

@@ -17,6 +17,7 @@ from ._client import Client
 from ._errors import DaemonError, FeedError, MillraceError, MisuseError, RunError, SpecError
 from ._evaluate import Figures, evaluate
 from ._link import log
+from ._model import load_model
 from ._questions import Estimate, check, dataset, preview
 from ._runs import Best, Checkpoint, Comparison, Metrics, Progress, Run, RunDetails, Runs, Series
 from ._stream import Evaluation, Stream, stream
@@ -24,5 +25,5 @@ from ._version import __version__
 
 __all__ = ["Batch", "Best", "Chart", "Checkpoint", "Client", "Comparison", "DaemonError", "Estimate", "Evaluation", "FeedError",
            "Figures", "Metrics", "MillraceError", "MisuseError", "Progress", "Ragged", "Resumed", "Run", "RunDetails", "RunError",
-           "Runs", "Series", "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "evaluate", "log", "preview",
-           "resume", "stream"]
+           "Runs", "Series", "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "evaluate", "load_model",
+           "log", "preview", "resume", "stream"]

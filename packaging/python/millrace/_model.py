@@ -1,0 +1,77 @@
+"""What a run of the built-in trainer has learnt, as a torch module."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from . import _safetensors
+from ._client import Client
+from ._errors import MillraceError
+from ._runs import Run
+
+if TYPE_CHECKING:
+    from ._modules import BuiltIn
+
+
+def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, host: str | None = None) -> BuiltIn:
+    """What a run of the built-in trainer has learnt (`dlrm`, `mlp`, `target_mean`), as a torch module with the same numbers.
+
+    run
+        A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`: then
+        its checkpoint of `step`, the newest where that is None.
+    host
+        Whose daemon knows the run, as of `millrace.Client`. The file must lie on this machine.
+
+    `model(batch)` gives the logits [rows, heads] of a batch of the same features, `model.probabilities(batch)` the
+    probabilities by head; inputs are scaled as in training.
+
+        import millrace
+        model = millrace.load_model("r-abc23")
+        figures = millrace.evaluate(model.probabilities, "spec.yaml")   # as the run reported them
+
+    `model.heads` are the labels' names, `model.step` is the step of the checkpoint. `state_dict()` of a network has the
+    checkpoint's names. Needs torch.
+    """
+    path = _path_of(run, step, host)
+    from . import _modules  # imports torch
+
+    def weights(metadata: dict[str, str]) -> list[str]:
+        if not metadata.get("format", "").startswith("millrace-checkpoint-"):
+            raise ValueError("it is a safetensors file, but no checkpoint of Millrace")
+        return list(json.loads(metadata["weights"]))
+
+    metadata, tensors = _safetensors.read(path, weights)
+    facts = json.loads(metadata.get("module", "{}"))
+    if not facts:
+        raise MillraceError(f"checkpoint {path} does not say of which model it is; those of the built-in trainer do")
+    model = _modules.build(facts, tensors, path)
+    model.step = int(metadata["step"])
+    return model
+
+
+def _path_of(run: str | os.PathLike[str] | Run, step: int | None, host: str | None) -> str:
+    """Where the checkpoint lies."""
+    if not isinstance(run, Run):
+        path = os.fspath(run)
+        if os.path.isfile(path) or os.sep in path or path.endswith((".safetensors", ".ckpt")):
+            return _of_format_2(path)
+        run = path
+    details = Client(host).show(run)
+    found = [one for one in details.checkpoints if step is None or one.step == step]
+    if not found:
+        there = ", ".join(str(one.step) for one in sorted(details.checkpoints, key=lambda one: one.step))
+        raise MillraceError(f"run {details.id} has no checkpoint{'' if step is None else f' of step {step}'}; "
+                            + (f"there are those of {there}" if there else "there is none yet"))
+    path = max(found, key=lambda one: (one.step, one.attempt)).path
+    if not os.path.exists(path):
+        raise MillraceError(f"run {details.id}: {path} is not on this machine; copy it here and give its path")
+    return _of_format_2(path)
+
+
+def _of_format_2(path: str) -> str:
+    if path.endswith(".ckpt"):
+        raise MillraceError(f"checkpoint {path} is of format 1, which does not say of which model it is; "
+                            "go on with its run, whose next checkpoint does")
+    return path

@@ -1,0 +1,165 @@
+"""The built-in models as torch modules (docs/reference/models.md). Importing this loads torch.
+
+Parameters and buffers of a network have the names of the checkpoint's tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ._batch import Batch, Ragged
+from ._errors import MillraceError
+
+_LIMIT = 5.0  # of a scaled input
+_LEAST_WEIGHT = 1e-12  # a list whose weights add up to less counts as empty
+_MARGIN = 1e-6  # target_mean keeps so far from 0 and 1
+
+
+def _whole(column: Any) -> Any:
+    """A tensor, or a Ragged of tensors, also where the batch has numpy arrays."""
+    return column.map(torch.as_tensor) if isinstance(column, Ragged) else torch.as_tensor(column)
+
+
+class _Scale(nn.Module):
+    """Brings dense inputs to mean 0 and deviation 1, within +-5, by what the training rows were."""
+
+    count: torch.Tensor
+    mean: torch.Tensor
+    squares: torch.Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        for name in ("count", "mean", "squares"):
+            self.register_buffer(name, torch.zeros(width, dtype=torch.float64))
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        variance = torch.where(self.count > 0, self.squares / self.count, 0.0)
+        varies = variance > _LEAST_WEIGHT * self.mean * self.mean
+        factor = torch.where(varies, 1 / variance.sqrt(), 1.0).float()
+        scaled = ((values - self.mean.float()) * factor).clamp(-_LIMIT, _LIMIT)
+        return torch.where(torch.isfinite(values), scaled, 0.0)
+
+
+class BuiltIn(nn.Module):
+    """A built-in model: `forward(batch)` gives the logits [rows, heads] of a batch of `millrace.stream`."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.kind: str = facts["type"]
+        self.heads: list[str] = list(facts["heads"])
+        self.step = 0
+
+    def probabilities(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """The probability of each row by head, as `millrace.evaluate` takes it."""
+        return dict(zip(self.heads, torch.sigmoid(self(batch).double()).unbind(1)))
+
+
+class Network(BuiltIn):
+    """`dlrm` and `mlp`."""
+
+    def __init__(self, facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> None:
+        super().__init__(facts)
+        self._features = [(one["name"], one["table"]) for one in facts["features"]]
+        self._blocks = (["dense"] if facts["dense"] else []) + list(facts["vectors"])
+        self._dim = int(facts["embedding_dim"])
+        if "input.mean" in shapes:
+            self.input = _Scale(*shapes["input.mean"])
+        tables = {name.split(".", 1)[1].rsplit(".", 1)[0]: shape for name, shape in shapes.items()
+                  if name.startswith("embedding.")}
+        self.embedding = nn.Module()
+        for name, shape in tables.items():
+            table = nn.Module()
+            table.register_parameter("weight", nn.Parameter(torch.zeros(*shape)))
+            self.embedding.add_module(name, table)
+        for stack in ("bottom", "top", "hidden"):
+            layers = [shapes[f"{stack}.{i}.weight"] for i in range(len(shapes)) if f"{stack}.{i}.weight" in shapes]
+            if layers:
+                self.add_module(stack, nn.ModuleList(nn.Linear(inputs, outputs) for outputs, inputs in layers))
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """The logits [rows, heads]."""
+        blocks = [_whole(batch[name]) for name in self._blocks]
+        dense = self.input(torch.cat(blocks, 1)) if blocks else None
+        vectors = [self._pooled(name, table, batch) for name, table in self._features]
+        if self.kind == "mlp":
+            return self._stack("hidden", torch.cat(vectors if dense is None else [dense, *vectors], 1))
+        below = [] if dense is None else [self._stack("bottom", dense, ends_active=True)]
+        together = torch.cat(below + vectors, 1).view(batch.rows, -1, self._dim)
+        count = together.shape[1]
+        first, second = torch.tril_indices(count, count, -1, device=together.device)
+        pairs = torch.bmm(together, together.transpose(1, 2))[:, first, second]
+        return self._stack("top", torch.cat([*below, pairs], 1))
+
+    def _stack(self, name: str, values: torch.Tensor, ends_active: bool = False) -> torch.Tensor:
+        layers: Any = getattr(self, name)
+        for number, layer in enumerate(layers, 1):
+            values = layer(values)
+            if ends_active or number < len(layers):
+                values = functional.relu(values)
+        return values
+
+    def _pooled(self, name: str, table: str, batch: Batch) -> torch.Tensor:
+        """A feature's vector of each row: the mean over its ids, weighted where they have weights, of none 0."""
+        weight: Any = self.embedding.get_submodule(table).weight
+        column = _whole(batch[name])
+        if not isinstance(column, Ragged):
+            return functional.embedding(column, weight)
+        if column.weights is None:
+            pooled = functional.embedding_bag(column.values, weight, column.offsets, mode="mean", include_last_offset=True)
+        else:
+            lists = torch.repeat_interleave(column.lengths)
+            totals = torch.zeros(len(column.offsets) - 1, device=weight.device).index_add(0, lists, column.weights)
+            shares = torch.where(totals.abs() < _LEAST_WEIGHT, 0.0, 1 / totals)[lists] * column.weights
+            pooled = functional.embedding_bag(column.values, weight, column.offsets, mode="sum", include_last_offset=True,
+                                              per_sample_weights=shares.nan_to_num(0.0))
+        return pooled if column.inverse is None else pooled[column.inverse.long()]
+
+
+class TargetMean(BuiltIn):
+    """`target_mean`: means of the labels by the values of keys, smoothed."""
+
+    total: torch.Tensor
+
+    def __init__(self, facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
+        super().__init__(facts)
+        self._keys = [one["name"] for one in facts["features"]]
+        self._smoothing = float(facts["smoothing"])
+        self.register_buffer("total", tensors["total"])
+        for number, key in enumerate(self._keys):
+            for part in ("ids", "sums", "weights"):
+                self.register_buffer(f"{part}{number}", tensors[f"key.{key}.{part}"])
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """The logits [rows, heads], in double."""
+        overall = torch.where(self.total[:, 1] > 0, self.total[:, 0] / self.total[:, 1], 0.5)
+        shifts = [self._shift(number, overall, _whole(batch[key])) for number, key in enumerate(self._keys)]
+        return torch.logit((overall + sum(shifts)).clamp(_MARGIN, 1 - _MARGIN))
+
+    def _shift(self, number: int, overall: torch.Tensor, values: Any) -> Any:
+        """How far a key's mean lies from that over all, [rows, heads]: 0 for a value that was never seen."""
+        ids, sums, weights = (self.get_buffer(f"{part}{number}") for part in ("ids", "sums", "weights"))
+        full = weights + self._smoothing
+        shift = torch.where(full > 0, (sums + self._smoothing * overall) / full - overall, 0.0)
+        shift = torch.cat([shift, torch.zeros_like(overall)[None]])  # of no value
+        ids = torch.cat([ids, ids.new_zeros(1)])
+        at = torch.searchsorted(ids[:-1], values.contiguous())
+        is_seen = (at < len(ids) - 1) & (ids[at] == values)
+        return shift[torch.where(is_seen, at, len(ids) - 1)]
+
+
+def build(facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], place: str) -> BuiltIn:
+    """The module of a checkpoint's facts (`module` of its metadata) with its weights."""
+    try:
+        if facts["type"] == "target_mean":
+            return TargetMean(facts, tensors)
+        if facts["type"] in ("dlrm", "mlp"):
+            network = Network(facts, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
+            network.load_state_dict(dict(tensors))
+            return network
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise MillraceError(f"checkpoint {place}: its tensors do not make the model that it names: {error}") from None
+    raise MillraceError(f"checkpoint {place} is of a model '{facts['type']}', which this version of the module does not know")
