@@ -72,6 +72,6 @@ def _path_of(run: str | os.PathLike[str] | Run, step: int | None, host: str | No
 
 def _of_format_2(path: str) -> str:
     if path.endswith(".ckpt"):
-        raise MillraceError(f"checkpoint {path} is of format 1, which does not say of which model it is; "
-                            "go on with its run, whose next checkpoint does")
+        raise MillraceError(f"checkpoint {path} is of format 1 (a script's, or of release 0.1), which does not say of which "
+                            "model it is; where its run is one of the built-in trainer, resume it: the next checkpoint does")
     return path

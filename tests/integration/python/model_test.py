@@ -140,7 +140,7 @@ class Files(unittest.TestCase):
 
     def test_what_is_no_model_is_refused_with_a_sentence(self):
         self.refused(os.path.join(self.folder, "none.safetensors"), "none.safetensors cannot be read: .*No such file")
-        self.refused(os.path.join(self.folder, "step-00000001.a1.ckpt"), "of format 1, which does not say")
+        self.refused(os.path.join(self.folder, "step-00000001.a1.ckpt"), "of format 1 .*, which does not say")
         self.refused(self.write({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, b"1234"),
                      "no checkpoint of Millrace")
         facts = {"format": "millrace-checkpoint-2", "step": "1", "weights": "[]"}
