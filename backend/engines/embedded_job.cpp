@@ -129,14 +129,13 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
         if (record_.masterPort > 0) {
             all["MASTER_PORT"] = std::to_string(record_.masterPort);
         }
+        // All of the gang's, as under torchrun: a rank's own begin at LOCAL_RANK times its share.
+        std::string gpus;
+        for (const std::string& gpu : record_.gpus) {
+            strAppend(&gpus, gpus.empty() ? "" : ",", gpu);
+        }
+        all["CUDA_VISIBLE_DEVICES"] = gpus;
         if (group.isUsers) {
-            // All of the gang's, as under torchrun: a rank's own begin at LOCAL_RANK times its
-            // share.
-            std::string gpus;
-            for (const std::string& gpu : record_.gpus) {
-                strAppend(&gpus, gpus.empty() ? "" : ",", gpu);
-            }
-            all["CUDA_VISIBLE_DEVICES"] = gpus;
             all["TORCHELASTIC_RUN_ID"] = record_.key.substr(0, record_.key.rfind(".a"));
             all["TORCHELASTIC_RESTART_COUNT"] = std::to_string(record_.attempt - 1);
             all["TORCHELASTIC_MAX_RESTARTS"] = "0";

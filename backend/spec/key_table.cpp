@@ -175,6 +175,49 @@ std::vector<Key> featureKeys() {
     };
 }
 
+std::vector<Key> modelKeyRows() {
+    return {
+        {"model.type",
+         T::kChoice,
+         "dlrm",
+         "logistic is the baseline with gradients, target_mean the one without",
+         {.choices = {"dlrm", "dcn_v2", "mlp", "logistic", "target_mean"}}},
+        {"model.embedding_dim", T::kInt, "16", "width of embeddings", {.min = 1, .max = 65536}},
+        {"model.bottom",
+         T::kIntList,
+         "",
+         "dlrm: layers over the dense features; the last is `embedding_dim`; default "
+         "[64, embedding_dim]",
+         {.min = 1, .max = 1e6}},
+        {"model.top",
+         T::kIntList,
+         "",
+         "dlrm: layers over the interactions; the last is 1 (an output a head); default [64, 1]",
+         {.min = 1, .max = 1e6}},
+        {"model.hidden",
+         T::kIntList,
+         "",
+         "mlp, dcn_v2: layers before the output; default [64, 32]",
+         {.min = 1, .max = 1e6}},
+        {"model.cross_layers",
+         T::kInt,
+         "3",
+         "dcn_v2: layers that multiply all inputs with each other",
+         {.min = 1, .max = 64}},
+        {"model.cross_rank",
+         T::kInt,
+         "0",
+         "dcn_v2: of a cross layer's matrix, as a product of two; 0: full",
+         {.min = 0, .max = 1e6}},
+        {"model.keys", T::kTextList, "", "target_mean: id features whose means are taken"},
+        {"model.smoothing",
+         T::kReal,
+         "5",
+         "target_mean: rows that the overall mean counts for",
+         {.min = 0, .max = 1e12, .unit = "rows"}},
+    };
+}
+
 std::vector<Key> trainingKeys() {
     return {
         {"batch.rows",
@@ -204,34 +247,6 @@ std::vector<Key> trainingKeys() {
          "0",
          "splits shuffled together; 0: at most 131,072 rows and 256 MB decoded, fixed by the plan",
          {.min = 0, .max = 1e6}},
-        {"model.type",
-         T::kChoice,
-         "dlrm",
-         "target_mean is the baseline without gradients",
-         {.choices = {"dlrm", "mlp", "target_mean"}}},
-        {"model.embedding_dim", T::kInt, "16", "width of embeddings", {.min = 1, .max = 65536}},
-        {"model.bottom",
-         T::kIntList,
-         "",
-         "dlrm: layers over the dense features; the last is `embedding_dim`; default "
-         "[64, embedding_dim]",
-         {.min = 1, .max = 1e6}},
-        {"model.top",
-         T::kIntList,
-         "",
-         "dlrm: layers over the interactions; the last is 1 (an output a head); default [64, 1]",
-         {.min = 1, .max = 1e6}},
-        {"model.hidden",
-         T::kIntList,
-         "",
-         "mlp: layers before the output; default [64, 32]",
-         {.min = 1, .max = 1e6}},
-        {"model.keys", T::kTextList, "", "target_mean: id features whose means are taken"},
-        {"model.smoothing",
-         T::kReal,
-         "5",
-         "target_mean: rows that the overall mean counts for",
-         {.min = 0, .max = 1e12, .unit = "rows"}},
         {"train.optimizer",
          T::kChoice,
          "adamw",
@@ -244,11 +259,32 @@ std::vector<Key> trainingKeys() {
          {.min = 0, .max = 1e6, .isMinExcluded = true}},
         {"train.weight_decay", T::kReal, "0", "pull towards zero", {.min = 0, .max = 1e6}},
         {"train.momentum", T::kReal, "0", "sgd only", {.min = 0, .max = 1}},
-        {"train.precision", T::kChoice, "fp32", "of the model's arithmetic", {.choices = {"fp32"}}},
+        {"train.device",
+         T::kChoice,
+         "auto",
+         "where the built-in trainer computes; auto: cuda where `resources.gpus_per_rank` gives a "
+         "GPU, else cpu",
+         {.choices = {"auto", "cpu", "cuda"}}},
+        {"train.precision",
+         T::kChoice,
+         "fp32",
+         "of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; fp64: to "
+         "compare with",
+         {.choices = {"fp32", "bf16", "fp64"}}},
+        {"train.deterministic",
+         T::kBool,
+         "true",
+         "on a GPU: the same bits in each run; false: kernels that add in any order may be taken",
+         {}},
+        {"train.tf32",
+         T::kBool,
+         "false",
+         "on a GPU, fp32: matrix products with TF32's shorter fractions",
+         {}},
         {"train.ranks",
          T::kInt,
          "1",
-         "training processes; must divide batch.rows / micro_rows; more than 1 with `command`",
+         "training processes; must divide batch.rows / micro_rows; of target_mean 1",
          {.min = 1, .max = 65536}},
         {"train.threads",
          T::kInt,
@@ -332,7 +368,8 @@ std::vector<Key> evalAndResourceKeys() {
         {"resources.gpus_per_rank",
          T::kInt,
          "0",
-         "GPUs of a rank of `command`: the run's alone, in CUDA_VISIBLE_DEVICES of all its ranks",
+         "GPUs of a rank: the run's alone, in CUDA_VISIBLE_DEVICES of all its ranks; of the "
+         "built-in trainer at most 1",
          {.min = 0, .max = 64}},
     };
 }
@@ -374,8 +411,8 @@ std::vector<Key> csvKeys(std::string_view section) {
 
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
-    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &trainingKeys, &scriptKeys,
-                            &evalAndResourceKeys}) {
+    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &trainingKeys,
+                            &scriptKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

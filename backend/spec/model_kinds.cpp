@@ -7,6 +7,15 @@
 #include "backend/spec/spec_checks.h"
 
 namespace millrace::spec {
+namespace {
+
+void needInput(std::size_t inputs, Problems& problems) {
+    if (inputs == 0) {
+        problems.add("features", "missing", "features: the model has no input");
+    }
+}
+
+}  // namespace
 
 void DlrmModel::resolve(std::int64_t embeddingDim) {
     bottom = bottom.empty() ? std::vector<std::int64_t>{64, embeddingDim} : bottom;
@@ -46,9 +55,30 @@ void MlpModel::resolve(std::int64_t /*embeddingDim*/) {
 }
 
 void MlpModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
-    if (dense + embedded == 0) {
-        problems.add("features", "missing", "features: the model has no input");
+    needInput(dense + embedded, problems);
+}
+
+void DcnModel::resolve(std::int64_t /*embeddingDim*/) {
+    hidden = hidden.empty() ? std::vector<std::int64_t>{64, 32} : hidden;
+}
+
+void DcnModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
+    needInput(dense + embedded, problems);
+}
+
+void LogisticModel::check(const RunSpec& spec, Problems& problems) const {
+    const auto heads = static_cast<std::int64_t>(spec.labels.size());
+    for (const auto& [table, embedding] : spec.embeddings) {
+        if (embedding.dim != heads) {
+            problems.add(strCat("embeddings.", table), "check",
+                         strCat("embeddings.", table, ".dim is ", embedding.dim,
+                                "; logistic has one weight a head: model.embedding_dim: ", heads));
+        }
     }
+}
+
+void LogisticModel::checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const {
+    needInput(dense + embedded, problems);
 }
 
 void TargetMeanModel::check(const RunSpec& spec, Problems& problems) const {
@@ -91,8 +121,8 @@ bool ModelSpec::hasTables() const {
 
 const std::vector<ModelBody>& allModels() {
     static const std::vector<ModelBody> kAll = {DlrmModel(), MlpModel(), TargetMeanModel(),
-                                                NoModel()};
-    static_assert(std::variant_size_v<ModelBody> == 4, "allModels() names each");
+                                                NoModel(),   DcnModel(), LogisticModel()};
+    static_assert(std::variant_size_v<ModelBody> == 6, "allModels() names each");
     return kAll;
 }
 

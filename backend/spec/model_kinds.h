@@ -18,6 +18,8 @@ struct RunSpec;
 struct ModelDefaults {
     /// Its weights are learned by steps over tables of embeddings.
     static constexpr bool kHasTables = false;
+    /// Its keys stand in JSON of every model, as they have always done; else of its own alone.
+    static constexpr bool kIsInAll = true;
 
     /// Fills in what depends on other keys.
     void resolve(std::int64_t /*embeddingDim*/) {}
@@ -53,6 +55,35 @@ struct MlpModel : ModelDefaults {
     void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
 };
 
+/// Explicit crosses of all inputs, then layers (DCN V2, Wang et al. 2020).
+struct DcnModel : ModelDefaults {
+    static constexpr std::string_view kType = "dcn_v2";
+    static constexpr bool kHasTables = true;
+    static constexpr bool kIsInAll = false;
+    std::int64_t crossLayers = 3;
+    std::int64_t crossRank = 0;        ///< of a cross layer's matrix; 0: full
+    std::vector<std::int64_t> hidden;  ///< widths of the layers behind the crosses
+
+    static void members(auto& a, auto& s) {
+        a("cross_layers", s.crossLayers);
+        a("cross_rank", s.crossRank);
+        a("hidden", s.hidden);
+    }
+    void resolve(std::int64_t embeddingDim);
+    void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
+};
+
+/// A weight for each dense feature and each id: the baseline with gradients.
+struct LogisticModel : ModelDefaults {
+    static constexpr std::string_view kType = "logistic";
+    static constexpr bool kHasTables = true;
+    static constexpr bool kIsInAll = false;
+
+    static void members(auto& /*a*/, auto& /*s*/) {}
+    void check(const RunSpec& spec, Problems& problems) const;
+    void checkInputs(std::size_t dense, std::size_t embedded, Problems& problems) const;
+};
+
 /// The baseline without gradients.
 struct TargetMeanModel : ModelDefaults {
     static constexpr std::string_view kType = "target_mean";
@@ -72,13 +103,14 @@ struct NoModel : ModelDefaults {
     static void members(auto& /*a*/, auto& /*s*/) {}
 };
 
-using ModelBody = std::variant<DlrmModel, MlpModel, TargetMeanModel, NoModel>;
+using ModelBody =
+    std::variant<DlrmModel, MlpModel, TargetMeanModel, NoModel, DcnModel, LogisticModel>;
 
 struct ModelSpec {
     std::int64_t embeddingDim = 16;
     ModelBody body;
 
-    /// "dlrm", "mlp", "target_mean"; "" with `command`.
+    /// Its kType; "" with `command`.
     std::string_view type() const;
     bool hasTables() const;
     /// Null when it is another model.

@@ -15,6 +15,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/spec/embedding_spec.h"
 #include "backend/spec/model_kinds.h"
 #include "backend/spec/step.h"
 #include "backend/spec/table_ref.h"
@@ -63,18 +64,6 @@ struct FeaturesSpec {
     std::string dedup = "best_effort";  ///< "required", "off"
 };
 
-struct VocabularySpec {
-    TableRef table;
-    std::string column;  ///< id = 1 + row of the value in the table, 0 when absent or null
-};
-
-struct EmbeddingSpec {
-    std::vector<std::string> features;  ///< id, list, weighted and sequence features that share it
-    std::int64_t rows = 0;              ///< ids are hashed into [0, rows); 0 only with a vocabulary
-    std::int64_t dim = 0;               ///< after resolving: > 0
-    std::optional<VocabularySpec> vocabulary;
-};
-
 struct BatchSpec {
     std::int64_t rows = 1024;
     std::int64_t microRows = 128;
@@ -90,7 +79,10 @@ struct TrainSpec {
     std::string optimizer = "adamw";  ///< "sgd", "adagrad"
     double learningRate = 0.001;
     double weightDecay = 0, momentum = 0;
-    std::string precision = "fp32";
+    std::string precision = "fp32";  ///< "bf16", "fp64"
+    std::string device = "auto";     ///< "cpu", "cuda"; auto: cuda where a rank has GPUs
+    bool deterministic = true;
+    bool tf32 = false;
     std::int64_t ranks = 1;
     std::int64_t threads = 1;
     std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit

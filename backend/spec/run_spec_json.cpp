@@ -107,6 +107,9 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     a("weight_decay", s.weightDecay);
     a("momentum", s.momentum);
     a("precision", s.precision);
+    a.unless("device", s.device, std::string("auto"));
+    a.unless("deterministic", s.deterministic, true);
+    a.unless("tf32", s.tf32, false);
     a("ranks", s.ranks);
     a("threads", s.threads);
     a("max_steps", s.maxSteps);
@@ -204,10 +207,15 @@ class Writer {
     void stepKind(const char* key, const StepBody& body) {
         out_[key] = std::visit([](const auto& kind) { return kind.kKind; }, body);
     }
-    /// With the keys of all models: those of the others as when they are not given.
+    /// With the keys of the first models: those of the others as when they are not given.
     void model(const char* key, const ModelBody& body) {
+        const auto usual = [this](const auto& model) {
+            if (model.kIsInAll) {
+                model.members(*this, model);
+            }
+        };
         for (const ModelBody& other : allModels()) {
-            std::visit([this](const auto& model) { model.members(*this, model); }, other);
+            std::visit(usual, other);
         }
         std::visit(
             [&](const auto& model) {

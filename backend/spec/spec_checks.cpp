@@ -151,9 +151,11 @@ void checkModel(const RunSpec& spec, Problems& problems) {
 
 /// Keys of models that are given beside another one.
 void warnOfUnused(const ModelSpec& model, const Json& given, std::vector<std::string>& warnings) {
-    const Json usual = jsonMember(RunSpec().toJson(), "model");
     const std::vector<std::string_view> used = modelKeys(model.body);
     for (const ModelBody& other : allModels()) {
+        RunSpec plain;
+        plain.model.body = other;
+        const Json usual = jsonMember(plain.toJson(), "model");
         for (const std::string_view key : modelKeys(other)) {
             const Json& value = jsonMember(given, key);
             if (std::ranges::find(used, key) == used.end() && !value.is_null() &&

@@ -39,6 +39,10 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     refuse("train.learning_rate", spec.train.learningRate != usual.learningRate);
     refuse("train.weight_decay", spec.train.weightDecay != usual.weightDecay);
     refuse("train.momentum", spec.train.momentum != usual.momentum);
+    refuse("train.precision", spec.train.precision != usual.precision);
+    refuse("train.device", spec.train.device != usual.device);
+    refuse("train.deterministic", spec.train.deterministic != usual.deterministic);
+    refuse("train.tf32", spec.train.tf32 != usual.tf32);
     refuse("train.init_from", !spec.train.initFrom.empty());
     refuse("eval.every_steps", spec.eval && spec.eval->everySteps != 0);
     if (spec.command.front().empty()) {
@@ -47,26 +51,60 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     }
 }
 
+// Of the built-in trainer: that what is computed with is there, and what is there is computed with.
+void checkDevice(const RunSpec& spec, Problems& problems) {
+    const bool hasGpu = spec.resources.gpusPerRank > 0;
+    const bool isMean = !spec.model.hasTables();
+    if (spec.resources.gpusPerRank > 1) {
+        problems.add("resources.gpus_per_rank", "check",
+                     strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,
+                            "; a rank of the built-in trainer computes on one GPU"));
+    }
+    if (spec.train.device == "cuda" && !hasGpu) {
+        problems.add("train.device", "check",
+                     "train.device is cuda, but the run asks for no GPU: add "
+                     "resources.gpus_per_rank: 1");
+    }
+    if (hasGpu && (spec.train.device == "cpu" || isMean)) {
+        problems.add(
+            "resources.gpus_per_rank", "check",
+            strCat("resources.gpus_per_rank: the run would hold a GPU that it does not use (",
+                   isMean ? "model.type target_mean computes on the CPU" : "train.device is cpu",
+                   "): leave the key out"));
+    }
+    const bool isOnGpu = hasGpu && spec.train.device != "cpu";
+    if (spec.train.tf32 && (!isOnGpu || spec.train.precision != "fp32")) {
+        problems.add("train.tf32", "check",
+                     "train.tf32: is for matrix products in fp32 on a GPU; leave the key out");
+    }
+    if (!spec.train.deterministic && !isOnGpu) {
+        problems.add("train.deterministic", "check",
+                     "train.deterministic: on a CPU every run gives the same bits anyway; leave "
+                     "the key out");
+    }
+    if (isMean && spec.train.precision != "fp32") {
+        problems.add(
+            "train.precision", "check",
+            "train.precision: target_mean counts and divides in float64; leave the key out");
+    }
+}
+
 void checkWorkers(const RunSpec& spec, Problems& problems) {
     const bool isScript = !spec.command.empty();
     if (isScript) {
         checkScript(spec, problems);
-    } else if (spec.train.ranks > 1) {
+    } else if (spec.train.ranks > 1 && !spec.model.hasTables()) {
         problems.add("train.ranks", "check",
                      strCat("train.ranks is ", spec.train.ranks,
-                            "; the built-in trainer has 1 rank (train.threads uses more cores; a "
-                            "script of `command` has several)"));
+                            "; model.type target_mean sums up the stream in one"));
     }
     if (!isScript && spec.train.noProgressMinutes != TrainSpec().noProgressMinutes) {
         problems.add("train.no_progress_minutes", "check",
                      "train.no_progress_minutes: is for a script of `command`; the built-in "
                      "trainer is watched without it");
     }
-    if (spec.resources.gpusPerRank > 0 && !isScript) {
-        problems.add("resources.gpus_per_rank", "check",
-                     strCat("resources.gpus_per_rank is ", spec.resources.gpusPerRank,
-                            "; the built-in trainer of this version computes on CPUs: leave the "
-                            "key out"));
+    if (!isScript) {
+        checkDevice(spec, problems);
     }
 }
 

@@ -2,6 +2,7 @@
 // One micro-batch as the learners see it: pointers into a frame (or a test's vectors), no copies.
 //
 // Owns: nothing; valid while the frame it was made from is held.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct IdColumn {
     const std::int64_t* offsets = nullptr;
     const std::uint32_t* inverse = nullptr;
     const float* weights = nullptr;
+    std::int64_t items = -1;  ///< with `inverse`: how many there are; -1: one a row
 
     /// The range of row `row` in `values`.
     std::int64_t itemAt(std::int64_t row) const { return inverse ? inverse[row] : row; }
@@ -50,6 +52,9 @@ struct BatchView {
     /// Which row each is, [rows]: a file of the plan and a row in it. Null: not known.
     const std::uint32_t* rowFiles = nullptr;
     const std::uint64_t* rowNumbers = nullptr;
+    /// The frame that all columns lie in, so that it can go to a device whole; null: they do not.
+    const std::byte* frame = nullptr;
+    std::size_t frameBytes = 0;
 
     std::int64_t denseWidth() const {
         std::int64_t width = 0;

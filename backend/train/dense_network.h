@@ -1,11 +1,8 @@
 #pragma once
 // The part of a model that LibTorch computes, behind a wall of plain values: no torch, no Abseil.
 //
-// dlrm: bottom MLP over the dense input; its output and the pooled embeddings are F vectors of
-// `dim` floats; their pairwise dot products (lower triangle) joined with the bottom output go
-// through the top MLP. mlp: dense input and embeddings joined go through the hidden layers. Both
-// end in one logit per head; ReLU between layers. Threads: one owner. Failure: what LibTorch throws
-// comes back as text; empty means fine.
+// The formulas are in docs/reference/models.md. All end in one logit a head; ReLU between layers.
+// Threads: one owner. Failure: what LibTorch throws comes back as text; empty means fine.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,12 +11,15 @@
 namespace millrace::train {
 
 struct NetworkOptions {
-    bool interactions = false;  ///< dlrm; else mlp
+    enum class Kind { kMlp, kDlrm, kDcn, kLogistic };
+    Kind kind = Kind::kMlp;
     std::int64_t denseWidth = 0;
     std::int64_t vectorsWidth = 0;     ///< floats per row of all pooled embeddings
-    std::int64_t dim = 0;              ///< dlrm: floats of one pooled embedding
-    std::vector<std::int64_t> bottom;  ///< dlrm
-    std::vector<std::int64_t> layers;  ///< top or hidden layers, without the output
+    std::int64_t dim = 0;              ///< kDlrm: floats of one pooled embedding
+    std::vector<std::int64_t> bottom;  ///< kDlrm
+    std::int64_t crossLayers = 0;      ///< kDcn
+    std::int64_t crossRank = 0;        ///< kDcn: of the cross layers' matrices; 0: full
+    std::vector<std::int64_t> layers;  ///< top, deep or hidden layers, without the output
     std::int64_t heads = 1;
     int threads = 1;
 };

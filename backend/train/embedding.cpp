@@ -3,12 +3,15 @@
 #include <cmath>
 
 #include "backend/core/philox.h"
+#include "backend/train/network_shape.h"
 
 namespace millrace::train {
 namespace {
 
 // Sum of the weights below which a weighted list counts as empty.
 constexpr float kWeightMin = 1e-12F;
+
+constexpr std::string_view kPrefix = "embedding.";
 
 float totalOf(const IdColumn& ids, std::int64_t from, std::int64_t to) {
     if (!ids.weights) {
@@ -39,12 +42,10 @@ void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::
 
 EmbeddingTable::EmbeddingTable(std::string name, std::int64_t rows, std::int64_t dim,
                                const OptimizerOptions& optimizer, std::uint64_t seed)
-    : name_("embedding." + std::move(name)), rows_(rows), dim_(dim), optimizer_(optimizer) {
+    : name_(strCat(kPrefix, name)), rows_(rows), dim_(dim), optimizer_(optimizer) {
     const auto size = static_cast<std::size_t>(rows * dim);
     values_.resize(size);
-    // DLRM's: uniform in +-1/sqrt(rows).
-    fillUniform(seed, name_ + ".weight", 1 / std::sqrt(static_cast<float>(rows)), rows * dim,
-                values_.data());
+    fillUniform(seed, name_ + ".weight", tableBound(rows), rows * dim, values_.data());
     const int moments = numMoments(optimizer);
     first_.resize(moments > 0 ? size : 0);
     second_.resize(moments > 1 ? size : 0);
@@ -60,9 +61,7 @@ Status EmbeddingTable::pool(const std::string& feature, const IdColumn& ids, std
         for (std::int64_t i = from; i < to; ++i) {
             const std::int64_t id = ids.values[i];
             if (id < 0 || id >= rows_) {
-                return invalidArgument("feature ", feature, ": id ", id, " in row ", r,
-                                       " of the micro-batch is outside its table of ", rows_,
-                                       " rows (", name_, ")");
+                return wrongId(feature, id, r, name_.substr(kPrefix.size()), rows_);
             }
             const float share = total == 0 ? 0 : (ids.weights ? ids.weights[i] / total : 1 / total);
             const float* vector = row(id);

@@ -94,6 +94,7 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
     o.state = options.state.empty() ? nullptr : options.state.c_str();
     o.connect_timeout_ms = static_cast<std::int32_t>(options.connectTimeout.count());
     o.numa_node = -1;
+    o.join = options.isJoined ? 1 : 0;
     millrace_feed* feed = nullptr;
     char error[1024] = {};
     const int result =
@@ -101,11 +102,23 @@ Result<std::unique_ptr<BatchSource>> FeedSource::open(const FeedSourceOptions& o
     if (!feed) {
         return errorOf(result, kExitResources, options.stream, error);
     }
-    return std::unique_ptr<BatchSource>(new FeedSource(options, feed));
+    std::unique_ptr<FeedSource> source(new FeedSource(options, feed));
+    if (options.onRing) {
+        millrace_feed_on_ring(feed, &FeedSource::ringTold, source.get());
+    }
+    return source;
+}
+
+void FeedSource::ringTold(void* source, void* memory, std::uint64_t bytes, std::int32_t isMapped) {
+    auto& self = *static_cast<FeedSource*>(source);
+    self.ringStatus_.Update(self.options_.onRing(memory, bytes, isMapped != 0));
 }
 
 FeedSource::~FeedSource() {
     release();
+    if (options_.onRing) {
+        millrace_feed_on_ring(feed_, nullptr, nullptr);
+    }
     if (options_.stream == "train" && !options_.isGlance) {
         takeRest();
     }
@@ -148,6 +161,10 @@ Result<FeedEvent> FeedSource::next() {
     millrace_feed_event event{};
     event.struct_size = sizeof event;
     const int result = millrace_feed_next(feed_, kWaitMs, &event);
+    if (result == MILLRACE_FEED_BATCH) {
+        held_ = event.batch;
+    }
+    RETURN_IF_ERROR(ringStatus_);
     FeedEvent out;
     out.epoch = event.epoch;
     out.number = static_cast<std::int64_t>(event.number);
@@ -207,12 +224,13 @@ Result<FeedEvent> FeedSource::reconnect() {
 }
 
 Result<FeedEvent> FeedSource::view(const millrace_feed_event& event) {
-    held_ = event.batch;
     FeedEvent out;
     out.kind = FeedEvent::Kind::kBatch;
     out.epoch = event.epoch;
     out.number = static_cast<std::int64_t>(event.number);
     out.batch.rows = static_cast<std::int64_t>(millrace_batch_rows(held_));
+    out.batch.frame = static_cast<const std::byte*>(millrace_batch_memory(held_));
+    out.batch.frameBytes = millrace_batch_bytes(held_);
     RETURN_IF_ERROR(fillInputs(out.batch));
     RETURN_IF_ERROR(fillHeads(out.batch));
     RETURN_IF_ERROR(fillRowIds(out.batch));
@@ -245,8 +263,8 @@ Status FeedSource::fillInputs(BatchView& batch) const {
             return dataLoss("frame: has no column ", name);
         }
         RETURN_IF_ERROR(checkItems(c, rows, name));
-        batch.ids.push_back(
-            {static_cast<const std::int64_t*>(c.data), c.offsets, c.inverse, c.weights});
+        batch.ids.push_back({static_cast<const std::int64_t*>(c.data), c.offsets, c.inverse,
+                             c.weights, static_cast<std::int64_t>(c.items)});
     }
     return okStatus();
 }

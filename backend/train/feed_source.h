@@ -6,6 +6,7 @@
 // owner. Failure: what the feed says; a frame that lacks a column or holds another type is
 // kDataLoss naming it.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ struct FeedSourceOptions {
     std::vector<std::string> vectors;   ///< after the dense block, in this order
     std::vector<std::string> features;  ///< ids, lists, weighted lists, or int64 carry columns
     std::vector<std::string> heads;     ///< a head that frames lack has no labels (eval only)
+    bool isJoined = false;              ///< this rank's micro-batches of a step come as one
+    /// Told of ring memory that is mapped, and before it goes; what it says ends the stream. Null:
+    /// nobody wants to know.
+    std::function<Status(void* memory, std::size_t bytes, bool isMapped)> onRing;
 };
 
 class FeedSource final : public BatchSource {
@@ -45,6 +50,7 @@ class FeedSource final : public BatchSource {
  private:
     FeedSource(const FeedSourceOptions& options, millrace_feed* feed)
         : options_(options), feed_(feed) {}
+    static void ringTold(void* source, void* memory, std::uint64_t bytes, std::int32_t isMapped);
     void release();
     void takeRest();
     Result<FeedEvent> reconnect();
@@ -56,6 +62,7 @@ class FeedSource final : public BatchSource {
     FeedSourceOptions options_;
     millrace_feed* feed_;
     millrace_batch* held_ = nullptr;
+    Status ringStatus_;             ///< of onRing
     std::int64_t lostSinceNs_ = 0;  // steady; 0: connected
     std::int64_t lostNs_ = 0;       // waited for a feed that was away
 };

@@ -1,20 +1,51 @@
 #include "backend/train/learner.h"
 
+#include <algorithm>
+
 #include "backend/core/text.h"
 #include "backend/train/network_learner.h"
+#include "backend/train/network_shape.h"
 #include "backend/train/target_mean.h"
+#include "backend/train/torch_learner.h"
 
 namespace millrace::train {
+namespace {
 
-Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options) {
+const std::vector<std::string>& networks() {
+    static const std::vector<std::string> kNames{"dlrm", "dcn_v2", "mlp", "logistic"};
+    return kNames;
+}
+
+Status checkArithmetic(const LearnerOptions& options) {
+    const std::vector<std::string> known{"fp32", "bf16", "fp64"};
+    if (std::find(known.begin(), known.end(), options.precision) == known.end()) {
+        return invalidArgument("train.precision: '", options.precision,
+                               "' is not known; known: fp32, bf16, fp64");
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Group& group) {
     if (options.model == "target_mean") {
+        if (group.size() > 1) {
+            return invalidArgument("train.ranks: ", group.size(),
+                                   "; target_mean sums up the stream in one");
+        }
         return TargetMean::make(options);
     }
-    if (options.model == "dlrm" || options.model == "mlp") {
-        return NetworkLearner::make(options);
+    if (std::find(networks().begin(), networks().end(), options.model) == networks().end()) {
+        std::vector<std::string> known = networks();
+        known.emplace_back("target_mean");
+        return invalidArgument("model.type: '", options.model, "' is not known",
+                               nameHint(options.model, known));
     }
-    return invalidArgument("model.type: '", options.model, "' is not known",
-                           nameHint(options.model, {"dlrm", "mlp", "target_mean"}));
+    RETURN_IF_ERROR(checkArithmetic(options));
+    RETURN_IF_ERROR(checkNetwork(options));
+    ASSIGN_OR_RETURN(const std::string device, resolveDevice(options.device));
+    const bool isForLoops = device == "cpu" && options.precision == "fp32" && group.size() == 1;
+    return isForLoops ? NetworkLearner::make(options) : makeTensorLearner(options, group);
 }
 
 }  // namespace millrace::train

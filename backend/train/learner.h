@@ -13,6 +13,7 @@
 #include "backend/core/status.h"
 #include "backend/train/batch.h"
 #include "backend/train/checkpoint.h"
+#include "backend/train/ranks/group.h"
 #include "backend/train/loss.h"
 #include "backend/train/optimizer.h"
 
@@ -31,12 +32,14 @@ struct TableOptions {
 };
 
 struct LearnerOptions {
-    std::string model = "dlrm";  ///< dlrm, mlp or target_mean
+    std::string model = "dlrm";  ///< dlrm, dcn_v2, mlp, logistic or target_mean
     std::int64_t embeddingDim = 16;
     std::vector<std::int64_t>
         bottom;                     ///< dlrm: sizes over the dense input; the last = embeddingDim
     std::vector<std::int64_t> top;  ///< dlrm: sizes over the interactions; the last is 1
-    std::vector<std::int64_t> hidden;  ///< mlp
+    std::int64_t crossLayers = 0;   ///< dcn_v2
+    std::int64_t crossRank = 0;     ///< dcn_v2: of the cross layers' matrices; 0: full
+    std::vector<std::int64_t> hidden;  ///< mlp, dcn_v2 (the deep part)
     std::vector<std::string> keys;     ///< target_mean: names of features
     double smoothing = 0;              ///< target_mean: rows of prior
     std::int64_t denseWidth = 0;       ///< floats per row of all dense columns and vectors
@@ -46,13 +49,24 @@ struct LearnerOptions {
     OptimizerOptions optimizer;
     std::uint64_t seed = 0;
     int threads = 1;
+    std::string device = "cpu";      ///< auto, cpu or cuda; target_mean: cpu
+    std::string precision = "fp32";  ///< fp32; bf16: fp32 weights, layers in bfloat16; fp64
+    bool isDeterministic = true;     ///< the same bits in each run, on one kind of device
+    bool usesTf32 = false;  ///< cuda, fp32: products of matrices with TF32's shorter fractions
 };
 
 class Learner {
  public:
     virtual ~Learner() = default;
-    /// Forward and backward of one micro-batch; adds its sums to `sums`.
+    /// Forward and backward of one micro-batch; adds its rows and weights to `sums`, and its loss,
+    /// which a device may tell with collect() only. The batch is free afterwards.
     virtual Status accumulate(const BatchView& batch, LossSums& sums) = 0;
+    /// Adds what the losses since the last call lack in `sums`: waits for the device. To be called
+    /// at a step's end.
+    virtual Status collect(LossSums& sums) {
+        (void)sums;
+        return okStatus();
+    }
     /// Ends the step. `weight`: sum(w) over all its rows and heads; 0: no update is made.
     virtual Status apply(double weight) = 0;
     /// Probabilities [rows, heads].
@@ -67,7 +81,8 @@ class Learner {
     virtual std::int64_t epochsMax() const = 0;
 };
 
-/// Validates the options (each message names the key).
-Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options);
+/// Validates the options (each message names the key). `group`: the ranks that train one model,
+/// each with a learner of the same options, of which apply() is a call that all make; outlives it.
+Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Group& group);
 
 }  // namespace millrace::train

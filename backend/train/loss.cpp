@@ -82,6 +82,14 @@ void lossGradients(const BatchView& batch, const std::vector<float>& logits,
     }
 }
 
+void addWeights(const BatchView& batch, LossSums& sums) {
+    fit(sums, batch);
+    for (std::size_t head = 0; head < batch.heads.size(); ++head) {
+        forLabels(batch, head,
+                  [&](std::size_t, double, double weight) { sums.weight[head] += weight; });
+    }
+}
+
 void addLoss(const BatchView& batch, const std::vector<double>& probabilities, LossSums& sums) {
     fit(sums, batch);
     for (std::size_t head = 0; head < batch.heads.size(); ++head) {

@@ -25,6 +25,9 @@ struct LossSums {
 void lossGradients(const BatchView& batch, const std::vector<float>& logits,
                    std::vector<float>& gradients, LossSums& sums);
 
+/// Adds the batch's rows and weights alone.
+void addWeights(const BatchView& batch, LossSums& sums);
+
 /// Adds the batch's sums for given probabilities [rows, heads].
 void addLoss(const BatchView& batch, const std::vector<double>& probabilities, LossSums& sums);
 

@@ -3,86 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/train/network_shape.h"
+
 namespace millrace::train {
-namespace {
-
-Status checkLayers(const char* key, const std::vector<std::int64_t>& sizes) {
-    for (const std::int64_t size : sizes) {
-        if (size < 1) {
-            return invalidArgument("model.", key, ": layer sizes are at least 1, not ", size);
-        }
-    }
-    return okStatus();
-}
-
-Status checkTables(const LearnerOptions& o) {
-    for (const TableOptions& table : o.tables) {
-        if (table.rows < 1 || table.dim < 1) {
-            return invalidArgument("embeddings.", table.name, ": rows and dim are at least 1");
-        }
-        if (o.model == "dlrm" && table.dim != o.embeddingDim) {
-            return invalidArgument("embeddings.", table.name,
-                                   ".dim: dlrm multiplies all vectors "
-                                   "with each other, so it must be model.embedding_dim (",
-                                   o.embeddingDim, "), not ", table.dim);
-        }
-    }
-    for (const FeatureOptions& feature : o.features) {
-        if (feature.table < 0 || feature.table >= static_cast<int>(o.tables.size())) {
-            return invalidArgument("features: ", feature.name, " has no embedding table");
-        }
-    }
-    return okStatus();
-}
-
-Status checkDlrm(const LearnerOptions& o) {
-    RETURN_IF_ERROR(checkLayers("bottom", o.bottom));
-    RETURN_IF_ERROR(checkLayers("top", o.top));
-    if (o.denseWidth > 0 && (o.bottom.empty() || o.bottom.back() != o.embeddingDim)) {
-        return invalidArgument("model.bottom: the last size must be model.embedding_dim (",
-                               o.embeddingDim, ")");
-    }
-    if (o.top.empty() || o.top.back() != 1) {
-        return invalidArgument("model.top: the last size must be 1 (one output a head)");
-    }
-    if (o.denseWidth == 0 && o.features.size() < 2) {
-        return invalidArgument("model.type: dlrm needs a dense feature or two embedded ones");
-    }
-    return okStatus();
-}
-
-Status check(const LearnerOptions& o) {
-    if (o.heads.empty()) {
-        return invalidArgument("labels: at least one is needed to train");
-    }
-    if (o.denseWidth == 0 && o.features.empty()) {
-        return invalidArgument("features: the model has no input");
-    }
-    if (!(o.optimizer.learningRate > 0) || !std::isfinite(o.optimizer.learningRate)) {
-        return invalidArgument("train.learning_rate: must be a positive number");
-    }
-    RETURN_IF_ERROR(checkTables(o));
-    return o.model == "dlrm" ? checkDlrm(o) : checkLayers("hidden", o.hidden);
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& options) {
-    RETURN_IF_ERROR(check(options));
-    NetworkOptions network;
-    network.interactions = options.model == "dlrm";
-    network.denseWidth = options.denseWidth;
-    network.dim = options.embeddingDim;
-    network.bottom = options.bottom;
-    network.layers = network.interactions ? options.top : options.hidden;
-    if (network.interactions) {
-        network.layers.pop_back();
-    }
-    network.heads = static_cast<std::int64_t>(options.heads.size());
-    network.threads = options.threads;
-    for (const FeatureOptions& feature : options.features) {
-        network.vectorsWidth += options.tables[static_cast<std::size_t>(feature.table)].dim;
-    }
+    const NetworkOptions network = networkOf(options);
     std::string error;
     std::unique_ptr<DenseNetwork> made = makeTorchNetwork(network, error);
     if (!made) {
@@ -106,27 +31,10 @@ NetworkLearner::NetworkLearner(const LearnerOptions& options, std::unique_ptr<De
 void NetworkLearner::initialise() {
     const int moments = numMoments(options_.optimizer);
     for (const NetworkParameter& p : network_->parameters()) {
-        const double outputs = static_cast<double>(p.shape[0]);
-        const double deviation = p.shape.size() > 1
-                                     ? std::sqrt(2 / (outputs + static_cast<double>(p.shape[1])))
-                                     : std::sqrt(1 / outputs);
-        // A uniform draw in +-bound has the deviation bound / sqrt(3).
-        const auto bound = static_cast<float>(deviation * std::sqrt(3.0));
-        fillUniform(options_.seed, p.name, bound, p.size, p.values);
+        fillUniform(options_.seed, p.name, layerBound(p.shape), p.size, p.values);
         first_.emplace_back(moments > 0 ? static_cast<std::size_t>(p.size) : 0);
         second_.emplace_back(moments > 1 ? static_cast<std::size_t>(p.size) : 0);
     }
-}
-
-Status NetworkLearner::checkShape(const BatchView& batch) const {
-    if (batch.denseWidth() != options_.denseWidth || batch.ids.size() != options_.features.size() ||
-        batch.heads.size() != options_.heads.size()) {
-        return internalError("train: a frame has ", batch.denseWidth(), " dense values, ",
-                             batch.ids.size(), " id features and ", batch.heads.size(),
-                             " heads; the model has ", options_.denseWidth, ", ",
-                             options_.features.size(), " and ", options_.heads.size());
-    }
-    return okStatus();
 }
 
 Status NetworkLearner::forward(const BatchView& batch, bool keepsGraph) {
@@ -144,7 +52,7 @@ Status NetworkLearner::forward(const BatchView& batch, bool keepsGraph) {
 }
 
 Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
-    RETURN_IF_ERROR(checkShape(batch));
+    RETURN_IF_ERROR(checkBatch(options_, batch));
     if (batch.rows == 0) {
         return okStatus();
     }
@@ -174,14 +82,9 @@ void NetworkLearner::clearGradients() {
 
 Status NetworkLearner::apply(double weight) {
     scaler_.endStep();
-    if (!std::isfinite(weight) || weight < 0) {
+    if (!(weight > 0) || !std::isfinite(weight)) {
         clearGradients();
-        return invalidArgument("train: the weights of a step add up to ", weight,
-                               "; they must not be negative or infinite");
-    }
-    if (weight == 0) {
-        clearGradients();
-        return okStatus();
+        return checkStepWeight(weight);
     }
     ++updates_;
     const std::vector<NetworkParameter>& parameters = network_->parameters();
@@ -199,7 +102,7 @@ Status NetworkLearner::apply(double weight) {
 }
 
 Status NetworkLearner::predict(const BatchView& batch, std::vector<double>& probabilities) {
-    RETURN_IF_ERROR(checkShape(batch));
+    RETURN_IF_ERROR(checkBatch(options_, batch));
     probabilities.clear();
     if (batch.rows == 0) {
         return okStatus();

@@ -1,9 +1,8 @@
 #pragma once
-// dlrm and mlp: embedding tables, scaled dense input, a DenseNetwork, weighted BCE, an optimizer.
-//
-// Weights start as in DLRM: layers uniform with the deviation sqrt(2 / (inputs + outputs)), biases
-// with sqrt(1 / outputs), embeddings in +-1/sqrt(rows); every value a function of (seed, name,
-// index), so the order of construction does not matter. Threads: one owner.
+// Models with layers on the CPU, in float32: embedding tables, scaled dense input, a DenseNetwork,
+// weighted BCE, an optimizer. What is no layer is loops of ours, which are faster there than
+// LibTorch's calls (docs/decisions/0035-learner.md); elsewhere it is TensorLearner. Threads: one
+// owner.
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@ namespace millrace::train {
 
 class NetworkLearner final : public Learner {
  public:
+    /// `options` are checked (checkNetwork).
     static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options);
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
@@ -35,7 +35,6 @@ class NetworkLearner final : public Learner {
     NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network);
     void initialise();
     void clearGradients();
-    Status checkShape(const BatchView& batch) const;
     Status forward(const BatchView& batch, bool keepsGraph);
     Status take(const Checkpoint& checkpoint, bool weightsOnly);
 

@@ -1,5 +1,6 @@
 // Stands in for torch/ in builds without LibTorch (sanitizers): networks are refused.
 #include "backend/train/dense_network.h"
+#include "backend/train/torch_learner.h"
 
 namespace millrace::train {
 
@@ -10,6 +11,25 @@ std::unique_ptr<DenseNetwork> makeTorchNetwork(const NetworkOptions&, std::strin
 
 std::string torchVersion() {
     return "none";
+}
+
+Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions&, Group&) {
+    return internalError("train: this build has no LibTorch");
+}
+
+Result<std::string> resolveDevice(const std::string& name) {
+    if (name == "cuda") {
+        return failedPrecondition("train.device: cuda: this build has no LibTorch");
+    }
+    return std::string("cpu");
+}
+
+Status pinRing(const std::string&, void*, std::size_t) {
+    return okStatus();
+}
+
+Status unpinRing(const std::string&, void*) {
+    return okStatus();
 }
 
 }  // namespace millrace::train

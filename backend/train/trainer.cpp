@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/core/log.h"
+#include "backend/train/ranks/vote.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::train {
@@ -27,24 +28,26 @@ void addDifferences(const std::string& path, const Json& was, const Json& is,
 }  // namespace
 
 Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, SourceOpener open,
-                 Reporter& reporter, const Clock& clock)
+                 Group& group, Reporter& reporter, const Clock& clock)
     : options_(std::move(options)),
       learner_(std::move(learner)),
       open_(std::move(open)),
+      group_(group),
       reporter_(reporter),
       clock_(clock),
       meter_(clock) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Checkpoint* resume,
                                                const Checkpoint* initFrom, SourceOpener open,
-                                               Reporter& reporter, const Clock& clock) {
-    if (options.microBatchesPerStep < 1 || options.microBatchesPerStep % options.worldSize != 0) {
-        return invalidArgument("train.ranks: ", options.worldSize, " ranks do not divide the ",
+                                               Group& group, Reporter& reporter,
+                                               const Clock& clock) {
+    if (options.microBatchesPerStep < 1 || options.microBatchesPerStep % group.size() != 0) {
+        return invalidArgument("train.ranks: ", group.size(), " ranks do not divide the ",
                                options.microBatchesPerStep, " micro-batches of a step");
     }
-    ASSIGN_OR_RETURN(std::unique_ptr<Learner> learner, makeLearner(options.learner));
-    std::unique_ptr<Trainer> trainer(
-        new Trainer(std::move(options), std::move(learner), std::move(open), reporter, clock));
+    ASSIGN_OR_RETURN(std::unique_ptr<Learner> learner, makeLearner(options.learner, group));
+    std::unique_ptr<Trainer> trainer(new Trainer(std::move(options), std::move(learner),
+                                                 std::move(open), group, reporter, clock));
     if (resume) {
         RETURN_IF_ERROR(trainer->resumeFrom(*resume));
     } else if (initFrom) {
@@ -97,6 +100,11 @@ bool Trainer::isFinished() const {
            (options_.maxSteps > 0 && step_ >= options_.maxSteps);
 }
 
+// A rank alone may hear of it at any time; several stop behind the same step.
+bool Trainer::isStopping() {
+    return group_.size() == 1 ? reporter_.stopRequested() : stopsHere_;
+}
+
 Result<Trainer::Outcome> Trainer::run() {
     if (!isFinished()) {
         ASSIGN_OR_RETURN(source_, open_("train", state_));
@@ -105,7 +113,7 @@ Result<Trainer::Outcome> Trainer::run() {
     }
     while (!isFinished()) {
         ASSIGN_OR_RETURN(const Taken taken, takeStep());
-        if (taken == Taken::kStopped || (!isFinished() && reporter_.stopRequested())) {
+        if (taken == Taken::kStopped || (!isFinished() && isStopping())) {
             RETURN_IF_ERROR(checkpoint(true));
             return Outcome::kStopped;
         }
@@ -162,7 +170,7 @@ void Trainer::watchLabels(const BatchView& batch) {
 
 Status Trainer::checkLabels() const {
     // With several ranks a head may be of one class in one rank's share.
-    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0 && options_.worldSize == 1; ++h) {
+    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0 && group_.size() == 1; ++h) {
         const SeenLabels& seen = seenLabels_[h];
         const std::string& head = options_.learner.heads[h];
         if (seen.least > seen.most) {
@@ -226,7 +234,8 @@ Result<Trainer::Taken> Trainer::takeStep() {
     sums.loss.resize(options_.learner.heads.size());
     sums.weight.resize(options_.learner.heads.size());
     std::int64_t stepEnd = 0;
-    ASSIGN_OR_RETURN(const Taken taken, gather(sums, stepEnd));
+    ASSIGN_OR_RETURN(Taken taken, gather(sums, stepEnd));
+    RETURN_IF_ERROR(agree(taken, sums));
     if (taken == Taken::kStep) {
         next_ = stepEnd;
         RETURN_IF_ERROR(endStep(sums));
@@ -235,9 +244,27 @@ Result<Trainer::Taken> Trainer::takeStep() {
     return taken;
 }
 
-Status Trainer::endStep(const LossSums& sums) {
+Status Trainer::agree(Taken& taken, LossSums& sums) {
+    if (group_.size() == 1) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(learner_->collect(sums));
+    Vote mine{taken == Taken::kStopped, reporter_.stopRequested(),
+              taken == Taken::kStep && reporter_.takeCheckpointRequest(), std::move(sums)};
+    ASSIGN_OR_RETURN(Vote all, vote(mine, group_));
+    taken = all.hasStopped ? Taken::kStopped : taken;
+    stopsHere_ = all.wantsStop;
+    wantsCheckpoint_ = all.wantsCheckpoint;
+    sums = std::move(all.sums);
+    return okStatus();
+}
+
+Status Trainer::endStep(LossSums& sums) {
     const double weight = sums.totalWeight();
     RETURN_IF_ERROR(annotate(learner_->apply(weight), strCat("step ", step_ + 1)));
+    if (group_.size() == 1) {
+        RETURN_IF_ERROR(learner_->collect(sums));
+    }
     ++step_;
     rows_ += sums.rows;
     rank::Values values;
@@ -251,8 +278,10 @@ Status Trainer::endStep(const LossSums& sums) {
     }
     lastValues_[metric::kLoss] = sums.mean();
     meter_.endStep(sums.rows, source_->stallNs(), values);
-    RETURN_IF_ERROR(
-        reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
+    if (isFirst()) {
+        RETURN_IF_ERROR(reporter_.send(
+            rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
+    }
     if (weight > 0 && !std::isfinite(sums.mean())) {
         return internalError("step ", step_,
                              ": the loss is not finite; a smaller "
@@ -266,7 +295,7 @@ Status Trainer::afterStep() {
     if (options_.hasEval && isDue(options_.evalEverySteps)) {
         RETURN_IF_ERROR(evaluate());
     }
-    const bool isAsked = reporter_.takeCheckpointRequest();
+    const bool isAsked = group_.size() == 1 ? reporter_.takeCheckpointRequest() : wantsCheckpoint_;
     if (isAsked || isCheckpointDue()) {
         RETURN_IF_ERROR(checkpoint(false));
     }
@@ -294,6 +323,9 @@ rank::Done Trainer::doneLine() {
     done.step = step_;
     done.rows = rows_;
     done.state = state_;
+    if (!isFirst()) {
+        return done;
+    }
     done.metrics = lastValues_;
     done.metrics[metric::kStepsWithoutWeight] = static_cast<double>(stepsWithoutWeight_);
     done.params["weights_hash"] = weightsHash();

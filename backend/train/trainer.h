@@ -1,10 +1,11 @@
 #pragma once
 // The training loop of one rank: steps, evaluations, checkpoints, reports.
 //
-// A step takes the micro-batches up to the feed's mark, in all ranks alike; its number counts
-// from 1. Everything that a resume needs is in the checkpoint, which is cut at a step's end only; a
-// stop request drops a step that is not complete. Threads: one owner. Failure: run() returns the
-// sentence; checkpoints written before stay.
+// Ranks vote at each step's end and so decide alike; figures, checkpoints and the last line with
+// them are rank 0's. A step takes the micro-batches up to the feed's mark, in all ranks alike; its
+// number counts from 1. Everything that a resume needs is in the checkpoint, which is cut at a
+// step's end only; a stop request drops a step that is not complete. Threads: one owner. Failure:
+// run() returns the sentence; checkpoints written before stay.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -15,6 +16,8 @@
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
 #include "backend/train/batch_source.h"
+#include "backend/train/evaluator.h"
+#include "backend/train/ranks/group.h"
 #include "backend/train/learner.h"
 #include "backend/train/reporter.h"
 #include "backend/train/step_meter.h"
@@ -28,12 +31,10 @@ struct TrainerOptions {
     std::int64_t maxSteps = 0;  ///< 0: no limit
     bool hasEval = false;
     std::int64_t evalEverySteps = 0;        ///< 0: only at the end
-    std::vector<std::string> evalMetrics;   ///< which figures are reported; empty: all
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
-    std::string scoresDirectory;  ///< where an evaluation's scores are kept; "": nowhere
-    int rank = 0, worldSize = 1;
+    EvalOptions eval;
     std::int64_t attempt = 0;
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
     Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
@@ -44,10 +45,11 @@ class Trainer {
  public:
     enum class Outcome { kDone, kStopped };
 
-    /// `resume` and `initFrom` may be null. Reporter, clock and opener outlive the trainer.
+    /// `resume` and `initFrom` may be null. Group, reporter, clock and opener outlive the trainer.
     static Result<std::unique_ptr<Trainer>> make(TrainerOptions options, const Checkpoint* resume,
                                                  const Checkpoint* initFrom, SourceOpener open,
-                                                 Reporter& reporter, const Clock& clock);
+                                                 Group& group, Reporter& reporter,
+                                                 const Clock& clock);
     /// Trains to the end (the last line is acknowledged then) or to a stop request (a checkpoint is
     /// written then, and no last line).
     Result<Outcome> run();
@@ -57,12 +59,15 @@ class Trainer {
 
  private:
     Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, SourceOpener open,
-            Reporter& reporter, const Clock& clock);
+            Group& group, Reporter& reporter, const Clock& clock);
+    bool isFirst() const { return group_.rank() == 0; }
     Status resumeFrom(const Checkpoint& checkpoint);
     void compareKeys(const Checkpoint& checkpoint);
 
     enum class Taken { kStep, kNothing, kStopped };
     Result<Taken> takeStep();
+    /// All ranks' votes on what gather() took: `taken` and `sums` become everybody's.
+    Status agree(Taken& taken, LossSums& sums);
     /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
     /// Remembers which labels the first epoch had; at its end they must be of two classes.
@@ -70,15 +75,13 @@ class Trainer {
     Status checkLabels() const;
     /// The phases while it waits for one, and of what is done with them.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
-    Status endStep(const LossSums& sums);
+    Status endStep(LossSums& sums);
     Status afterStep();
     bool isFinished() const;
+    bool isStopping();
 
     /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
     Status evaluate();
-    /// False when it was cut short.
-    Result<bool> evaluateStream(class Evaluation& evaluation);
-    Status reportEval(class Evaluation& evaluation);
     bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
@@ -86,10 +89,13 @@ class Trainer {
     rank::Done doneLine();
     Status progress(const char* phase);
     std::string weightsHash();
+    /// kInternal when ranks have come to other weights.
+    Status compareWeights();
 
     TrainerOptions options_;
     std::unique_ptr<Learner> learner_;
     SourceOpener open_;
+    Group& group_;
     Reporter& reporter_;
     const Clock& clock_;
     StepMeter meter_;
@@ -99,6 +105,7 @@ class Trainer {
     std::int64_t epoch_ = 0, next_ = 0;  // of the next micro-batch; next_ may be the epoch's total
     bool epochEnded_ = false;            // next_ is the total and its end was read
     bool streamEnded_ = false;
+    bool stopsHere_ = false, wantsCheckpoint_ = false;  // as voted on the last step
     std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
     std::int64_t epochBatches_ = 0;    // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;

@@ -1,124 +1,35 @@
 // The trainer's pauses: evaluation and checkpoints.
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
 #include "backend/train/dense_network.h"
-#include "backend/train/evaluation.h"
+#include "backend/train/evaluator.h"
 #include "backend/train/trainer.h"
-#include "backend/values/metric_names.h"
 
 namespace millrace::train {
-namespace {
-
-namespace metric = values::metric;
-
-constexpr int kEvalAttemptsMax = 20;
-
-// Of such a set every figure that compares the classes is undefined: a run must not end as if it
-// had been evaluated.
-Status checkEvaluation(const std::string& head, const EvalFigures& f) {
-    if (f.rows == 0) {
-        return invalidArgument("eval.dataset: the evaluation set has no row with a label of head '",
-                               head, "' (", f.rowsWithoutLabel,
-                               " without); check eval.dataset.where");
-    }
-    if (f.positives == 0 || f.positives == static_cast<double>(f.rows)) {
-        return invalidArgument("eval.dataset: label '", head, "' is ", f.positives == 0 ? 0 : 1,
-                               " in all ", f.rows,
-                               " rows of the evaluation set: an evaluation needs both classes");
-    }
-    return okStatus();
-}
-
-// `wanted`: the figures that the spec asks for; empty: all of them.
-void addFigures(const EvalFigures& f, const std::vector<std::string>& wanted,
-                const std::string& prefix, rank::Values& values) {
-    const std::pair<std::string_view, double> figures[] = {
-        {metric::kAuc, f.auc},
-        {metric::kLogLoss, f.logLoss},
-        {metric::kNormalizedEntropy, f.normalizedEntropy},
-        {metric::kCalibration, f.calibration}};
-    for (const auto& [figure, value] : figures) {
-        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), figure) != wanted.end()) {
-            values[strCat(prefix, figure)] = value;
-        }
-    }
-    values[prefix + metric::kRows] = static_cast<double>(f.rows);
-    values[prefix + metric::kRowsWithoutLabel] = static_cast<double>(f.rowsWithoutLabel);
-}
-
-}  // namespace
 
 Status Trainer::evaluate() {
     RETURN_IF_ERROR(progress("evaluating"));
-    // A feed that goes away takes its evaluation stream along: the next feed serves it anew. Each
-    // open waits for a feed up to its connect time-out.
-    for (int attempt = 1; attempt <= kEvalAttemptsMax; ++attempt) {
-        Evaluation evaluation(options_.learner.heads);
-        const Result<bool> isWhole = evaluateStream(evaluation);
-        if (!isWhole.ok() && reporter_.stopRequested()) {
-            break;
+    Evaluator evaluator(options_.eval, options_.learner.heads, *learner_, group_, reporter_);
+    ASSIGN_OR_RETURN(std::optional<Evaluator::Result> result,
+                     evaluator.run(step_, open_, [this](BatchSource& source) {
+                         return nextEvent(source, "evaluating", "evaluating");
+                     }));
+    if (result) {
+        lastEvalStep_ = step_;
+        if (isFirst()) {
+            for (const auto& [key, value] : result->values) {
+                lastValues_[key] = value;
+            }
+            evalHash_ = result->hash;
+            RETURN_IF_ERROR(reporter_.send(
+                rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(result->values)}));
         }
-        if (absl::IsUnavailable(isWhole.status()) && attempt < kEvalAttemptsMax) {
-            logWarn("train: evaluation starts over",
-                    {{"step", step_}, {"why", messageOf(isWhole.status())}});
-            continue;
-        }
-        RETURN_IF_ERROR(isWhole.status());
-        if (*isWhole) {
-            RETURN_IF_ERROR(reportEval(evaluation));
-            lastEvalStep_ = step_;
-        }
-        break;
     }
     meter_.restart(source_ ? source_->stallNs() : 0);
     return okStatus();
-}
-
-Result<bool> Trainer::evaluateStream(Evaluation& evaluation) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open_("eval", ""));
-    std::vector<double> probabilities;
-    while (true) {
-        ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source, "evaluating", "evaluating"));
-        if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
-            return true;
-        }
-        if (event.kind == FeedEvent::Kind::kStep) {
-            continue;
-        }
-        if (event.kind != FeedEvent::Kind::kBatch) {
-            return event.kind == FeedEvent::Kind::kEndOfStream;
-        }
-        RETURN_IF_ERROR(annotate(learner_->predict(event.batch, probabilities),
-                                 strCat("evaluation, micro-batch ", event.number)));
-        evaluation.add(event.batch, probabilities);
-    }
-}
-
-Status Trainer::reportEval(Evaluation& evaluation) {
-    rank::Values values;
-    bool isFirst = true;
-    for (std::size_t h = 0; h < evaluation.numHeads(); ++h) {
-        if (!evaluation.isThere(h)) {
-            continue;
-        }
-        const std::string& name = options_.learner.heads[h];
-        const EvalFigures f = evaluation.figures(h);
-        RETURN_IF_ERROR(checkEvaluation(name, f));
-        addFigures(f, options_.evalMetrics, strCat(metric::kEvalPrefix, name, "."), values);
-        if (std::exchange(isFirst, false)) {
-            addFigures(f, options_.evalMetrics, metric::kEvalPrefix, values);
-        }
-    }
-    for (const auto& [key, value] : values) {
-        lastValues_[key] = value;
-    }
-    evalHash_ = evaluation.hash();
-    evaluation.keepScores(options_.scoresDirectory, step_);
-    return reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)});
 }
 
 Json Trainer::checkpointMeta(const std::string& state) const {
@@ -128,8 +39,8 @@ Json Trainer::checkpointMeta(const std::string& state) const {
     }
     return Json{{"identity", options_.identity},
                 {"numeric_keys", options_.numericKeys},
-                {"rank", options_.rank},
-                {"world_size", options_.worldSize},
+                {"rank", group_.rank()},
+                {"world_size", group_.size()},
                 {"module", options_.module},
                 {"rows", rows_},
                 {"epoch", epochEnded_ ? epoch_ + 1 : epoch_},
@@ -161,8 +72,9 @@ bool Trainer::isCheckpointDue() {
     if (every == 0 || step_ % every != 0) {
         return false;
     }
-    const std::int64_t tooMany =
-        reporter_.unackedCheckpoints() - options_.checkpointKeep - kOnTheirWay;
+    // Ranks compare their weights at a checkpoint, so all come to it alike.
+    const std::int64_t waiting = group_.size() == 1 ? reporter_.unackedCheckpoints() : 0;
+    const std::int64_t tooMany = waiting - options_.checkpointKeep - kOnTheirWay;
     const std::int64_t doublings = std::clamp<std::int64_t>(tooMany, 0, 62);
     return doublings == 0 || (step_ - lastCheckpointStep_) >> doublings >= every;
 }
@@ -171,6 +83,12 @@ Status Trainer::checkpoint(bool isNeeded) {
     RETURN_IF_ERROR(progress("checkpoint"));
     if (source_) {
         ASSIGN_OR_RETURN(state_, source_->state(epoch_, next_));
+    }
+    RETURN_IF_ERROR(compareWeights());
+    if (!isFirst()) {
+        lastCheckpointStep_ = step_;
+        meter_.restart(source_ ? source_->stallNs() : 0);
+        return okStatus();
     }
     const Result<CheckpointFile> file = writeNow();
     if (!file.ok() && !isNeeded) {
@@ -187,6 +105,21 @@ Status Trainer::checkpoint(bool isNeeded) {
     lastCheckpointStep_ = step_;
     meter_.restart(source_ ? source_->stallNs() : 0);
     return reporter_.send(rank::Checkpoint{step_, file->name, file->bytes, file->hash, state_});
+}
+
+Status Trainer::compareWeights() {
+    if (group_.size() == 1) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> hashes, group_.gather(weightsHash()));
+    for (std::size_t r = 1; r < hashes.size(); ++r) {
+        if (hashes[r] != hashes[0]) {
+            return internalError(
+                "step ", step_, ": rank ", r,
+                " has other weights than rank 0: a fault of the machine or of this program");
+        }
+    }
+    return okStatus();
 }
 
 std::string Trainer::weightsHash() {

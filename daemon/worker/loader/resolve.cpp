@@ -61,10 +61,10 @@ std::string counted(std::int64_t count, std::string_view noun) {
     return strCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-// Whether this machine has the GPUs that a script's ranks want.
+// Whether this machine has the GPUs that the ranks want.
 Status checkGpus(const spec::RunSpec& spec) {
     const std::int64_t wanted = spec.train.ranks * spec.resources.gpusPerRank;
-    if (wanted == 0 || spec.command.empty()) {
+    if (wanted == 0) {
         return okStatus();
     }
     const telemetry::GpuProbe probe;

@@ -6,6 +6,7 @@
 #include "backend/job/attempt_paths.h"
 #include "backend/spec/trainable.h"
 #include "backend/system/machine_memory.h"
+#include "backend/train/torch_learner.h"
 
 namespace millrace::trainer {
 namespace {
@@ -67,6 +68,10 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
         out.top = dlrm->top;
     } else if (const auto* mlp = spec.model.as<spec::MlpModel>()) {
         out.hidden = mlp->hidden;
+    } else if (const auto* dcn = spec.model.as<spec::DcnModel>()) {
+        out.hidden = dcn->hidden;
+        out.crossLayers = dcn->crossLayers;
+        out.crossRank = dcn->crossRank;
     } else if (const auto* means = spec.model.as<spec::TargetMeanModel>()) {
         out.keys = means->keys;
         out.smoothing = means->smoothing;
@@ -74,6 +79,12 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     out.heads = spec.heads();
     out.seed = spec.batch.seed;
     out.threads = static_cast<int>(spec.train.threads);
+    const bool isOnGpu =
+        spec.model.hasTables() && spec.train.device != "cpu" && spec.resources.gpusPerRank > 0;
+    out.device = isOnGpu ? "cuda" : "cpu";
+    out.precision = spec.train.precision;
+    out.isDeterministic = spec.train.deterministic;
+    out.usesTf32 = spec.train.tf32;
     const std::vector<InputColumn> columns = inputColumns(spec);
     for (const InputColumn& column : columns) {
         out.features.push_back({column.name, -1});
@@ -133,10 +144,6 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     if (rank < 0 || rank >= spec.train.ranks) {
         return invalidArgument("--rank ", rank, ": the run has ", spec.train.ranks, " ranks");
     }
-    if (spec.train.ranks != 1) {
-        return invalidArgument("train.ranks: ", spec.train.ranks,
-                               "; the built-in trainer runs on 1 rank in this version");
-    }
     if (spec.batch.microRows < 1 || spec.batch.rows % spec.batch.microRows != 0) {
         return invalidArgument("batch.micro_rows: ", spec.batch.microRows,
                                " does not divide batch.rows (", spec.batch.rows, ")");
@@ -149,14 +156,12 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.hasEval = spec.eval.has_value();
     out.evalEverySteps = spec.eval ? spec.eval->everySteps : 0;
     if (spec.eval) {
-        out.evalMetrics = spec.eval->metrics;
+        out.eval.metrics = spec.eval->metrics;
     }
     out.checkpointEverySteps = spec.train.checkpointEverySteps;
     out.checkpointKeep = spec.train.checkpointKeep;
     out.checkpointDirectory = job.checkpointDirectory;
-    out.scoresDirectory = job.runDirectory;
-    out.rank = rank;
-    out.worldSize = static_cast<int>(spec.train.ranks);
+    out.eval.scoresDirectory = job.runDirectory;
     out.attempt = job.attempt;
     out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};
     out.module = moduleOf(spec, out.learner);
@@ -167,21 +172,34 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
             trainKeys.erase(key);
         }
     }
+    if (trainKeys.is_object()) {
+        trainKeys["device"] = out.learner.device;
+    }
     out.numericKeys = {{"train", trainKeys},
                        {"model", jsonMember(all, "model")},
                        {"batch", {{"rows", spec.batch.rows}, {"epochs", spec.batch.epochs}}}};
     return out;
 }
 
-train::FeedSourceOptions feedOptions(const TrainerJob& job, const train::TrainerOptions& options,
+train::FeedSourceOptions feedOptions(const TrainerJob& job, int rank,
+                                     const train::TrainerOptions& options,
                                      const std::string& stream) {
     train::FeedSourceOptions out;
     out.socketPath = job.feedSocket;
     out.stream = stream;
     out.attempt = job.attempt;
-    out.rank = options.rank;
-    out.worldSize = options.worldSize;
+    out.rank = rank;
+    out.worldSize = static_cast<int>(job.spec.train.ranks);
     out.heads = options.learner.heads;
+    // A GPU takes this rank's share of a step at once, a CPU a micro-batch at a time.
+    out.isJoined = options.learner.device == "cuda";
+    if (out.isJoined) {
+        out.onRing = [device = options.learner.device](void* memory, std::size_t bytes,
+                                                       bool isMapped) {
+            return isMapped ? train::pinRing(device, memory, bytes)
+                            : train::unpinRing(device, memory);
+        };
+    }
     for (const train::FeatureOptions& feature : options.learner.features) {
         out.features.push_back(feature.name);
     }

@@ -22,7 +22,8 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                                              std::int64_t vectorsWidth);
 
 /// How the frames of `stream` ("train", "eval") become batches for that model.
-train::FeedSourceOptions feedOptions(const TrainerJob& job, const train::TrainerOptions& options,
+train::FeedSourceOptions feedOptions(const TrainerJob& job, int rank,
+                                     const train::TrainerOptions& options,
                                      const std::string& stream);
 
 }  // namespace millrace::trainer

@@ -63,8 +63,10 @@ void installSignals() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-/// Floats a row of the `vectors` features: from the checkpoint, else from the first frame.
-Result<std::int64_t> vectorsWidth(const TrainerJob& job, const train::Checkpoint* checkpoint) {
+/// Floats a row of the `vectors` features: from the checkpoint, else from the first frame of this
+/// rank.
+Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank,
+                                  const train::Checkpoint* checkpoint) {
     if (job.spec.features.vectors.empty() || !job.spec.model.hasTables()) {
         return 0;
     }
@@ -76,6 +78,8 @@ Result<std::int64_t> vectorsWidth(const TrainerJob& job, const train::Checkpoint
     train::FeedSourceOptions options;
     options.socketPath = job.feedSocket;
     options.attempt = job.attempt;
+    options.rank = rank;
+    options.worldSize = static_cast<int>(job.spec.train.ranks);
     options.abortFd = gStopFd;
     options.vectors = job.spec.features.vectors;
     options.isGlance = true;
@@ -93,12 +97,13 @@ struct Checkpoints {
     std::vector<std::string> unacked;
 };
 
-Result<Checkpoints> openCheckpoints(const TrainerJob& job) {
+/// The lines that the checkpoint holds are rank 0's to send again.
+Result<Checkpoints> openCheckpoints(const TrainerJob& job, int rank) {
     Checkpoints out;
     if (!job.resume.empty()) {
         ASSIGN_OR_RETURN(train::Checkpoint file, train::Checkpoint::open(job.resume));
         for (const Json& line : jsonMember(file.meta(), "unacked")) {
-            if (line.is_string()) {
+            if (line.is_string() && rank == 0) {
                 out.unacked.push_back(line.get<std::string>());
             }
         }
@@ -115,17 +120,24 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
                                          train::Reporter& reporter) {
     const train::Checkpoint* resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
     const train::Checkpoint* initFrom = checkpoints.initFrom ? &*checkpoints.initFrom : nullptr;
-    ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, resume ? resume : initFrom));
+    ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, rank, resume ? resume : initFrom));
     ASSIGN_OR_RETURN(const train::TrainerOptions options, trainerOptions(job, rank, width));
     const auto open = [&](const char* stream, const std::string& state) {
-        train::FeedSourceOptions feed = feedOptions(job, options, stream);
+        train::FeedSourceOptions feed = feedOptions(job, rank, options, stream);
         feed.state = state;
         feed.abortFd = gStopFd;
         return train::FeedSource::open(feed);
     };
+    train::SocketGroupOptions meeting;
+    meeting.path = job.directory.substr(0, job.directory.rfind('/')) + "/ranks.sock";
+    meeting.rank = rank;
+    meeting.size = static_cast<int>(job.spec.train.ranks);
+    meeting.abortFd = gStopFd;
+    ASSIGN_OR_RETURN(const std::unique_ptr<train::Group> group, train::makeSocketGroup(meeting));
     const SystemClock clock;
-    ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,
-                     train::Trainer::make(options, resume, initFrom, open, reporter, clock));
+    ASSIGN_OR_RETURN(
+        const std::unique_ptr<train::Trainer> trainer,
+        train::Trainer::make(options, resume, initFrom, open, *group, reporter, clock));
     logInfo("trainer: started", {{"run", job.run},
                                  {"attempt", job.attempt},
                                  {"rank", rank},
@@ -137,7 +149,7 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
 
 Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
                                        std::unique_ptr<rank::RankClient>& client) {
-    Result<Checkpoints> checkpoints = openCheckpoints(job);
+    Result<Checkpoints> checkpoints = openCheckpoints(job, rank);
     rank::RankClientOptions options;
     options.socketPath = job.rankSocket;
     options.directory = job.directory;

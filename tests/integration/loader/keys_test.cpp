@@ -132,7 +132,7 @@ Cases generalCases() {
           {"resources.data_workers={min: 2, max: 2}"}}},
         {"resources.data_workers.max", {P::kSpec, {"resources.data_workers={max: 1}"}, ""}},
         {"resources.gpus_per_rank",
-         {P::kRefused, {"resources.gpus_per_rank=1"}, "computes on CPUs"}},
+         {P::kRefused, {"resources.gpus_per_rank=2"}, "computes on one GPU"}},
     };
 }
 
@@ -242,6 +242,7 @@ Cases featureCases() {
 
 Cases trainingCases() {
     const std::vector<std::string> mean = {"model={type: target_mean, keys: [user]}"};
+    const std::vector<std::string> dcn = {"model={type: dcn_v2, embedding_dim: 4}"};
     return {
         {"model.type", {P::kSpec, {"model.type=dlrm", "model.hidden=[]"}, ""}},
         {"model.embedding_dim", {P::kSpec, {"model.embedding_dim=8"}, ""}},
@@ -250,13 +251,18 @@ Cases trainingCases() {
         {"model.top",
          {P::kSpec, {"model.top=[8, 1]"}, "", {"model={type: dlrm, embedding_dim: 4}"}}},
         {"model.hidden", {P::kSpec, {"model.hidden=[8]"}, ""}},
+        {"model.cross_layers", {P::kSpec, {"model.cross_layers=2"}, "", dcn}},
+        {"model.cross_rank", {P::kSpec, {"model.cross_rank=2"}, "", dcn}},
         {"model.keys", {P::kSpec, {"model.keys=[band]"}, "", mean}},
         {"model.smoothing", {P::kSpec, {"model.smoothing=9"}, "", mean}},
         {"train.optimizer", {P::kSpec, {"train.optimizer=adagrad"}, ""}},
         {"train.learning_rate", {P::kSpec, {"train.learning_rate=0.5"}, ""}},
         {"train.weight_decay", {P::kSpec, {"train.weight_decay=0.5"}, ""}},
         {"train.momentum", {P::kSpec, {"train.momentum=0.5"}, ""}},
-        {"train.precision", {P::kRefused, {"train.precision=bf16"}, "fp32"}},
+        {"train.precision", {P::kSpec, {"train.precision=bf16"}, ""}},
+        {"train.device", {P::kRefused, {"train.device=cuda"}, "resources.gpus_per_rank: 1"}},
+        {"train.deterministic", {P::kRefused, {"train.deterministic=false"}, "leave the key out"}},
+        {"train.tf32", {P::kRefused, {"train.tf32=true"}, "on a GPU"}},
         {"train.ranks", {P::kSpec, {"train.ranks=2"}, "", kScript, kNoModel}},
         {"train.no_progress_minutes",
          {P::kSpec, {"train.no_progress_minutes=5"}, "", kScript, kNoModel}},
@@ -491,7 +497,7 @@ TEST_F(KeyTable, EveryKeyOfTrainingHasAnEffectOrIsRefused) {
 }
 
 TEST_F(KeyTable, RunsAreRefusedAsCheckRefusesThem) {
-    for (const char* set : {"train.ranks=2", "resources.gpus_per_rank=1",
+    for (const char* set : {"train.tf32=true", "resources.gpus_per_rank=2",
                             "resources.memory_limit_mb=64", "embeddings.user.rows=900000000000"}) {
         Json request = resolveRequest(kSpec);
         request["sets"] = {set};

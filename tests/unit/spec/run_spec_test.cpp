@@ -61,7 +61,7 @@ TEST(RunSpec, EveryKindOfStepGoesThroughJsonUnchanged) {
     }
 }
 
-TEST(RunSpec, EveryModelGoesThroughJsonUnchangedAndWithTheKeysOfAll) {
+TEST(RunSpec, EveryModelGoesThroughJsonUnchangedAndWithTheKeysOfTheFirstOnes) {
     for (const ModelBody& body : allModels()) {
         RunSpec spec;
         spec.model.body = body;
@@ -72,7 +72,7 @@ TEST(RunSpec, EveryModelGoesThroughJsonUnchangedAndWithTheKeysOfAll) {
             },
             spec.model.body);
         const Json json = spec.toJson();
-        EXPECT_EQ(json["model"].size(), 7U);
+        EXPECT_EQ(json["model"].size(), modelType(body) == "dcn_v2" ? 9U : 7U);
         EXPECT_EQ(RunSpec::fromJson(json)->toJson(), json);
     }
     const Json usual = RunSpec().toJson()["model"];

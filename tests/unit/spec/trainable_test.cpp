@@ -45,11 +45,18 @@ TEST(Trainable, ASpecForOneMachineAndRankIsFine) {
 }
 
 TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
-    EXPECT_EQ(trainableOf(specWith("train: {ranks: 4}")).refusals(),
-              "4:16 train.ranks is 4; the built-in trainer has 1 rank (train.threads uses more "
-              "cores; a script of `command` has several)");
-    EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 1}")).refusals(),
-                HasSubstr("resources.gpus_per_rank is 1; the built-in trainer"));
+    EXPECT_THAT(trainableOf(specWith("model: {type: target_mean, keys: [userId]}\ntrain: {ranks: 4}", "{ids: [userId]}")).refusals(),
+                HasSubstr("train.ranks is 4; model.type target_mean sums up the stream in one"));
+    EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 2}")).refusals(),
+                HasSubstr("a rank of the built-in trainer computes on one GPU"));
+    EXPECT_THAT(
+        trainableOf(specWith("resources: {gpus_per_rank: 1}\ntrain: {device: cpu}")).refusals(),
+        HasSubstr("a GPU that it does not use (train.device is cpu)"));
+    EXPECT_THAT(trainableOf(specWith("train: {device: cuda}")).refusals(),
+                HasSubstr("add resources.gpus_per_rank: 1"));
+    EXPECT_THAT(trainableOf(specWith("train: {tf32: true}")).refusals(), HasSubstr("train.tf32"));
+    EXPECT_THAT(trainableOf(specWith("train: {deterministic: false}")).refusals(),
+                HasSubstr("train.deterministic: on a CPU"));
     EXPECT_THAT(trainableOf(specWith("train: {no_progress_minutes: 5}")).refusals(),
                 HasSubstr("train.no_progress_minutes: is for a script of `command`"));
 }

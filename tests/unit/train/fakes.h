@@ -8,6 +8,7 @@
 
 #include "backend/core/philox.h"
 #include "backend/train/trainer.h"
+#include "tests/unit/train/recording_reporter.h"
 #include "tests/unit/train/scratch.h"
 
 namespace millrace::train::test {
@@ -156,56 +157,6 @@ class MemorySource final : public BatchSource {
     Columns columns_;
 };
 
-class RecordingReporter final : public Reporter {
- public:
-    Status send(rank::Body body) override {
-        if (const auto* m = std::get_if<rank::Metrics>(&body)) {
-            metrics.push_back(*m);
-            checkpointAsked = checkpointAsked || m->step == askCheckpointAt;
-            stop = stop || m->step == stopAt;
-        } else if (const auto* c = std::get_if<rank::Checkpoint>(&body)) {
-            checkpoints.push_back(*c);
-        } else if (const auto* p = std::get_if<rank::Progress>(&body)) {
-            progress.push_back(*p);
-        }
-        return okStatus();
-    }
-    Status finish(rank::Body body) override {
-        done = std::get<rank::Done>(body);
-        isDone = true;
-        return okStatus();
-    }
-    void setTrouble(const std::string& what, std::string sentence) override {
-        troubles.emplace_back(what, std::move(sentence));
-    }
-    Result<std::vector<std::string>> unacked() const override {
-        return std::vector<std::string>{"line 1", "line 2"};
-    }
-    std::int64_t unackedCheckpoints() override {
-        return isDaemonAway ? static_cast<std::int64_t>(checkpoints.size()) : 0;
-    }
-    bool stopRequested() const override { return stop; }
-    bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
-
-    /// Losses by step.
-    std::vector<double> losses() const {
-        std::vector<double> out;
-        for (const rank::Metrics& m : metrics) {
-            if (const auto found = m.values.find("loss"); found != m.values.end()) {
-                out.push_back(found->second);
-            }
-        }
-        return out;
-    }
-    std::vector<rank::Metrics> metrics;
-    std::vector<rank::Checkpoint> checkpoints;
-    std::vector<rank::Progress> progress;
-    std::vector<std::pair<std::string, std::string>> troubles;
-    rank::Done done;
-    bool isDone = false, stop = false, checkpointAsked = false, isDaemonAway = false;
-    std::int64_t stopAt = -1, askCheckpointAt = -1;
-};
-
 inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1) {
     LearnerOptions o;
     o.model = type;
@@ -213,11 +164,13 @@ inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1)
     o.bottom = {8, 4};
     o.top = {8, 1};
     o.hidden = {8, 6};
+    o.crossLayers = 2;
     o.keys = {"user", "item"};
     o.smoothing = 5;
     o.denseWidth = type == "target_mean" ? 0 : 2;
     o.features = {{"user", 0}, {"item", 1}, {"tags", 2}};
-    o.tables = {{"user", 20, 4}, {"item", 30, 4}, {"tags", 7, 4}};
+    const std::int64_t dim = type == "logistic" ? static_cast<std::int64_t>(heads) : 4;
+    o.tables = {{"user", 20, dim}, {"item", 30, dim}, {"tags", 7, dim}};
     for (std::size_t h = 0; h < heads; ++h) {
         o.heads.push_back(strCat("head", h));
     }
@@ -226,8 +179,14 @@ inline LearnerOptions smallModel(const std::string& type, std::size_t heads = 1)
     return o;
 }
 
+/// For all tests that have one rank.
+inline Group& alone() {
+    static const std::unique_ptr<Group> kAlone = makeLoneGroup();
+    return *kAlone;
+}
+
 inline std::unique_ptr<Learner> learnerOf(const LearnerOptions& options) {
-    Result<std::unique_ptr<Learner>> made = makeLearner(options);
+    Result<std::unique_ptr<Learner>> made = makeLearner(options, alone());
     INVARIANT(made.ok(), "the test's options are valid");
     return std::move(*made);
 }

@@ -239,7 +239,7 @@ TEST(Learner, TrainsWithoutDenseInputAndWithoutEmbeddings) {
 
 TEST(Learner, NamesTheKeyOfAWrongModel) {
     const auto why = [](const LearnerOptions& o) {
-        return std::string(messageOf(makeLearner(o).status()));
+        return std::string(messageOf(makeLearner(o, test::alone()).status()));
     };
     LearnerOptions o = smallModel("dlrm");
     o.bottom = {8, 5};

@@ -104,16 +104,16 @@ TEST(TargetMean, LearnsInOneEpoch) {
 }
 
 TEST(TargetMean, RefusesUnknownKeysAndNegativeSmoothing) {
-    const auto unknown = makeLearner(options({"flim"}, 5));
+    const auto unknown = makeLearner(options({"flim"}, 5), test::alone());
     EXPECT_THAT(std::string(messageOf(unknown.status())), HasSubstr("film"));
-    EXPECT_FALSE(makeLearner(options({"film"}, -1)).ok());
-    EXPECT_FALSE(makeLearner(options({}, 1)).ok());
+    EXPECT_FALSE(makeLearner(options({"film"}, -1), test::alone()).ok());
+    EXPECT_FALSE(makeLearner(options({}, 1), test::alone()).ok());
 }
 
 TEST(MakeLearner, RefusesAnUnknownModelWithTheNearestName) {
     LearnerOptions o = options({"film"}, 5);
     o.model = "dlmr";
-    EXPECT_THAT(std::string(messageOf(makeLearner(o).status())), HasSubstr("dlrm"));
+    EXPECT_THAT(std::string(messageOf(makeLearner(o, test::alone()).status())), HasSubstr("dlrm"));
 }
 
 }  // namespace

@@ -22,14 +22,15 @@ struct TrainerFixture {
         eval.rows = 90;
     }
     Result<std::unique_ptr<Trainer>> make(const Checkpoint* resume = nullptr,
-                                          const Checkpoint* initFrom = nullptr) {
+                                          const Checkpoint* initFrom = nullptr,
+                                          Group& group = alone()) {
         const auto open = [this](const char* name,
                                  const std::string& state) -> Result<std::unique_ptr<BatchSource>> {
             const bool isTrain = std::string_view(name) == "train";
             return std::unique_ptr<BatchSource>(new MemorySource(
                 isTrain ? train : eval, isTrain ? 1 : 2, isTrain ? train.epochs : 1, state));
         };
-        return Trainer::make(options, resume, initFrom, open, reporter, clock);
+        return Trainer::make(options, resume, initFrom, open, group, reporter, clock);
     }
     std::string pathOf(const rank::Checkpoint& line) const {
         return options.checkpointDirectory + "/" + line.name;

@@ -32,7 +32,7 @@ TEST(Trainer, TakesWholeStepsAndWhatIsLeftAtTheEndOfAnEpoch) {
 TEST(Trainer, ReportsTheFiguresOfTheEvaluationThatAreAskedFor) {
     TrainerFixture f;
     f.options.hasEval = true;
-    f.options.evalMetrics = {"log_loss"};
+    f.options.eval.metrics = {"log_loss"};
     ASSERT_TRUE((*f.make())->run().ok());
     EXPECT_TRUE(f.reporter.done.metrics.count("eval.log_loss"));
     EXPECT_TRUE(f.reporter.done.metrics.count("eval.rows"));
@@ -229,24 +229,6 @@ TEST(Trainer, RefusesAStreamThatGoesBack) {
     EXPECT_THAT(std::string(messageOf(outcome.status())), HasSubstr("expected 3"));
 }
 
-// 300 rows in steps of 4 micro-batches, the last of 3: with two ranks and with four, each takes the
-// same steps, also one that gets nothing of the last.
-TEST(Trainer, EveryRankTakesTheSameSteps) {
-    for (const int worldSize : {1, 2, 4}) {
-        std::int64_t rows = 0;
-        for (int rank = 0; rank < worldSize; ++rank) {
-            TrainerFixture f;
-            f.options.rank = f.train.rank = rank;
-            f.options.worldSize = f.train.worldSize = worldSize;
-            const auto outcome = (*f.make())->run();
-            ASSERT_TRUE(outcome.ok()) << outcome.status() << " rank " << rank;
-            EXPECT_EQ(f.reporter.done.step, 5);
-            rows += f.reporter.done.rows;
-        }
-        EXPECT_EQ(rows, 300);
-    }
-}
-
 TEST(Trainer, SaysThatItWaitsWhileNoBatchComes) {
     TrainerFixture f;
     f.train.numWaits = 3;
@@ -272,8 +254,9 @@ TEST(Trainer, TrainsOnWhenACheckpointOnTheWayCannotBeWrittenButEndsWithTheReason
 
 TEST(Trainer, RefusesRanksThatDoNotDivideAStep) {
     TrainerFixture f;
-    f.options.worldSize = 3;
-    EXPECT_THAT(std::string(messageOf(f.make().status())), HasSubstr("do not divide"));
+    const auto three = makeThreadGroups(3);
+    EXPECT_THAT(std::string(messageOf(f.make(nullptr, nullptr, *three[1]).status())),
+                HasSubstr("do not divide"));
 }
 
 TEST(Trainer, RefusesACheckpointOfAnotherStream) {

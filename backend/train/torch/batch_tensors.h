@@ -1,0 +1,39 @@
+#pragma once
+// A micro-batch as tensors on a device.
+//
+// A frame goes there in one copy, and its columns are views of it; columns of memory of their own
+// (tests) go one by one. Threads: one owner. What LibTorch throws passes through.
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "backend/train/batch.h"
+
+namespace millrace::train {
+
+struct IdTensors {
+    at::Tensor values;   ///< int64
+    at::Tensor offsets;  ///< int64 [items + 1]; undefined: one value an item
+    at::Tensor inverse;  ///< int64 [rows]; undefined: item i is row i's
+    at::Tensor weights;  ///< float32, one a value; undefined: 1
+    std::int64_t items = 0;
+};
+
+struct HeadTensors {
+    at::Tensor labels;   ///< float32 [rows]
+    at::Tensor weights;  ///< float32 [rows]; undefined: 1
+    at::Tensor masks;    ///< uint8 [rows]; undefined: 1
+};
+
+struct BatchTensors {
+    std::int64_t rows = 0;
+    at::Tensor dense;  ///< float32 [rows, dense width]
+    std::vector<IdTensors> ids;
+    std::vector<HeadTensors> heads;
+};
+
+/// Asks the device for it; `batch` must stay until the copies are done.
+BatchTensors tensorsOf(const BatchView& batch, const at::Device& device);
+
+}  // namespace millrace::train

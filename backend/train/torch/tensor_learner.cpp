@@ -1,0 +1,376 @@
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <c10/core/GradMode.h>
+
+#include "backend/core/text.h"
+#include "backend/train/embedding.h"
+#include "backend/train/network_shape.h"
+#include "backend/train/torch/batch_tensors.h"
+#include "backend/train/torch/device.h"
+#include "backend/train/torch/modules.h"
+#include "backend/train/torch/settings.h"
+#include "backend/train/torch/tensor_scaler.h"
+#include "backend/train/torch/tensor_tables.h"
+#include "backend/train/torch/updates.h"
+#include "backend/train/torch_learner.h"
+
+namespace millrace::train {
+namespace {
+
+/// While it lives, layers compute in bfloat16.
+class Autocast {
+ public:
+    Autocast(const at::Device& device, bool isOn) : type_(device.type()), isOn_(isOn) {
+        if (isOn_) {
+            at::autocast::set_autocast_enabled(type_, true);
+            at::autocast::set_autocast_dtype(type_, at::kBFloat16);
+            at::autocast::increment_nesting();
+        }
+    }
+    ~Autocast() {
+        if (isOn_) {
+            at::autocast::decrement_nesting();
+            at::autocast::clear_cache();
+            at::autocast::set_autocast_enabled(type_, false);
+        }
+    }
+    Autocast(const Autocast&) = delete;
+    Autocast& operator=(const Autocast&) = delete;
+
+ private:
+    const at::DeviceType type_;
+    const bool isOn_;
+};
+
+/// Runs `work`; what LibTorch throws is kInternal.
+template <class Work>
+Status guarded(const char* what, Work work) {
+    try {
+        return work();
+    } catch (const std::exception& e) {
+        return internalError("train: LibTorch, ", what, ": ", e.what());
+    }
+}
+
+class TensorLearner final : public Learner {
+ public:
+    TensorLearner(const LearnerOptions& options, const NetworkOptions& network,
+                  const at::Device& device, Group& group)
+        : options_(options),
+          group_(group),
+          device_(device),
+          type_(options.precision == "fp64" ? at::kDouble : at::kFloat),
+          model_(network, at::TensorOptions(device).dtype(type_)),
+          tables_(options, at::TensorOptions(device).dtype(type_)),
+          scaler_(options.denseWidth, device),
+          lane_(device) {
+        const int moments = numMoments(options.optimizer);
+        first_ = moments > 0 ? at::zeros_like(model_.values()) : at::Tensor();
+        second_ = moments > 1 ? at::zeros_like(model_.values()) : at::Tensor();
+        initialise();
+    }
+
+    Status accumulate(const BatchView& batch, LossSums& sums) override {
+        RETURN_IF_ERROR(checkBatch(options_, batch));
+        return batch.rows == 0 ? okStatus() : guarded("a step", [&]() -> Status {
+            ASSIGN_OR_RETURN(const Input input, bring(batch, true));
+            if (!scaler_.isStarted()) {
+                RETURN_IF_ERROR(scaler_.start(input.batch.dense, group_));
+            }
+            scaler_.observe(input.batch.dense);
+            at::Tensor vectors = tables_.pool(input.places);
+            const at::Tensor logits = forward(input, vectors, true);
+            logits.backward(lossGradients(input.batch, logits.detach()));
+            if (vectors.defined()) {
+                tables_.sumGradients(input.places, vectors.grad());
+            }
+            addWeights(batch, sums);
+            return okStatus();
+        });
+    }
+
+    Status collect(LossSums& sums) override {
+        return guarded("the losses", [&] {
+            if (losses_.defined()) {
+                const at::Tensor told = losses_.cpu();
+                sums.loss.resize(options_.heads.size());
+                for (std::size_t h = 0; h < sums.loss.size(); ++h) {
+                    sums.loss[h] += told.const_data_ptr<double>()[h];
+                }
+                losses_.reset();
+            }
+            return okStatus();
+        });
+    }
+
+    Status apply(double weight) override {
+        return guarded("an update", [&]() -> Status {
+            const c10::NoGradGuard noGradients;
+            if (!scaler_.isStarted()) {
+                RETURN_IF_ERROR(scaler_.start(at::Tensor(), group_));
+            }
+            RETURN_IF_ERROR(scaler_.endStep(group_));
+            if (std::isfinite(weight) && weight > 0) {
+                ++updates_;
+                RETURN_IF_ERROR(sumOverRanks(model_.gradients()));
+                updateTensors(options_.optimizer, updates_, weight, model_.gradients(),
+                              model_.values(), first_, second_);
+                RETURN_IF_ERROR(tables_.apply(options_.optimizer, updates_, weight, group_));
+            }
+            model_.gradients().zero_();
+            tables_.clear();
+            return checkStepWeight(weight);
+        });
+    }
+
+    Status predict(const BatchView& batch, std::vector<double>& probabilities) override {
+        RETURN_IF_ERROR(checkBatch(options_, batch));
+        probabilities.clear();
+        return batch.rows == 0 ? okStatus() : guarded("a prediction", [&] {
+            ASSIGN_OR_RETURN(const Input input, bring(batch, false));
+            at::Tensor vectors = tables_.pool(input.places);
+            const at::Tensor told =
+                forward(input, vectors, false).to(at::kDouble).sigmoid().cpu().contiguous();
+            probabilities.assign(told.const_data_ptr<double>(),
+                                 told.const_data_ptr<double>() + told.numel());
+            return okStatus();
+        });
+    }
+
+    std::vector<TensorRef> tensors() override {
+        staged_.clear();
+        std::vector<TensorRef> out;
+        for (const Stored& one : stored()) {
+            at::Tensor& here =
+                staged_.emplace_back(one.tensor.detach()
+                                         .to(at::kCPU, one.tensor.scalar_type(), false, true)
+                                         .contiguous());
+            out.push_back({one.name,
+                           here.scalar_type() == at::kDouble ? DType::kFloat64 : DType::kFloat32,
+                           here.sizes().vec(), here.data_ptr(), one.isWeight});
+        }
+        out.push_back({"optimizer.updates", DType::kInt64, {1}, &updates_});
+        std::sort(out.begin(), out.end(),
+                  [](const TensorRef& a, const TensorRef& b) { return a.name < b.name; });
+        return out;
+    }
+
+    Status restore(const Checkpoint& checkpoint) override { return take(checkpoint, false); }
+    Status restoreWeights(const Checkpoint& checkpoint) override { return take(checkpoint, true); }
+    std::int64_t epochsMax() const override { return INT64_MAX; }
+
+ private:
+    struct Input {
+        BatchTensors batch;
+        TensorTables::Places places;
+    };
+    struct Stored {
+        std::string name;
+        at::Tensor tensor;
+        bool isWeight = false;
+    };
+
+    void initialise() {
+        for (const ModuleParameter& p : model_.parameters()) {
+            const std::vector<std::int64_t> shape = p.values.sizes().vec();
+            fill(p.name, layerBound(shape), p.values.detach());
+        }
+        for (const TensorTables::Table& table : tables_.tables()) {
+            fill("embedding." + table.name + ".weight", tableBound(table.weight.size(0)),
+                 table.weight);
+        }
+    }
+
+    void fill(const std::string& name, float bound, const at::Tensor& to) const {
+        const at::Tensor values = at::empty(to.sizes(), at::kFloat);
+        fillUniform(options_.seed, name, bound, values.numel(), values.data_ptr<float>());
+        at::Tensor(to).copy_(values);
+    }
+
+    // On the lane, so that it is done while the batch before is computed; the caller's memory is
+    // free when it returns.
+    Result<Input> bring(const BatchView& batch, bool isTraining) {
+        Input input;
+        bool isWrong = false;
+        {
+            const CopyLane::Turn turn(lane_);
+            const c10::NoGradGuard noGradients;
+            input.batch = tensorsOf(batch, device_);
+            input.places = tables_.placesOf(input.batch, isTraining);
+            isWrong = input.places.isWrong.item<bool>();
+            lane_.finish();
+        }
+        if (isWrong) {
+            RETURN_IF_ERROR(findWrongId(options_, batch));
+        }
+        lane_.joinComputing();
+        lane_.lend(input.batch.dense);
+        for (const HeadTensors& head : input.batch.heads) {
+            lane_.lend(head.labels);
+            lane_.lend(head.weights);
+            lane_.lend(head.masks);
+        }
+        TensorTables::lend(input.places, lane_);
+        return input;
+    }
+
+    at::Tensor forward(const Input& input, at::Tensor& vectors, bool keepsGraph) {
+        const c10::AutoGradMode gradients(keepsGraph);
+        const Autocast autocast(device_, options_.precision == "bf16");
+        const at::Tensor dense = scaler_.scale(input.batch.dense, type_);
+        if (vectors.defined() && keepsGraph) {
+            vectors.requires_grad_(true);
+        }
+        return model_.forward(
+            dense, vectors.defined() ? vectors : at::empty({input.batch.rows, 0}, dense.options()));
+    }
+
+    // sum(w * loss) by head joins losses_; d of it / d logit comes back (loss.h has the formulas).
+    at::Tensor lossGradients(const BatchTensors& batch, const at::Tensor& logits) {
+        const at::Tensor z = logits.to(at::kDouble);
+        std::vector<at::Tensor> labels, weights;
+        for (const HeadTensors& head : batch.heads) {
+            const at::Tensor one = head.weights.defined() ? head.weights.to(at::kDouble)
+                                                          : at::ones({batch.rows}, z.options());
+            labels.push_back(head.labels.to(at::kDouble));
+            weights.push_back(head.masks.defined() ? at::where(head.masks != 0, one, 0.0) : one);
+        }
+        const at::Tensor w = at::stack(weights, 1);
+        // Where a weight is 0 the label may be anything.
+        const at::Tensor y = at::where(w != 0, at::stack(labels, 1), 0.0);
+        const at::Tensor loss = z.clamp_min(0) - z * y + z.abs().neg().exp().log1p();
+        const at::Tensor sums = at::where(w != 0, w * loss, 0.0).sum(0);
+        losses_ = losses_.defined() ? losses_ + sums : sums;
+        return at::where(w != 0, w * (z.sigmoid() - y), 0.0).to(logits.scalar_type());
+    }
+
+    Status sumOverRanks(at::Tensor& values) {
+        if (group_.size() == 1) {
+            return okStatus();
+        }
+        const at::Tensor here = values.cpu().contiguous();
+        const auto count = static_cast<std::size_t>(here.numel());
+        RETURN_IF_ERROR(type_ == at::kDouble
+                            ? group_.sum(std::span(here.data_ptr<double>(), count))
+                            : group_.sum(std::span(here.data_ptr<float>(), count)));
+        if (!here.is_same(values)) {
+            values.copy_(here);
+        }
+        return okStatus();
+    }
+
+    std::vector<Stored> stored() {
+        std::vector<Stored> out;
+        const auto add = [&](const std::string& name, const at::Tensor& values,
+                             const at::Tensor& first, const at::Tensor& second) {
+            out.push_back({name, values, true});
+            if (first.defined()) {
+                out.push_back({"optimizer." + name + ".first", first});
+            }
+            if (second.defined()) {
+                out.push_back({"optimizer." + name + ".second", second});
+            }
+        };
+        for (const ModuleParameter& p : model_.parameters()) {
+            const auto part = [&](const at::Tensor& of) {
+                return of.defined() ? of.narrow(0, p.place, p.values.numel()).view(p.values.sizes())
+                                    : at::Tensor();
+            };
+            add(p.name, p.values.detach(), part(first_), part(second_));
+        }
+        for (const TensorTables::Table& table : tables_.tables()) {
+            add("embedding." + table.name + ".weight", table.weight, table.first, table.second);
+        }
+        const std::vector<at::Tensor> input = scaler_.statistics();
+        for (std::size_t i = 0; options_.denseWidth > 0 && i < input.size(); ++i) {
+            out.push_back(
+                {std::vector<std::string>{"input.count", "input.mean", "input.squares"}[i],
+                 input[i], true});
+        }
+        return out;
+    }
+
+    Status take(const Checkpoint& checkpoint, bool weightsOnly) {
+        return guarded("a checkpoint", [&]() -> Status {
+            const c10::NoGradGuard noGradients;
+            RETURN_IF_ERROR(copyTensors(checkpoint, tensors(), weightsOnly));
+            const std::vector<Stored> to = stored();
+            std::vector<at::Tensor> input;
+            for (std::size_t i = 0; i < to.size(); ++i) {
+                if (to[i].name.rfind("input.", 0) == 0) {
+                    input.push_back(staged_[i]);
+                } else {
+                    at::Tensor(to[i].tensor).copy_(staged_[i]);
+                }
+            }
+            if (!input.empty()) {
+                scaler_.restore(input);
+            }
+            staged_.clear();
+            return okStatus();
+        });
+    }
+
+    const LearnerOptions options_;
+    Group& group_;
+    const at::Device device_;
+    const at::ScalarType type_;
+    DenseModel model_;
+    TensorTables tables_;
+    TensorScaler scaler_;
+    CopyLane lane_;
+    at::Tensor first_, second_;       // moments, as model_.values()
+    at::Tensor losses_;               // float64 [heads]: not told yet
+    std::vector<at::Tensor> staged_;  // what tensors() refers to
+    std::int64_t updates_ = 0;
+};
+
+// Gradients of a GPU are computed in a thread of LibTorch's. Its first call there must be a
+// kernel's: cuBLAS, which comes first in a model's, warns that nobody has made the device ready.
+void beginGradients(const at::Device& device) {
+    if (device.is_cuda()) {
+        at::Tensor one = at::ones({1}, device);
+        one.requires_grad_(true);
+        one.square().backward();
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Learner>> makeTensorLearner(const LearnerOptions& options, Group& group) {
+    ASSIGN_OR_RETURN(const at::Device device, openDevice(options.device));
+    std::unique_ptr<Learner> made;
+    RETURN_IF_ERROR(guarded("the model", [&] {
+        fixArithmetic(options.threads, options.isDeterministic);
+        at::globalContext().setFloat32MatmulPrecision(options.usesTf32 ? "high" : "highest");
+        beginGradients(device);
+        made = std::make_unique<TensorLearner>(options, networkOf(options), device, group);
+        return okStatus();
+    }));
+    return made;
+}
+
+Result<std::string> resolveDevice(const std::string& name) {
+    ASSIGN_OR_RETURN(const at::Device device, openDevice(name));
+    return std::string(device.is_cuda() ? "cuda" : "cpu");
+}
+
+Status pinRing(const std::string& device, void* data, std::size_t size) {
+    if (!pinMemory(at::Device(device), data, size)) {
+        return resourceExhausted("train: ", formatBytes(static_cast<double>(size)),
+                                 " of the ring cannot be pinned for the GPU; less may be locked "
+                                 "than the ring needs (ulimit -l)");
+    }
+    return okStatus();
+}
+
+Status unpinRing(const std::string& device, void* data) {
+    unpinMemory(at::Device(device), data);
+    return okStatus();
+}
+
+}  // namespace millrace::train

@@ -1,0 +1,117 @@
+// Ranks that meet: what one says, all hear, whatever they are made of.
+#include "backend/train/ranks/group.h"
+
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "backend/train/ranks/vote.h"
+#include "tests/unit/train/scratch.h"
+
+namespace millrace::train {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+enum class Kind { kThreads, kSockets };
+
+/// Runs `body` in so many ranks.
+void inRanks(Kind kind, int size, const std::function<void(Group&)>& body) {
+    const test::Scratch scratch;
+    const auto threads = makeThreadGroups(size);
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < size; ++rank) {
+        ranks.emplace_back([&, rank] {
+            if (kind == Kind::kThreads) {
+                return body(*threads[static_cast<std::size_t>(rank)]);
+            }
+            const auto group = makeSocketGroup({scratch / "ranks.sock", rank, size});
+            ASSERT_TRUE(group.ok()) << group.status();
+            body(**group);
+        });
+    }
+}
+
+class Groups : public ::testing::TestWithParam<std::pair<Kind, int>> {};
+
+TEST_P(Groups, HearTheSameInTheOrderOfRanks) {
+    const auto [kind, size] = GetParam();
+    inRanks(kind, size, [size = size](Group& group) {
+        for (int round = 0; round < 50; ++round) {
+            const std::string mine(static_cast<std::size_t>(round * 1000 * group.rank()),
+                                   static_cast<char>('a' + group.rank()));
+            const auto all = group.gather(mine);
+            ASSERT_TRUE(all.ok()) << all.status();
+            ASSERT_EQ(all->size(), static_cast<std::size_t>(size));
+            for (int rank = 0; rank < size; ++rank) {
+                EXPECT_EQ((*all)[static_cast<std::size_t>(rank)],
+                          std::string(static_cast<std::size_t>(round * 1000 * rank),
+                                      static_cast<char>('a' + rank)));
+            }
+        }
+    });
+}
+
+TEST_P(Groups, AddInTheOrderOfRanks) {
+    const auto [kind, size] = GetParam();
+    inRanks(kind, size, [size = size](Group& group) {
+        // Of a sum of these the order decides.
+        std::vector<float> values(
+            100'000, group.rank() % 2 == 0 ? 1e8F : 1.25F + static_cast<float>(group.rank()));
+        ASSERT_TRUE(group.sum(std::span<float>(values)).ok());
+        float want = 0;
+        for (int rank = 0; rank < size; ++rank) {
+            const float one = rank % 2 == 0 ? 1e8F : 1.25F + static_cast<float>(rank);
+            want = rank == 0 ? one : want + one;
+        }
+        EXPECT_EQ(values.front(), want);
+        EXPECT_EQ(values.back(), want);
+    });
+}
+
+TEST_P(Groups, VoteAlike) {
+    const auto [kind, size] = GetParam();
+    inRanks(kind, size, [size = size](Group& group) {
+        Vote mine;
+        mine.wantsStop = group.rank() == size - 1;
+        mine.sums.loss = {1.0 + group.rank(), 2};
+        mine.sums.weight = {1, 4};
+        mine.sums.rows = 10;
+        const auto all = vote(mine, group);
+        ASSERT_TRUE(all.ok()) << all.status();
+        EXPECT_TRUE(all->wantsStop);
+        EXPECT_FALSE(all->hasStopped);
+        EXPECT_EQ(all->sums.rows, 10 * size);
+        EXPECT_EQ(all->sums.loss[0], size * (size + 1) / 2.0);
+        EXPECT_EQ(all->sums.weight[1], 4.0 * size);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Groups,
+                         ::testing::Values(std::pair{Kind::kThreads, 1},
+                                           std::pair{Kind::kThreads, 4},
+                                           std::pair{Kind::kSockets, 1},
+                                           std::pair{Kind::kSockets, 2},
+                                           std::pair{Kind::kSockets, 5}));
+
+TEST(SocketGroup, ARankThatGoesIsNamed) {
+    inRanks(Kind::kSockets, 3, [](Group& group) {
+        if (group.rank() == 2) {
+            return;
+        }
+        // Rank 1 hears of it when rank 0 goes.
+        const auto all = group.gather("here");
+        EXPECT_EQ(all.status().code(), absl::StatusCode::kUnavailable);
+        EXPECT_THAT(std::string(all.status().message()),
+                    HasSubstr(group.rank() == 0 ? "rank 2 is gone" : "rank 0 is gone"));
+    });
+}
+
+TEST(SocketGroup, RanksThatCannotBeAreRefused) {
+    EXPECT_FALSE(makeSocketGroup({"x", 2, 2}).ok());
+    EXPECT_FALSE(makeSocketGroup({"x", -1, 2}).ok());
+}
+
+}  // namespace
+}  // namespace millrace::train
