@@ -7,6 +7,6 @@
 
 int main(int argc, char** argv) {
     using namespace millrace;
-    return loader::runProgram(argc, argv,
-                              {std::string(buildId()), data::Lead::start, data::runDataWorker});
+    return loader::runProgram(
+        argc, argv, {std::string(buildId()), data::Lead::start, data::runDataWorker, nullptr});
 }

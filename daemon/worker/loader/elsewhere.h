@@ -49,11 +49,14 @@ struct DataRequest {
     std::string buildId;
 };
 
-/// What a program with a network has; without functions in one that has none, and hands over.
+/// What a program with a network has; one without has handOver alone.
 struct DataPlane {
     std::string buildId;
     std::function<Result<std::unique_ptr<SegmentsElsewhere>>(const ElsewhereOptions&)> lead;
     std::function<int(const DataRequest&)> work;
+    /// The same command line to the program that has a network; returns when it cannot be started,
+    /// with the exit code.
+    std::function<int()> handOver;
 };
 
 }  // namespace millrace::loader

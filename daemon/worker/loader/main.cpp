@@ -3,6 +3,6 @@
 #include "daemon/worker/loader/program.h"
 
 int main(int argc, char** argv) {
-    return millrace::loader::runProgram(argc, argv,
-                                        {std::string(millrace::buildId()), nullptr, nullptr});
+    return millrace::loader::runProgram(
+        argc, argv, {std::string(millrace::buildId()), nullptr, nullptr, nullptr});
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string>
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <unistd.h>
@@ -194,28 +195,27 @@ void addData(CLI::App& app, DataRequest& request) {
         ->check(CLI::NonNegativeNumber);
 }
 
-/// The same command line, to the program beside this one that has the network.
-int handOver(char** argv) {
+/// The same command line, to the program beside this one that has the network. What it was given to
+/// live by goes with it.
+int handOver(const Arguments& arguments, char** argv) {
+    if (arguments.feed.lifeFd >= 0) {
+        ::fcntl(arguments.feed.lifeFd, F_SETFD, 0);
+    }
     const std::string program = programDirectory() + "/millrace-data";
     ::execv(program.c_str(), argv);
     return fail(errnoStatus(errno, program));
 }
 
-bool needsDataPlane(const CLI::App& app, const Arguments& arguments) {
-    return app.got_subcommand("data") ||
-           (app.got_subcommand("feed") && (arguments.job.empty() ? hasDataWorkers(arguments.feed)
-                                                                 : hasDataWorkers(arguments.job)));
-}
-
-int runRole(const CLI::App& app, Arguments& arguments, char** argv, const DataPlane& plane) {
+int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
     if (app.got_subcommand("ring-reader")) {
         return runRingReader(arguments.reader);
     }
     if (app.got_subcommand("scores")) {
         return runScores(arguments.scores);
     }
-    if (plane.lead == nullptr && needsDataPlane(app, arguments)) {
-        return handOver(argv);
+    // A feed whose spec alone says that it has data workers finds that out later.
+    if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty())) {
+        return plane.handOver();
     }
     const Status ready = segment::initializeKernels();
     if (!ready.ok()) {
@@ -265,7 +265,7 @@ void keepFreedMemory() {
 
 }  // namespace
 
-int runProgram(int argc, char** argv, const DataPlane& plane) {
+int runProgram(int argc, char** argv, DataPlane plane) {
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
     keepFreedMemory();
@@ -298,8 +298,9 @@ int runProgram(int argc, char** argv, const DataPlane& plane) {
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? kExitDone : kExitUsage;
     }
+    plane.handOver = [&arguments, argv] { return handOver(arguments, argv); };
     // Libraries below throw, and so does a list of files on a damaged file system.
-    return endInWords("millrace-loader", [&] { return runRole(app, arguments, argv, plane); });
+    return endInWords("millrace-loader", [&] { return runRole(app, arguments, plane); });
 }
 
 }  // namespace millrace::loader

@@ -7,6 +7,6 @@ namespace millrace::loader {
 
 /// The exit code. Without a data plane's functions, what needs them is handed to millrace-data
 /// beside this program.
-int runProgram(int argc, char** argv, const DataPlane& plane);
+int runProgram(int argc, char** argv, DataPlane plane);
 
 }  // namespace millrace::loader

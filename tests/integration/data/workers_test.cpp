@@ -80,6 +80,18 @@ TEST_F(DataWorkers, AStreamThatIsResumedGoesOnWhereItWas) {
     }
 }
 
+// A spec that has data workers is enough: the join file is beside the socket.
+TEST_F(DataWorkers, TheSpecsKeysAloneLetThemJoin) {
+    feed_ = start("feed", {"feed", "--spec", directory_ / "spec.yaml", "--socket", socket(),
+                           "--set", "resources.data_workers={min: 1, max: 2}"});
+    auto worker =
+        start("worker", {"data", "--join", socket() + ".join", "--wait", "20", "--threads", "1"});
+    awaitJoined(1);
+    expectSame(readStream(), report());
+    expectEnd(feed_, 0);
+    expectEnd(worker, 0);
+}
+
 // Its error comes in its place, in the words that the feed itself would have found.
 TEST_F(DataWorkers, DamagedDataIsToldAsByOneProcess) {
     const SubprocessOutput good = run({"count", "spec.yaml"});

@@ -539,7 +539,9 @@ void Feed::sendMetrics(bool isLast) {
     owner_.figures(std::move(metrics));
 }
 
-int serve(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner) {
+}  // namespace
+
+int serveFeed(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner) {
     Status status;
     {
         Feed feed(std::move(job), plane, events, owner);
@@ -550,50 +552,6 @@ int serve(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& ow
     }
     owner.finish();
     return status.ok() ? kExitDone : fail(status);
-}
-
-// The first pass over large files takes long and cannot be broken off: an end that is wanted
-// meanwhile is one of the process.
-Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, FeedOwner& owner) {
-    const std::jthread watch = startThread("feed-end", [&](const std::stop_token& stop) {
-        const std::stop_callback wake(stop, [&] { events.push({FeedEvent::Kind::kWake}); });
-        while (!stop.stop_requested()) {
-            events.wait(-1, owner.fd());
-            const bool isUnwanted = owner.wantsEnd();
-            if (isUnwanted || events.isSignalled()) {
-                owner.finish();
-                ::_exit(isUnwanted ? kExitDone : kExitStopped);
-            }
-        }
-    });
-    return FeedJob::resolve(request);
-}
-
-}  // namespace
-
-int runFeed(const std::string& jobPath, const DataPlane& plane) {
-    Result<FeedJob> job = FeedJob::read(jobPath);
-    if (!job.ok()) {
-        return fail(job.status());
-    }
-    FeedEvents events;
-    auto owner = DaemonOwner::connect(*job);
-    return owner.ok() ? serve(std::move(*job), plane, events, **owner) : fail(owner.status());
-}
-
-int runFeed(const FeedRequest& request, const DataPlane& plane) {
-    FeedEvents events;
-    auto owner = ProcessOwner::open(request.lifeFd, request.socketPath);
-    if (!owner.ok()) {
-        fail(owner.status());
-        return kExitUsage;
-    }
-    Result<FeedJob> job = resolveWatched(request, events, **owner);
-    if (!job.ok()) {
-        (*owner)->finish();
-        return fail(job.status());
-    }
-    return serve(std::move(*job), plane, events, **owner);
 }
 
 }  // namespace millrace::loader

@@ -4,7 +4,9 @@
 #include <string>
 
 #include "daemon/worker/loader/elsewhere.h"
+#include "daemon/worker/loader/feed/events.h"
 #include "daemon/worker/loader/feed/job.h"
+#include "daemon/worker/loader/feed/owner.h"
 
 namespace millrace::loader {
 
@@ -14,5 +16,8 @@ int runFeed(const std::string& jobPath, const DataPlane& plane);
 
 /// Without a daemon. 0 also when whoever started it is gone.
 int runFeed(const FeedRequest& request, const DataPlane& plane);
+
+/// To the stream's end, or the owner's; the exit code.
+int serveFeed(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner);
 
 }  // namespace millrace::loader

@@ -6,7 +6,6 @@
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
-#include "backend/spec/spec_reader.h"
 #include "backend/stream/steps.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -97,23 +96,6 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     }
     ASSIGN_OR_RETURN(job.ranks, servedRanks(request.ranks, job.worldSize()));
     return job;
-}
-
-bool hasDataWorkers(const std::string& jobPath) {
-    const auto file = job::JobFile::read(jobPath);
-    return file.ok() && file->spec.resources.dataWorkersMax > 0;
-}
-
-bool hasDataWorkers(const FeedRequest& request) {
-    if (!request.joinFile.empty()) {
-        return true;
-    }
-    const auto text = readFile(request.specPath);
-    spec::SpecErrors errors;
-    const auto reader =
-        spec::SpecReader::parse(text.value_or(""), {request.specPath, "", request.sets}, errors);
-    const auto read = reader ? reader->resolve(request.variation) : spec::ResolvedSpec();
-    return read.spec && read.spec->resources.dataWorkersMax > 0;
 }
 
 LoaderSetUp FeedJob::setUp() const {

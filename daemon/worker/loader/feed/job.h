@@ -47,8 +47,4 @@ struct FeedJob {
     LoaderSetUp setUp() const;
 };
 
-/// Whether data workers may join, as far as it can be read; what cannot is said when it runs.
-bool hasDataWorkers(const std::string& jobPath);
-bool hasDataWorkers(const FeedRequest& request);
-
 }  // namespace millrace::loader
