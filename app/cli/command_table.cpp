@@ -77,7 +77,7 @@ std::vector<CommandSpec> runCommands() {
          "begins to work; its files are set aside, not removed.",
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
-          integer("--ranks", "N", "with so many ranks; of a run with a command"),
+          integer("--ranks", "N", "with so many ranks, which divide the micro-batches of a step"),
           flag("--from-start", "from step 0, whatever checkpoints there are"),
           flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
          {"millrace resume r-abc23 --watch"},

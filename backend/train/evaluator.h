@@ -10,8 +10,8 @@
 
 #include "backend/train/batch_source.h"
 #include "backend/train/eval_share.h"
-#include "backend/train/ranks/group.h"
 #include "backend/train/learner.h"
+#include "backend/train/ranks/group.h"
 #include "backend/train/reporter.h"
 
 namespace millrace::train {

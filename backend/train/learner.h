@@ -13,9 +13,9 @@
 #include "backend/core/status.h"
 #include "backend/train/batch.h"
 #include "backend/train/checkpoint.h"
-#include "backend/train/ranks/group.h"
 #include "backend/train/loss.h"
 #include "backend/train/optimizer.h"
+#include "backend/train/ranks/group.h"
 
 namespace millrace::train {
 

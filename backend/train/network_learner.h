@@ -1,7 +1,7 @@
 #pragma once
 // Models with layers on the CPU, in float32: embedding tables, scaled dense input, a DenseNetwork,
 // weighted BCE, an optimizer. What is no layer is loops of ours, which are faster there than
-// LibTorch's calls (docs/decisions/0035-learner.md); elsewhere it is TensorLearner. Threads: one
+// LibTorch's calls (docs/decisions/0036-learner.md); elsewhere it is TensorLearner. Threads: one
 // owner.
 #include <memory>
 #include <string>

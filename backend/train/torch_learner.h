@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <memory>
 
-#include "backend/train/ranks/group.h"
 #include "backend/train/learner.h"
+#include "backend/train/ranks/group.h"
 
 namespace millrace::train {
 

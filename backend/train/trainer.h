@@ -17,8 +17,8 @@
 #include "backend/rank/rank_line.h"
 #include "backend/train/batch_source.h"
 #include "backend/train/evaluator.h"
-#include "backend/train/ranks/group.h"
 #include "backend/train/learner.h"
+#include "backend/train/ranks/group.h"
 #include "backend/train/reporter.h"
 #include "backend/train/step_meter.h"
 

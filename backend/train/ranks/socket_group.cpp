@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "backend/core/unique_fd.h"
 #include "backend/system/unix_socket.h"
@@ -19,6 +20,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kMeetingLimit{60};
+constexpr std::chrono::seconds kHelloLimit{5};
 constexpr int kLookMs = 20;
 // A rank that says nothing for so long is not one that waits for data: the daemon has ended the run
 // before.
@@ -38,12 +40,17 @@ Result<bool> waitReadable(int fd, int abortFd, int milliseconds) {
     return found > 0 && watched[0].revents != 0;
 }
 
+/// Of each call on the socket.
+void setLimit(int fd, std::chrono::seconds seconds) {
+    const timeval limit{seconds.count(), 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
 class Peer {
  public:
     Peer(UniqueFd fd, int rank) : fd_(std::move(fd)), rank_(rank) {
-        const timeval limit{std::chrono::seconds(kSilenceLimit).count(), 0};
-        ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-        ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        setLimit(fd_.get(), kSilenceLimit);
     }
 
     Status send(std::string_view bytes) const {
@@ -158,6 +165,7 @@ Result<std::vector<Peer>> receiveAll(const SocketGroupOptions& options, Steady::
             continue;
         }
         UniqueFd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        setLimit(fd.get(), kHelloLimit);
         std::int32_t rank = -1;
         if (fd.get() < 0 || !checkPeer(fd.get(), options.path).ok() ||
             ::recv(fd.get(), &rank, sizeof rank, MSG_WAITALL) != sizeof rank || rank < 1 ||
@@ -167,6 +175,7 @@ Result<std::vector<Peer>> receiveAll(const SocketGroupOptions& options, Steady::
         found[static_cast<std::size_t>(rank)] = std::move(fd);
         --missing;
     }
+    ::unlink(options.path.c_str());  // nobody else may come
     std::vector<Peer> out;
     for (int rank = 1; rank < options.size; ++rank) {
         out.emplace_back(std::move(found[static_cast<std::size_t>(rank)]), rank);

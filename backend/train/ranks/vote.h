@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "backend/core/status.h"
-#include "backend/train/ranks/group.h"
 #include "backend/train/loss.h"
+#include "backend/train/ranks/group.h"
 
 namespace millrace::train {
 

@@ -13,8 +13,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "backend/train/ranks/group.h"
 #include "backend/train/learner.h"
+#include "backend/train/ranks/group.h"
 #include "backend/train/torch/batch_tensors.h"
 #include "backend/train/torch/device.h"
 

@@ -220,7 +220,8 @@ void ActiveRun::followDeadlines() {
         cut(Move::kCut);
     } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
-    } else if (facts_.isScript() && stage() == Stage::kRunning && !stop_.has_value()) {
+    } else if ((facts_.isScript() || facts_.ranks > 1) && stage() == Stage::kRunning &&
+               !stop_.has_value()) {
         endSilentRank();
     }
 }
@@ -232,8 +233,7 @@ std::int64_t ActiveRun::lingerNs() const {
     return isOver ? 0 : kLingerNs;
 }
 
-// A script's ranks wait for each other without a limit: one that is stopped would hold them for
-// ever.
+// Ranks wait for each other without a limit: one that is stopped would hold them for ever.
 void ActiveRun::endSilentRank() {
     const auto silent = health_.silentRank(kSilentRankNs);
     if (!silent.has_value()) {

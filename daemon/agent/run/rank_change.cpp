@@ -11,9 +11,9 @@ Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, int ranks) {
     if (ranks == 0 || ranks == spec.train.ranks) {
         return runs::MaybeSpecChange();
     }
-    if (spec.command.empty()) {
-        return invalidArgument("--ranks ", ranks, ": the built-in trainer of run ", run.id,
-                               " has 1 rank; only a script of `command` goes on with others");
+    if (spec.command.empty() && !spec.model.hasTables()) {
+        return invalidArgument("--ranks ", ranks, ": model.type ", spec.model.type(), " of run ",
+                               run.id, " sums up the stream in one rank");
     }
     const std::int64_t perStep = spec.microBatchesPerStep();
     if (ranks < 1 || perStep % ranks != 0) {

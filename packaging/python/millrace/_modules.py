@@ -58,8 +58,22 @@ class BuiltIn(nn.Module):
         return dict(zip(self.heads, torch.sigmoid(self(batch).double()).unbind(1)))
 
 
+class _Cross(nn.Module):
+    """x0 * (W x + b) + x, W a product of two matrices where it has a rank."""
+
+    def __init__(self, shapes: Mapping[str, Any], prefix: str) -> None:
+        super().__init__()
+        for name in ("down", "weight", "bias"):
+            shape = shapes.get(f"{prefix}.{name}")
+            self.register_parameter(name, nn.Parameter(torch.zeros(*shape)) if shape else None)
+
+    def forward(self, first: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        low = values if self.down is None else functional.linear(values, self.down)
+        return first * functional.linear(low, self.weight, self.bias) + values
+
+
 class Network(BuiltIn):
-    """`dlrm` and `mlp`."""
+    """`dlrm`, `dcn_v2`, `mlp` and `logistic`."""
 
     def __init__(self, facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> None:
         super().__init__(facts)
@@ -75,7 +89,10 @@ class Network(BuiltIn):
             table = nn.Module()
             table.register_parameter("weight", nn.Parameter(torch.zeros(*shape)))
             self.embedding.add_module(name, table)
-        for stack in ("bottom", "top", "hidden"):
+        crosses = [_Cross(shapes, f"cross.{i}") for i in range(len(shapes)) if f"cross.{i}.weight" in shapes]
+        if crosses:
+            self.cross = nn.ModuleList(crosses)
+        for stack in ("bottom", "top", "hidden", "deep", "linear"):
             layers = [shapes[f"{stack}.{i}.weight"] for i in range(len(shapes)) if f"{stack}.{i}.weight" in shapes]
             if layers:
                 self.add_module(stack, nn.ModuleList(nn.Linear(inputs, outputs) for outputs, inputs in layers))
@@ -85,8 +102,15 @@ class Network(BuiltIn):
         blocks = [_whole(batch[name]) for name in self._blocks]
         dense = self.input(torch.cat(blocks, 1)) if blocks else None
         vectors = [self._pooled(name, table, batch) for name, table in self._features]
-        if self.kind == "mlp":
-            return self._stack("hidden", torch.cat(vectors if dense is None else [dense, *vectors], 1))
+        if self.kind == "logistic":
+            # A table's vector has a weight for each head.
+            none = torch.zeros(batch.rows, 0, device=self.linear[0].weight.device)  # type: ignore[index,union-attr]
+            return sum(vectors, self._stack("linear", none if dense is None else dense))
+        if self.kind != "dlrm":
+            values = first = torch.cat(vectors if dense is None else [dense, *vectors], 1)
+            for cross in self.cross if self.kind == "dcn_v2" else ():
+                values = cross(first, values)
+            return self._stack("deep" if self.kind == "dcn_v2" else "hidden", values)
         below = [] if dense is None else [self._stack("bottom", dense, ends_active=True)]
         together = torch.cat(below + vectors, 1).view(batch.rows, -1, self._dim)
         count = together.shape[1]
@@ -156,7 +180,7 @@ def build(facts: Mapping[str, Any], tensors: Mapping[str, torch.Tensor], place: 
     try:
         if facts["type"] == "target_mean":
             return TargetMean(facts, tensors)
-        if facts["type"] in ("dlrm", "mlp"):
+        if facts["type"] in ("dlrm", "dcn_v2", "mlp", "logistic"):
             network = Network(facts, {name: tuple(tensor.shape) for name, tensor in tensors.items()})
             network.load_state_dict(dict(tensors))
             return network

@@ -94,6 +94,23 @@ class PathTest(unittest.TestCase):
         self.assertEqual(resumed["receipt"]["vocabularies"], whole["receipt"]["vocabularies"])
         self.assertEqual(place.losses(stopped), place.losses(whole["id"]))
 
+    def test_two_ranks_stop_and_go_on_as_one(self):
+        place = self.place.up()
+        edit(place.spec, FREQUENT)
+        whole = place.wait(place.submit()[0], "finished")
+        both = place.submit("--set", "train.ranks=2")[0]
+        wait_for("40 steps", lambda: (place.show(both)["progress"]["step"] or 0) >= 40)
+        place.cli("stop", both)
+        self.assertEqual(place.wait(both, "cancelled", "finished")["state"], "cancelled")
+        place.cli("resume", both, "--ranks", "1")
+        ended = place.wait(both, "finished", "failed")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        for fact in ("order_hash", "steps", "vocabularies"):
+            self.assertEqual(ended["receipt"][fact], whole["receipt"][fact], fact)
+        for (step, loss), (wanted, want) in zip(place.losses(both), place.losses(whole["id"]), strict=True):
+            self.assertEqual(step, wanted)
+            self.assertAlmostEqual(loss, want, delta=1e-3 * want)
+
     def test_a_finished_run_repeated_from_a_middle_checkpoint_ends_the_same(self):
         place = self.place.up()
         edit(place.spec, FREQUENT)
@@ -347,7 +364,7 @@ class BadInputTest(unittest.TestCase):
 
     def test_what_this_version_cannot_do_is_refused_by_check_and_by_run_alike(self):
         self.place.up()
-        for key, words in (("train.ranks=2", "the built-in trainer has 1 rank"), ("resources.gpus_per_rank=1", "CPUs"),
+        for key, words in (("train.tf32=true", "on a GPU"), ("resources.gpus_per_rank=2", "on one GPU"),
                            ("resources.memory_limit_mb=64", "64 MB are too little"),
                            ("embeddings.userId.rows=900000000000", "the tables need"),
                            ("eval.dataset.where=userId < 0", "there is nothing to evaluate"),

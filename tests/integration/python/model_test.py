@@ -106,6 +106,22 @@ eval: {dataset: {where: "number % 5 = 0"}}
         model = self.assert_same_figures(self.trained(spec, **{"train.max_steps": 20}), spec)
         self.assertEqual(tuple(model.input.mean.shape), (3,))
 
+    def test_crosses_and_a_weight_an_id_have_the_figures_that_their_runs_reported(self):
+        for changes in ({"model": {"type": "dcn_v2", "hidden": [16], "cross_layers": 2, "cross_rank": 3, "embedding_dim": 8}},
+                        {"model": {"type": "dcn_v2", "hidden": [16], "cross_layers": 1, "embedding_dim": 8}},
+                        {"model": {"type": "logistic", "embedding_dim": 1}}):
+            self.assert_same_figures(self.trained(**changes), **changes)
+
+    def test_two_ranks_train_on_the_rows_of_one(self):
+        one, two = self.trained(), self.trained(**{"train.ranks": 2})
+        self.assertEqual(two.receipt["order_hash"], one.receipt["order_hash"])
+        self.assertEqual(two.evaluation_hash, one.evaluation_hash)
+        self.assertEqual((two.progress.step, two.rows_trained), (one.progress.step, one.rows_trained))
+        for name in FIGURES:
+            self.assertAlmostEqual(two.metrics[name], one.metrics[name], delta=1e-4, msg=name)
+        self.assert_same_figures(two)
+        self.assertEqual(two.params["weights_hash"], self.trained(**{"train.ranks": 2}).params["weights_hash"])
+
     def test_a_baseline_has_the_figures_that_its_run_reported(self):
         changes = {"model": {"type": "target_mean", "keys": ["movieId", "userId"], "smoothing": 5}, "batch.epochs": 1}
         self.assert_same_figures(self.trained(**changes), **changes)
