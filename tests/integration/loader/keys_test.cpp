@@ -98,7 +98,7 @@ Cases generalCases() {
           {},
           "variation 'bad'",
           {},
-          {"name: keys", "name: keys\nvariations: [{name: bad, set: {train.ranks: 2}}]"}}},
+          {"name: keys", "name: keys\nvariations: [{name: bad, set: {train.tf32: true}}]"}}},
         {"recipe", {P::kStream, {}, "", {}, {"  - {name: first, filter: value >= 5}\n", ""}}},
         {"dataset.path", {P::kStream, {"dataset.path=part-1.csv"}, ""}},
         {"dataset.format", {P::kRefused, {"dataset.format=parquet"}, "parquet"}},

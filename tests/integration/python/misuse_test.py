@@ -31,10 +31,10 @@ class Misuse(Case):
             inside, over = threading.Event(), threading.Event()
             read = stream._reader.next_step
 
-            def slow():
+            def slow(wait):
                 inside.set()
                 over.wait(20)
-                return read()
+                return read(wait)
             stream._reader.next_step = slow
             thread = threading.Thread(target=lambda: next(loop))
             thread.start()

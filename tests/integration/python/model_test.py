@@ -120,7 +120,8 @@ eval: {dataset: {where: "number % 5 = 0"}}
         for name in FIGURES:
             self.assertAlmostEqual(two.metrics[name], one.metrics[name], delta=1e-4, msg=name)
         self.assert_same_figures(two)
-        self.assertEqual(two.params["weights_hash"], self.trained(**{"train.ranks": 2}).params["weights_hash"])
+        again = self.trained(**{"train.ranks": 2})
+        self.assertEqual([two.metrics[name] for name in FIGURES], [again.metrics[name] for name in FIGURES])
 
     def test_a_baseline_has_the_figures_that_its_run_reported(self):
         changes = {"model": {"type": "target_mean", "keys": ["movieId", "userId"], "smoothing": 5}, "batch.epochs": 1}
