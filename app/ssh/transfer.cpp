@@ -197,7 +197,8 @@ mv -f "$HOME/.local/bin/.millrace-new" "$HOME/.local/bin/millrace"
 printf '%s\n' "$HOME/.local/bin/millrace"
 )sh";
 
-constexpr const char* kPrograms[] = {"millrace", "millraced", "millrace-loader", "millrace-exec"};
+constexpr const char* kPrograms[] = {"millrace", "millraced", "millrace-loader", "millrace-data",
+                                     "millrace-exec"};
 
 bool isOfLoader(const std::string& name) {
     return name.rfind("libarrow", 0) == 0 || name.rfind("libparquet.", 0) == 0 ||

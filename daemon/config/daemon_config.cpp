@@ -18,7 +18,7 @@ usage: millraced [options]
 
   --socket ADDRESS       unix:PATH (default: the user's runtime directory) or HOST:PORT
   --state-dir PATH       runs, workers' directories and the store (default: ~/.local/state/millrace)
-  --bin-dir PATH         where millrace-loader, millrace-trainer and millrace-exec are (default: here)
+  --bin-dir PATH         where the workers' programs (millrace-loader and its like) are (default: here)
   --tls-cert FILE        PEM, this daemon's certificate; with --tls-key and --tls-ca: mutual TLS,
   --tls-key FILE         which every TCP address needs
   --tls-ca FILE

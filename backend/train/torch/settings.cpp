@@ -1,5 +1,7 @@
 #include "backend/train/torch/settings.h"
 
+#include <mutex>
+
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
@@ -9,9 +11,9 @@ void fixArithmetic(int threads, bool isDeterministic) {
     at::globalContext().setDeterministicAlgorithms(isDeterministic, false);
     at::globalContext().setDeterministicFillUninitializedMemory(false);
     at::set_num_threads(threads);
-    if (at::get_num_interop_threads() != 1) {
-        at::set_num_interop_threads(1);
-    }
+    // LibTorch takes it once; learners of several ranks of one process may come at the same time.
+    static std::once_flag isSet;
+    std::call_once(isSet, [] { at::set_num_interop_threads(1); });
 }
 
 FreeOrder::FreeOrder() : was_(at::globalContext().deterministicAlgorithms()) {

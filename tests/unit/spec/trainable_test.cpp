@@ -45,11 +45,11 @@ TEST(Trainable, ASpecForOneMachineAndRankIsFine) {
 }
 
 TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
-    EXPECT_THAT(
-        trainableOf(specWith("model: {type: target_mean, keys: [userId]}\ntrain: {ranks: 4}",
-                             "{ids: [userId]}"))
-            .refusals(),
-        HasSubstr("train.ranks is 4; model.type target_mean sums up the stream in one"));
+    EXPECT_THAT(trainableOf(specWith("embeddings: {userId: {rows: 9}}\nmodel: {type: target_mean, "
+                                     "keys: [userId]}\ntrain: {ranks: 4}",
+                                     "{ids: [userId]}"))
+                    .refusals(),
+                HasSubstr("train.ranks is 4; model.type target_mean sums up the stream in one"));
     EXPECT_THAT(trainableOf(specWith("resources: {gpus_per_rank: 2}")).refusals(),
                 HasSubstr("a rank of the built-in trainer computes on one GPU"));
     EXPECT_THAT(

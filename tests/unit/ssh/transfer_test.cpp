@@ -76,7 +76,7 @@ TEST_F(TransferTest, WhatALoginShellSaysByItselfIsNotOnThisProcesssOutput) {
 
 TEST_F(TransferTest, ProgramsComeToAHomeOfAnyNameAlsoWithoutLibraries) {
     ASSERT_TRUE(makeDirectories(here_ / "bin").ok());
-    for (const char* name : {"millrace", "millraced", "millrace-exec"}) {
+    for (const char* name : {"millrace", "millraced", "millrace-data", "millrace-exec"}) {
         ASSERT_TRUE(
             writeFileAtomic(strCat(here_ / "bin/", name), "#!/bin/sh\necho me\n", 0755).ok());
     }
