@@ -244,7 +244,9 @@ bool SegmentServer::Impl::beginLocked(Work& work) {
 // Whether what is held leaves room. For an order that comes before them the last ones are given up:
 // they will be released only after it, so it would wait for ever.
 bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) {
-    const auto isFull = [&] { return heldBytes_ > 0 && heldBytes_ + bytes > heldMax_; };
+    const auto isFull = [&]() MR_REQUIRES(mutex_) {
+        return heldBytes_ > 0 && heldBytes_ + bytes > heldMax_;
+    };
     for (auto last = entries_.end(); isFull() && last != entries_.begin();) {
         --last;
         if (last->first <= key) {

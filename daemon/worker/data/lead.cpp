@@ -482,13 +482,14 @@ void Lead::withdraw(const LinkPtr& link, const v1::OrderName& name) {
 }
 
 void Lead::act(const stream::StreamMaster::Decisions& decisions) {
-    const auto dismiss = [this](const std::vector<stream::WorkerId>& workers, const Status& why) {
-        for (const stream::WorkerId id : workers) {
-            if (const LinkPtr link = linkOf(id)) {
-                refuse(link, why);
-            }
-        }
-    };
+    const auto dismiss = [this](const std::vector<stream::WorkerId>& workers, const Status& why)
+                             MR_REQUIRES(turn_) {
+                                 for (const stream::WorkerId id : workers) {
+                                     if (const LinkPtr link = linkOf(id)) {
+                                         refuse(link, why);
+                                     }
+                                 }
+                             };
     dismiss(decisions.silent, deadlineExceeded("work: no report came for too long; its segments "
                                                "are given to others"));
     dismiss(decisions.unfit, failedPrecondition("work: unable to compute too many segments in "

@@ -81,30 +81,33 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
 
     void post(Event event);
     void run(const std::stop_token& stop);
-    void handle(Event& event);
-    void handleReport(const LinkPtr& link, const v1::WorkerReport& report);
+    void handle(Event& event) MR_REQUIRES(turn_);
+    void handleReport(const LinkPtr& link, const v1::WorkerReport& report) MR_REQUIRES(turn_);
     bool isRightInput(const v1::WorkerReport& report) const {
         return report.stream_hash() == streamHash_ && report.plan_hash() == planHash_;
     }
-    void joinMaster(const LinkPtr& link, Member& member);
-    void handleDone(const LinkPtr& link, const Member& member, const v1::SegmentDone& done);
+    void joinMaster(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
+    void handleDone(const LinkPtr& link, const Member& member, const v1::SegmentDone& done)
+        MR_REQUIRES(turn_);
     void arrived(const LinkPtr& link, const stream::StreamMaster::Hand& hand,
-                 const v1::SegmentDone& done);
-    void failed(const LinkPtr& link, const stream::StreamMaster::Hand& hand, const Status& why);
-    void released(const stream::SegmentOrder& order);
-    void refuse(const LinkPtr& link, const Status& why);
-    void lose(const LinkPtr& link, stream::StreamMaster::Loss loss);
-    void loseArrived(stream::WorkerId id);
-    void claimAgain(Segment& segment);
-    void forget(std::int64_t number);
-    void forgetPassed();
-    bool claim();
-    void turn();
-    void act(const stream::StreamMaster::Decisions& decisions);
-    void order(const stream::StreamMaster::Hand& hand, std::map<LinkPtr, v1::WorkerOrders>& out);
-    void withdraw(const LinkPtr& link, const v1::OrderName& name);
-    LinkPtr linkOf(stream::WorkerId id) const;
-    void watchAppetite(std::int64_t nowNs);
+                 const v1::SegmentDone& done) MR_REQUIRES(turn_);
+    void failed(const LinkPtr& link, const stream::StreamMaster::Hand& hand, const Status& why)
+        MR_REQUIRES(turn_);
+    void released(const stream::SegmentOrder& order) MR_REQUIRES(turn_);
+    void refuse(const LinkPtr& link, const Status& why) MR_REQUIRES(turn_);
+    void lose(const LinkPtr& link, stream::StreamMaster::Loss loss) MR_REQUIRES(turn_);
+    void loseArrived(stream::WorkerId id) MR_REQUIRES(turn_);
+    void claimAgain(Segment& segment) MR_REQUIRES(turn_);
+    void forget(std::int64_t number) MR_REQUIRES(turn_);
+    void forgetPassed() MR_REQUIRES(turn_);
+    bool claim() MR_REQUIRES(turn_);
+    void turn() MR_REQUIRES(turn_);
+    void act(const stream::StreamMaster::Decisions& decisions) MR_REQUIRES(turn_);
+    void order(const stream::StreamMaster::Hand& hand, std::map<LinkPtr, v1::WorkerOrders>& out)
+        MR_REQUIRES(turn_);
+    void withdraw(const LinkPtr& link, const v1::OrderName& name) MR_REQUIRES(turn_);
+    LinkPtr linkOf(stream::WorkerId id) const MR_REQUIRES(turn_);
+    void watchAppetite(std::int64_t nowNs) MR_REQUIRES(turn_);
 
     const std::string joinPath_;
     const int workersLeast_, workersMost_;
