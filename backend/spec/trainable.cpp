@@ -10,7 +10,7 @@
 namespace millrace::spec {
 namespace {
 
-constexpr double kFloatBytes = 4;
+constexpr double kFloatBytes = 4, kDoubleBytes = 8;
 /// Where a row's gradient stands in a step.
 constexpr double kPlaceBytes = 4;
 
@@ -23,7 +23,8 @@ bool hasEmbedding(const RunSpec& spec, const std::string& feature) {
 
 double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
     const double floats = static_cast<double>(table.dim) * (1 + optimizerMoments(spec.train));
-    return static_cast<double>(table.rows) * (floats * kFloatBytes + kPlaceBytes);
+    const double bytes = spec.train.precision == "fp64" ? kDoubleBytes : kFloatBytes;
+    return static_cast<double>(table.rows) * (floats * bytes + kPlaceBytes);
 }
 
 // What is a script's own affair with `command`, in its text: keys that nobody would read.
@@ -173,7 +174,7 @@ double tableBytes(const RunSpec& spec) {
             bytes += bytesOf(table, spec);
         }
     }
-    return bytes;
+    return bytes * static_cast<double>(spec.train.ranks);
 }
 
 Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
@@ -186,8 +187,9 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
             return bytesOf(a.second, spec) < bytesOf(b.second, spec);
         });
     return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",
-                           formatBytes(need), " in the trainer, with the state of ",
-                           spec.train.optimizer, "; this machine has ",
+                           formatBytes(need), " in the trainer",
+                           spec.train.ranks > 1 ? strCat("'s ", spec.train.ranks, " ranks") : "",
+                           ", with the state of ", spec.train.optimizer, "; this machine has ",
                            formatBytes(static_cast<double>(bytes)), ". The largest has ",
                            formatCount(largest->second.rows), " rows of ", largest->second.dim,
                            " floats: fewer rows or a smaller dim help");

@@ -18,7 +18,8 @@ SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns);
 /// Floats of state that the optimizer keeps for each weight: 0, 1 or 2.
 int optimizerMoments(const TrainSpec& train);
 
-/// Bytes of the embedding tables in the trainer: weights, the optimizer's state, one place a row.
+/// Bytes of the embedding tables in all ranks of the trainer: weights, the optimizer's state, one
+/// place a row.
 double tableBytes(const RunSpec& spec);
 
 /// kInvalidArgument, naming the largest table, when they need more than the machine's `bytes`.

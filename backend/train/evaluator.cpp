@@ -73,8 +73,14 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::run(std::int64_t s
 millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t step,
                                                                    const SourceOpener& open,
                                                                    const NextEvent& next) {
+    // A rank alone needs no share that travels.
+    const bool isAlone = group_.size() == 1;
+    Evaluation evaluation(heads_);
     EvalShare share(heads_.size());
-    const millrace::Result<bool> own = score(open, next, share);
+    const millrace::Result<bool> own =
+        score(open, next, [&](const BatchView& batch, const std::vector<double>& probabilities) {
+            isAlone ? evaluation.add(batch, probabilities) : share.add(batch, probabilities);
+        });
     const bool isLost = absl::IsUnavailable(own.status()) && !reporter_.stopRequested();
     const Pass pass = own.ok()                    ? (*own ? Pass::kWhole : Pass::kCutShort)
                       : isLost                    ? Pass::kLost
@@ -97,20 +103,21 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t 
     if (worst == Pass::kCutShort) {
         return std::nullopt;
     }
-    ASSIGN_OR_RETURN(const std::vector<std::string> shares, group_.gather(share.bytes()));
-    if (group_.rank() > 0) {
-        return Result{};
-    }
-    Evaluation evaluation(heads_);
-    for (const std::string& one : shares) {
-        RETURN_IF_ERROR(EvalShare::addTo(one, heads_.size(), evaluation));
+    if (!isAlone) {
+        ASSIGN_OR_RETURN(const std::vector<std::string> shares, group_.gather(share.bytes()));
+        if (group_.rank() > 0) {
+            return Result{};
+        }
+        for (const std::string& one : shares) {
+            RETURN_IF_ERROR(EvalShare::addTo(one, heads_.size(), evaluation));
+        }
     }
     ASSIGN_OR_RETURN(Result result, figuresOf(evaluation, step));
     return result;
 }
 
 millrace::Result<bool> Evaluator::score(const SourceOpener& open, const NextEvent& next,
-                                        EvalShare& share) {
+                                        const TakeScores& take) {
     ASSIGN_OR_RETURN(const std::unique_ptr<BatchSource> source, open("eval", ""));
     std::vector<double> probabilities;
     while (true) {
@@ -126,7 +133,7 @@ millrace::Result<bool> Evaluator::score(const SourceOpener& open, const NextEven
         }
         RETURN_IF_ERROR(annotate(learner_.predict(event.batch, probabilities),
                                  strCat("evaluation, micro-batch ", event.number)));
-        share.add(event.batch, probabilities);
+        take(event.batch, probabilities);
     }
 }
 

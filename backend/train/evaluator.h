@@ -41,11 +41,15 @@ class Evaluator {
                                                 const NextEvent& next);
 
  private:
+    /// Takes a batch and its predictions, [rows, heads].
+    using TakeScores = std::function<void(const BatchView&, const std::vector<double>&)>;
+
     /// kUnavailable when a rank's feed is gone.
     millrace::Result<std::optional<Result>> once(std::int64_t step, const SourceOpener& open,
                                                  const NextEvent& next);
     /// This rank's share; false when it was cut short.
-    millrace::Result<bool> score(const SourceOpener& open, const NextEvent& next, EvalShare& share);
+    millrace::Result<bool> score(const SourceOpener& open, const NextEvent& next,
+                                 const TakeScores& take);
     millrace::Result<Result> figuresOf(Evaluation& evaluation, std::int64_t step);
 
     const EvalOptions& options_;

@@ -110,6 +110,8 @@ TEST(Trainable, TablesCountWithTheOptimizersState) {
     EXPECT_EQ(bytes("{optimizer: sgd, momentum: 0.9}"), 1000 * (2 * 8 * 4 + 4));
     EXPECT_EQ(bytes("{optimizer: adagrad}"), 1000 * (2 * 8 * 4 + 4));
     EXPECT_EQ(bytes("{optimizer: adamw}"), 1000 * (3 * 8 * 4 + 4));
+    EXPECT_EQ(bytes("{optimizer: adamw, precision: fp64}"), 1000 * (3 * 8 * 8 + 4));
+    EXPECT_EQ(bytes("{optimizer: adamw, ranks: 2}"), 2 * 1000 * (3 * 8 * 4 + 4));
 }
 
 TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {
