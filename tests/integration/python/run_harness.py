@@ -55,6 +55,14 @@ class RunCase(Case):
         self.marker = f"MILLRACE_TEST_RUNS={os.path.basename(self.folder)}"
         os.environ["MILLRACE_TEST_RUNS"] = os.path.basename(self.folder)
         self.addCleanup(self.end_all)
+        self.make_state()
+        self.begin()
+
+    def make_state(self):
+        """For tests whose state lies at a place of its own."""
+
+    def begin(self):
+        """The daemon; one that runs already is fine."""
         self.cli("up")
 
     def end_all(self):

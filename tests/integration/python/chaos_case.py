@@ -1,0 +1,234 @@
+"""A run of the PyTorch example with data workers, to which seeded things happen, held against the undisturbed one.
+
+Each rank writes down the rows of every step it has taken. What counts are the steps of the run's final line: an attempt that goes on
+from step s takes the place of what was written down for the steps behind s.
+"""
+import collections
+import contextlib
+import errno
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import ROOT, streamed
+from poll import pause, wait_for
+from run_harness import RunCase
+
+EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
+STATE_MB = 200  # of the small disk that holds the daemon's state
+
+# Into the example: the rows of a step once it is taken, and the weights at the end.
+ROWS = """        optimizer.step()
+        with open(f"ROWS/{os.environ['MR_ATTEMPT']}.rank{rank}", "a") as told:
+            told.write(f"{stream.step} {batch['userId'].tolist()} {batch['movieId'].tolist()}\\n")
+"""
+BEGUN = """    stream = millrace.stream(SPEC)
+    with open(f"ROWS/{os.environ['MR_ATTEMPT']}.rank{rank}", "a") as told:
+        told.write(f"begun {resumed.step if resumed else 0}\\n")
+"""
+WEIGHTS = """        model.eval()
+        with open(f"ROWS/weights.rank{rank}", "w") as told:
+            import hashlib
+            for tensors in (model.parameters(), model.buffers() if rank == 0 else []):  # a rank's own buffers are rank 0's one step before
+                told.write(hashlib.sha256(b"".join(t.detach().numpy().tobytes() for t in tensors)).hexdigest() + "\\n")
+"""
+STOPPABLE = ("feed", "rank0", "rank1", "data0", "data1")
+
+
+class Fault:
+    """One thing that happens once the run has taken `step` steps."""
+
+    def __init__(self, kind, who, step, seconds):
+        self.kind, self.who, self.step, self.seconds = kind, who, step, seconds
+        self.recovered = None  # seconds from it until the run was further than before; None: it did not come to it
+
+    def __str__(self):
+        return f"{self.kind} {self.who}".strip() + f" at step {self.step}"
+
+
+def plan_faults(seed, steps, count=3):
+    """What happens in a run of so many steps: seeded kinds, victims and moments."""
+    chance = random.Random(seed)
+    at = sorted(chance.sample(range(steps // 10, steps * 8 // 10), count))
+    faults = []
+    for step in at:
+        kind = chance.choices(("kill", "stop", "disk"), (6, 3, 1))[0]
+        who = {"kill": chance.choice((*STOPPABLE, "guardian of feed", "guardian of rank1", "guardian of data0", "daemon")),
+               "stop": chance.choice((*STOPPABLE, "daemon")), "disk": ""}[kind]
+        faults.append(Fault(kind, who, step, chance.uniform(0.3, 4.0)))
+    return faults
+
+
+class ChaosCase(RunCase):
+    def make_state(self):
+        state = os.path.join(self.folder, "state")
+        os.mkdir(state, 0o700)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={STATE_MB}m,mode=0700", "tmpfs", state],
+                                 capture_output=True, text=True, check=False)
+        self.has_small_disk = mounted.returncode == 0
+        if self.has_small_disk:
+            self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+
+    def setUp(self):
+        super().setUp()
+        shutil.copytree(os.path.join(ROOT, "resources/examples/movielens"), os.path.join(self.folder, "movielens"))
+        self.rows = os.path.join(self.folder, "rows")
+        work = os.path.join(self.folder, "pytorch")
+        os.makedirs(work)
+        self.spec_file = os.path.join(work, "script.yaml")
+        with open(os.path.join(EXAMPLE, "script.py"), encoding="utf-8") as file:
+            script = file.read()
+        for old, new in (("        optimizer.step()\n", ROWS), ("    stream = millrace.stream(SPEC)\n", BEGUN), ("        model.eval()\n", WEIGHTS)):
+            self.assertIn(old, script)
+            script = script.replace(old, new.replace("ROWS/", self.rows + "/"))
+        with open(os.path.join(work, "script.py"), "w", encoding="utf-8") as file:
+            file.write(script)
+        with open(os.path.join(EXAMPLE, "script.yaml"), encoding="utf-8") as file:
+            text = file.read()
+        for old, new in (("every_steps: 100", "every_steps: 15"), ("epochs: 3", "epochs: 2"), ("max_restarts: 3", "max_restarts: 50"),
+                         ("memory_limit_mb: 1024", "memory_limit_mb: 512, data_workers: {min: 2, max: 2}, loader_threads: 1")):
+            self.assertIn(old, text)
+            text = text.replace(old, new)
+        with open(self.spec_file, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    # ---- what a run left
+
+    def rows_of_the_final_line(self):
+        """Step to rank to (users, films): what the steps that count have trained on."""
+        steps = collections.defaultdict(dict)
+        attempts = sorted({int(name.split(".")[0]) for name in os.listdir(self.rows) if name[0].isdigit()})
+        for attempt in attempts:
+            for rank in (0, 1):
+                with contextlib.suppress(FileNotFoundError), open(os.path.join(self.rows, f"{attempt}.rank{rank}"), encoding="utf-8") as file:
+                    for line in file:
+                        if not line.endswith("\n"):
+                            continue  # killed while it wrote
+                        first, rest = line.rstrip("\n").split(" ", 1)
+                        if first == "begun":
+                            for step in [s for s in steps if s > int(rest)]:
+                                steps[step].pop(rank, None)
+                        else:
+                            steps[int(first)][rank] = rest
+        return {step: ranks for step, ranks in steps.items() if ranks}
+
+    def weights(self):
+        texts = []
+        for rank in (0, 1):
+            with open(os.path.join(self.rows, f"weights.rank{rank}"), encoding="utf-8") as file:
+                texts.append(file.read().splitlines())
+        self.assertEqual(texts[0][0], texts[1][0], "both ranks have the same weights")
+        return texts[0]
+
+    def undisturbed(self):
+        """A run to which nothing happens: (rows of each step, weights, order hash)."""
+        shutil.rmtree(self.rows, True)
+        os.mkdir(self.rows)
+        run = self.submit(self.spec_file)[0]
+        ended = self.wait(run, "finished", "failed", seconds=150)
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(ended["receipt"]["order_hash"], streamed(self.spec_file, "--last", "drop")["order_hash"])
+        rows = self.rows_of_the_final_line()
+        self.assertEqual(sorted(rows), list(range(1, ended["progress"]["step"] + 1)))
+        return rows, self.weights(), ended["receipt"]["order_hash"]
+
+    # ---- what happens to one
+
+    def victim(self, who):
+        """Pid of a worker, of its guardian or of the daemon; None while there is none."""
+        for pid in self.processes():
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().decode(errors="replace").split("\0")
+                is_guardian = os.path.basename(words[0]) == "millrace-exec"
+                if who == "daemon" and os.path.basename(words[0]) == "millraced":
+                    return pid
+                if is_guardian and any(word.endswith("/" + who.removeprefix("guardian of ")) for word in words):
+                    if who.startswith("guardian of "):
+                        return pid
+                    with open(f"/proc/{pid}/task/{pid}/children", "rb") as children:
+                        ours = children.read().split()
+                    return int(ours[0]) if ours else None
+        return None
+
+    def strike(self, fault):
+        """Does it, and takes back what can be taken back (a stop, a full disk). False: there is no such process (any more)."""
+        if fault.kind == "disk":
+            self.fill_the_disk(fault)
+            return True
+        try:
+            pid = wait_for(f"there is a {fault.who}", lambda: self.victim(fault.who), 3)
+        except AssertionError:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL if fault.kind == "kill" else signal.SIGSTOP)
+        if fault.kind == "stop":
+            pause(fault.seconds)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        elif fault.who == "daemon":
+            self.begin()
+        return True
+
+    def fill_the_disk(self, fault):
+        ballast = os.path.join(self.folder, "state", "ballast")
+        end = time.monotonic() + fault.seconds
+        with open(ballast, "ab", buffering=0) as file:
+            while time.monotonic() < end:
+                try:
+                    file.write(b"\0" * 65536)
+                except OSError as error:
+                    self.assertEqual(error.errno, errno.ENOSPC)
+                    pause(0.05)
+        os.unlink(ballast)
+
+    def progress(self, run):
+        """(attempt, step, state) of a run that goes on; fails where it has ended otherwise than it should."""
+        shown = self.show(run)
+        self.assertNotIn(shown["state"], ("failed", "cancelled"), (shown["exit_reason"], self.log(run)))
+        return shown["attempt"], shown["progress"]["step"] or 0, shown["state"]
+
+    def let_happen(self, faults, run):
+        for fault in faults:
+            if fault.kind == "disk" and not self.has_small_disk:
+                continue
+            wait_for(f"step {fault.step}", lambda at=fault.step: self.is_beyond(run, at - 1), 120, step=0.05)
+            _, before, state = self.progress(run)
+            if state == "finished":
+                return
+            began = time.monotonic()
+            if self.strike(fault):
+                wait_for(f"the run gets on after: {fault}", lambda at=before: self.is_beyond(run, at), 90, step=0.05)
+                fault.recovered = time.monotonic() - began
+
+    def is_beyond(self, run, step):
+        _, now, state = self.progress(run)
+        return now > step or state == "finished"
+
+    def disturbed(self, faults, undisturbed):
+        """A run to which all of it happens; its rows, weights and hash are held against the undisturbed run's."""
+        rows, weights, order = undisturbed
+        shutil.rmtree(self.rows, True)
+        os.mkdir(self.rows)
+        run = self.submit(self.spec_file)[0]
+        try:
+            self.let_happen(faults, run)
+            ended = self.wait(run, "finished", "failed", seconds=150)
+        except AssertionError:
+            self.cli("stop", run, "--grace", 1, "--wait", code=None)  # it shall not stand before the next seed's
+            raise
+        self.assertEqual(ended["state"], "finished", (ended["exit_reason"], [event["text"] for event in ended["events"]]))
+        mine = self.rows_of_the_final_line()
+        self.assertEqual(sorted(mine), sorted(rows), "every step once")
+        for step in rows:
+            self.assertEqual(mine[step], rows[step], f"rows of step {step}")
+        self.assertEqual(self.weights(), weights, "the weights of the undisturbed run")
+        self.assertEqual(ended["receipt"]["order_hash"], order)
+        self.assertEqual(ended["receipt"]["rows_trained"], sum(len(re.findall(r"\d+", users_and_films)) // 2
+                                                               for ranks in mine.values() for users_and_films in ranks.values()))
+        return ended

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Two hundred seeds of chaos_test.py, and the table of what happened (docs/reliability.md).
+
+    CHAOS_SEEDS=6-205 harness.py chaos_soak_test.py        these seeds; a seed takes about 20 s
+"""
+import collections
+import os
+import statistics
+import sys
+import unittest
+
+from chaos_case import ChaosCase, plan_faults
+from poll import wait_for
+
+
+class ChaosSoak(ChaosCase):
+    def test_two_hundred_seeds_change_no_row_and_no_weight(self):
+        first, last = map(int, os.environ.get("CHAOS_SEEDS", "6-205").split("-"))
+        whole = self.undisturbed()
+        seconds, missed, attempts, failed = collections.defaultdict(list), 0, [], []
+        for seed in range(first, last + 1):
+            faults = plan_faults(seed, len(whole[0]))
+            with self.subTest(seed=seed, faults="; ".join(map(str, faults))):
+                failed.append(seed)
+                attempts.append(self.disturbed(faults, whole)["attempt"])
+                failed.pop()
+            for fault in faults:
+                if fault.recovered is None:
+                    missed += 1
+                else:
+                    seconds[fault.kind, fault.who].append(fault.recovered)
+            print(f"seed {seed}: {'; '.join(map(str, faults))}: {'FAILED' if seed in failed else 'as undisturbed'}", file=sys.stderr, flush=True)
+        print("| what | times | the run gets on after, s: median | worst |\n|---|---|---|---|")
+        for (kind, who), took in sorted(seconds.items()):
+            print(f"| {kind} {who} | {len(took)} | {statistics.median(took):.1f} | {max(took):.1f} |")
+        print(f"\nseeds {first} to {last}, failed: {failed or 'none'}; attempts a run: {statistics.mean(attempts):.1f}; "
+              f"without effect (the run had ended, or there was no such process): {missed}", flush=True)
+        self.cli("down")
+        wait_for(lambda: f"no process is left, but {self.processes()}", lambda: not self.processes(), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
