@@ -149,7 +149,9 @@ const LiveNode* LiveModel::nodeOf(const values::RunSummary& run) const {
     if (found != nodes.end()) {
         return &found->second;
     }
-    return nodes.empty() ? nullptr : &nodes.begin()->second;
+    const auto head = std::find_if(nodes.begin(), nodes.end(),
+                                   [](const auto& node) { return node.second.info.isHead; });
+    return head != nodes.end() ? &head->second : nodes.empty() ? nullptr : &nodes.begin()->second;
 }
 
 std::optional<double> gpuPercent(const values::NodeSample& sample) {

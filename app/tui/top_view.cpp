@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <absl/strings/str_format.h>
 
@@ -78,6 +79,78 @@ Usage usageOf(const session::LiveModel& model, const std::string& runId) {
         }
     }
     return usage;
+}
+
+// "r-abc23  feed 38 %  data0 97 %  412 MB": who works for a run on a node, CPU of one core each.
+std::string workText(const values::NodeSample& sample, const std::string& runId) {
+    std::string text = runId;
+    std::uint64_t memory = 0;
+    for (const values::ProcessSample& process : sample.processes) {
+        if (process.runId == runId) {
+            strAppend(&text, "  ", process.worker, " ", session::percentText(process.cpuPercent));
+            memory += process.memoryBytes.value_or(0);
+        }
+    }
+    return memory > 0 ? strCat(text, "  ", formatBytes(static_cast<double>(memory))) : text;
+}
+
+std::set<std::string> runsOn(const values::NodeSample& sample) {
+    std::set<std::string> runs;
+    for (const values::ProcessSample& process : sample.processes) {
+        runs.insert(process.runId);
+    }
+    return runs;
+}
+
+// Of a node that is drawn whole: title, processors, traffic, GPUs and work.
+int rowsOf(const LiveNode& node, bool isOneOfSeveral) {
+    const std::size_t gpus = std::max<std::size_t>(1, node.sample.gpus.size());
+    const std::size_t work = isOneOfSeveral ? runsOn(node.sample).size() : 0;
+    return 3 + static_cast<int>(gpus + work);
+}
+
+// "node-2    cpu ████░░░░  43 %  mem 12 of 64 GB  gpu 97 %  in 1.2 GB/s  out 0 B/s  data0 98 %".
+void drawNodeRow(CellGrid& grid, int y, const std::string& name, const LiveNode& node,
+                 std::int64_t nowMs) {
+    constexpr int kNameWidth = 18, kBarWidth = 12;
+    const values::NodeSample& s = node.sample;
+    grid.put(1, y, name, Tone::kStrong, kNameWidth);
+    if (node.receivedMs == 0 || session::LiveModel::isStale(node, nowMs)) {
+        grid.put(kNameWidth + 1, y,
+                 node.receivedMs == 0
+                     ? std::string("no sample yet")
+                     : strCat("no sample since ", session::ageText(node.receivedMs, nowMs)),
+                 Tone::kWarn);
+        return;
+    }
+    const std::optional<double> cpu =
+        s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
+    int x = gauge(grid, kNameWidth + 1, y, "cpu", cpu, kBarWidth,
+                  padLeft(session::percentText(s.cpuPercent), 5));
+    x = grid.put(x + 2, y, "mem " + session::usedText(s.memoryUsedBytes, s.memoryTotalBytes));
+    if (!s.gpus.empty()) {
+        x = grid.put(x + 2, y, "gpu " + gpuText(node));
+    }
+    x = grid.put(x + 2, y,
+                 strCat("in ", session::rateText(s.networkReceiveBytesPerSecond), "  out ",
+                        session::rateText(s.networkSendBytesPerSecond)),
+                 Tone::kDim);
+    for (const values::ProcessSample& process : s.processes) {
+        x = grid.put(x + 2, y,
+                     strCat(process.worker, " ", session::percentText(process.cpuPercent)));
+    }
+}
+
+// Where there are several nodes: a row for each run that has workers on this one.
+int drawWork(CellGrid& grid, int y, const values::NodeSample& sample) {
+    for (const std::string& run : runsOn(sample)) {
+        if (y >= grid.height() - 6) {
+            break;
+        }
+        const int x = grid.put(1, y, padRight("work", 5), Tone::kDim);
+        grid.put(x, y++, workText(sample, run), Tone::kPlain, grid.width() - 1);
+    }
+    return y;
 }
 
 // Its row, and one more with what is wrong with it; returns the row below.
@@ -185,7 +258,8 @@ int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
     return y;
 }
 
-int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) const {
+int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfSeveral,
+                      std::int64_t nowMs) const {
     const values::NodeSample& s = node.sample;
     std::string title = node.info.name.empty() ? s.node : node.info.name;
     if (node.info.cores > 0) {
@@ -226,7 +300,39 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, std::int64_t 
     if (s.load1) {
         grid.put(x + 2, y, absl::StrFormat("load %.2f", *s.load1), Tone::kDim);
     }
-    return drawGpus(grid, y + 1, node);
+    y = drawGpus(grid, y + 1, node);
+    return isOneOfSeveral ? drawWork(grid, y, s) : y;
+}
+
+// Whole where they leave half of the rows to the runs, else a row each; of very many the first.
+int TopView::drawNodes(CellGrid& grid, int y, const session::LiveModel& model,
+                       std::int64_t nowMs) const {
+    if (model.nodes.empty()) {
+        grid.put(1, y, "waiting for the first sample ...", Tone::kDim);
+        return y + 1;
+    }
+    const bool isOneOfSeveral = model.nodes.size() > 1;
+    int rows = 0;
+    for (const auto& [name, node] : model.nodes) {
+        rows += rowsOf(node, isOneOfSeveral);
+    }
+    if (!isOneOfSeveral || rows <= grid.height() / 2) {
+        for (const auto& [name, node] : model.nodes) {
+            y = drawNode(grid, y, node, isOneOfSeveral, nowMs);
+        }
+        return y;
+    }
+    grid.rule(0, y++, grid.width(), session::countText(model.nodes.size(), "node"));
+    const auto most = static_cast<std::size_t>(std::max(2, grid.height() / 2 - 1));
+    const std::size_t shown = model.nodes.size() <= most ? model.nodes.size() : most - 1;
+    auto next = model.nodes.begin();
+    for (std::size_t i = 0; i < shown; ++i, ++next) {
+        drawNodeRow(grid, y++, next->first, next->second, nowMs);
+    }
+    if (shown < model.nodes.size()) {
+        grid.put(1, y++, strCat("and ", model.nodes.size() - shown, " more"), Tone::kDim);
+    }
+    return y;
 }
 
 void TopView::drawRuns(CellGrid& grid, int y, const session::LiveModel& model,
@@ -265,15 +371,7 @@ void TopView::draw(CellGrid& grid, const session::LiveModel& model, std::int64_t
              Tone::kBar);
     grid.putRight(grid.width() - 1, 0, session::timeOfDay(nowMs), Tone::kBar);
     int y = 1;
-    for (const auto& [name, node] : model.nodes) {
-        if (y > grid.height() - 8) {
-            break;
-        }
-        y = drawNode(grid, y, node, nowMs);
-    }
-    if (model.nodes.empty()) {
-        grid.put(1, y++, "waiting for the first sample ...", Tone::kDim);
-    }
+    y = drawNodes(grid, y, model, nowMs);
     drawRuns(grid, y, model, nowMs);
 }
 

@@ -11,7 +11,9 @@ class TopView final : public View {
     bool press(const KeyPress& key, const session::LiveModel& model) override;
 
  private:
-    int drawNode(CellGrid& grid, int y, const session::LiveNode& node, std::int64_t nowMs) const;
+    int drawNodes(CellGrid& grid, int y, const session::LiveModel& model, std::int64_t nowMs) const;
+    int drawNode(CellGrid& grid, int y, const session::LiveNode& node, bool isOneOfSeveral,
+                 std::int64_t nowMs) const;
     int drawGpus(CellGrid& grid, int y, const session::LiveNode& node) const;
     void drawRuns(CellGrid& grid, int y, const session::LiveModel& model, std::int64_t nowMs) const;
     int first_ = 0;  ///< of the runs shown

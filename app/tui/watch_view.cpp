@@ -135,32 +135,35 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
     return rows;
 }
 
-// "rank0 142 %  feed 38 %  412 MB": the run's workers, of one core each; several ranks have rows of
-// their own.
-std::string workersText(const LiveRun& run, const session::LiveNode* node) {
+// "rank0 142 %  feed 38 %  data0 97 % on node-2  412 MB": the run's workers, of one core each, and
+// where they are not where the run is; several ranks have rows of their own.
+std::string workersText(const LiveRun& run, const session::LiveModel& model) {
     std::string text;
     std::uint64_t memory = 0;
-    for (const values::ProcessSample& process :
-         node != nullptr ? node->sample.processes : std::vector<values::ProcessSample>{}) {
-        if (process.runId == run.summary.id) {
-            const bool hasRow = run.summary.ranks.size() > 1 && process.worker.starts_with("rank");
-            if (!hasRow) {
-                strAppend(&text, process.worker, " ", session::percentText(process.cpuPercent),
-                          "  ");
+    const session::LiveNode* const own = model.nodeOf(run.summary);
+    for (const auto& [name, node] : model.nodes) {
+        for (const values::ProcessSample& process : node.sample.processes) {
+            if (process.runId != run.summary.id) {
+                continue;
             }
             memory += process.memoryBytes.value_or(0);
+            if (run.summary.ranks.size() < 2 || !process.worker.starts_with("rank")) {
+                strAppend(&text, process.worker, " ", session::percentText(process.cpuPercent),
+                          &node == own ? "" : " on " + name, "  ");
+            }
         }
     }
     return memory > 0 ? text + formatBytes(static_cast<double>(memory)) : text;
 }
 
 // Of one core, "" where it is not known.
-std::string cpuOf(const session::LiveNode* node, const std::string& run, int rank) {
+std::string cpuOf(const session::LiveModel& model, const std::string& run, int rank) {
     const std::string worker = strCat("rank", rank);
-    for (const values::ProcessSample& process :
-         node != nullptr ? node->sample.processes : std::vector<values::ProcessSample>{}) {
-        if (process.runId == run && process.worker == worker && process.cpuPercent) {
-            return session::percentText(process.cpuPercent);
+    for (const auto& [name, node] : model.nodes) {
+        for (const values::ProcessSample& process : node.sample.processes) {
+            if (process.runId == run && process.worker == worker && process.cpuPercent) {
+                return session::percentText(process.cpuPercent);
+            }
         }
     }
     return "";
@@ -311,7 +314,7 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
 namespace {
 
 // The bar with step and time left, then rows, time and state.
-int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
+int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveModel& model,
                  std::int64_t nowMs) {
     const values::Progress& progress = run.summary.progress;
     const std::optional<double> done = session::shareDone(run.summary);
@@ -334,7 +337,7 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveN
     }
     x = grid.put(1, y + 1, second, Tone::kDim);
     x = grid.put(x + 2, y + 1, stateSentence(run.summary, nowMs), toneOf(run.summary));
-    const std::string workers = values::isEnded(run.summary.state) ? "" : workersText(run, node);
+    const std::string workers = values::isEnded(run.summary.state) ? "" : workersText(run, model);
     if (x + 2 + displayWidth(workers) < grid.width()) {
         grid.putRight(grid.width() - 1, y + 1, workers, Tone::kDim);
     }
@@ -372,7 +375,7 @@ void drawRank(CellGrid& grid, int y, const values::RankNow& rank, const std::str
 }
 
 // Of a run with several: a row each, as far as there is room.
-int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode* node,
+int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveModel& model,
               std::int64_t nowMs) {
     if (run.summary.ranks.size() < 2 || values::isEnded(run.summary.state)) {
         return y;
@@ -381,7 +384,7 @@ int drawRanks(CellGrid& grid, int y, const LiveRun& run, const session::LiveNode
     const std::vector<values::RankNow> ranks = ranksToShow(run.summary.ranks);
     const std::size_t shown = ranks.size() <= most ? ranks.size() : most - 1;
     for (std::size_t i = 0; i < shown; ++i, ++y) {
-        drawRank(grid, y, ranks[i], cpuOf(node, run.summary.id, ranks[i].rank), nowMs);
+        drawRank(grid, y, ranks[i], cpuOf(model, run.summary.id, ranks[i].rank), nowMs);
     }
     if (shown < ranks.size()) {
         grid.put(1, y++,
@@ -465,8 +468,8 @@ void WatchView::draw(CellGrid& grid, const session::LiveModel& model, std::int64
     const std::vector<FigureRow> rows = figureRows(*run, node, nowMs);
     numMetrics_ = rows.size();
     metric_ %= numMetrics_;
-    y = drawProgress(grid, y, *run, node, nowMs);
-    y = drawRanks(grid, y, *run, node, nowMs);
+    y = drawProgress(grid, y, *run, model, nowMs);
+    y = drawRanks(grid, y, *run, model, nowMs);
     const int bottom = grid.height() - 1;
     const bool isWide = grid.width() >= kWide;
     const int left = isWide ? grid.width() * 3 / 5 : grid.width();

@@ -56,6 +56,29 @@ TEST_F(NodeDeckTest, FlowsIntoAsManyColumnsAsFit) {
     }
 }
 
+TEST_F(NodeDeckTest, ACardNamesWhoWorksThereAndGrowsWithThem) {
+    fill(1, 0);
+    NodeCard card(model, "node-10");
+    values::NodeSample sample = *model.node(0).sample;
+    sample.processes.clear();
+    sample.timeMs = kNow + 1'000;
+    model.addSample(sample, kNow + 1'000);
+    const int bare = card.sizeHint().height();
+    for (const char* worker : {"data10", "data2"}) {
+        sample.processes.push_back({"r-abc23", worker, 7, 97.0, 210'000'000});
+    }
+    sample.timeMs = kNow + 2'000;
+    model.addSample(sample, kNow + 2'000);
+    EXPECT_GT(card.sizeHint().height(), bare);
+    const QString text = card.summary();
+    EXPECT_TRUE(text.contains("data2 of r-abc23: CPU 97 %, memory 210 MB")) << text.toStdString();
+    EXPECT_LT(text.indexOf("data2 "), text.indexOf("data10 ")) << "in the order of their numbers";
+    sample.processes.resize(40, sample.processes.front());
+    sample.timeMs = kNow + 3'000;
+    model.addSample(sample, kNow + 3'000);
+    EXPECT_LT(card.sizeHint().height(), 2 * bare + 400) << "of many the first";
+}
+
 TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {
     model.setNodes({client::sceneNode("bare", 4, 0)});
     NodeCard card(model, "bare");

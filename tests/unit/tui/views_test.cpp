@@ -310,6 +310,49 @@ TEST(TopView, ANodeThatWentSilentIsMarked) {
     EXPECT_THAT(joined(drawn(view, model, 80, 24)), HasSubstr("no sample since 20 s ago"));
 }
 
+// A head and `count` nodes more, each with a data worker of the run.
+session::LiveModel withNodes(session::LiveModel model, int count) {
+    for (int i = 2; i < 2 + count; ++i) {
+        values::NodeSample sample;
+        sample.node = "node-" + std::to_string(i);
+        sample.cpuPercent = 61;
+        sample.processes.push_back(
+            {"r-abc23", "data" + std::to_string(i), 4'000 + i, 97.0, 210'000'000});
+        model.apply(session::NodeSampled{sample}, kNow);
+    }
+    return model;
+}
+
+TEST(TopView, SeveralNodesShowWhoWorksThere) {
+    TopView view;
+    const std::string text = joined(drawn(view, withNodes(aCluster(false), 2), 120, 60));
+    EXPECT_THAT(text, AllOf(HasSubstr("node-a"), HasSubstr("node-2"), HasSubstr("node-3")));
+    EXPECT_THAT(text, HasSubstr("work r-abc23  data2 97 %  210 MB"));
+    EXPECT_THAT(joined(drawn(view, aCluster(false), 120, 60)), Not(HasSubstr("work ")))
+        << "of one node the runs' own rows say it";
+}
+
+TEST(TopView, ManyNodesAreARowEachAndLeaveHalfToTheRuns) {
+    TopView view;
+    session::LiveModel model = withNodes(aCluster(false), 40);
+    model.nodes["node-3"].receivedMs = kNow - 20'000;
+    const auto lines = drawn(view, model, 120, 40);
+    const std::string text = joined(lines);
+    EXPECT_THAT(text, HasSubstr("41 nodes"));
+    EXPECT_THAT(text, HasSubstr("and 23 more"));
+    EXPECT_THAT(text, HasSubstr("61 %  mem"));
+    EXPECT_THAT(text, HasSubstr("data2 97 %"));
+    EXPECT_THAT(text, HasSubstr("r-abc23")) << "runs have their place";
+}
+
+TEST(WatchView, WorkersOnOtherNodesSayWhere) {
+    WatchView view({"r-abc23"});
+    session::LiveModel model = withNodes(aCluster(false), 1);
+    model.nodes["node-a"].info.isHead = true;
+    EXPECT_THAT(joined(drawn(view, model, 200, 40)),
+                AllOf(HasSubstr("data2 97 % on node-2"), HasSubstr("rank0 98 %  ")));
+}
+
 TEST(TopView, ManyRunsScroll) {
     session::LiveModel model = aCluster(false);
     for (int i = 0; i < 60; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <tuple>
 
 namespace millrace::gui {
 namespace {
@@ -81,6 +82,18 @@ std::optional<double> NodeState::gpuPercent() const {
         }
     }
     return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::vector<values::ProcessSample> NodeState::workers() const {
+    std::vector<values::ProcessSample> all;
+    if (sample) {
+        all = sample->processes;
+    }
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        const std::size_t lengthA = a.worker.size(), lengthB = b.worker.size();
+        return std::tie(a.runId, lengthA, a.worker) < std::tie(b.runId, lengthB, b.worker);
+    });
+    return all;
 }
 
 QString NodeState::gpuSentence() const {

@@ -59,6 +59,8 @@ struct NodeState {
     std::optional<double> memoryPercent() const;
     /// The mean of the GPUs that tell their utilisation.
     std::optional<double> gpuPercent() const;
+    /// Who works here, by run and then by name: "data2" before "data10".
+    std::vector<values::ProcessSample> workers() const;
     /// Why there is no GPU to see, in a sentence; empty where there is one.
     QString gpuSentence() const;
 };

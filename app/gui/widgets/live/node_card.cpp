@@ -62,7 +62,8 @@ QSize NodeCard::sizeHint() const {
     const int gpus =
         node->gpus.empty() ? rowHeight() : static_cast<int>(node->gpus.size()) * gpuHeight;
     return {kWidthHint, NodePainter::headHeight(font()) + 7 * rowHeight() + numCoreRows(*node) +
-                            gpus + 2 * kCardPad};
+                            gpus + NodePainter::workersHeight(node->workers().size(), font()) +
+                            2 * kCardPad};
 }
 
 QSize NodeCard::minimumSizeHint() const {
@@ -93,6 +94,12 @@ QString NodeCard::summary() const {
     for (const NodeState::Gpu& gpu : node->gpus) {
         parts
             << tr("GPU %1 %2").arg(gpu.info.index).arg(percentText(gpu.sample.utilizationPercent));
+    }
+    for (const values::ProcessSample& worker : node->workers()) {
+        parts << tr("%1 of %2: CPU %3, memory %4")
+                     .arg(QString::fromStdString(worker.worker),
+                          QString::fromStdString(worker.runId), percentText(worker.cpuPercent),
+                          amountText(worker.memoryBytes));
     }
     return parts.join(QStringLiteral("\n"));
 }

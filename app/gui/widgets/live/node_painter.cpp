@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kSparkShare = 28;  // percent of the width
 constexpr int kCoreBarHeight = 14;
+constexpr std::size_t kWorkersMax = 8;
 constexpr double kHot = 85;  // from here a temperature is worth a look, °C
 
 const QColor& cpuColor() {
@@ -292,6 +293,59 @@ void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
     for (const NodeState::Gpu& gpu : node.gpus) {
         paintGpu(gpu, nowMs);
     }
+    paintWorkers(node);
+}
+
+int NodePainter::workersHeight(std::size_t numWorkers, const QFont& font) {
+    return numWorkers == 0 ? 0
+                           : static_cast<int>(std::min(numWorkers, kWorkersMax)) * rowHeight(font) +
+                                 kSpaceSmall;
+}
+
+// The runs' processes on this machine, below a line.
+void NodePainter::paintWorkers(const NodeState& node) {
+    const std::vector<values::ProcessSample> workers = node.workers();
+    if (workers.empty()) {
+        return;
+    }
+    painter_.setPen(colors_.border);
+    painter_.drawLine(area_.left(), y_ + kSpaceSmall / 2, area_.right(), y_ + kSpaceSmall / 2);
+    y_ += kSpaceSmall;
+    const bool isAll = workers.size() <= kWorkersMax;
+    const std::size_t shown = isAll ? workers.size() : kWorkersMax - 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+        paintWorker(workers[i]);
+    }
+    if (!isAll) {
+        painter_.setFont(small_);
+        painter_.setPen(colors_.dim);
+        painter_.drawText(QRect(area_.left(), y_, area_.width(), rowHeight(font_)),
+                          Qt::AlignVCenter, QObject::tr("and %1 more").arg(workers.size() - shown));
+        y_ += rowHeight(font_);
+    }
+}
+
+// "data0   r-abc23            97 %   210 MB": CPU of one core.
+void NodePainter::paintWorker(const values::ProcessSample& worker) {
+    const int height = rowHeight(font_), label = labelRoom();
+    const QRect row(area_.left(), y_, area_.width(), height);
+    const QFontMetrics small(small_);
+    painter_.setFont(small_);
+    painter_.setPen(colors_.text);
+    painter_.drawText(
+        row, Qt::AlignVCenter,
+        small.elidedText(QString::fromStdString(worker.worker), Qt::ElideRight, label - 6));
+    painter_.setPen(colors_.dim);
+    const int figures = small.horizontalAdvance(QStringLiteral("1000 %   999.9 MB"));
+    painter_.drawText(row.adjusted(label, 0, -figures, 0), Qt::AlignVCenter,
+                      small.elidedText(QString::fromStdString(worker.runId), Qt::ElideRight,
+                                       area_.width() - label - figures));
+    painter_.drawText(row, Qt::AlignVCenter | Qt::AlignRight, amountText(worker.memoryBytes));
+    painter_.setPen(colors_.text);
+    const int memory = small.horizontalAdvance(QStringLiteral("   999.9 MB"));
+    painter_.drawText(row.adjusted(0, 0, -memory, 0), Qt::AlignVCenter | Qt::AlignRight,
+                      percentText(worker.cpuPercent));
+    y_ += height;
 }
 
 // Two lines: utilisation with its minute; memory, power and temperature.

@@ -36,6 +36,8 @@ class NodePainter {
     static int rowHeight(const QFont& font);
     static int headHeight(const QFont& font);
     static int coreHeight(std::size_t numCores, int width);
+    /// Of what paintBody() says of `numWorkers`: a row each, of many the first.
+    static int workersHeight(std::size_t numWorkers, const QFont& font);
 
  private:
     void paintValueRow(const QString& label, const QString& value, std::span<const double> history,
@@ -46,6 +48,8 @@ class NodePainter {
     void paintTraffic(const NodeState& node, std::int64_t nowMs);
     void paintDiskSpace(const NodeState& node);
     void paintGpu(const NodeState::Gpu& gpu, std::int64_t nowMs);
+    void paintWorkers(const NodeState& node);
+    void paintWorker(const values::ProcessSample& worker);
     void paintBar(const QRectF& rect, const std::optional<double>& percent, const QColor& color);
     void paintCell(int column, const QString& label, const std::optional<double>& percent);
 
