@@ -289,6 +289,7 @@ void NodePainter::paintBody(const NodeState& node, std::int64_t nowMs) {
         painter_.drawText(QRect(area_.left(), y_, area_.width(), rowHeight(font_)),
                           Qt::AlignVCenter,
                           metrics.elidedText(node.gpuSentence(), Qt::ElideRight, area_.width()));
+        y_ += rowHeight(font_);
     }
     for (const NodeState::Gpu& gpu : node.gpus) {
         paintGpu(gpu, nowMs);
