@@ -1,6 +1,6 @@
 #pragma once
-// Lead: what the feed of rank 0's node is to its data workers. It lets them in, gives them segments
-// as StreamMaster decides, and hands what they computed to the stream's desk.
+// Lead: what the feed of rank 0's node is to its data workers. It lets them in and out, and has
+// them compute the stream that is attached (LedStream).
 //
 // Threads: one of its own ("data-lead") decides; gRPC's threads only put events into its queue, one
 // at a time of each worker, so that the queue is bounded by the workers. Owns: the server, the join
@@ -8,17 +8,15 @@
 // Failure: of start(): a sentence. A worker that lies (another build, attempt, token, plan, frames
 // that are not what it said) is refused by name in the log and in its own ear; the stream goes on
 // without it.
-#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
 #include "backend/core/mutex.h"
-#include "backend/stream/stream_master.h"
 #include "daemon/worker/data/door.h"
+#include "daemon/worker/data/led_stream.h"
 #include "daemon/worker/data/transport.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/loader/elsewhere.h"
@@ -45,31 +43,12 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
         Status why;                  ///< kBroken
         stream::SegmentOrder order;  ///< kReleased: as the desk knows it
     };
-    /// A segment that the desk gave.
-    struct Segment {
-        stream::SegmentOrder order;  ///< as the desk knows it
-        bool isOurs = true;          ///< false: lost at the desk, and not claimed again yet
-        bool isArrived = false;
-        stream::StreamMaster::Hand keeper;
-    };
     struct Member {
-        stream::WorkerId id = 0;  ///< 0: not at the master yet
+        stream::WorkerId id = 0;  ///< 0: not at the stream yet
         bool isChecked = false;   ///< its first report said the right hashes
         bool isLeaving = false;
         int places = 1, threads = 1;
     };
-    /// What is the stream's; gone with it.
-    struct Stream {
-        segment::SegmentDesk* desk = nullptr;
-        std::shared_ptr<const segment::StreamInput> input;
-        stream::StreamMaster master;
-        std::map<std::int64_t, Segment> segments;  ///< by number
-        std::map<stream::SegmentName, std::int64_t> numbers;
-        std::int64_t nextNumber = 0;
-        bool computesHere = true;
-    };
-    class Holder;
-
     explicit Lead(const loader::ElsewhereOptions& options);
     Status open(const loader::ElsewhereOptions& options);
 
@@ -86,28 +65,13 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     bool isRightInput(const v1::WorkerReport& report) const {
         return report.stream_hash() == streamHash_ && report.plan_hash() == planHash_;
     }
-    void joinMaster(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
-    void handleDone(const LinkPtr& link, const Member& member, const v1::SegmentDone& done)
+    void joinStream(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
+    void handleAnswers(const LinkPtr& link, const Member& member, const v1::WorkerReport& report)
         MR_REQUIRES(turn_);
-    void arrived(const LinkPtr& link, const stream::StreamMaster::Hand& hand,
-                 const v1::SegmentDone& done) MR_REQUIRES(turn_);
-    void failed(const LinkPtr& link, const stream::StreamMaster::Hand& hand, const Status& why)
-        MR_REQUIRES(turn_);
-    void released(const stream::SegmentOrder& order) MR_REQUIRES(turn_);
     void refuse(const LinkPtr& link, const Status& why) MR_REQUIRES(turn_);
     void lose(const LinkPtr& link, stream::StreamMaster::Loss loss) MR_REQUIRES(turn_);
-    void loseArrived(stream::WorkerId id) MR_REQUIRES(turn_);
-    void claimAgain(Segment& segment) MR_REQUIRES(turn_);
-    void forget(std::int64_t number) MR_REQUIRES(turn_);
-    void forgetPassed() MR_REQUIRES(turn_);
-    bool claim() MR_REQUIRES(turn_);
-    void turn() MR_REQUIRES(turn_);
-    void act(const stream::StreamMaster::Decisions& decisions) MR_REQUIRES(turn_);
-    void order(const stream::StreamMaster::Hand& hand, std::map<LinkPtr, v1::WorkerOrders>& out)
-        MR_REQUIRES(turn_);
-    void withdraw(const LinkPtr& link, const v1::OrderName& name) MR_REQUIRES(turn_);
     LinkPtr linkOf(stream::WorkerId id) const MR_REQUIRES(turn_);
-    void watchAppetite(std::int64_t nowNs) MR_REQUIRES(turn_);
+    void turn() MR_REQUIRES(turn_);
 
     const std::string joinPath_;
     const int workersLeast_, workersMost_;
@@ -122,11 +86,9 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
 
     /// Of the stream and the members; the thread holds it while it decides.
     Mutex turn_;
-    std::optional<Stream> stream_ MR_GUARDED_BY(turn_);
+    std::unique_ptr<LedStream> stream_ MR_GUARDED_BY(turn_);
     std::map<LinkPtr, Member> members_ MR_GUARDED_BY(turn_);
     std::uint32_t firstGeneration_ MR_GUARDED_BY(turn_) = 0;  ///< of the next stream's orders
-    std::int64_t lastTurnNs_ MR_GUARDED_BY(turn_) = 0, adviceNs_ MR_GUARDED_BY(turn_) = 0;
-    double starvedNs_ MR_GUARDED_BY(turn_) = 0;
     Figures figures_ MR_GUARDED_BY(turn_);
     std::jthread thread_;
 };

@@ -1,0 +1,344 @@
+#include "daemon/worker/data/led_stream.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "backend/core/clock.h"
+#include "backend/core/log.h"
+#include "daemon/worker/data/messages.h"
+
+namespace millrace::data {
+namespace {
+
+constexpr std::int64_t kAdviceNs = 1'000'000'000;
+
+std::int64_t steadyNs() {
+    return SystemClock().steadyNs();
+}
+
+v1::OrderName nameOf(const stream::SegmentOrder& order, std::uint32_t generation) {
+    v1::OrderName name;
+    toMessage(order, name);
+    name.set_generation(generation);
+    return name;
+}
+
+// Whoever computes the segment meets these: the file is damaged, a row breaks the spec.
+bool isOfTheData(const Status& status) {
+    return status.code() == absl::StatusCode::kDataLoss ||
+           status.code() == absl::StatusCode::kInvalidArgument ||
+           status.code() == absl::StatusCode::kOutOfRange;
+}
+
+}  // namespace
+
+/// The frames of one answer, at their worker.
+class LedStream::Holder final : public segment::FrameHolder {
+ public:
+    Holder(LinkPtr link, stream::SegmentOrder known, OnReleased onReleased,
+           std::shared_ptr<const segment::StreamInput> input)
+        : link_(std::move(link)),
+          known_(std::move(known)),
+          onReleased_(std::move(onReleased)),
+          input_(std::move(input)) {}
+
+    void take(const stream::SegmentOrder&, const segment::FrameSpan& span,
+              const std::shared_ptr<segment::RemoteFrames>& to) override {
+        link_->ask(known_, span, to);
+    }
+    void release(const stream::SegmentOrder& order) override {
+        link_->forget(known_);
+        onReleased_(order);
+    }
+
+ private:
+    const LinkPtr link_;
+    const stream::SegmentOrder known_;  ///< as the worker knows it
+    const OnReleased onReleased_;
+    const std::shared_ptr<const segment::StreamInput> input_;  ///< whose shape the frames have
+};
+
+LedStream::LedStream(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input,
+                     const stream::StreamMaster::Options& options, OnReleased onReleased)
+    : desk_(desk),
+      input_(std::move(input)),
+      onReleased_(std::move(onReleased)),
+      master_(options),
+      nextGeneration_(options.firstGeneration),
+      lastTurnNs_(steadyNs()) {}
+
+stream::WorkerId LedStream::join(const LinkPtr& link, int places, int threads) {
+    const stream::WorkerId id = master_.join(link->name, places, threads, steadyNs());
+    links_.emplace(id, link);
+    return id;
+}
+
+void LedStream::report(stream::WorkerId id, int places) {
+    master_.report(id, places, steadyNs());
+}
+
+void LedStream::leave(stream::WorkerId id) {
+    master_.leave(id);
+}
+
+void LedStream::lose(stream::WorkerId id, stream::StreamMaster::Loss loss) {
+    links_.erase(id);
+    master_.lose(id, loss);
+    loseArrived(id);
+}
+
+// What it held can be had no more. Claimed again before anybody here begins it.
+void LedStream::loseArrived(stream::WorkerId id) {
+    for (auto& [number, segment] : segments_) {
+        if (segment.isArrived && segment.keeper.worker == id) {
+            claimAgain(segment);
+        }
+    }
+}
+
+LedStream::LinkPtr LedStream::linkOf(stream::WorkerId id) const {
+    const auto link = links_.find(id);
+    return link == links_.end() ? nullptr : link->second;
+}
+
+void LedStream::begun(stream::WorkerId id, const v1::OrderName& name) {
+    const stream::SegmentOrder order = orderOf(name);
+    const auto number = numbers_.find(order.name);
+    if (number != numbers_.end()) {
+        master_.started({id, number->second, order.generation});
+    }
+}
+
+Status LedStream::answered(stream::WorkerId id, const v1::SegmentDone& done) {
+    const LinkPtr link = linkOf(id);
+    if (link == nullptr) {
+        return okStatus();  // it is gone already
+    }
+    const stream::SegmentOrder answered = orderOf(done.name());
+    const auto number = numbers_.find(answered.name);
+    const Hand hand{id, number == numbers_.end() ? -1 : number->second, answered.generation};
+    const bool isKept = master_.holds(hand);
+    if (!isKept && !master_.isComputing(hand)) {
+        withdraw(link, done.name());  // of an order that was given to another meanwhile
+    } else if (done.is_given_up()) {
+        master_.gaveBack(hand);
+        if (isKept) {
+            claimAgain(segments_.at(hand.number));
+        }
+    } else if (done.code() != 0) {
+        failed(link, hand, statusOf(done));
+    } else if (!isKept) {
+        return arrived(link, hand, done);
+    }
+    return okStatus();
+}
+
+Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::SegmentDone& done) {
+    Segment& segment = segments_.at(hand.number);
+    if (!segment.isOurs) {
+        claimAgain(segment);
+    }
+    const auto holder = std::make_shared<Holder>(link, orderOf(done.name()), onReleased_, input_);
+    ASSIGN_OR_RETURN(segment::SegmentFacts facts, factsOf(done.facts()));
+    ASSIGN_OR_RETURN(const auto frames, segment::RemoteFrames::make(input_->shape(), segment.order,
+                                                                    std::move(facts), holder));
+    master_.done(hand, steadyNs());
+    segment.keeper = hand;
+    segment.isArrived = segment.isOurs && desk_.arrived(frames);
+    if (!segment.isArrived) {
+        withdraw(link, done.name());
+        forget(hand.number);
+    }
+    return okStatus();
+}
+
+void LedStream::failed(const LinkPtr& link, const Hand& hand, const Status& why) {
+    logWarn("data: a segment cannot be computed",
+            {{"worker", link->name}, {"why", messageOf(why)}});
+    if (isOfTheData(why)) {
+        desk_.failed(segments_.at(hand.number).order, why);
+        forget(hand.number);
+    } else {
+        master_.unable(hand);
+    }
+}
+
+// It is delivered, or another was.
+void LedStream::released(const stream::SegmentOrder& order) {
+    const auto number = numbers_.find(order.name);
+    if (number == numbers_.end()) {
+        return;
+    }
+    const Segment& segment = segments_.at(number->second);
+    if (!segment.isArrived || !segment.order.isSame(order)) {
+        return;
+    }
+    if (const LinkPtr link = linkOf(segment.keeper.worker)) {
+        withdraw(link, nameOf(order, segment.keeper.generation));
+    }
+    forget(number->second);
+}
+
+void LedStream::withdraw(const LinkPtr& link, const v1::OrderName& name) {
+    v1::WorkerOrders message;
+    *message.add_withdrawn() = name;
+    link->send(message);
+}
+
+void LedStream::claimAgain(Segment& segment) {
+    if (segment.isOurs && segment.isArrived) {
+        segment.isOurs = segment.isArrived = false;
+        desk_.lost(segment.order);
+    }
+    while (!segment.isOurs && claim()) {
+    }
+}
+
+bool LedStream::claim() {
+    const std::optional<stream::SegmentOrder> order = desk_.claim();
+    if (!order) {
+        return false;
+    }
+    const auto [place, isNew] = numbers_.emplace(order->name, nextNumber_);
+    Segment& segment = segments_[place->second];
+    segment.order = *order;
+    segment.isOurs = true;
+    if (isNew) {
+        master_.add(nextNumber_++, order->files);
+    }
+    return true;
+}
+
+void LedStream::forget(std::int64_t number) {
+    const auto segment = segments_.find(number);
+    if (segment != segments_.end()) {
+        master_.delivered(number);
+        numbers_.erase(segment->second.order.name);
+        segments_.erase(segment);
+    }
+}
+
+// Those that were computed here leave no other trace.
+void LedStream::forgetPassed() {
+    const stream::SegmentName foremost = desk_.state().foremost;
+    while (!numbers_.empty() && numbers_.begin()->first < foremost) {
+        const std::int64_t number = numbers_.begin()->second;
+        const Segment& segment = segments_.at(number);
+        if (segment.isArrived) {
+            released(stream::SegmentOrder(segment.order));
+        } else {
+            forget(number);
+        }
+    }
+}
+
+std::vector<LedStream::Refusal> LedStream::turn() {
+    const std::int64_t now = steadyNs();
+    forgetPassed();
+    while (master_.room() > 0 && claim()) {
+    }
+    std::vector<Refusal> refusals = act(master_.decide(now));
+    const bool computesHere = master_.isAlone();
+    if (computesHere != computesHere_) {
+        computesHere_ = computesHere;
+        desk_.setComputesHere(computesHere);
+    }
+    watchAppetite(now);
+    return refusals;
+}
+
+std::vector<LedStream::Refusal> LedStream::act(const stream::StreamMaster::Decisions& decisions) {
+    std::vector<Refusal> refusals;
+    for (const stream::WorkerId id : decisions.silent) {
+        refusals.push_back({id, deadlineExceeded("work: no report came for too long; its segments "
+                                                 "are given to others")});
+    }
+    for (const stream::WorkerId id : decisions.unfit) {
+        refusals.push_back({id, failedPrecondition("work: unable to compute too many segments in "
+                                                   "turn; the reasons stand in its own log")});
+    }
+    for (const Refusal& refusal : refusals) {
+        links_.erase(refusal.worker);
+        loseArrived(refusal.worker);
+    }
+    tell(decisions);
+    for (const std::int64_t number : decisions.here) {
+        desk_.claimHere(segments_.at(number).order.name);
+    }
+    for (const stream::StreamMaster::Deadly& deadly : decisions.deadly) {
+        endAt(deadly);
+    }
+    return refusals;
+}
+
+void LedStream::tell(const stream::StreamMaster::Decisions& decisions) {
+    Messages out;
+    for (const Hand& hand : decisions.withdrawn) {
+        const auto segment = segments_.find(hand.number);
+        const LinkPtr link = linkOf(hand.worker);
+        if (link != nullptr && segment != segments_.end()) {
+            *out[link].add_withdrawn() = nameOf(segment->second.order, hand.generation);
+        }
+    }
+    for (const Hand& hand : decisions.orders) {
+        order(hand, out);
+    }
+    for (const stream::WorkerId id : decisions.farewell) {
+        if (const LinkPtr link = linkOf(id)) {
+            out[link].set_is_end(true);
+        }
+    }
+    for (const auto& [link, orders] : out) {
+        link->send(orders);
+    }
+}
+
+// Where a thread of the feed has begun it meanwhile it is the feed's.
+void LedStream::order(const Hand& hand, Messages& out) {
+    const auto segment = segments_.find(hand.number);
+    const LinkPtr link = linkOf(hand.worker);
+    if (segment == segments_.end() || link == nullptr) {
+        return;
+    }
+    if (!segment->second.isOurs) {
+        claimAgain(segment->second);
+    }
+    if (!segment->second.isOurs) {
+        forget(hand.number);
+        return;
+    }
+    v1::SegmentOrder& message = *out[link].add_orders();
+    toMessage(segment->second.order, message);
+    message.mutable_name()->set_generation(hand.generation);
+    nextGeneration_ = std::max(nextGeneration_, hand.generation + 1);
+}
+
+void LedStream::endAt(const stream::StreamMaster::Deadly& deadly) {
+    const stream::SegmentOrder& order = segments_.at(deadly.number).order;
+    std::string workers;
+    for (const std::string& worker : deadly.workers) {
+        workers += (workers.empty() ? "" : ", ") + worker;
+    }
+    desk_.failed(order, dataLoss(desk_.describe(order.name),
+                                 ": data workers died computing it, one after "
+                                 "the other (",
+                                 workers,
+                                 "); it is not tried in the feed, which would die "
+                                 "as well. Look at their logs and these files"));
+}
+
+void LedStream::watchAppetite(std::int64_t nowNs) {
+    if (desk_.state().isForemostOut) {
+        starvedNs_ += static_cast<double>(nowNs - lastTurnNs_);
+    }
+    lastTurnNs_ = nowNs;
+    if (nowNs - adviceNs_ >= kAdviceNs) {
+        const double share = starvedNs_ / static_cast<double>(nowNs - adviceNs_);
+        workersWanted_ = master_.adviseWorkers({share}, nowNs);
+        starvedNs_ = 0;
+        adviceNs_ = nowNs;
+    }
+}
+
+}  // namespace millrace::data

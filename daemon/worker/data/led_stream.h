@@ -1,0 +1,96 @@
+#pragma once
+// LedStream: one stream at its lead. It takes segments from the stream's desk, has StreamMaster
+// decide who computes which, tells the workers, and hands what they computed to the desk.
+//
+// Workers are known by the id that join() gave; one whose word turned out wrong is named to the
+// caller, who ends its stay (and says lose()).
+// Threads: one owner, under its lock; `onReleased` is called from any, without one. Owns: what it
+// knows of the segments that are elsewhere. The desk outlives it.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "backend/segment/sequence/segment_desk.h"
+#include "backend/segment/stream_input.h"
+#include "backend/stream/stream_master.h"
+#include "daemon/worker/data/worker_link.h"
+#include "millrace/v1/data.pb.h"
+
+namespace millrace::data {
+
+class LedStream {
+ public:
+    using LinkPtr = std::shared_ptr<WorkerLink>;
+    /// The desk needs no frame of this order any more: released() is due.
+    using OnReleased = std::function<void(const stream::SegmentOrder&)>;
+    struct Refusal {
+        stream::WorkerId worker = 0;
+        Status why;
+    };
+
+    LedStream(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input,
+              const stream::StreamMaster::Options& options, OnReleased onReleased);
+
+    segment::SegmentDesk& desk() { return desk_; }
+    /// Above that of every order that was given.
+    std::uint32_t nextGeneration() const { return nextGeneration_; }
+
+    stream::WorkerId join(const LinkPtr& link, int places, int threads);
+    void report(stream::WorkerId id, int places);
+    void leave(stream::WorkerId id);
+    void lose(stream::WorkerId id, stream::StreamMaster::Loss loss);
+    void begun(stream::WorkerId id, const v1::OrderName& name);
+    /// Not OK: the answer is not what it says; to be refused.
+    Status answered(stream::WorkerId id, const v1::SegmentDone& done);
+    void released(const stream::SegmentOrder& order);
+
+    /// Everything that is to be done now; after every event, and twice a second.
+    std::vector<Refusal> turn();
+    /// How many workers would keep the ranks from waiting; newly made once a second.
+    int workersWanted() const { return workersWanted_; }
+
+ private:
+    using Hand = stream::StreamMaster::Hand;
+    /// A segment that the desk gave.
+    struct Segment {
+        stream::SegmentOrder order;  ///< as the desk knows it
+        bool isOurs = true;          ///< false: lost at the desk, and not claimed again yet
+        bool isArrived = false;
+        Hand keeper;
+    };
+    using Messages = std::map<LinkPtr, v1::WorkerOrders>;
+    class Holder;
+
+    LinkPtr linkOf(stream::WorkerId id) const;
+    void loseArrived(stream::WorkerId id);
+    Status arrived(const LinkPtr& link, const Hand& hand, const v1::SegmentDone& done);
+    void failed(const LinkPtr& link, const Hand& hand, const Status& why);
+    static void withdraw(const LinkPtr& link, const v1::OrderName& name);
+    void claimAgain(Segment& segment);
+    bool claim();
+    void forget(std::int64_t number);
+    void forgetPassed();
+    std::vector<Refusal> act(const stream::StreamMaster::Decisions& decisions);
+    void tell(const stream::StreamMaster::Decisions& decisions);
+    void order(const Hand& hand, Messages& out);
+    void endAt(const stream::StreamMaster::Deadly& deadly);
+    void watchAppetite(std::int64_t nowNs);
+
+    segment::SegmentDesk& desk_;
+    const std::shared_ptr<const segment::StreamInput> input_;
+    const OnReleased onReleased_;
+    stream::StreamMaster master_;
+    std::map<stream::WorkerId, LinkPtr> links_;
+    std::map<std::int64_t, Segment> segments_;  ///< by number
+    std::map<stream::SegmentName, std::int64_t> numbers_;
+    std::int64_t nextNumber_ = 0;
+    std::uint32_t nextGeneration_;
+    bool computesHere_ = true;
+    std::int64_t lastTurnNs_, adviceNs_ = 0;
+    double starvedNs_ = 0;
+    int workersWanted_ = 0;
+};
+
+}  // namespace millrace::data
