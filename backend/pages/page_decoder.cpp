@@ -12,6 +12,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/leaf_form.h"
+#include "backend/pages/delta_packed.h"
 #include "backend/pages/page_bits.h"
 #include "backend/pages/page_levels.h"
 #include "backend/pages/page_target.h"
@@ -54,6 +55,8 @@ void PageDecoder::release() {
 bool PageDecoder::shapeOf(const parquet::ColumnDescriptor& column, const arrow::DataType& pinned,
                           Shape& shape) {
     shape.maxDefinition = column.max_definition_level();
+    shape.isInteger = column.physical_type() == parquet::Type::INT32 ||
+                      column.physical_type() == parquet::Type::INT64;
     const bool isFlat = column.max_repetition_level() == 0;
     const parquet::schema::Node* leaf = column.schema_node().get();
     if (isFlat) {
@@ -333,7 +336,8 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
                               page.encoding == PageHeader::kPlainDictionary;
     const bool isRle =
         shape.form.turn == arrays::LeafForm::Turn::kBits && page.encoding == PageHeader::kRle;
-    if ((!isDictionary && !isRle && page.encoding != PageHeader::kPlain) ||
+    const bool isPacked = shape.isInteger && page.encoding == PageHeader::kDeltaBinaryPacked;
+    if ((!isDictionary && !isRle && !isPacked && page.encoding != PageHeader::kPlain) ||
         (shape.maxDefinition > 0 && page.definitionEncoding != PageHeader::kRle) ||
         (shape.isList && page.repetitionEncoding != PageHeader::kRle)) {
         return false;
@@ -352,8 +356,9 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
     PageValues values;
     const arrays::ByteSpan texts = isDictionary ? dictionaryBytes_ : rest;
     arrays::ByteSpan bits;
-    if (isRle ? !takeLevels(rest, bits)
-              : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
+    if (isRle      ? !takeLevels(rest, bits)
+        : isPacked ? !unpackDeltas(rest, count, shape.width, pageWords_, rest)
+                   : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
         return damaged("a page shorter than its values");
     }
     if (isRle) {

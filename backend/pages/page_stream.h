@@ -34,7 +34,13 @@ namespace millrace::pages {
 /// Page types and encodings have the numbers of parquet.thrift.
 struct PageHeader {
     enum Type : std::int32_t { kData = 0, kIndex = 1, kDictionary = 2, kDataV2 = 3 };
-    enum Encoding : std::int32_t { kPlain = 0, kPlainDictionary = 2, kRle = 3, kRleDictionary = 8 };
+    enum Encoding : std::int32_t {
+        kPlain = 0,
+        kPlainDictionary = 2,
+        kRle = 3,
+        kDeltaBinaryPacked = 5,
+        kRleDictionary = 8
+    };
 
     std::int32_t type = -1;
     std::int32_t bytes = 0;            ///< of the body, decompressed

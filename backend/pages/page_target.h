@@ -18,6 +18,7 @@ namespace millrace::pages {
 
 struct PageDecoder::Shape {
     bool isList = false, hasNullItems = false;
+    bool isInteger = false;  ///< as it stands in the pages
     int maxDefinition = 0;
     int emptyDefinition = 0;  ///< of an empty list; what is below is null
     arrays::LeafForm form;

@@ -67,6 +67,7 @@ NumberValues<DType>::NumberValues(const ColumnPieces& pieces,
       entriesMost_(
           std::min(static_cast<std::size_t>(pieces.rows() / 2),
                    static_cast<std::size_t>(properties.dictionary_pagesize_limit()) / sizeof(T))),
+      column_(column),
       page_(parquet::MakeStatistics<DType>(&column)),
       chunk_(parquet::MakeStatistics<DType>(&column)) {}
 
@@ -115,10 +116,28 @@ parquet::EncodedStatistics NumberValues<DType>::statistics(std::int64_t nulls) {
 }
 
 template <class DType>
-Status NumberValues<DType>::appendPlain(arrow::BufferBuilder& out) const {
+Status NumberValues<DType>::append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) {
+    if (encoding == parquet::Encoding::DELTA_BINARY_PACKED) {
+        return appendPacked(out);
+    }
     return fromArrow(
         out.Append(values_.data(), static_cast<std::int64_t>(values_.size() * sizeof(T))),
         "parquet page");
+}
+
+template <class DType>
+Status NumberValues<DType>::appendPacked(arrow::BufferBuilder& out) {
+    if constexpr (std::is_integral_v<T>) {
+        if (packer_ == nullptr) {
+            packer_ = parquet::MakeTypedEncoder<DType>(parquet::Encoding::DELTA_BINARY_PACKED,
+                                                       false, &column_);
+        }
+        packer_->Put(values_.data(), static_cast<int>(values_.size()));
+        const std::shared_ptr<arrow::Buffer> packed = packer_->FlushValues();
+        return fromArrow(out.Append(packed->data(), packed->size()), "parquet page");
+    } else {
+        return internalError("column '", column_.name(), "': only integers are packed");
+    }
 }
 
 template <class DType>
@@ -217,7 +236,7 @@ parquet::EncodedStatistics TextValues::statistics(std::int64_t nulls) {
     return encoded(page);
 }
 
-Status TextValues::appendPlain(arrow::BufferBuilder& out) const {
+Status TextValues::append(parquet::Encoding::type, arrow::BufferBuilder& out) const {
     return appendTexts(views_, out);
 }
 

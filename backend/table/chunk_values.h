@@ -14,6 +14,7 @@
 
 #include <arrow/buffer_builder.h>
 #include <arrow/util/bit_util.h>
+#include <parquet/encoding.h>
 #include <parquet/properties.h>
 #include <parquet/schema.h>
 #include <parquet/statistics.h>
@@ -67,7 +68,8 @@ class NumberValues {
     /// Of the page; the chunk's grow with it.
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() { return chunk_->Encode(); }
-    Status appendPlain(arrow::BufferBuilder& out) const;
+    /// PLAIN, or of integers DELTA_BINARY_PACKED.
+    Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out);
     /// Adds the page's indices; false: no dictionary.
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }
@@ -80,6 +82,10 @@ class NumberValues {
 
     const ColumnPieces& pieces_;
     const std::size_t entriesMost_;
+    Status appendPacked(arrow::BufferBuilder& out);
+
+    const parquet::ColumnDescriptor& column_;
+    std::unique_ptr<parquet::TypedEncoder<DType>> packer_;  ///< once it is needed
     std::shared_ptr<parquet::TypedStatistics<DType>> page_, chunk_;
     std::span<const T> values_;  ///< of the page
     std::vector<T> gathered_, keys_;
@@ -95,7 +101,8 @@ class TextValues {
     std::size_t size() const { return views_.size(); }
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() const { return encoded(chunk_); }
-    Status appendPlain(arrow::BufferBuilder& out) const;
+    /// Always PLAIN.
+    Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const;
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }
     Status appendDictionary(arrow::BufferBuilder& out) const;

@@ -131,12 +131,13 @@ class ChunkMaker {
             }
             values_.restart();
         }
+        const bool isPacked = properties_.encoding(column_.path()) == Encoding::DELTA_BINARY_PACKED;
+        const Encoding::type encoding = isPacked ? Encoding::DELTA_BINARY_PACKED : Encoding::PLAIN;
         for (std::int64_t row = 0; row < pieces_.rows();) {
             ASSIGN_OR_RETURN(Page page, take(row));
             RETURN_IF_ERROR(appendLevels(page));
-            RETURN_IF_ERROR(values_.appendPlain(page_));
-            RETURN_IF_ERROR(
-                sink_.add(page_, page.rows, Encoding::PLAIN, std::move(page.statistics)));
+            RETURN_IF_ERROR(values_.append(encoding, page_));
+            RETURN_IF_ERROR(sink_.add(page_, page.rows, encoding, std::move(page.statistics)));
             row += page.rows;
         }
         return sink_.finish(values_.chunkStatistics());

@@ -26,6 +26,12 @@ class SchemaDescriptor;
 
 namespace millrace::table {
 
+/// How leaves are written: `varied` have no dictionary, `packed` are integers as differences
+/// (DELTA_BINARY_PACKED), `dense` are made smaller by no codec.
+struct LeafWays {
+    std::set<int> varied, packed, dense;
+};
+
 class ParquetEncoder final : public TableEncoder {
  public:
     static Result<std::unique_ptr<TableEncoder>> make(std::shared_ptr<arrow::Schema> schema,
@@ -42,7 +48,13 @@ class ParquetEncoder final : public TableEncoder {
     ParquetEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
         : schema_(std::move(schema)), options_(std::move(options)) {}
     Status findLeaves();
-    Result<std::set<int>> denseLeaves(const std::vector<BatchPtr>& first) const;
+    struct Sizes {
+        std::int64_t before = 0, after = 0;  ///< the codec
+    };
+    Status packIntegers(const std::vector<BatchPtr>& tried, std::vector<Sizes>& sizes,
+                        LeafWays& ways);
+    Result<Sizes> sizeOf(const std::vector<BatchPtr>& tried, int column) const;
+    Result<std::vector<Sizes>> sizesOf(const std::vector<BatchPtr>& tried) const;
     Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,
                                                    int column) const;
 

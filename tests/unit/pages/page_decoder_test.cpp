@@ -1,5 +1,6 @@
 #include "backend/pages/page_decoder.h"
 
+#include <limits>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -12,6 +13,7 @@
 #include <arrow/array/util.h>
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/schema.h>
@@ -39,7 +41,11 @@ std::vector<Writing> writings() {
              parquet::ParquetDataPageVersion::V2},
             {true, 300, 200, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V1, true},
             {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
-             parquet::ParquetDataPageVersion::V2, true}};
+             parquet::ParquetDataPageVersion::V2, true},
+            {false, 300, 1 << 20, arrow::Compression::ZSTD, parquet::ParquetDataPageVersion::V1,
+             true, true},
+            {false, 900, 1 << 20, arrow::Compression::UNCOMPRESSED,
+             parquet::ParquetDataPageVersion::V2, false, true}};
 }
 
 /// Some of `rows` rows, ascending.
@@ -113,6 +119,68 @@ TEST(PageDecoder, FlatColumnsEqualArrows) {
             expectEqual(flat<arrow::DoubleBuilder>(random, kind, rows), kind.isRequired, what);
         }
     }
+}
+
+// Steps that wrap around, of every width in bits.
+template <class Builder>
+ArrayPtr farApart(std::mt19937_64& random, int rows) {
+    using T = typename Builder::value_type;
+    constexpr int kBits = 8 * sizeof(T);
+    Builder builder;
+    for (int r = 0; r < rows; ++r) {
+        const int bits = static_cast<int>(r / 128 % (kBits + 1));
+        const std::uint64_t mask = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+        EXPECT_TRUE(builder.Append(static_cast<T>(random() & mask)).ok());
+    }
+    EXPECT_TRUE(builder.Append(std::numeric_limits<T>::min()).ok());
+    EXPECT_TRUE(builder.Append(std::numeric_limits<T>::max()).ok());
+    EXPECT_TRUE(builder.Append(std::numeric_limits<T>::min()).ok());
+    return *builder.Finish();
+}
+
+TEST(PageDecoder, DifferencesOfEveryWidthEqualArrows) {
+    std::mt19937_64 random(21);
+    for (const int rows : {0, 1, 30, 128, 129, 20'000}) {
+        expectEqual(farApart<arrow::Int64Builder>(random, rows), true, strCat("int64 ", rows));
+        expectEqual(farApart<arrow::Int32Builder>(random, rows), true, strCat("int32 ", rows));
+    }
+}
+
+TEST(PageDecoder, PackedDifferencesAreNotLeftToArrow) {
+    std::mt19937_64 random(22);
+    const auto array = flat<arrow::Int64Builder>(random, {.nullShare = 0.1}, 5'000);
+    const auto file = write(array, {.isDelta = true}, false);
+    const auto footer = parquet::ReadMetaData(std::make_shared<arrow::io::BufferReader>(file));
+    EXPECT_THAT(footer->RowGroup(0)->ColumnChunk(0)->encodings(),
+                testing::Contains(parquet::Encoding::DELTA_BINARY_PACKED));
+    const auto got = decoded(file, array->type(), 5'000);
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_NE(*got, nullptr);
+    EXPECT_TRUE((*got)->Equals(array));
+}
+
+// Every page that damage makes is refused or read, never beyond its bytes (sanitizers look).
+TEST(PageDecoder, DamagedDifferencesAreRefusedOrRead) {
+    std::mt19937_64 random(23);
+    const auto array = farApart<arrow::Int64Builder>(random, 3'000);
+    const Writing writing{false,
+                          1 << 20,
+                          1 << 20,
+                          arrow::Compression::UNCOMPRESSED,
+                          parquet::ParquetDataPageVersion::V1,
+                          false,
+                          true};
+    const auto whole = write(array, writing, true);
+    int refused = 0;
+    for (int i = 0; i < 2'000; ++i) {
+        const std::string bytes = whole->ToString();
+        std::string damaged = bytes;
+        damaged[4 + random() % (bytes.size() / 2)] = static_cast<char>(random());
+        const auto got =
+            decoded(arrow::Buffer::FromString(damaged), array->type(), array->length());
+        refused += got.ok() ? 0 : 1;
+    }
+    EXPECT_GT(refused, 0);
 }
 
 TEST(PageDecoder, ListsEqualArrows) {

@@ -11,6 +11,7 @@
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/table.h>
+#include <arrow/type_traits.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
@@ -85,7 +86,14 @@ struct Writing {
     arrow::Compression::type codec = arrow::Compression::ZSTD;
     parquet::ParquetDataPageVersion pages = parquet::ParquetDataPageVersion::V1;
     bool hasIndex = false;
+    bool isDelta = false;  ///< integers as packed differences
 };
+
+inline bool hasIntegers(const arrow::DataType& type) {
+    return type.id() == arrow::Type::LIST
+               ? hasIntegers(*static_cast<const arrow::ListType&>(type).value_type())
+               : arrow::is_integer(type.id()) || arrow::is_temporal(type.id());
+}
 
 inline std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing& writing,
                                             bool isRequired) {
@@ -104,6 +112,9 @@ inline std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing
     }
     if (!writing.hasDictionary) {
         builder.disable_dictionary();
+    }
+    if (writing.isDelta && hasIntegers(*array->type())) {
+        builder.disable_dictionary()->encoding(parquet::Encoding::DELTA_BINARY_PACKED);
     }
     auto sink = *arrow::io::BufferOutputStream::Create();
     EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 1 << 20,

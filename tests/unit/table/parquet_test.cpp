@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 #include <arrow/io/file.h>
 #include <arrow/io/memory.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/arrow/writer.h>
@@ -157,6 +158,36 @@ TEST_F(ParquetTest, ValuesBelowADictionarysLimitAreIndices) {
                              type == parquet::Type::BOOLEAN;
         EXPECT_EQ(group->ColumnChunk(c)->has_dictionary_page(), !hasNone) << c;
     }
+}
+
+// A step from each to the next says less than the value; what a codec makes smaller stays with it.
+TEST_F(ParquetTest, IntegersOfSmallStepsArePackedAsDifferences) {
+    std::mt19937_64 random(5);
+    std::int64_t last = 1'700'000'000'000;
+    const auto climbing = [&](std::int64_t) {
+        return last += static_cast<std::int64_t>(random() % 1'000);
+    };
+    const auto wide = [&](std::int64_t i) { return (i % 7) << 40 | static_cast<std::int64_t>(i); };
+    const auto type = arrow::int64();
+    const auto rows = arrow::RecordBatch::Make(
+        arrow::schema({arrow::field("climbing", type), arrow::field("wide", type)}), 30'000,
+        {made<arrow::Int64Builder>(type, 30'000, true, climbing),
+         made<arrow::Int64Builder>(type, 30'000, false, wide)});
+    const auto encodings = [&](const char* codec, int column) {
+        WriterOptions options;
+        options.codec = codec;
+        const std::string path = write(*rows, 30'000, options);
+        EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows)) << codec;
+        return parquet::ParquetFileReader::OpenFile(path)
+            ->metadata()
+            ->RowGroup(0)
+            ->ColumnChunk(column)
+            ->encodings();
+    };
+    const auto packed = testing::Contains(parquet::Encoding::DELTA_BINARY_PACKED);
+    EXPECT_THAT(encodings("zstd", 0), packed);
+    EXPECT_THAT(encodings("zstd", 1), testing::Not(packed)) << "zstd makes it smaller";
+    EXPECT_THAT(encodings("snappy", 0), testing::Not(packed)) << "for readers of before";
 }
 
 // Random bits get no smaller; the column is written as it is, and says so.
