@@ -26,11 +26,15 @@ struct NodeInfo {
     std::string cpuModel;
     std::string gpuNote;  ///< why there are no GPUs, "" when there are
     std::string stateDir, address;
+    /// "attached"; "away": nothing is heard of it; "lost": for so long that its data workers are
+    /// had elsewhere
+    std::string state = "attached";
     bool isHead = false;
     int cores = 0;  ///< logical ones that the daemon may use
     int pid = 0;    ///< of the daemon
     std::uint64_t memoryBytes = 0;
     std::int64_t startedMs = 0;
+    std::int64_t awaySinceMs = 0;  ///< by the head's clock; 0: it is attached
     std::vector<GpuInfo> gpus;
     bool operator==(const NodeInfo&) const = default;
 };

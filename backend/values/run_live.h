@@ -18,6 +18,7 @@ struct WorkerInfo {
     int pid = 0;  ///< of the command; 0: unknown
     int exitCode = 0;
     int attempt = 1;
+    std::string node;  ///< where it is, as NodeInfo::name; "": not known
     bool operator==(const WorkerInfo&) const = default;
 };
 

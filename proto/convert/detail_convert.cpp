@@ -96,6 +96,7 @@ void workerInfoFields(Way, auto& value, auto& message) {
     MR_FIELD(state, state);
     MR_FIELD(exitCode, exit_code);
     MR_FIELD(attempt, attempt);
+    MR_FIELD(node, node);
 }
 
 template <class Way>

@@ -30,6 +30,8 @@ void nodeInfoFields(Way, auto& value, auto& message) {
     MR_FIELD(pid, pid);
     MR_PATH(stateDir, state_dir);
     MR_PATH(address, address);
+    MR_FIELD(state, state);
+    MR_FIELD(awaySinceMs, away_since_ms);
 }
 
 template <class Way>

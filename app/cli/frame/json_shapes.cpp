@@ -214,7 +214,8 @@ Json jsonOf(const values::RunDetail& detail) {
                                   {"pid", orNull(static_cast<std::int64_t>(worker.pid))},
                                   {"state", worker.state},
                                   {"exit_code", worker.exitCode},
-                                  {"attempt", worker.attempt}});
+                                  {"attempt", worker.attempt},
+                                  {"node", orNull(worker.node)}});
     }
     run["events"] = Json::array();
     for (const values::RunEvent& event : detail.events) {
@@ -303,7 +304,9 @@ Json jsonOf(const values::NodeInfo& node) {
             {"started", jsonTime(node.startedMs)},
             {"pid", node.pid},
             {"address", orNull(node.address)},
-            {"state_dir", orNull(node.stateDir)}};
+            {"state_dir", orNull(node.stateDir)},
+            {"state", node.state},
+            {"away_since", node.awaySinceMs == 0 ? Json() : jsonTime(node.awaySinceMs)}};
 }
 
 Json jsonOf(const values::NodeSample& sample) {
