@@ -27,10 +27,11 @@ std::string ownName() {
 }
 
 /// A feed that starts at the same time writes the file a moment later.
-Result<JoinFile> awaitFile(const loader::DataRequest& request, const loader::Watch& watch) {
+Result<transport::JoinFile> awaitFile(const loader::DataRequest& request,
+                                      const loader::Watch& watch) {
     const auto end = Clock::now() + std::chrono::seconds(request.waitSeconds);
     for (;;) {
-        auto file = JoinFile::read(request.joinPath);
+        auto file = transport::JoinFile::read(request.joinPath);
         if (file.ok() || file.status().code() != absl::StatusCode::kNotFound ||
             Clock::now() >= end) {
             return file;
@@ -53,7 +54,7 @@ class DataWorker {
     explicit DataWorker(const loader::DataRequest& request) : request_(request) {}
 
     Status run() {
-        ASSIGN_OR_RETURN(const JoinFile file, awaitFile(request_, watch_));
+        ASSIGN_OR_RETURN(const transport::JoinFile file, awaitFile(request_, watch_));
         auto lastSeen = Clock::now();
         for (;;) {
             const Status status = stay(file, lastSeen);
@@ -73,7 +74,7 @@ class DataWorker {
     }
 
  private:
-    Status stay(const JoinFile& file, Clock::time_point& lastSeen) {
+    Status stay(const transport::JoinFile& file, Clock::time_point& lastSeen) {
         ASSIGN_OR_RETURN(const Joined joined, join(file, ownName(), request_.buildId));
         if (engine_ == nullptr) {
             ASSIGN_OR_RETURN(engine_, Engine::make(joined, request_.threads, request_.memoryMb));

@@ -2,8 +2,9 @@
 
 #include "backend/core/ids.h"
 #include "backend/core/log.h"
-#include "daemon/worker/data/join_file.h"
-#include "daemon/worker/data/transport.h"
+#include "daemon/transport/join_file.h"
+#include "daemon/transport/transport.h"
+#include "daemon/worker/data/messages.h"
 
 namespace millrace::data {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::size_t kNameMost = 200;
 /// The pieces of the answer to a join, one at a time.
 class JoinWriter final : public grpc::ServerWriteReactor<v1::JoinPiece> {
  public:
-    explicit JoinWriter(const Status& refused) { Finish(toGrpc(refused)); }
+    explicit JoinWriter(const Status& refused) { Finish(transport::toGrpc(refused)); }
     /// `options` outlives the call.
     JoinWriter(const DoorOptions& options, const std::string& session) : options_(&options) {
         piece_.set_session(session);
@@ -64,7 +65,7 @@ grpc::ServerBidiReactor<In, Out>* refuse() {
 
 // The token first: who does not have it learns nothing else.
 Status Door::admits(const v1::JoinRequest& request) const {
-    if (!isSameToken(request.token(), options_.token)) {
+    if (!transport::isSameToken(request.token(), options_.token)) {
         return Status(absl::StatusCode::kUnauthenticated,
                       "join: another token; the join file is of another attempt or was changed");
     }

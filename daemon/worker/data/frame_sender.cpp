@@ -2,8 +2,8 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
+#include "daemon/transport/transport.h"
 #include "daemon/worker/data/messages.h"
-#include "daemon/worker/data/transport.h"
 
 namespace millrace::data {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "backend/core/mutex.h"
-#include "daemon/worker/data/duplex.h"
+#include "daemon/transport/duplex.h"
 #include "daemon/worker/data/frame_chunk.h"
 
 namespace millrace::data {
@@ -30,7 +30,7 @@ class FrameSender {
     void close();
 
  private:
-    using Stream = ClientDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
+    using Stream = transport::ClientDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
     struct Wanted {
         stream::SegmentOrder order;
         std::int64_t next = 0, end = 0;  ///< frames

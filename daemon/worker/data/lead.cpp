@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include "backend/certificate/certificate.h"
-#include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 
@@ -26,16 +24,9 @@ Lead::Lead(const loader::ElsewhereOptions& options)
       workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)) {}
 
 Status Lead::open(const loader::ElsewhereOptions& options) {
-    JoinFile file;
+    ASSIGN_OR_RETURN(transport::JoinFile file,
+                     transport::JoinFile::make(options.listen, socketBeside(joinPath_)));
     file.attempt = options.attempt;
-    file.token = randomBytes(JoinFile::kTokenBytes);
-    if (options.listen.empty()) {
-        file.address = strCat(JoinFile::kUnix, socketBeside(joinPath_));
-    } else {
-        const bool hasPort = options.listen.find(':') != std::string::npos;
-        file.address = hasPort ? options.listen : options.listen + ":0";
-        ASSIGN_OR_RETURN(file.certificate, certificate::makeCertificate(kCertificateName));
-    }
     streamHash_ = spec::streamHash(options.spec);
     planHash_ = options.plan.planHash();
     DoorOptions door;
@@ -47,7 +38,7 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     door.streamHash = streamHash_;
     door.planHash = planHash_;
     door_ = std::make_unique<Door>(std::move(door), static_cast<DoorKeeper&>(*this));
-    ASSIGN_OR_RETURN(server_, DataServer::start(file, *door_));
+    ASSIGN_OR_RETURN(server_, transport::Server::start(file, *door_));
     RETURN_IF_ERROR(file.write(joinPath_));
     thread_ = startThread("data-lead", [this](const std::stop_token& stop) { run(stop); });
     logInfo("data: workers may join", {{"file", joinPath_}, {"address", file.address}});
@@ -273,7 +264,7 @@ void Lead::refuse(const LinkPtr& link, const Status& why) {
         logWarn("data: refused", {{"worker", link->name}, {"why", messageOf(why)}});
         lose(link, stream::StreamMaster::Loss::kBroken);
     }
-    link->close(toGrpc(why));
+    link->close(transport::toGrpc(why));
 }
 
 void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {

@@ -15,9 +15,9 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
+#include "daemon/transport/transport.h"
 #include "daemon/worker/data/door.h"
 #include "daemon/worker/data/led_stream.h"
-#include "daemon/worker/data/transport.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/loader/elsewhere.h"
 
@@ -77,7 +77,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     const int workersLeast_, workersMost_;
     std::string streamHash_, planHash_;
     std::unique_ptr<Door> door_;
-    std::unique_ptr<DataServer> server_;
+    std::unique_ptr<transport::Server> server_;
 
     Mutex mutex_;
     CondVar changed_;

@@ -10,6 +10,9 @@
 
 namespace millrace::data {
 
+/// Metadata that names the session of a worker.
+inline constexpr char kSessionKey[] = "millrace-session-bin";
+
 void toMessage(const stream::SegmentOrder& order, v1::OrderName& out);
 void toMessage(const stream::SegmentOrder& order, v1::SegmentOrder& out);
 void toMessage(const segment::SegmentDone& done, v1::SegmentDone& out);

@@ -1,8 +1,8 @@
 #include "daemon/worker/data/stay.h"
 
 #include "backend/core/log.h"
+#include "daemon/transport/transport.h"
 #include "daemon/worker/data/messages.h"
-#include "daemon/worker/data/transport.h"
 
 namespace millrace::data {
 namespace {
@@ -25,8 +25,9 @@ Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
 
 }  // namespace
 
-Result<Joined> join(const JoinFile& file, const std::string& name, const std::string& buildId) {
-    ASSIGN_OR_RETURN(const auto channel, openChannel(file));
+Result<Joined> join(const transport::JoinFile& file, const std::string& name,
+                    const std::string& buildId) {
+    ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
     const auto stub = v1::Data::NewStub(channel);
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kJoinTime);
@@ -46,7 +47,7 @@ Result<Joined> join(const JoinFile& file, const std::string& name, const std::st
         }
         plan += piece.plan();
     }
-    RETURN_IF_ERROR(toStatus(reader->Finish()));
+    RETURN_IF_ERROR(transport::toStatus(reader->Finish()));
     RETURN_IF_ERROR(status);
     ASSIGN_OR_RETURN(const Json json, parseJson(plan, "the feed's plan"));
     ASSIGN_OR_RETURN(joined.plan, stream::Plan::fromJson(json));
@@ -98,7 +99,7 @@ Stay::Stay(const Joined& joined, Engine& engine) : session_(joined.session), eng
         });
 }
 
-Result<std::unique_ptr<Stay>> Stay::begin(const JoinFile& file, const Joined& joined,
+Result<std::unique_ptr<Stay>> Stay::begin(const transport::JoinFile& file, const Joined& joined,
                                           Engine& engine) {
     std::unique_ptr<Stay> stay(new Stay(joined, engine));
     RETURN_IF_ERROR(stay->open(file));
@@ -106,9 +107,9 @@ Result<std::unique_ptr<Stay>> Stay::begin(const JoinFile& file, const Joined& jo
 }
 
 // Connections of their own: orders do not wait behind frames.
-Status Stay::open(const JoinFile& file) {
-    ASSIGN_OR_RETURN(const auto frames, openChannel(file));
-    ASSIGN_OR_RETURN(const auto orders, openChannel(file));
+Status Stay::open(const transport::JoinFile& file) {
+    ASSIGN_OR_RETURN(const auto frames, transport::openChannel(file));
+    ASSIGN_OR_RETURN(const auto orders, transport::openChannel(file));
     sender_->start(frames, session_);
     const auto stub = v1::Data::NewStub(orders);
     work_->context().AddMetadata(kSessionKey, session_);
@@ -222,7 +223,7 @@ Status Stay::end() {
     if (isTold_) {
         return okStatus();
     }
-    const Status status = toStatus(work_->status());
+    const Status status = transport::toStatus(work_->status());
     return status.ok() || status.code() == absl::StatusCode::kCancelled
                ? unavailable("the feed is gone")
                : status;

@@ -12,8 +12,8 @@
 
 #include "backend/core/mutex.h"
 #include "backend/segment/sequence/segment_server.h"
+#include "daemon/transport/join_file.h"
 #include "daemon/worker/data/frame_sender.h"
-#include "daemon/worker/data/join_file.h"
 #include "daemon/worker/loader/memory.h"
 #include "millrace/v1/data.grpc.pb.h"
 
@@ -43,12 +43,13 @@ struct Engine {
 };
 
 /// Asks to be let in.
-Result<Joined> join(const JoinFile& file, const std::string& name, const std::string& buildId);
+Result<Joined> join(const transport::JoinFile& file, const std::string& name,
+                    const std::string& buildId);
 
 class Stay {
  public:
-    static Result<std::unique_ptr<Stay>> begin(const JoinFile& file, const Joined& joined,
-                                               Engine& engine);
+    static Result<std::unique_ptr<Stay>> begin(const transport::JoinFile& file,
+                                               const Joined& joined, Engine& engine);
     ~Stay();
 
     /// A sign of life, twice a second.
@@ -60,9 +61,9 @@ class Stay {
     Status end();
 
  private:
-    using Work = ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
+    using Work = transport::ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
     Stay(const Joined& joined, Engine& engine);
-    Status open(const JoinFile& file);
+    Status open(const transport::JoinFile& file);
     void begun(const stream::SegmentOrder& order);
     void done(const segment::SegmentDone& done);
     void ordered(const v1::WorkerOrders& orders);

@@ -12,14 +12,14 @@
 
 #include "backend/core/mutex.h"
 #include "backend/segment/sequence/remote_frames.h"
-#include "daemon/worker/data/duplex.h"
+#include "daemon/transport/duplex.h"
 #include "daemon/worker/data/frame_chunk.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::data {
 
-using WorkStream = ServerDuplex<v1::WorkerReport, v1::WorkerOrders>;
-using FrameStream = ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
+using WorkStream = transport::ServerDuplex<v1::WorkerReport, v1::WorkerOrders>;
+using FrameStream = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
  public:

@@ -22,7 +22,7 @@ class Liar {
     struct Lies {
         bool changesAByte = false, saysOtherPlan = false, answersOtherGenerations = false;
     };
-    Liar(const JoinFile& file, const Joined& joined, const segment::StreamInput& input,
+    Liar(const transport::JoinFile& file, const Joined& joined, const segment::StreamInput& input,
          segment::BufferPool& pool, segment::StageCounters& counters, Lies lies,
          std::shared_ptr<const segment::StreamInput> shared)
         : lies_(lies),
@@ -40,9 +40,9 @@ class Liar {
             std::move(shared), segment::SegmentServerOptions{}, pool, counters,
             [](const stream::SegmentOrder&) {},
             [this](const segment::SegmentDone& done) { answer(done); });
-        sender_.start(*openChannel(file), joined.session);
+        sender_.start(*transport::openChannel(file), joined.session);
         work_->context().AddMetadata(kSessionKey, joined.session);
-        const auto stub = v1::Data::NewStub(*openChannel(file));
+        const auto stub = v1::Data::NewStub(*transport::openChannel(file));
         work_->start([&stub](grpc::ClientContext* context, auto* reactor) {
             stub->async()->Work(context, reactor);
         });
@@ -63,12 +63,12 @@ class Liar {
     /// How the feed ended its stay.
     Status end() {
         work_->waitDone();
-        return toStatus(work_->status());
+        return transport::toStatus(work_->status());
     }
     std::int64_t numAnswers() const { return answers_; }
 
  private:
-    using Work = ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
+    using Work = transport::ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
 
     void send(const segment::SegmentDone& done) {
         v1::WorkerReport report;
@@ -124,10 +124,10 @@ class LiarsTest : public segment::StreamTest {
         auto lead = Lead::start(options_);
         ASSERT_TRUE(lead.ok()) << lead.status();
         lead_ = std::move(*lead);
-        file_ = *JoinFile::read(options_.joinFile);
+        file_ = *transport::JoinFile::read(options_.joinFile);
     }
 
-    Status refusal(const JoinFile& file, const std::string& build = kBuild) {
+    Status refusal(const transport::JoinFile& file, const std::string& build = kBuild) {
         const auto joined = join(file, "liar", build);
         EXPECT_FALSE(joined.ok());
         return joined.status();
@@ -172,7 +172,7 @@ class LiarsTest : public segment::StreamTest {
     segment::RememberingSink expected_;
     loader::ElsewhereOptions options_;
     std::unique_ptr<Lead> lead_;
-    JoinFile file_;
+    transport::JoinFile file_;
 };
 
 TEST_F(LiarsTest, AnotherBuildIsRefusedByName) {
@@ -184,13 +184,13 @@ TEST_F(LiarsTest, AnotherBuildIsRefusedByName) {
 }
 
 TEST_F(LiarsTest, AnotherAttemptIsRefusedByName) {
-    JoinFile file = file_;
+    transport::JoinFile file = file_;
     file.attempt = 3;
     EXPECT_NE(messageOf(refusal(file)).find("attempt 3 came to attempt 4"), std::string::npos);
 }
 
 TEST_F(LiarsTest, AnotherTokenIsRefusedAndLearnsNothingElse) {
-    JoinFile file = file_;
+    transport::JoinFile file = file_;
     file.token[7] ^= 1;
     file.attempt = 99;
     const Status status = refusal(file, "other");
@@ -201,7 +201,7 @@ TEST_F(LiarsTest, AnotherTokenIsRefusedAndLearnsNothingElse) {
 TEST_F(LiarsTest, WhoDidNotJoinGetsNoOrders) {
     grpc::ClientContext context;
     context.AddMetadata(kSessionKey, "0123456789abcdef");
-    const auto stub = v1::Data::NewStub(*openChannel(file_));
+    const auto stub = v1::Data::NewStub(*transport::openChannel(file_));
     const auto call = stub->Work(&context);
     v1::WorkerOrders orders;
     EXPECT_FALSE(call->Read(&orders));
@@ -243,12 +243,12 @@ TEST_F(LiarsTest, OverTlsOnlyWhoHasTheCertificateIsHeard) {
     options_.listen = "127.0.0.1";
     const auto lead = Lead::start(options_);
     ASSERT_TRUE(lead.ok()) << lead.status();
-    const JoinFile file = *JoinFile::read(options_.joinFile);
+    const transport::JoinFile file = *transport::JoinFile::read(options_.joinFile);
     EXPECT_TRUE(join(file, "member", kBuild).ok());
-    JoinFile stranger = file;
-    stranger.certificate = *certificate::makeCertificate(kCertificateName);
+    transport::JoinFile stranger = file;
+    stranger.certificate = *certificate::makeCertificate(transport::kCertificateName);
     EXPECT_EQ(join(stranger, "stranger", kBuild).status().code(), absl::StatusCode::kUnavailable);
-    JoinFile halfMember = stranger;
+    transport::JoinFile halfMember = stranger;
     halfMember.certificate.certificatePem = file.certificate.certificatePem;
     EXPECT_FALSE(join(halfMember, "a key of another", kBuild).ok());
 }

@@ -17,7 +17,7 @@
 
 #include "backend/core/mutex.h"
 
-namespace millrace::data {
+namespace millrace::transport {
 
 template <class In, class Out>
 struct DuplexHandlers {
@@ -226,4 +226,4 @@ class ClientDuplex final : public Duplex<grpc::ClientBidiReactor<Out, In>, In, O
     bool isDone_ MR_GUARDED_BY(statusMutex_) = false;
 };
 
-}  // namespace millrace::data
+}  // namespace millrace::transport

@@ -1,4 +1,4 @@
-#include "daemon/worker/data/transport.h"
+#include "daemon/transport/transport.h"
 
 #include <chrono>
 
@@ -10,7 +10,7 @@
 
 #include "backend/system/unix_socket.h"
 
-namespace millrace::data {
+namespace millrace::transport {
 namespace {
 
 // A cut link is noticed after time + timeout; a stopped process still answers to nobody, which is
@@ -64,7 +64,7 @@ Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
         ASSIGN_OR_RETURN(UniqueFd fd, connectOwnUnix(file.unixPath()));
         ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
         widen(fd.get());
-        return grpc::CreateCustomInsecureChannelFromFd("millrace-data", fd.release(),
+        return grpc::CreateCustomInsecureChannelFromFd(kCertificateName, fd.release(),
                                                        channelArguments());
     }
     grpc::SslCredentialsOptions options;
@@ -75,8 +75,8 @@ Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
                                      channelArguments());
 }
 
-Result<std::unique_ptr<DataServer>> DataServer::start(JoinFile& file, grpc::Service& service) {
-    std::unique_ptr<DataServer> made(new DataServer());
+Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& service) {
+    std::unique_ptr<Server> made(new Server());
     grpc::ServerBuilder builder;
     setLimits([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -94,8 +94,7 @@ Result<std::unique_ptr<DataServer>> DataServer::start(JoinFile& file, grpc::Serv
     made->server_ = builder.BuildAndStart();
     if (made->server_ == nullptr || (!file.isUnix() && port == 0)) {
         return unavailable(file.address,
-                           ": cannot listen here for data workers; is the address "
-                           "this machine's, and free?");
+                           ": cannot listen here; is the address this machine's, and free?");
     }
     if (file.isUnix()) {
         ASSIGN_OR_RETURN(made->gate_,
@@ -109,7 +108,7 @@ Result<std::unique_ptr<DataServer>> DataServer::start(JoinFile& file, grpc::Serv
     return made;
 }
 
-DataServer::~DataServer() {
+Server::~Server() {
     gate_.reset();
     if (server_ != nullptr) {
         server_->Shutdown(std::chrono::system_clock::now() + kShutdownTime);
@@ -128,4 +127,4 @@ grpc::Status toGrpc(const Status& status) {
                         std::string(messageOf(status)));
 }
 
-}  // namespace millrace::data
+}  // namespace millrace::transport

@@ -1,4 +1,4 @@
-#include "daemon/worker/data/join_file.h"
+#include "daemon/transport/join_file.h"
 
 #include <sys/stat.h>
 
@@ -8,7 +8,7 @@
 #include "backend/core/ids.h"
 #include "tests/support/temp_dir.h"
 
-namespace millrace::data {
+namespace millrace::transport {
 namespace {
 
 class JoinFileTest : public ::testing::Test {
@@ -69,4 +69,4 @@ TEST_F(JoinFileTest, TokensAreTheSameOnlyAsAWhole) {
 }
 
 }  // namespace
-}  // namespace millrace::data
+}  // namespace millrace::transport

@@ -1,12 +1,13 @@
-#include "daemon/worker/data/join_file.h"
+#include "daemon/transport/join_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/core/ids.h"
 #include "backend/core/json.h"
 
-namespace millrace::data {
+namespace millrace::transport {
 namespace {
 
 constexpr char kDigits[] = "0123456789abcdef";
@@ -50,23 +51,43 @@ Status checkPrivate(const std::string& path) {
 
 }  // namespace
 
-Status JoinFile::write(const std::string& path) const {
+Result<JoinFile> JoinFile::make(const std::string& listen, const std::string& unixPath) {
+    JoinFile file;
+    file.token = randomBytes(kTokenBytes);
+    if (listen.empty()) {
+        file.address = strCat(kUnix, unixPath);
+        return file;
+    }
+    file.address = listen.find(':') != std::string::npos ? listen : listen + ":0";
+    ASSIGN_OR_RETURN(file.certificate, certificate::makeCertificate(kCertificateName));
+    return file;
+}
+
+std::string JoinFile::toText() const {
     const Json json = {{"version", kVersion},
                        {"address", address},
                        {"token", hexOf(token)},
                        {"attempt", attempt},
                        {"certificate", certificate.certificatePem},
                        {"key", certificate.keyPem}};
-    return writeFileAtomic(path, dumpJsonPretty(json) + "\n", 0600);
+    return dumpJsonPretty(json) + "\n";
+}
+
+Status JoinFile::write(const std::string& path) const {
+    return writeFileAtomic(path, toText(), 0600);
 }
 
 Result<JoinFile> JoinFile::read(const std::string& path) {
     RETURN_IF_ERROR(checkPrivate(path));
     constexpr std::size_t kMost = 1 << 16;
     ASSIGN_OR_RETURN(const std::string text, readFile(path, kMost));
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, path));
+    return fromText(text, path);
+}
+
+Result<JoinFile> JoinFile::fromText(std::string_view text, const std::string& place) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, place));
     if (jsonInt(json, "version") != kVersion) {
-        return invalidArgument(path, ": no join file of version ", kVersion);
+        return invalidArgument(place, ": no join file of version ", kVersion);
     }
     JoinFile file;
     file.address = jsonString(json, "address");
@@ -74,7 +95,7 @@ Result<JoinFile> JoinFile::read(const std::string& path) {
     file.attempt = jsonInt(json, "attempt");
     file.certificate = {jsonString(json, "certificate"), jsonString(json, "key")};
     if (file.address.empty() || file.token.size() != kTokenBytes) {
-        return invalidArgument(path, ": a join file has an address and a token of ", kTokenBytes,
+        return invalidArgument(place, ": a join file has an address and a token of ", kTokenBytes,
                                " bytes");
     }
     return file;
@@ -88,4 +109,4 @@ bool isSameToken(std::string_view a, std::string_view b) {
     return difference == 0;
 }
 
-}  // namespace millrace::data
+}  // namespace millrace::transport

@@ -1,6 +1,7 @@
 #pragma once
-// How feed and workers reach each other: a unix socket on one machine, TCP with mutual TLS between
-// machines, the certificate pinned by the join file.
+// How the members of a join file reach each other (a feed and its data workers, a head and the
+// agents of its nodes): a unix socket on one machine, TCP with mutual TLS between machines, the
+// certificate pinned by the file.
 //
 // Threads: any. Failure: kUnavailable when nobody listens; a sentence with the address.
 #include <memory>
@@ -10,28 +11,23 @@
 
 #include "backend/core/status.h"
 #include "backend/system/peer_gate.h"
-#include "daemon/worker/data/join_file.h"
+#include "daemon/transport/join_file.h"
 
-namespace millrace::data {
+namespace millrace::transport {
 
-/// The host name that the certificate is made and checked for, whatever the address is.
-inline constexpr char kCertificateName[] = "millrace-data";
-/// Metadata that names the session.
-inline constexpr char kSessionKey[] = "millrace-session-bin";
-
-/// A connection of its own to the feed of a join file.
+/// A connection of its own to whoever wrote the join file.
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file);
 
 /// A listening server. Owns: socket and gate. The destructor ends calls that are open, after a
 /// moment in which they may end themselves.
-class DataServer {
+class Server {
  public:
     /// `file.address` as it is to be; a port of 0 is a free one, which `file` then names.
-    static Result<std::unique_ptr<DataServer>> start(JoinFile& file, grpc::Service& service);
-    ~DataServer();
+    static Result<std::unique_ptr<Server>> start(JoinFile& file, grpc::Service& service);
+    ~Server();
 
  private:
-    DataServer() = default;
+    Server() = default;
     std::unique_ptr<grpc::Server> server_;
     std::unique_ptr<PeerGate> gate_;
 };
@@ -39,4 +35,4 @@ class DataServer {
 Status toStatus(const grpc::Status& status);
 grpc::Status toGrpc(const Status& status);
 
-}  // namespace millrace::data
+}  // namespace millrace::transport
