@@ -243,7 +243,7 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
 
 Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(key));
-    const Result<GangRecord> record = readGangRecord(directory);
+    const Result<GangRecord> record = readGangRecord(directory, key);
     if (record.status().code() == absl::StatusCode::kNotFound) {
         return std::optional<JobId>();
     }
@@ -332,7 +332,7 @@ Status EmbeddedEngine::stopWorker(const JobId& id, std::string_view worker,
 Result<std::string> EmbeddedEngine::log(const JobId& id, std::string_view worker,
                                         std::size_t maxBytes) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));
-    ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory));
+    ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory, id.native));
     const bool isKnown = std::any_of(record.workers.begin(), record.workers.end(),
                                      [&](const WorkerRecord& one) { return one.name == worker; });
     if (!isKnown) {

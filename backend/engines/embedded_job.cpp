@@ -73,7 +73,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::load(const std::string& root,
                                                        std::string_view key, const Clock& clock) {
     ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, key));
-    ASSIGN_OR_RETURN(GangRecord record, readGangRecord(directory));
+    ASSIGN_OR_RETURN(GangRecord record, readGangRecord(directory, key));
     std::unique_ptr<EmbeddedJob> job(
         new EmbeddedJob(root, std::move(directory), std::move(record), clock));
     job->endGrace_ = job->record_.grace;

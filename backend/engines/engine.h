@@ -49,7 +49,9 @@ std::vector<std::string> workerNames(const Group& group);
 
 /// A run's workers, placed together or not at all.
 struct Gang {
-    std::string key;  ///< "<run>.a<attempt>", [a-z0-9][a-z0-9.-]{0,59}: name and idempotency key
+    /// "<run>.a<attempt>", or "<run>.a<attempt>.<part>" of what belongs to an attempt and comes and
+    /// goes by itself ("d3"); [a-z0-9][a-z0-9.-]{0,59}: name and idempotency key.
+    std::string key;
     int attempt = 1;
     std::vector<Group> groups;
     std::string user, queue;
@@ -90,6 +92,7 @@ std::string_view textOf(Cause cause);  ///< "none", "ok", "worker_failed", ...
 /// One process of a gang.
 struct WorkerState {
     std::string name;  ///< "feed", "rank0"
+    std::string node;  ///< another one, by name; "": the engine's own
     int rank = -1;     ///< -1: not a rank
     bool isCritical = true;
     bool isStarted = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -45,6 +45,47 @@ Status checkGroup(const Gang& gang, const Group& group) {
         return invalidArgument(place, ": has no command");
     }
     return okStatus();
+}
+
+/// What a gang's key says: <run>.a<attempt>, and the part behind it.
+struct KeyParts {
+    std::string_view run, part;
+    int attempt = 0;
+};
+
+std::optional<int> numberOf(std::string_view digits) {
+    int number = 0;
+    const char* end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, number);
+    const bool isNumber =
+        read.ec == std::errc() && read.ptr == end && digits.size() <= 9 && digits[0] != '-';
+    return isNumber ? std::optional(number) : std::nullopt;
+}
+
+std::optional<KeyParts> partsOf(std::string_view key) {
+    KeyParts parts;
+    const std::size_t last = key.rfind('.');
+    const std::string_view tail = last == std::string_view::npos ? "" : key.substr(last + 1);
+    if (!tail.empty() && tail[0] != 'a' && numberOf(tail.substr(1))) {
+        parts.part = tail;
+        key = key.substr(0, last);
+    }
+    const std::size_t dot = key.rfind(".a");
+    const auto attempt =
+        dot == std::string_view::npos || dot == 0 ? std::nullopt : numberOf(key.substr(dot + 2));
+    if (!attempt.has_value()) {
+        return std::nullopt;
+    }
+    parts.run = key.substr(0, dot);
+    parts.attempt = *attempt;
+    return parts;
+}
+
+std::string recordPath(const std::string& directory, std::string_view key) {
+    const auto parts = partsOf(key);
+    return parts.has_value() && !parts->part.empty()
+               ? strCat(directory, "/gang.", parts->part, ".json")
+               : directory + "/gang.json";
 }
 
 Cause causeOf(std::string_view text) {
@@ -114,11 +155,11 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
                        {"exit_code", r.exitCode},
                        {"worker", r.worker},
                        {"reason", r.reason}};
-    return writeFileAtomic(directory + "/gang.json", dumpJson(json) + "\n", 0600);
+    return writeFileAtomic(recordPath(directory, r.key), dumpJson(json) + "\n", 0600);
 }
 
-Result<GangRecord> readGangRecord(const std::string& directory) {
-    const std::string path = directory + "/gang.json";
+Result<GangRecord> readGangRecord(const std::string& directory, std::string_view key) {
+    const std::string path = recordPath(directory, key);
     ASSIGN_OR_RETURN(const std::string text, readFile(path, kRecordBytesMax));
     const Result<Json> json = parseBounded(text, path, {kRecordBytesMax});
     if (!json.ok() || !json->is_object()) {
@@ -164,14 +205,11 @@ Status setGuardianAside(const std::string& workerDirectory, int number) {
 }
 
 Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key) {
-    const std::size_t dot = key.rfind(".a");
-    const std::string_view attempt = dot == std::string_view::npos ? "" : key.substr(dot + 2);
-    if (!isName(key, ".-") || dot == 0 || attempt.empty() || attempt.size() > 9 ||
-        attempt.find_first_not_of("0123456789") != std::string_view::npos) {
-        return invalidArgument("gang key '", key, "': must look like r-abcde.a1");
+    const auto parts = partsOf(key);
+    if (!isName(key, ".-") || !parts.has_value()) {
+        return invalidArgument("gang key '", key, "': must look like r-abcde.a1 or r-abcde.a1.d0");
     }
-    const int number = std::atoi(std::string(attempt).c_str());
-    return job::RunPaths(root, key.substr(0, dot)).attempt(number).directory();
+    return job::RunPaths(root, parts->run).attempt(parts->attempt).directory();
 }
 
 Status addLivingMark(const std::string& root, const std::string& key) {

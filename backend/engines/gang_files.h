@@ -2,10 +2,13 @@
 // What the embedded engine keeps of a gang on disk, and what guardians tell there.
 //
 //   ROOT/.gangs/<key>                  an empty file for every gang that has not ended
-//   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started
+//   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started;
+//   gang.<part>.json
+//                                      of the gang <run>.a<attempt>.<part>
 //   ROOT/<run>/a<attempt>/<worker>/    guardian.json, out.log, exit.json (millrace-exec)
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/engines/engine.h"
@@ -41,9 +44,10 @@ struct GangRecord {
 Result<GangRecord> recordOf(const Gang& gang);
 Status writeGangRecord(const std::string& directory, const GangRecord& record);
 /// kNotFound when there is none, kDataLoss when it cannot be read.
-Result<GangRecord> readGangRecord(const std::string& directory);
+Result<GangRecord> readGangRecord(const std::string& directory, std::string_view key);
 
-/// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>.
+/// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>; the same of "<run>.a<attempt>.<part>", a gang
+/// beside that one whose part is a letter and a number: "d3".
 Result<std::string> gangDirectoryOf(const std::string& root, std::string_view key);
 
 Status addLivingMark(const std::string& root, const std::string& key);
