@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,18 @@
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"
 #include "daemon/config/instance_lock.h"
+#include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/slot.h"
 #include "daemon/rpc/rpc_server.h"
 
 namespace millrace {
 namespace {
 
 constexpr int kFailed = 1, kUsage = 2;
+
+void endThisProcess() {
+    ::kill(::getpid(), SIGTERM);
+}
 
 // Before any thread is started, so that all of them inherit it.
 sigset_t blockSignals() {
@@ -74,8 +81,12 @@ void warnOfNetworkFileSystem(const std::string& path) {
 }
 
 // `isLogging`: stderr has become the log file.
-Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
+Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
+    config::DaemonConfig config = asked;
     ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
+    if (config.nodesListen.empty()) {
+        config.nodesListen = nodes::listenedBefore(config);
+    }
     if (!config.logFile.empty()) {
         RETURN_IF_ERROR(config::redirectOutput(config.logFile));
         isLogging = true;
@@ -86,9 +97,16 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
     ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
-                                                         head->telemetry(), head->inspection(),
-                                                         head->inspector(), head->store(), clock,
-                                                         [] { ::kill(::getpid(), SIGTERM); }}));
+                                                         head->telemetry(), head->nodes(),
+                                                         head->inspection(), head->inspector(),
+                                                         head->store(), clock, &endThisProcess}));
+    std::unique_ptr<nodes::AgentsDoor> agents;
+    if (!config.nodesListen.empty()) {
+        ASSIGN_OR_RETURN(
+            agents, nodes::AgentsDoor::open(config, std::string(buildId()), head->nodes(), clock));
+        logInfo("daemon: agents may come",
+                {{"file", config.nodesJoinFile()}, {"address", agents->address()}});
+    }
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},
@@ -98,6 +116,32 @@ Status serve(const config::DaemonConfig& config, config::ReadyNotice& notice, bo
     const int number = waitForEnd(signals, head->controller());
     logInfo("daemon: ends", {{"signal", number}});
     server.reset();
+    return okStatus();
+}
+
+// The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
+Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
+    ASSIGN_OR_RETURN(const config::InstanceLock lock, config::takeStateDirectory(config));
+    if (!config.logFile.empty()) {
+        RETURN_IF_ERROR(config::redirectOutput(config.logFile));
+        isLogging = true;
+    }
+    warnOfNetworkFileSystem(config.stateDir);
+    const sigset_t signals = blockSignals();
+    raiseFileLimit();
+    const SystemClock clock;
+    ASSIGN_OR_RETURN(const auto slot,
+                     nodes::Slot::start(config, std::string(buildId()), clock, &endThisProcess));
+    logInfo("slot: serves", {{"head", config.joinFile},
+                             {"state", config.stateDir},
+                             {"pid", ::getpid()},
+                             {"build", buildId()}});
+    notice.tellReady();
+    int number = 0;
+    do {
+        ::sigwait(&signals, &number);
+    } while (number == SIGHUP);
+    logInfo("slot: ends", {{"signal", number}});
     return okStatus();
 }
 
@@ -123,7 +167,8 @@ int run(const std::vector<std::string>& arguments) {
         notice = std::move(*background);
     }
     bool isLogging = false;
-    const Status status = serve(line->config, notice, isLogging);
+    const auto work = line->config.isSlot ? &serveSlot : &serve;
+    const Status status = work(line->config, notice, isLogging);
     if (status.ok()) {
         return 0;
     }

@@ -53,6 +53,7 @@ Status readMembers(const Json& json, JobFile& job) {
     job.planHash = jsonString(json, "plan_hash");
     job.resume = jsonString(json, "resume");
     job.initFrom = jsonString(json, "init_from");
+    job.dataListen = jsonString(json, "data_listen");
     return okStatus();
 }
 
@@ -69,6 +70,7 @@ std::string JobFile::toText() const {
                        {"plan_hash", planHash},
                        {"resume", textOrNull(resume)},
                        {"init_from", textOrNull(initFrom)},
+                       {"data_listen", textOrNull(dataListen)},
                        {"checkpoint_dir", checkpointDirectory},
                        {"rank_socket", rankSocket},
                        {"feed_socket", feedSocket}};

@@ -27,6 +27,8 @@ struct JobFile {
     std::string initFrom;  ///< checkpoint whose weights to start with; "": none
     std::string checkpointDirectory;
     std::string rankSocket, feedSocket;
+    std::string dataListen;  ///< HOST where the feed listens for data workers of other machines;
+                             ///< "": a unix socket
 
     std::string toText() const;
     static Result<JobFile> fromText(std::string_view text);

@@ -67,6 +67,8 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     logs_ = std::make_unique<job::FileLogs>(config.runsDir());
     telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
                                                     std::string(config::daemonVersion()));
+    nodes_ = std::make_unique<NodeTable>(NodeTableOptions{telemetry_->info().name, config.nodeAway},
+                                         clock, *logs_);
     engines::EmbeddedOptions options;
     options.gpus =
         telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
@@ -84,9 +86,13 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
+    control.silentAfter = config.silentAfter;
+    control.crewPace = config.crewPace;
+    control.dataListen = config.nodesHost();
     controller_ = std::make_unique<RunController>(
-        std::move(control), ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
-                                            [this] { poller_->poke(); }, telemetry_.get()});
+        std::move(control),
+        ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
+                        [this] { poller_->poke(); }, telemetry_.get(), nodes_.get()});
     const values::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
                            node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};

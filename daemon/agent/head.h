@@ -13,6 +13,7 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspection.h"
+#include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/telemetry_service.h"
@@ -33,6 +34,7 @@ class Head {
     RunController& controller() { return *controller_; }
     TelemetryService& telemetry() { return *telemetry_; }
     runs::RunStore& store() { return *store_; }
+    NodeTable& nodes() { return *nodes_; }
 
  private:
     Head() = default;
@@ -44,6 +46,7 @@ class Head {
     std::unique_ptr<job::FileLogs> logs_;
     std::unique_ptr<engines::EmbeddedEngine> engine_;
     std::unique_ptr<TelemetryService> telemetry_;
+    std::unique_ptr<NodeTable> nodes_;
     std::unique_ptr<LoaderInspector> inspector_;
     std::unique_ptr<Inspection> inspection_;
     std::unique_ptr<engines::Poller> poller_;

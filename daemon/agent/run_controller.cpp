@@ -56,7 +56,11 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              options_.binDir,
              parts_.pokeEngine ? parts_.pokeEngine : [] {},
              [this](const std::string& runId) { return listenerFor(runId); },
-             [this](const std::string& runId) { return active(runId); }},
+             [this](const std::string& runId) { return active(runId); },
+             parts_.nodes,
+             options_.crewPace.count() * kNsPerMs,
+             options_.silentAfter.count() * kNsPerMs,
+             options_.dataListen},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox) {}

@@ -26,11 +26,14 @@ namespace millrace::agent {
 
 struct ControllerOptions {
     std::string runsDir, binDir;
-    int maxRunning = 0;                         ///< 0: as many as fit
-    std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
-    std::chrono::milliseconds tick{250};        ///< while runs are active
-    std::string warning;                        ///< that stands as long as the daemon does
-    std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
+    int maxRunning = 0;                             ///< 0: as many as fit
+    std::chrono::milliseconds commitDelay{20};      ///< lines are gathered this long
+    std::chrono::milliseconds tick{250};            ///< while runs are active
+    std::string warning;                            ///< that stands as long as the daemon does
+    std::string noTrainer = {};                     ///< why queued runs wait; empty: they do not
+    std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
+    std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
+    std::string dataListen = {};                    ///< as Workplace
 };
 
 struct ControllerParts {
@@ -42,6 +45,7 @@ struct ControllerParts {
     const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
+    DataNodes* nodes = nullptr;      ///< null: there is no other node
 };
 
 class RunController {

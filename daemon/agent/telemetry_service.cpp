@@ -27,9 +27,10 @@ std::string hardwareJson(const values::NodeInfo& info) {
 }
 
 TelemetryService::TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
-                                   std::string version)
+                                   std::string version, const std::string& name)
     : clock_(clock), live_(live), host_(clock, std::move(diskPath)) {
     info_ = host_.info();
+    info_.name = name.empty() ? info_.name : name;
     info_.gpus = gpu_.gpus();
     info_.gpuNote = gpu_.note();
     info_.version = std::move(version);
@@ -103,7 +104,8 @@ std::vector<values::ProcessSample> TelemetryService::sampleWorkers() {
     std::map<int, std::pair<std::int64_t, double>> now;
     for (const auto& [runId, run] : live_.all()) {
         for (const values::WorkerInfo& worker : run.workers) {
-            if (worker.state != "running" || worker.pid <= 0) {
+            const bool isHere = worker.node.empty() || worker.node == info_.name;
+            if (!isHere || worker.state != "running" || worker.pid <= 0) {
                 continue;
             }
             const telemetry::TreeUse tree = telemetry::sampleProcessTree(worker.pid);

@@ -41,8 +41,9 @@ class TelemetryService final : public SystemSource {
         const bool isSlow_;
     };
 
+    /// `name`: of the node; "": the host's.
     TelemetryService(const Clock& clock, const LiveTable& live, std::string diskPath,
-                     std::string version);
+                     std::string version, const std::string& name = "");
     ~TelemetryService() override;
 
     const values::NodeInfo& info() const { return info_; }

@@ -1,6 +1,7 @@
 #include "daemon/config/daemon_config.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include <unistd.h>
@@ -25,6 +26,14 @@ usage: millraced [options]
   --insecure-loopback    allow a loopback TCP address without TLS (for tests)
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
   --keep-deleted-days N  checkpoints of deleted runs go after so many days (default: 30)
+  --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
+                         directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
+  --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
+  --silent-after SECONDS a rank of which nothing is heard for so long: its gang is ended (14)
+  --crew-pace SECONDS    between one more or fewer data worker of a run and the next (5)
+  --slot                 be the agent of a node, not a daemon: with --join and a --state-dir of its own
+  --join FILE            of --slot: the head's nodes.join
+  --name NAME            of --slot: the node's name (default: the host's)
   --foreground           do not go into the background
   --version              print the version
   --help                 print this
@@ -33,7 +42,9 @@ usage: millraced [options]
 /// The options as written, before defaults.
 struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
+    std::string nodesListen, nodeAway, silentAfter, crewPace, join, name;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
+    bool slot = false;
 };
 
 struct Option {
@@ -51,6 +62,13 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--tls-cert", &raw.cert, nullptr},
             {"--tls-key", &raw.key, nullptr},
             {"--tls-ca", &raw.authority, nullptr},
+            {"--nodes-listen", &raw.nodesListen, nullptr},
+            {"--node-away", &raw.nodeAway, nullptr},
+            {"--silent-after", &raw.silentAfter, nullptr},
+            {"--crew-pace", &raw.crewPace, nullptr},
+            {"--join", &raw.join, nullptr},
+            {"--name", &raw.name, nullptr},
+            {"--slot", nullptr, &raw.slot},
             {"--insecure-loopback", nullptr, &raw.insecureLoopback},
             {"--foreground", nullptr, &raw.foreground},
             {"--version", nullptr, &raw.version},
@@ -131,6 +149,57 @@ Status readKeepDeleted(const std::string& text, DaemonConfig& config) {
     return okStatus();
 }
 
+// Decimals allowed: tests shorten these times.
+Status readSeconds(const char* option, const std::string& text, std::chrono::milliseconds& into) {
+    constexpr double kMost = 86'400, kLeast = 0.05;
+    if (text.empty()) {
+        return okStatus();
+    }
+    double seconds = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, seconds);
+    if (parsed.ec != std::errc() || parsed.ptr != end || !(seconds >= kLeast && seconds <= kMost)) {
+        return invalidArgument(option, " ", text, ": seconds from ", kLeast, " to ", kMost,
+                               " are wanted");
+    }
+    into = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+    return okStatus();
+}
+
+Status checkName(const std::string& name) {
+    constexpr std::size_t kMost = 64;
+    const bool isName = name.size() <= kMost && std::all_of(name.begin(), name.end(), [](char c) {
+                            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+                                   c == '.' || c == '_';
+                        });
+    return isName ? okStatus()
+                  : invalidArgument("--name ", name,
+                                    ": at most 64 letters, digits, '-', '.' and '_' are wanted");
+}
+
+Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) {
+    RETURN_IF_ERROR(readSeconds("--node-away", raw.nodeAway, config.nodeAway));
+    RETURN_IF_ERROR(readSeconds("--silent-after", raw.silentAfter, config.silentAfter));
+    RETURN_IF_ERROR(readSeconds("--crew-pace", raw.crewPace, config.crewPace));
+    config.nodesListen = raw.nodesListen;
+    config.isSlot = raw.slot;
+    if (!raw.slot) {
+        return raw.join.empty() && raw.name.empty()
+                   ? okStatus()
+                   : invalidArgument("--join and --name are for --slot, the agent of a node");
+    }
+    if (raw.join.empty() || raw.stateDir.empty()) {
+        return invalidArgument(
+            "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
+    }
+    if (!raw.socket.empty() || !raw.nodesListen.empty()) {
+        return invalidArgument("--slot listens nowhere: leave --socket and --nodes-listen");
+    }
+    config.joinFile = absolutePath(raw.join, here);
+    config.nodeName = raw.name;
+    return checkName(raw.name);
+}
+
 }  // namespace
 
 std::string_view daemonVersion() {
@@ -209,6 +278,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
         config.logFile = config.stateDir + "/millraced.log";
     }
     RETURN_IF_ERROR(readKeepDeleted(raw.keepDeletedDays, line.config));
+    RETURN_IF_ERROR(readNodes(raw, here, config));
     RETURN_IF_ERROR(readTls(raw, around, config));
     RETURN_IF_ERROR(checkAddress(config));
     return line;

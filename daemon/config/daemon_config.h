@@ -2,8 +2,10 @@
 // What `millraced` was asked to be: an immutable value, read once from the command line.
 //
 // Failure: kInvalidArgument with one sentence; nothing is opened or made here.
+#include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/paths.h"
@@ -27,10 +29,28 @@ struct DaemonConfig {
     bool isForeground = false;
     bool isInsecureLoopback = false;
     int keepDeletedDays = 30;  ///< checkpoints of deleted runs
+    /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
+    /// HOST:PORT; "": nowhere.
+    std::string nodesListen;
+    std::chrono::milliseconds nodeAway{20'000};     ///< until a node counts as lost
+    std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
+    std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
+    bool isSlot = false;                            ///< the agent of a node, not a daemon
+    std::string joinFile;                           ///< of a slot: its head's
+    std::string nodeName;                           ///< of a slot; "": the host's
     std::string argv0 = "millraced";
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }
     std::string runsDir() const { return stateDir + "/runs"; }
+    /// With which agents come to this daemon.
+    std::string nodesJoinFile() const { return stateDir + "/nodes.join"; }
+    std::string nodesSocket() const { return stateDir + "/nodes.sock"; }
+    /// Where agents come over a network, without the port; "": they do not.
+    std::string nodesHost() const {
+        return nodesListen == kUnixNodes ? "" : nodesListen.substr(0, nodesListen.rfind(':'));
+    }
+
+    static constexpr std::string_view kUnixNodes = "unix";
 };
 
 /// What a command line asks for: to run, or to print a text and end.

@@ -80,6 +80,12 @@ Result<InstanceLock> InstanceLock::take(const std::string& path, const std::stri
     return InstanceLock(std::move(fd));
 }
 
+Result<InstanceLock> takeStateDirectory(const DaemonConfig& config) {
+    RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
+    return InstanceLock::take(config.stateDir + "/millraced.lock",
+                              "the state directory " + config.stateDir, kPatience);
+}
+
 Result<Premises> takePremises(const DaemonConfig& config) {
     RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
     const bool isUnix = config.address.isUnix();
@@ -92,9 +98,7 @@ Result<Premises> takePremises(const DaemonConfig& config) {
         InstanceLock socket,
         InstanceLock::take(isUnix ? path + ".lock" : config.stateDir + "/port.lock",
                            isUnix ? "the socket " + path : config.address.text(), kPatience));
-    ASSIGN_OR_RETURN(InstanceLock state,
-                     InstanceLock::take(config.stateDir + "/millraced.lock",
-                                        "the state directory " + config.stateDir, kPatience));
+    ASSIGN_OR_RETURN(InstanceLock state, takeStateDirectory(config));
     return Premises{std::move(state), std::move(socket)};
 }
 

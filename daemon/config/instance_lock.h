@@ -30,6 +30,9 @@ struct Premises {
     InstanceLock socket;
 };
 
+/// The same of the agent of a node, which listens nowhere: its state directory and the lock of it.
+Result<InstanceLock> takeStateDirectory(const DaemonConfig& config);
+
 /// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
 /// (made 0700; the default one must be private), and takes both locks. A daemon that was told to go
 /// down no longer answers some time before its process ends: it is waited for.

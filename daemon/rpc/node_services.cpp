@@ -47,39 +47,67 @@ grpc::ServerUnaryReactor* NodesService::List(Context* context, const v1::ListNod
     node.stateDir = facts_.config.stateDir;
     node.pid = ::getpid();
     *response->add_nodes() = convert::toProto(node);
+    for (const values::NodeInfo& other : nodes_.nodes()) {
+        *response->add_nodes() = convert::toProto(other);
+    }
     return finished(context, okStatus());
+}
+
+// The newest of each node, the daemon's own among them.
+std::map<std::string, agent::NodeReport> NodesService::samples() const {
+    std::map<std::string, agent::NodeReport> all = nodes_.samples();
+    agent::NodeReport own = telemetry_.latest();
+    if (own.number > 0) {
+        all[telemetry_.info().name] = std::move(own);
+    }
+    return all;
 }
 
 grpc::ServerWriteReactor<v1::NodeSample>* NodesService::WatchTelemetry(
     Context*, const v1::WatchTelemetryRequest* request) {
     struct Position {
         std::shared_ptr<agent::TelemetryService::Watch> watch;
-        std::uint64_t seen = 0;
+        std::shared_ptr<agent::NodeTable::Watch> watchOthers;
+        std::map<std::string, std::uint64_t> seen;  // by node
         std::uint32_t left = 0;
     };
+    const std::string node = request->node(), own = telemetry_.info().name;
+    if (!node.empty() && node != own && !nodes_.knows(node)) {
+        return refuse<v1::NodeSample>(parts_.pump,
+                                      notFound("no node '", node, "'; this daemon is on ", own,
+                                               ", and 'millrace nodes' has the others"));
+    }
     auto position = std::make_shared<Position>();
-    position->watch = telemetry_.watch();
     position->left = request->samples();
     // The last sample of an earlier watch is not "now"; by its number, because clocks are set.
-    position->seen = telemetry_.latest().number;
-    const std::string node = telemetry_.info().name;
-    if (!request->node().empty() && request->node() != node) {
-        return refuse<v1::NodeSample>(
-            parts_.pump, notFound("no node '", request->node(), "'; this daemon is on ", node));
+    for (const auto& [name, report] : samples()) {
+        position->seen[name] = report.number;
+    }
+    if (node.empty() || node == own) {
+        position->watch = telemetry_.watch();
+    }
+    if (node != own) {
+        position->watchOthers = std::make_shared<agent::NodeTable::Watch>(nodes_);
     }
     // Looked at more often than samples come, so that a new one is sent soon; latest wins.
     constexpr Pace kLook{std::chrono::milliseconds(200)};
     return openStream<v1::NodeSample>(
         parts_.pump,
-        [this, position]() -> Result<Produced<v1::NodeSample>> {
-            const agent::NodeReport report = telemetry_.latest();
+        [this, position, node]() -> Result<Produced<v1::NodeSample>> {
             Produced<v1::NodeSample> produced;
-            if (report.number == position->seen) {
-                return produced;
+            for (const auto& [name, report] : samples()) {
+                const bool isWanted = node.empty() || name == node;
+                if (!isWanted || position->seen[name] == report.number) {
+                    continue;
+                }
+                if (produced.message.has_value()) {
+                    produced.isMoreReady = !produced.isEnd;
+                    break;
+                }
+                position->seen[name] = report.number;
+                produced.message = convert::toProto(report.sample);
+                produced.isEnd = position->left > 0 && --position->left == 0;
             }
-            position->seen = report.number;
-            produced.message = convert::toProto(report.sample);
-            produced.isEnd = position->left > 0 && --position->left == 0;
             return produced;
         },
         kLook);
@@ -122,6 +150,7 @@ grpc::ServerUnaryReactor* DaemonService::Down(Context* context, const v1::DownRe
             const values::DownReport report,
             controller_.down(std::chrono::seconds(std::min<std::uint32_t>(seconds, 3600))));
         *response = convert::toProto(report);
+        nodes_.endAll();
         end_();
         return okStatus();
     });

@@ -2,10 +2,13 @@
 // The services Nodes and Daemon: what this node is, how it does, and its end.
 #include <atomic>
 #include <functional>
+#include <map>
+#include <string>
 
 #include <millrace/v1/daemon.grpc.pb.h>
 #include <millrace/v1/nodes.grpc.pb.h>
 
+#include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/telemetry_service.h"
 #include "daemon/config/daemon_config.h"
@@ -22,9 +25,13 @@ struct DaemonFacts {
 
 class NodesService final : public v1::Nodes::CallbackService {
  public:
-    NodesService(agent::TelemetryService& telemetry, DaemonFacts facts, const Clock& clock,
-                 ServiceParts parts)
-        : telemetry_(telemetry), facts_(std::move(facts)), clock_(clock), parts_(parts) {}
+    NodesService(agent::TelemetryService& telemetry, agent::NodeTable& nodes, DaemonFacts facts,
+                 const Clock& clock, ServiceParts parts)
+        : telemetry_(telemetry),
+          nodes_(nodes),
+          facts_(std::move(facts)),
+          clock_(clock),
+          parts_(parts) {}
 
     using Context = grpc::CallbackServerContext;
     grpc::ServerUnaryReactor* Handshake(Context*, const v1::HandshakeRequest*,
@@ -35,7 +42,10 @@ class NodesService final : public v1::Nodes::CallbackService {
         Context*, const v1::WatchTelemetryRequest*) override;
 
  private:
+    std::map<std::string, agent::NodeReport> samples() const;
+
     agent::TelemetryService& telemetry_;
+    agent::NodeTable& nodes_;
     const DaemonFacts facts_;
     const Clock& clock_;
     const ServiceParts parts_;
@@ -44,9 +54,11 @@ class NodesService final : public v1::Nodes::CallbackService {
 class DaemonService final : public v1::Daemon::CallbackService {
  public:
     /// `end` asks the process to end; called after the answer of Down is on its way.
-    DaemonService(agent::RunController& controller, runs::RunStore& store, DaemonFacts facts,
-                  const Clock& clock, ServiceParts parts, std::function<void()> end)
+    DaemonService(agent::RunController& controller, agent::NodeTable& nodes, runs::RunStore& store,
+                  DaemonFacts facts, const Clock& clock, ServiceParts parts,
+                  std::function<void()> end)
         : controller_(controller),
+          nodes_(nodes),
           store_(store),
           facts_(std::move(facts)),
           clock_(clock),
@@ -64,6 +76,7 @@ class DaemonService final : public v1::Daemon::CallbackService {
 
  private:
     agent::RunController& controller_;
+    agent::NodeTable& nodes_;
     runs::RunStore& store_;
     const DaemonFacts facts_;
     const Clock& clock_;

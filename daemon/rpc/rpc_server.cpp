@@ -73,10 +73,10 @@ class RpcServer::Impl {
         const Address& address = parts_.config.address;
         const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
         runs_ = makeRunsService(parts_.runs, serviceParts());
-        nodes_ =
-            std::make_unique<NodesService>(parts_.telemetry, facts, parts_.clock, serviceParts());
-        daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.store, facts,
-                                                  parts_.clock, serviceParts(), parts_.end);
+        nodes_ = std::make_unique<NodesService>(parts_.telemetry, parts_.nodes, facts, parts_.clock,
+                                                serviceParts());
+        daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.nodes, parts_.store,
+                                                  facts, parts_.clock, serviceParts(), parts_.end);
         inspect_ = std::make_unique<InspectService>(parts_.inspection);
         grpc::ServerBuilder builder;
         setLimits(builder);

@@ -9,6 +9,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
 #include "daemon/agent/inspection.h"
+#include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/telemetry_service.h"
@@ -21,6 +22,7 @@ struct RpcServerParts {
     agent::RunService& runs;
     agent::RunController& controller;
     agent::TelemetryService& telemetry;
+    agent::NodeTable& nodes;
     const agent::Inspection& inspection;
     agent::Inspector& inspector;
     runs::RunStore& store;

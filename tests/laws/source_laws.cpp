@@ -100,8 +100,12 @@ std::vector<RoomLaw> daemonRooms() {
         {"daemon/rpc/",
          {"backend/core/", "backend/system/", "proto/convert/", "daemon/config/daemon_config.h",
           "daemon/agent/"}},
+        {"daemon/nodes/",
+         {"backend/core/", "backend/engines/", "backend/job/", "proto/convert/", "daemon/config/",
+          "daemon/transport/", "daemon/agent/"}},
         {"daemon/*",
-         {"backend/core/", "daemon/config/", "daemon/agent/head.h", "daemon/rpc/rpc_server.h"}},
+         {"backend/core/", "daemon/config/", "daemon/agent/head.h", "daemon/rpc/rpc_server.h",
+          "daemon/nodes/"}},
     };
 }
 

@@ -4,16 +4,17 @@
 #include <utility>
 
 #include "backend/core/log.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::agent {
 namespace {
 
 // After the gang's end: how long to wait for what its sockets still hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
+// After the gang's end: how long to wait for its data workers'.
+constexpr std::int64_t kCrewNs = 20'000 * kNsPerMs;
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
-// Of a script, until its gang is ended; it is named before.
-constexpr std::int64_t kSilentRankNs = 14'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
 constexpr std::size_t kEngineWords = 300;
@@ -29,7 +30,8 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       door_(place.doors),
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
-      health_(place.clock) {
+      health_(place.clock),
+      crew_(place, journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
         constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
@@ -79,6 +81,10 @@ void ActiveRun::committed(const CommittedLine& line) {
     };
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
         reached(metrics->step);
+        const auto wanted = metrics->values.find(values::metric::kLoaderDataWorkersWanted);
+        if (wanted != metrics->values.end()) {
+            crew_.setWanted(wanted->second);
+        }
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;
         journal_.addEvent(strCat(line.worker, ": ", error->message));
@@ -117,8 +123,9 @@ void ActiveRun::retained(const Status& status) {
 
 void ActiveRun::engineSays(const engines::State& state) {
     gang_ = state;
-    health_.setWorkers(state);
-    journal_.live().workers = health_.workers(state, attempt());
+    const engines::State all = everybody();
+    health_.setWorkers(all);
+    journal_.live().workers = health_.workers(all, attempt());
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     if (isGone && state_.may(Move::kGangOver)) {
@@ -185,6 +192,7 @@ void ActiveRun::tick(bool isFlushed) {
 
 // Its workers may be there, or were until a moment ago.
 void ActiveRun::followGoing(bool isFlushed) {
+    followCrew();
     lookAtHealth();
     journal_.publish();
     if (done_.retry()) {
@@ -199,11 +207,33 @@ void ActiveRun::followGoing(bool isFlushed) {
     if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
         return followDeadlines();
     }
-    const bool isDrained =
-        door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
-    if (isDrained && isFlushed) {
+    const std::int64_t sinceNs = place_.clock.steadyNs() - state_.sinceNs();
+    const bool isDrained = door_.isEmpty() || sinceNs >= kDrainNs;
+    const bool isCrewOver = crew_.isOver() || sinceNs >= kCrewNs;
+    if (isDrained && isCrewOver && isFlushed) {
         conclude();
     }
+}
+
+// Data workers are had while the feed goes, and none outlives it.
+void ActiveRun::followCrew() {
+    if (stage() != Stage::kRunning && stage() != Stage::kLingering && stage() != Stage::kUnknown) {
+        crew_.end();
+    }
+    for (const std::string& news : crew_.tick()) {
+        journal_.addEvent(news);
+        logInfo("run: data workers", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
+    }
+    health_.setWorkers(everybody());
+}
+
+// The gang's workers and the data workers beside it.
+engines::State ActiveRun::everybody() const {
+    engines::State all = gang_.value_or(engines::State());
+    for (engines::WorkerState& worker : crew_.workers()) {
+        all.workers.push_back(std::move(worker));
+    }
+    return all;
 }
 
 // Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
@@ -235,7 +265,7 @@ std::int64_t ActiveRun::lingerNs() const {
 
 // Ranks wait for each other without a limit: one that is stopped would hold them for ever.
 void ActiveRun::endSilentRank() {
-    const auto silent = health_.silentRank(kSilentRankNs);
+    const auto silent = health_.silentRank(place_.silentRankNs);
     if (!silent.has_value()) {
         return;
     }
@@ -261,7 +291,7 @@ void ActiveRun::lookAtHealth() {
         journal_.addEvent(news);
         logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
     }
-    health_.tell(gang_.value_or(engines::State()), attempt(), journal_.live());
+    health_.tell(everybody(), attempt(), journal_.live());
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {

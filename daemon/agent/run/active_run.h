@@ -14,6 +14,7 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/checkpoint_keeper.h"
+#include "daemon/agent/run/data_crew.h"
 #include "daemon/agent/run/done_words.h"
 #include "daemon/agent/run/gang.h"
 #include "daemon/agent/run/gang_door.h"
@@ -111,6 +112,8 @@ class ActiveRun {
     void cut(Move move);
     void askCancel();
     void lookAtHealth();
+    void followCrew();
+    engines::State everybody() const;
     AttemptFacts attemptFacts() const;
     bool isDoneKept() const;
     void conclude();
@@ -141,6 +144,7 @@ class ActiveRun {
     DoneWords done_;
     CheckpointKeeper checkpoints_;
     RunHealth health_;
+    DataCrew crew_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes

@@ -98,6 +98,7 @@ Status ActiveRun::followGang() {
         cut(Move::kHalf);
     } else {
         move(Move::kFound);
+        crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     }
     engineSays(state);
     return okStatus();

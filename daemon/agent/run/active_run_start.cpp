@@ -100,6 +100,7 @@ Result<job::JobFile> ActiveRun::nextJob() const {
     } else {
         ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, facts_.initFrom));
     }
+    job.dataListen = place_.dataListen;
     return job;
 }
 
@@ -173,6 +174,7 @@ Status ActiveRun::placeNow() {
     live.queuedReason.clear();
     journal_.publish();
     ASSIGN_OR_RETURN(job_, submitGang());
+    crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     startBackoffNs_ = 0;
     place_.pokeEngine();
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});

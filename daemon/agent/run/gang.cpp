@@ -10,10 +10,6 @@ namespace millrace::agent {
 namespace {
 
 constexpr int kFeedReplacements = 3;
-// Of each data worker: a budget of its own, as losing one costs the run nothing but its cores.
-constexpr int kDataReplacements = 16;
-// How long a data worker waits for the feed to say where to come.
-constexpr int kJoinWaitSeconds = 120;
 
 Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
     ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
@@ -47,18 +43,6 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
     return okStatus();
 }
 
-// They belong to the run and end with it, but none of them is its end.
-engines::Group dataWorkers(int count, const std::string& joinFile, const std::string& binDir) {
-    engines::Group data;
-    data.name = job::kData;
-    data.slots = count;
-    data.argv = {binDir + "/millrace-loader",     "data", "--join", joinFile, "--wait",
-                 std::to_string(kJoinWaitSeconds)};
-    data.isCritical = false;
-    data.replacements = kDataReplacements;
-    return data;
-}
-
 }  // namespace
 
 Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
@@ -73,6 +57,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.memoryLimitMb = spec.resources.memoryLimitMb;
     facts.gpusPerRank = spec.resources.gpusPerRank;
     facts.dataWorkers = static_cast<int>(spec.resources.dataWorkersMin);
+    facts.dataWorkersMost = static_cast<int>(spec.resources.dataWorkersMax);
     facts.epochs = spec.batch.epochs;
     facts.stepNames.emplace_back("where");  // what the loader counts first
     for (const spec::Step& step : spec.recipe) {
@@ -173,10 +158,6 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     gang.key = gangKey(run.id, attempt);
     gang.attempt = attempt;
     gang.groups = {feed, rank};
-    if (facts.dataWorkers > 0) {
-        gang.groups.push_back(
-            dataWorkers(facts.dataWorkers, paths.attempt(attempt).joinFile(), binDir));
-    }
     gang.user = run.owner;
     return gang;
 }

@@ -21,7 +21,7 @@ struct JobFacts {
     std::int64_t loaderThreads = 0;  ///< 0: one a core
     std::int64_t memoryLimitMb = 0;
     std::int64_t gpusPerRank = 0;
-    int dataWorkers = 0;  ///< that a run starts: the spec's least number
+    int dataWorkers = 0, dataWorkersMost = 0;  ///< as the spec bounds them
     std::int64_t maxRestarts = 0;
     std::int64_t checkpointKeep = 3;
     std::int64_t epochs = 1;

@@ -112,7 +112,7 @@ void RunHealth::setWorkers(const engines::State& state) {
             if (worker.isCritical) {  // a data worker speaks with its feed alone
                 (void)findOrAdd(worker.name, worker.rank >= 0);
             }
-            pids_[worker.name] = static_cast<int>(worker.pid);
+            pids_[worker.name] = worker.node.empty() ? static_cast<int>(worker.pid) : 0;
             setTrouble(guardianOf(worker.name), worker.isSilent ? unguarded(worker.name) : "");
         }
     }
@@ -360,7 +360,7 @@ std::vector<values::WorkerInfo> RunHealth::workers(const engines::State& gang, i
                                       : worker.isStarted          ? "running"
                                                                   : "starting";
         workers.push_back({worker.name, std::string(word), static_cast<int>(worker.pid),
-                           worker.exitCode.value_or(0), attempt});
+                           worker.exitCode.value_or(0), attempt, worker.node});
     }
     return workers;
 }

@@ -28,7 +28,12 @@ bool RunJournal::setState(values::RunState state, const std::string& reason) {
 }
 
 void RunJournal::publish() {
-    place_.live.set(run_.id, live_);
+    values::RunLive live = live_;
+    for (values::WorkerInfo& worker : live.workers) {
+        const bool isElsewhere = !worker.node.empty() || place_.nodes == nullptr;
+        worker.node = isElsewhere ? worker.node : place_.nodes->ownName();
+    }
+    place_.live.set(run_.id, std::move(live));
 }
 
 void RunJournal::erase() {

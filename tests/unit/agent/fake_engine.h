@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/job/attempt_paths.h"
 #include "daemon/agent/run_controller.h"
 
 namespace millrace::agent {
@@ -18,13 +19,16 @@ class FakeEngine final : public engines::Engine {
         gangs[gang.key] = gang;
         engines::State state;
         state.phase = engines::Phase::kRunning;
-        for (const char* worker : {"feed", "rank0"}) {
-            engines::WorkerState one;
-            one.name = worker;
-            one.rank = std::string(worker) == "rank0" ? 0 : -1;
-            one.isStarted = true;
-            one.pid = 100;
-            state.workers.push_back(one);
+        for (const engines::Group& group : gang.groups) {
+            for (const std::string& worker : engines::workerNames(group)) {
+                engines::WorkerState one;
+                one.name = worker;
+                one.rank = job::rankOf(worker).value_or(-1);
+                one.isCritical = group.isCritical;
+                one.isStarted = true;
+                one.pid = 100;
+                state.workers.push_back(one);
+            }
         }
         states.try_emplace(gang.key, state);
         return idOf(gang.key);

@@ -176,26 +176,40 @@ TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
 }
 
-TEST(Job, DataWorkersAreOfTheGangButNeverItsEnd) {
+TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     runs::RunRecord run;
     run.id = "r-abcde";
     JobFacts facts;
     facts.loaderThreads = 2;
     facts.memoryLimitMb = 100;
     const schedule::Resources machine{64, 0, 1'000'000'000};
-    const job::RunPaths paths("/runs", run.id);
-    EXPECT_EQ(makeGang(run, 1, facts, paths, "/bin", {})->groups.size(), 2U);
     EXPECT_EQ(needsOf(facts, machine).memoryBytes, 100'000'000U);
     facts.dataWorkers = 2;
     EXPECT_EQ(needsOf(facts, machine).cpus, 3 * 2 + 1);
     EXPECT_EQ(needsOf(facts, machine).memoryBytes, 300'000'000U);
-    const auto gang = makeGang(run, 3, facts, paths, "/bin", {});
-    const engines::Group& data = gang->groups.at(2);
-    EXPECT_THAT(engines::workerNames(data), ElementsAre("data0", "data1"));
+    const job::RunPaths paths("/runs", run.id);
+    EXPECT_EQ(makeGang(run, 3, facts, paths, "/bin", {})->groups.size(), 2U);
+}
+
+TEST(Job, ADataWorkerIsAGangOfItsOwn) {
+    const DataWorkerName name{"r-abcde", 3, 12};
+    EXPECT_EQ(name.key(), "r-abcde.a3.d12");
+    const auto read = DataWorkerName::parse(name.key());
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->run, "r-abcde");
+    EXPECT_EQ(read->attempt, 3);
+    EXPECT_EQ(read->number, 12);
+    for (const char* other : {"r-abcde.a3", "r-abcde.a3.d", "r-abcde.d1", ".a3.d1", "r.a3.d-1"}) {
+        EXPECT_FALSE(DataWorkerName::parse(other).has_value()) << other;
+    }
+    const engines::Gang gang = dataGang(name, "/j/data.join", "/bin");
+    EXPECT_EQ(gang.key, name.key());
+    const engines::Group& data = gang.groups.at(0);
+    EXPECT_THAT(engines::workerNames(data), ElementsAre("data12"));
     EXPECT_FALSE(data.isCritical);
     EXPECT_GT(data.replacements, 3);
-    EXPECT_THAT(data.argv, ElementsAre("/bin/millrace-loader", "data", "--join",
-                                       paths.attempt(3).joinFile(), "--wait", _));
+    EXPECT_THAT(data.argv,
+                ElementsAre("/bin/millrace-loader", "data", "--join", "/j/data.join", "--wait", _));
 }
 
 TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {

@@ -101,5 +101,41 @@ TEST(DaemonConfig, WithoutAHomeTheStateHasToBeGiven) {
     EXPECT_TRUE(parseCommandLine({"--version"}, homeless).ok());
 }
 
+TEST(DaemonConfig, AgentsComeWhereItIsSaid) {
+    EXPECT_EQ(parse({})->config.nodesListen, "");
+    EXPECT_EQ(parse({"--nodes-listen", "unix"})->config.nodesHost(), "");
+    EXPECT_EQ(parse({"--nodes-listen", "gpu1"})->config.nodesHost(), "gpu1");
+    EXPECT_EQ(parse({"--nodes-listen", "gpu1:4711"})->config.nodesHost(), "gpu1");
+}
+
+TEST(DaemonConfig, TimesAreSecondsWithDecimals) {
+    const auto line = parse({"--node-away", "2.5", "--silent-after=1", "--crew-pace", "0.5"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.nodeAway.count(), 2'500);
+    EXPECT_EQ(line->config.silentAfter.count(), 1'000);
+    EXPECT_EQ(line->config.crewPace.count(), 500);
+    for (const char* wrong : {"0", "-1", "nan", "1e9", "2s", "soon"}) {
+        EXPECT_THAT(errorOf({"--node-away", wrong}), HasSubstr("--node-away")) << wrong;
+    }
+}
+
+TEST(DaemonConfig, ASlotHasAHeadAndAPlaceOfItsOwn) {
+    const auto line = parse({"--slot", "--join", "n.join", "--state-dir", "s", "--name", "cpu-1"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_TRUE(line->config.isSlot);
+    EXPECT_EQ(line->config.joinFile, "/srv/n.join");
+    EXPECT_EQ(line->config.nodeName, "cpu-1");
+    EXPECT_THAT(errorOf({"--slot", "--join", "n.join"}), HasSubstr("--state-dir"));
+    EXPECT_THAT(errorOf({"--slot", "--state-dir", "s"}), HasSubstr("--join"));
+    EXPECT_THAT(errorOf({"--name", "cpu-1"}), HasSubstr("--slot"));
+    const std::vector<std::string> slot = {"--slot", "--join", "n.join", "--state-dir", "s"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), slot.begin(), slot.end());
+        return errorOf(more);
+    };
+    EXPECT_THAT(with({"--nodes-listen", "unix"}), HasSubstr("listens nowhere"));
+    EXPECT_THAT(with({"--name", "a/b"}), HasSubstr("--name a/b"));
+}
+
 }  // namespace
 }  // namespace millrace::config

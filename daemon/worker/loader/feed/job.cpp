@@ -72,6 +72,7 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
     job.directory = paths.worker(job::kFeed);
     if (job.spec.resources.dataWorkersMax > 0) {
         job.joinFile = paths.joinFile();
+        job.listen = std::move(file.dataListen);
     }
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;

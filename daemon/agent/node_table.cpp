@@ -1,0 +1,333 @@
+#include "daemon/agent/node_table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/core/log.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::int64_t kNsPerMs = 1'000'000;
+// A sign of life comes every second.
+constexpr std::int64_t kSilentNs = 3'000 * kNsPerMs;
+// Of a head that has just started: its runs may not have been read yet, so a gang that nobody
+// placed may still be somebody's.
+constexpr std::int64_t kUnknownNs = 60'000 * kNsPerMs;
+
+bool isLiving(const engines::State& state) {
+    return state.phase != engines::Phase::kEnded && state.phase != engines::Phase::kMissing;
+}
+
+}  // namespace
+
+void NodeTable::run(const std::vector<Errand>& errands) {
+    for (const auto& [session, orders] : errands) {
+        if (session != nullptr) {
+            session->send(orders);
+        }
+    }
+}
+
+NodeOrders::Placed NodeTable::orderOf(const DataPlacement& placement) const {
+    const DataWorkerName& name = placement.name;
+    return {placement, logs_.end({name.run, name.attempt, name.worker()})};
+}
+
+NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) {
+    for (auto& [name, node] : nodes_) {
+        if (node.session.get() == &session) {
+            return &node;
+        }
+    }
+    return nullptr;
+}
+
+Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
+                         std::map<std::string, engines::State> gangs) {
+    const std::string name = info.name;
+    if (name.empty() || name == options_.ownName) {
+        return alreadyExists("node '", name,
+                             "': the head's own node has this name; give the agent another --name");
+    }
+    std::vector<DataPlacement> placements;
+    NodeOrders orders;
+    {
+        MutexLock lock(mutex_);
+        Node& node = nodes_[name];
+        if (node.session != nullptr && standingOf(name, node).isThere) {
+            return alreadyExists("node '", name,
+                                 "': an agent of this name is here; give one of them another "
+                                 "--name, or end it");
+        }
+        node.info = std::move(info);
+        node.session = session;
+        node.heardNs = clock_.steadyNs();
+        node.heardMs = clock_.wallMs();
+        node.gangs.clear();
+        node.told.clear();
+        node.report = {};
+        take(node, std::move(gangs));
+        std::erase_if(node.ended,
+                      [&](const std::string& key) { return !node.gangs.contains(key); });
+        for (const auto& [key, placement] : node.placed) {
+            placements.push_back(placement);
+        }
+        orders.ended = toEnd(node);
+        orders.wantsSamples = numWatches_ > 0;
+        forgetOldest();
+    }
+    for (const DataPlacement& placement : placements) {
+        orders.placed.push_back(orderOf(placement));
+    }
+    logInfo("nodes: attached", {{"node", name}, {"placed", orders.placed.size()}});
+    session->send(orders);
+    return okStatus();
+}
+
+void NodeTable::forgetOldest() {
+    while (nodes_.size() > kNodesMost) {
+        const auto oldest = std::min_element(nodes_.begin(), nodes_.end(), [](auto& a, auto& b) {
+            return a.second.heardNs < b.second.heardNs;
+        });
+        nodes_.erase(oldest);
+    }
+}
+
+// What nobody asks about any more is not kept.
+void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
+    for (auto& [key, state] : gangs) {
+        for (engines::WorkerState& worker : state.workers) {
+            worker.node = node.info.name;
+        }
+        if (isLiving(state) || node.placed.contains(key)) {
+            node.gangs[key] = std::move(state);
+        } else {
+            node.gangs.erase(key);
+            node.ended.erase(key);
+        }
+    }
+}
+
+std::vector<std::string> NodeTable::toEnd(Node& node) {
+    const bool isOld = clock_.steadyNs() - madeNs_ >= kUnknownNs;
+    std::vector<std::string> keys;
+    for (const auto& [key, state] : node.gangs) {
+        const bool isUnwanted = !node.placed.contains(key) && (isOld || node.ended.contains(key));
+        if (isUnwanted && isLiving(state) && node.told.insert(key).second) {
+            keys.push_back(key);
+        }
+    }
+    return keys;
+}
+
+void NodeTable::report(const NodeSession& session, NodeNews news) {
+    std::vector<Errand> errands;
+    {
+        MutexLock lock(mutex_);
+        Node* node = nodeOf(session);
+        if (node == nullptr) {
+            return;
+        }
+        node->heardNs = clock_.steadyNs();
+        node->heardMs = clock_.wallMs();
+        take(*node, std::move(news.gangs));
+        if (news.sample.has_value()) {
+            node->report = {node->report.number + 1, std::move(*news.sample)};
+            node->report.sample.node = node->info.name;
+            node->report.sample.timeMs = node->heardMs;
+        }
+        NodeOrders orders;
+        orders.ended = toEnd(*node);
+        orders.wantsSamples = numWatches_ > 0;
+        if (!orders.ended.empty()) {
+            errands.emplace_back(node->session, std::move(orders));
+        }
+    }
+    run(errands);
+}
+
+std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session,
+                                            const std::string& key) const {
+    MutexLock lock(mutex_);
+    for (const auto& [name, node] : nodes_) {
+        const bool isKnown = node.placed.contains(key) || node.ended.contains(key);
+        const auto worker = DataWorkerName::parse(key);
+        if (node.session.get() == &session && isKnown && worker.has_value()) {
+            return job::LogKey{worker->run, worker->attempt, worker->worker()};
+        }
+    }
+    return std::nullopt;
+}
+
+void NodeTable::detach(const NodeSession& session) {
+    std::shared_ptr<NodeSession> last;
+    std::string name;
+    {
+        MutexLock lock(mutex_);
+        if (Node* node = nodeOf(session)) {
+            last = std::exchange(node->session, nullptr);
+            name = node->info.name;
+        }
+    }
+    if (last != nullptr) {
+        logInfo("nodes: away", {{"node", name}});
+    }
+}
+
+NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) const {
+    const std::int64_t silentNs = clock_.steadyNs() - node.heardNs;
+    NodeStanding standing;
+    standing.name = name;
+    standing.cores = node.info.cores;
+    standing.numPlaced = static_cast<int>(node.placed.size());
+    standing.isThere = node.session != nullptr && silentNs < kSilentNs;
+    standing.isLost = !standing.isThere && silentNs >= options_.away.count() * kNsPerMs;
+    return standing;
+}
+
+std::vector<NodeStanding> NodeTable::standings() const {
+    std::vector<NodeStanding> all;
+    MutexLock lock(mutex_);
+    for (const auto& [name, node] : nodes_) {
+        if (node.heardNs != 0) {
+            all.push_back(standingOf(name, node));
+        }
+    }
+    return all;
+}
+
+NodeStanding NodeTable::standing(const std::string& name) const {
+    MutexLock lock(mutex_);
+    const auto found = nodes_.find(name);
+    if (found != nodes_.end() && found->second.heardNs != 0) {
+        return standingOf(name, found->second);
+    }
+    Node never;
+    never.heardNs = madeNs_;
+    return standingOf(name, never);
+}
+
+void NodeTable::place(const std::string& name, const DataPlacement& placement) {
+    std::shared_ptr<NodeSession> session;
+    NodeOrders orders;
+    {
+        MutexLock lock(mutex_);
+        Node& node = nodes_[name];
+        node.placed[placement.name.key()] = placement;
+        node.ended.erase(placement.name.key());
+        session = node.session;
+        orders.wantsSamples = numWatches_ > 0;
+    }
+    if (session != nullptr) {
+        orders.placed.push_back(orderOf(placement));
+        session->send(orders);
+    }
+}
+
+void NodeTable::end(const std::string& name, const std::string& key) {
+    std::vector<Errand> errands;
+    {
+        MutexLock lock(mutex_);
+        const auto found = nodes_.find(name);
+        if (found == nodes_.end()) {
+            return;
+        }
+        Node& node = found->second;
+        const bool wasPlaced = node.placed.erase(key) > 0;
+        const auto gang = node.gangs.find(key);
+        if (gang != node.gangs.end() && !isLiving(gang->second)) {
+            node.gangs.erase(gang);
+        } else if (wasPlaced) {
+            node.ended.insert(key);
+            node.told.insert(key);
+            NodeOrders orders;
+            orders.ended = {key};
+            orders.wantsSamples = numWatches_ > 0;
+            errands.emplace_back(node.session, std::move(orders));
+        }
+    }
+    run(errands);
+}
+
+std::optional<engines::State> NodeTable::state(const std::string& name,
+                                               const std::string& key) const {
+    MutexLock lock(mutex_);
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end()) {
+        return std::nullopt;
+    }
+    const auto gang = found->second.gangs.find(key);
+    return gang == found->second.gangs.end() ? std::nullopt : std::optional(gang->second);
+}
+
+std::vector<values::NodeInfo> NodeTable::nodes() const {
+    std::vector<values::NodeInfo> all;
+    MutexLock lock(mutex_);
+    for (const auto& [name, node] : nodes_) {
+        if (node.heardNs == 0) {
+            continue;
+        }
+        const NodeStanding standing = standingOf(name, node);
+        values::NodeInfo info = node.info;
+        info.state = standing.isThere ? "attached" : standing.isLost ? "lost" : "away";
+        info.awaySinceMs = standing.isThere ? 0 : node.heardMs;
+        all.push_back(std::move(info));
+    }
+    return all;
+}
+
+std::map<std::string, NodeReport> NodeTable::samples() const {
+    std::map<std::string, NodeReport> all;
+    MutexLock lock(mutex_);
+    for (const auto& [name, node] : nodes_) {
+        if (node.report.number > 0 && standingOf(name, node).isThere) {
+            all.emplace(name, node.report);
+        }
+    }
+    return all;
+}
+
+bool NodeTable::knows(const std::string& name) const {
+    MutexLock lock(mutex_);
+    const auto found = nodes_.find(name);
+    return found != nodes_.end() && found->second.heardNs != 0;
+}
+
+void NodeTable::addWatch(int change) {
+    std::vector<Errand> errands;
+    {
+        MutexLock lock(mutex_);
+        const bool wasWanted = numWatches_ > 0;
+        numWatches_ += change;
+        NodeOrders orders;
+        orders.wantsSamples = numWatches_ > 0;
+        for (const auto& [name, node] : nodes_) {
+            if (orders.wantsSamples != wasWanted) {
+                errands.emplace_back(node.session, orders);
+            }
+        }
+    }
+    run(errands);
+}
+
+bool NodeTable::isOver() const {
+    MutexLock lock(mutex_);
+    return isOver_;
+}
+
+void NodeTable::endAll() {
+    std::vector<Errand> errands;
+    {
+        MutexLock lock(mutex_);
+        isOver_ = true;
+        NodeOrders orders;
+        orders.isEnd = true;
+        for (const auto& [name, node] : nodes_) {
+            errands.emplace_back(node.session, orders);
+        }
+    }
+    run(errands);
+}
+
+}  // namespace millrace::agent

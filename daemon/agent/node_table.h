@@ -1,0 +1,140 @@
+#pragma once
+// NodeTable: the nodes beside the head's own, by what their agents say: which are there, what is
+// placed on them, how it stands, and their samples.
+//
+// Wanted is what the crews of runs placed; it is told to a node when it comes, and again whenever
+// it differs from what the node reports. Nothing is asked of a node that waits for its answer.
+// Threads: any; sessions are called without the lock. Owns: nothing of the nodes. Bounded: nodes
+// that never came back are forgotten beyond kNodesMost; a node's placements are its crews'.
+// Failure: attach() says why a node may not come in.
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/core/mutex.h"
+#include "backend/job/worker_logs.h"
+#include "backend/values/node.h"
+#include "daemon/agent/run/data_nodes.h"
+#include "daemon/agent/system_metrics.h"
+
+namespace millrace::agent {
+
+/// What a node is told.
+struct NodeOrders {
+    struct Placed {
+        DataPlacement placement;
+        std::uint64_t logOffset = 0;  ///< so much of its log is here
+    };
+    std::vector<Placed> placed;
+    std::vector<std::string> ended;  ///< keys of gangs
+    bool wantsSamples = false;
+    bool isEnd = false;  ///< its agent ends, with all its workers
+};
+
+/// The connection to an agent.
+class NodeSession {
+ public:
+    virtual ~NodeSession() = default;
+    /// Does not wait.
+    virtual void send(const NodeOrders& orders) = 0;
+};
+
+/// What an agent says.
+struct NodeNews {
+    std::map<std::string, engines::State> gangs;  ///< that changed, by key
+    std::optional<values::NodeSample> sample;
+};
+
+struct NodeTableOptions {
+    std::string ownName;                     ///< of the head's node: no other may have it
+    std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
+};
+
+class NodeTable final : public DataNodes {
+ public:
+    static constexpr std::size_t kNodesMost = 4096;
+
+    /// As long as it lives, nodes send samples.
+    class Watch {
+     public:
+        explicit Watch(NodeTable& table) : table_(table) { table_.addWatch(1); }
+        ~Watch() { table_.addWatch(-1); }
+        Watch(const Watch&) = delete;
+        Watch& operator=(const Watch&) = delete;
+
+     private:
+        NodeTable& table_;
+    };
+
+    /// `clock` and `logs` outlive it.
+    NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
+        : options_(std::move(options)), clock_(clock), logs_(logs), madeNs_(clock.steadyNs()) {}
+
+    // The agents' side.
+    /// A node comes, or comes back; `gangs`: all that live there. It is told what it is to have.
+    Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
+                  std::map<std::string, engines::State> gangs);
+    void report(const NodeSession& session, NodeNews news);
+    /// Whose log a node may send; nothing: it has no such worker.
+    std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key) const;
+    void detach(const NodeSession& session);
+
+    // The faces' side.
+    /// By name.
+    std::vector<values::NodeInfo> nodes() const;
+    /// The newest sample of each node that is attached, by name.
+    std::map<std::string, NodeReport> samples() const;
+    bool knows(const std::string& node) const;
+    /// All agents end, with their workers.
+    void endAll();
+    /// After endAll().
+    bool isOver() const;
+
+    std::string ownName() const override { return options_.ownName; }
+    std::vector<NodeStanding> standings() const override;
+    NodeStanding standing(const std::string& node) const override;
+    void place(const std::string& node, const DataPlacement& placement) override;
+    void end(const std::string& node, const std::string& key) override;
+    std::optional<engines::State> state(const std::string& node,
+                                        const std::string& key) const override;
+
+ private:
+    struct Node {
+        values::NodeInfo info;
+        std::shared_ptr<NodeSession> session;  ///< null: it is not connected
+        std::int64_t heardNs = 0, heardMs = 0;
+        std::map<std::string, DataPlacement> placed;
+        std::map<std::string, engines::State> gangs;  ///< as it says
+        std::set<std::string> ended;                  ///< that were placed and are to end
+        std::set<std::string> told;                   ///< of those: on this session
+        NodeReport report;
+    };
+    /// To be sent without the lock.
+    using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
+
+    Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
+    NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
+    NodeOrders::Placed orderOf(const DataPlacement& placement) const;
+    void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
+    std::vector<std::string> toEnd(Node& node) MR_REQUIRES(mutex_);
+    void forgetOldest() MR_REQUIRES(mutex_);
+    void addWatch(int change);
+    static void run(const std::vector<Errand>& errands);
+
+    const NodeTableOptions options_;
+    const Clock& clock_;
+    const job::WorkerLogs& logs_;
+    const std::int64_t madeNs_;
+    mutable Mutex mutex_;
+    std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
+    int numWatches_ MR_GUARDED_BY(mutex_) = 0;
+    bool isOver_ MR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace millrace::agent

@@ -1,0 +1,314 @@
+#include "daemon/agent/run/data_crew.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "backend/core/exit_codes.h"
+#include "backend/core/files.h"
+#include "backend/core/json.h"
+#include "backend/core/log.h"
+
+namespace millrace::agent {
+namespace {
+
+// Of an attempt: workers that failed so often where they were that others took their place.
+constexpr int kFailedMost = 16;
+constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+constexpr std::size_t kFileBytesMost = std::size_t{1} << 20;
+
+std::string crewFile(const job::AttemptPaths& paths) {
+    return paths.directory() + "/crew.json";
+}
+
+engines::State placing() {
+    engines::State state;
+    state.phase = engines::Phase::kPlacing;
+    return state;
+}
+
+// What the same input would bring about again is not tried again.
+bool isInputError(const engines::State& state) {
+    return state.exitCode == kExitInput;
+}
+
+}  // namespace
+
+DataCrew::DataCrew(Workplace& place, std::string run, int least, int most)
+    : place_(place), run_(std::move(run)), least_(least), most_(std::max(least, most)) {}
+
+void DataCrew::begin(const job::AttemptPaths& paths, int attempt) {
+    if (attempt_ == attempt && !isEnding_) {
+        return;
+    }
+    paths_ = paths;
+    attempt_ = attempt;
+    next_ = 0;
+    members_.clear();
+    wanted_ = 0;
+    changedNs_ = 0;
+    numFailed_ = 0;
+    isEnding_ = false;
+    read();
+}
+
+// Of an earlier daemon. One that cannot be read costs no more than its workers, which end with the
+// feed.
+void DataCrew::read() {
+    const Result<std::string> text = readFile(crewFile(paths_), kFileBytesMost);
+    const Result<Json> json =
+        text.ok() ? parseJson(*text, crewFile(paths_)) : Result<Json>(text.status());
+    if (!json.ok()) {
+        return;
+    }
+    next_ = static_cast<int>(jsonInt(*json, "next"));
+    for (const Json& one : jsonMember(*json, "workers")) {
+        Member member;
+        member.name = {run_, attempt_, static_cast<int>(jsonInt(one, "number"))};
+        member.node = jsonString(one, "node");
+        member.state = placing();
+        members_.push_back(std::move(member));
+    }
+}
+
+Status DataCrew::save() const {
+    Json workers = Json::array();
+    for (const Member& member : members_) {
+        workers.push_back({{"number", member.name.number}, {"node", member.node}});
+    }
+    return writeFileAtomic(crewFile(paths_),
+                           dumpJson({{"next", next_}, {"workers", workers}}) + "\n", 0600);
+}
+
+engines::JobId DataCrew::jobOf(const Member& member) const {
+    return {place_.engine.name(), "", member.name.key()};
+}
+
+int DataCrew::numStaying() const {
+    return static_cast<int>(std::count_if(members_.begin(), members_.end(),
+                                          [](const Member& m) { return !m.isLeaving; }));
+}
+
+// Within what the spec allows. The advice is followed slowly: a worker takes a while to be of use.
+int DataCrew::target() {
+    const int has = numStaying();
+    if (nodeForNext().empty() || has < least_) {
+        return least_;
+    }
+    const int wanted = std::clamp(static_cast<int>(std::lround(wanted_)), least_, most_);
+    const std::int64_t now = place_.clock.steadyNs();
+    const bool isDue = changedNs_ == 0 || now - changedNs_ >= place_.crewPaceNs;
+    if (wanted == has || !isDue) {
+        return has;
+    }
+    changedNs_ = now;
+    return wanted > has ? has + 1 : has - 1;
+}
+
+bool DataCrew::mayPlace(const std::string& node) const {
+    return node.empty() || place_.nodes->standing(node).isThere;
+}
+
+// The node that has least to do. While one may still come back none is had on the head's own.
+std::string DataCrew::nodeForNext() const {
+    std::vector<NodeStanding> nodes;
+    if (place_.nodes != nullptr) {
+        nodes = place_.nodes->standings();
+    }
+    std::erase_if(nodes, [](const NodeStanding& node) { return node.isLost; });
+    const auto load = [this](const NodeStanding& node) {
+        const auto numDue = std::count_if(members_.begin(), members_.end(), [&](const Member& m) {
+            return m.node == node.name && m.joinFile.empty();
+        });
+        return (node.numPlaced + static_cast<double>(numDue) + 1) / std::max(1, node.cores);
+    };
+    const auto best = std::min_element(
+        nodes.begin(), nodes.end(), [&](const NodeStanding& a, const NodeStanding& b) {
+            return a.isThere != b.isThere ? a.isThere : load(a) < load(b);
+        });
+    return best == nodes.end() ? "" : best->name;
+}
+
+// Written first: whoever comes after this daemon knows where to ask.
+void DataCrew::add(std::vector<std::string>& news) {
+    Member member;
+    member.name = {run_, attempt_, next_};
+    member.node = nodeForNext();
+    member.state = placing();
+    if (!mayPlace(member.node)) {
+        return;
+    }
+    ++next_;
+    members_.push_back(std::move(member));
+    if (const Status saved = save(); !saved.ok()) {
+        logWarn("crew: not written, no worker is placed",
+                {{"run", run_}, {"why", messageOf(saved)}});
+        members_.pop_back();
+        --next_;
+        return;
+    }
+    const Member& added = members_.back();
+    if (!added.node.empty()) {
+        news.push_back(strCat(added.name.worker(), " is placed on node ", added.node));
+    }
+}
+
+void DataCrew::release(Member& member) {
+    member.isLeaving = true;
+    if (member.node.empty()) {
+        (void)place_.engine.cancel(jobOf(member), isEnding_ ? kEndGrace : kLeaveGrace);
+        place_.pokeEngine();
+    } else {
+        place_.nodes->end(member.node, member.name.key());
+    }
+}
+
+// On the same node: its agent starts what is missing of it.
+void DataCrew::place(Member& member, const std::string& joinFile) {
+    member.joinFile = joinFile;
+    member.isPlaced = true;
+    place_.nodes->place(member.node, {member.name, joinFile});
+}
+
+void DataCrew::placeHere(Member& member) {
+    const auto placed =
+        place_.engine.submit(dataGang(member.name, paths_.joinFile(), place_.binDir));
+    member.isPlaced = placed.ok() || absl::IsAlreadyExists(placed.status());
+    if (!member.isPlaced) {
+        member.state.reason = messageOf(placed.status());
+    }
+}
+
+void DataCrew::look(Member& member) {
+    if (member.isOver()) {
+        return;
+    }
+    if (!member.node.empty()) {
+        const auto state = place_.nodes->state(member.node, member.name.key());
+        if (state.has_value()) {
+            member.state = *state;
+        } else if (member.isLeaving) {  // it never was there, or has said its end
+            member.state.phase = engines::Phase::kEnded;
+        }
+        return;
+    }
+    const bool isVacant = member.state.phase == engines::Phase::kSubmitting;
+    if (!member.isLeaving && (!member.isPlaced || isVacant)) {
+        placeHere(member);
+    }
+    const auto state = place_.engine.state(jobOf(member));
+    if (state.ok() && state->phase != engines::Phase::kMissing) {
+        member.state = *state;
+    } else if (state.ok() && member.isLeaving) {
+        member.state.phase = engines::Phase::kEnded;
+    }
+}
+
+// Whether another one has to be had in its place.
+bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
+    if (member.isOver()) {
+        const bool isFailed = member.state.cause == engines::Cause::kWorkerFailed ||
+                              member.state.cause == engines::Cause::kEngineFailed;
+        if (!isFailed || isInputError(member.state) || numFailed_ >= kFailedMost) {
+            return false;
+        }
+        ++numFailed_;
+        news.push_back(strCat(member.name.worker(), " is given up (", member.state.reason,
+                              "); another one takes its place"));
+        return true;
+    }
+    if (member.node.empty() || !place_.nodes->standing(member.node).isLost) {
+        return false;
+    }
+    news.push_back(strCat("node ", member.node, " is lost: ", member.name.worker(),
+                          " is had elsewhere; it ends when the node comes back"));
+    return true;
+}
+
+void DataCrew::follow(std::vector<std::string>& news) {
+    const bool hasRemote = std::any_of(members_.begin(), members_.end(),
+                                       [](const Member& m) { return !m.node.empty(); });
+    const std::string joinFile =
+        hasRemote ? readFile(paths_.joinFile(), kFileBytesMost).value_or("") : "";
+    bool isChanged = false;
+    for (auto member = members_.begin(); member != members_.end();) {
+        look(*member);
+        const bool isGone = !isEnding_ && member->isLeaving && member->isOver();
+        const bool isReplaced = !isEnding_ && !member->isLeaving && isLost(*member, news);
+        if (isReplaced && !member->node.empty()) {
+            place_.nodes->end(member->node, member->name.key());
+        }
+        if (isGone || isReplaced) {
+            member = members_.erase(member);
+            isChanged = true;
+            continue;
+        }
+        const bool isStale = !joinFile.empty() && member->joinFile != joinFile;
+        if (!isEnding_ && !member->node.empty() && !member->isLeaving && isStale &&
+            !member->isOver()) {
+            place(*member, joinFile);
+        }
+        ++member;
+    }
+    if (isChanged) {
+        (void)save();
+    }
+}
+
+void DataCrew::meetTarget(std::vector<std::string>& news) {
+    const int wanted = target();
+    for (int has = numStaying(); has < wanted; ++has) {
+        add(news);
+    }
+    for (int has = numStaying(); has > wanted; --has) {
+        const auto last = std::find_if(members_.rbegin(), members_.rend(),
+                                       [](const Member& m) { return !m.isLeaving; });
+        news.push_back(strCat(last->name.worker(), " is not needed any more and leaves"));
+        release(*last);
+    }
+}
+
+std::vector<std::string> DataCrew::tick() {
+    std::vector<std::string> news;
+    if (attempt_ == 0) {
+        return news;
+    }
+    follow(news);
+    if (!isEnding_) {
+        meetTarget(news);
+    }
+    return news;
+}
+
+void DataCrew::end() {
+    if (std::exchange(isEnding_, true)) {
+        return;
+    }
+    for (Member& member : members_) {
+        release(member);
+    }
+}
+
+bool DataCrew::isOver() const {
+    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+        return member.isOver() ||
+               (!member.node.empty() && !place_.nodes->standing(member.node).isThere);
+    });
+}
+
+std::vector<engines::WorkerState> DataCrew::workers() const {
+    std::vector<engines::WorkerState> all;
+    for (const Member& member : members_) {
+        engines::WorkerState worker;
+        worker.name = member.name.worker();
+        worker.isCritical = false;
+        if (!member.state.workers.empty()) {
+            worker = member.state.workers.front();
+        }
+        worker.node = member.node;
+        all.push_back(std::move(worker));
+    }
+    return all;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,220 @@
+#include "daemon/nodes/agents_door.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/job/log_mirror.h"
+#include "daemon/nodes/messages.h"
+#include "daemon/transport/duplex.h"
+#include "daemon/transport/transport.h"
+#include "millrace/v1/agent.grpc.pb.h"
+#include "proto/convert/node_convert.h"
+
+namespace millrace::nodes {
+namespace {
+
+using Stream = transport::ServerDuplex<v1::AgentReport, v1::HeadOrders>;
+
+/// One agent's connection. The stream keeps itself until gRPC has let go of it.
+class Session final : public agent::NodeSession {
+ public:
+    void send(const agent::NodeOrders& orders) override {
+        if (const auto stream = stream_.lock()) {
+            stream->send(toProto(orders));
+        }
+    }
+    void bind(const std::shared_ptr<Stream>& stream) { stream_ = stream; }
+    void readNext() {
+        if (const auto stream = stream_.lock()) {
+            stream->readNext();
+        }
+    }
+    void close(const Status& why) {
+        if (const auto stream = stream_.lock()) {
+            stream->close(transport::toGrpc(why));
+        }
+    }
+    bool isAttached = false;  ///< of gRPC's thread for this stream's messages
+
+ private:
+    std::weak_ptr<Stream> stream_;
+};
+
+std::map<std::string, engines::State> gangsOf(const v1::AgentReport& report, std::int64_t nowMs) {
+    std::map<std::string, engines::State> gangs;
+    for (const v1::GangReport& gang : report.gangs()) {
+        gangs[gang.key()] = fromProto(gang, nowMs);
+    }
+    return gangs;
+}
+
+/// The address of before, so that agents come back to it.
+Result<transport::JoinFile> joinFileFor(const config::DaemonConfig& config) {
+    const bool isUnix = config.nodesListen == config::DaemonConfig::kUnixNodes;
+    const std::string listen = isUnix ? "" : config.nodesListen;
+    auto before = transport::JoinFile::read(config.nodesJoinFile());
+    ASSIGN_OR_RETURN(transport::JoinFile made,
+                     transport::JoinFile::make(listen, config.nodesSocket()));
+    const std::string host = made.address.substr(0, made.address.rfind(':') + 1);
+    const bool isFree = made.address.ends_with(":0");
+    if (!before.ok() || before->isUnix() != isUnix || !before->address.starts_with(host) ||
+        (!isFree && before->address != made.address)) {
+        return made;
+    }
+    return before;
+}
+
+}  // namespace
+
+std::string listenedBefore(const config::DaemonConfig& config) {
+    const auto before = transport::JoinFile::read(config.nodesJoinFile());
+    return !before.ok()       ? ""
+           : before->isUnix() ? std::string(config::DaemonConfig::kUnixNodes)
+                              : before->address;
+}
+
+class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::Agents::Service> {
+ public:
+    Impl(std::string runsDir, std::string buildId, agent::NodeTable& table, const Clock& clock)
+        : runsDir_(std::move(runsDir)),
+          buildId_(std::move(buildId)),
+          table_(table),
+          clock_(clock) {}
+
+    Status open(const config::DaemonConfig& config) {
+        joinPath_ = config.nodesJoinFile();
+        ASSIGN_OR_RETURN(file_, joinFileFor(config));
+        auto server = transport::Server::start(file_, *this);
+        if (!server.ok() && !file_.isUnix() && config.nodesListen.find(':') == std::string::npos) {
+            file_.address = config.nodesListen + ":0";  // another has the port of before
+            server = transport::Server::start(file_, *this);
+        }
+        ASSIGN_OR_RETURN(server_, std::move(server));
+        return file_.write(joinPath_);
+    }
+    void end() {
+        std::vector<std::weak_ptr<Session>> sessions;
+        {
+            MutexLock lock(mutex_);
+            sessions.swap(sessions_);
+        }
+        for (const auto& one : sessions) {
+            if (const auto session = one.lock()) {
+                session->close(unavailable("the head ends; another one may follow"));
+            }
+        }
+        server_.reset();
+        if (table_.isOver()) {
+            ::unlink(joinPath_.c_str());
+        }
+    }
+    const std::string& address() const { return file_.address; }
+
+    grpc::ServerBidiReactor<v1::AgentReport, v1::HeadOrders>* Attach(
+        grpc::CallbackServerContext*) override {
+        const auto session = std::make_shared<Session>();
+        const std::shared_ptr<Stream> stream =
+            Stream::start({[this, session](v1::AgentReport& report) { heard(session, report); },
+                           [this, session] { table_.detach(*session); }, [] {}});
+        session->bind(stream);
+        {
+            MutexLock lock(mutex_);
+            std::erase_if(sessions_, [](const auto& one) { return one.expired(); });
+            sessions_.push_back(session);
+        }
+        stream->readNext();
+        return stream.get();
+    }
+
+ private:
+    // The token first: who does not have it learns nothing else.
+    Status admits(const v1::Attachment& attachment) const {
+        if (!transport::isSameToken(attachment.token(), file_.token)) {
+            return Status(absl::StatusCode::kUnauthenticated,
+                          "attach: another token; the join file is of another head or was changed");
+        }
+        if (attachment.build_id() != buildId_) {
+            return failedPrecondition("attach: build ", attachment.build_id(), " came to build ",
+                                      buildId_,
+                                      "; a head and its agents must be of one build of Millrace");
+        }
+        return okStatus();
+    }
+
+    void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
+        const std::int64_t nowMs = clock_.wallMs();
+        if (!session->isAttached) {
+            Status status = admits(report.attachment());
+            if (status.ok()) {
+                status = table_.attach(session, convert::fromProto(report.attachment().node()),
+                                       gangsOf(report, nowMs));
+            }
+            if (!status.ok()) {
+                logWarn("nodes: refused",
+                        {{"node", report.attachment().node().name()}, {"why", messageOf(status)}});
+                return session->close(status);
+            }
+            session->isAttached = true;
+            return session->readNext();
+        }
+        agent::NodeNews news{gangsOf(report, nowMs), std::nullopt};
+        if (report.has_sample()) {
+            news.sample = convert::fromProto(report.sample());
+        }
+        // Lines first: with a worker's end its log is whole.
+        for (const v1::LogPart& part : report.logs()) {
+            if (const Status kept = keep(*session, part); !kept.ok()) {
+                return session->close(kept);  // it comes again, and sends from where the log ends
+            }
+        }
+        table_.report(*session, std::move(news));
+        session->readNext();
+    }
+
+    // Only of what was placed there: a node names no files of the head's.
+    Status keep(const Session& session, const v1::LogPart& part) {
+        const auto key = table_.logOf(session, part.key());
+        if (!key.has_value()) {
+            return okStatus();
+        }
+        const Status kept = job::appendLog(runsDir_, *key, {part.lines(), part.start()});
+        if (!kept.ok()) {
+            logWarn("nodes: lines of a log not kept",
+                    {{"gang", part.key()}, {"why", messageOf(kept)}});
+        }
+        return kept;
+    }
+
+    const std::string runsDir_, buildId_;
+    agent::NodeTable& table_;
+    const Clock& clock_;
+    transport::JoinFile file_;
+    std::string joinPath_;
+    Mutex mutex_;
+    std::vector<std::weak_ptr<Session>> sessions_ MR_GUARDED_BY(mutex_);  ///< that are open
+    std::unique_ptr<transport::Server> server_;
+};
+
+AgentsDoor::AgentsDoor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+AgentsDoor::~AgentsDoor() {
+    impl_->end();
+}
+
+Result<std::unique_ptr<AgentsDoor>> AgentsDoor::open(const config::DaemonConfig& config,
+                                                     std::string buildId, agent::NodeTable& table,
+                                                     const Clock& clock) {
+    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, clock);
+    RETURN_IF_ERROR(impl->open(config));
+    return std::unique_ptr<AgentsDoor>(new AgentsDoor(std::move(impl)));
+}
+
+const std::string& AgentsDoor::address() const {
+    return impl_->address();
+}
+
+}  // namespace millrace::nodes

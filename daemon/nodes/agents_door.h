@@ -1,0 +1,41 @@
+#pragma once
+// AgentsDoor: the head's end of the agents' connections.
+//
+// Translates between messages and the NodeTable, which decides. Its join file (STATE/nodes.join)
+// keeps token, certificate and address over restarts of the daemon: agents find the next one, which
+// listens there also where nobody told it to. A `down` ends agents and file.
+// Threads: gRPC's; made and ended by one owner. Owns: the listening server. Failure: of open(), a
+// sentence with the address; of an agent, the status that it is refused with, in both logs.
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/core/clock.h"
+#include "backend/core/status.h"
+#include "daemon/agent/node_table.h"
+#include "daemon/config/daemon_config.h"
+
+namespace millrace::nodes {
+
+/// Where a daemon of before listened for agents that have not been told to end, as
+/// DaemonConfig::nodesListen; "": nowhere.
+std::string listenedBefore(const config::DaemonConfig& config);
+
+class AgentsDoor {
+ public:
+    /// `table` and `clock` outlive it. `buildId`: agents of another build are refused.
+    static Result<std::unique_ptr<AgentsDoor>> open(const config::DaemonConfig& config,
+                                                    std::string buildId, agent::NodeTable& table,
+                                                    const Clock& clock);
+    /// Ends the connections; agents come again as long as their workers go.
+    ~AgentsDoor();
+    /// "unix:PATH" or "HOST:PORT".
+    const std::string& address() const;
+
+ private:
+    class Impl;
+    explicit AgentsDoor(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::nodes

@@ -1,0 +1,62 @@
+#pragma once
+// HeadLink: the agent's connection to its head, made again whenever it ends.
+//
+// Threads: one owner for all but `onNews`, which is called on gRPC's, when orders have come or the
+// connection has ended. Owns: the call. Bounded: what waits to be sent, by isReady(); orders, by
+// what the head has placed.
+// Failure: none that ends it; why a head cannot be reached, or refuses, stands in the log, once for
+// each reason.
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/core/clock.h"
+#include "backend/core/mutex.h"
+#include "daemon/transport/duplex.h"
+#include "millrace/v1/agent.grpc.pb.h"
+
+namespace millrace::nodes {
+
+class HeadLink {
+ public:
+    /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.
+    HeadLink(std::string joinPath, std::string buildId, const Clock& clock,
+             std::function<void()> onNews);
+    ~HeadLink();
+
+    bool isOpen() const { return stream_ != nullptr; }
+    /// Not open and due for another attempt.
+    bool isDue() const { return !isOpen() && clock_.steadyNs() >= nextNs_; }
+    /// Calls the head; `first` is sent with the token. Whether it takes us in, its first orders
+    /// say.
+    void open(v1::AgentReport first);
+    /// The connection may take more.
+    bool isReady() const;
+    void send(v1::AgentReport report);
+    /// What has come, in order. Notices the connection's end: isOpen() is false then.
+    std::vector<v1::HeadOrders> take();
+
+ private:
+    using Stream = transport::ClientDuplex<v1::HeadOrders, v1::AgentReport>;
+    /// What gRPC's threads leave for the owner.
+    struct Inbox {
+        Mutex mutex;
+        std::vector<v1::HeadOrders> orders MR_GUARDED_BY(mutex);
+        bool isOver MR_GUARDED_BY(mutex) = false;
+    };
+    void failed(const Status& why);
+    void close();
+
+    const std::string joinPath_, buildId_;
+    const Clock& clock_;
+    const std::function<void()> onNews_;
+    std::shared_ptr<Inbox> inbox_;
+    std::shared_ptr<Stream> stream_;
+    std::unique_ptr<v1::Agents::Stub> stub_;
+    std::string told_;  ///< the last reason that stands in the log
+    std::int64_t backoffNs_ = 0, nextNs_ = 0;
+};
+
+}  // namespace millrace::nodes

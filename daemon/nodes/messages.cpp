@@ -1,0 +1,111 @@
+#include "daemon/nodes/messages.h"
+
+namespace millrace::nodes {
+namespace {
+
+template <class Value>
+Value valueOf(const std::string& text, Value last, Value otherwise) {
+    for (int i = 0; i <= static_cast<int>(last); ++i) {
+        if (engines::textOf(static_cast<Value>(i)) == text) {
+            return static_cast<Value>(i);
+        }
+    }
+    return otherwise;
+}
+
+engines::WorkerState fromProto(const v1::GangWorker& message, std::int64_t nowMs) {
+    engines::WorkerState worker;
+    worker.name = message.name();
+    worker.isCritical = false;
+    worker.isStarted = message.is_started();
+    worker.numReplaced = message.num_replaced();
+    worker.pid = message.pid();
+    if (message.has_exit_code()) {
+        worker.exitCode = message.exit_code();
+        worker.isExitAssumed = message.is_exit_assumed();
+        worker.signal = message.signal();
+        worker.endedMs = nowMs - message.ended_ago_ms();
+    }
+    worker.isSilent = message.is_silent();
+    worker.silentSinceMs = worker.isSilent ? nowMs - message.silent_for_ms() : 0;
+    return worker;
+}
+
+void fill(const engines::WorkerState& worker, std::int64_t nowMs, v1::GangWorker& out) {
+    out.set_name(worker.name);
+    out.set_is_started(worker.isStarted);
+    out.set_num_replaced(worker.numReplaced);
+    out.set_pid(worker.pid);
+    if (worker.exitCode.has_value()) {
+        out.set_exit_code(*worker.exitCode);
+        out.set_is_exit_assumed(worker.isExitAssumed);
+        out.set_signal(worker.signal);
+        out.set_ended_ago_ms(nowMs - worker.endedMs);
+    }
+    if (worker.isSilent) {
+        out.set_is_silent(true);
+        out.set_silent_for_ms(nowMs - worker.silentSinceMs);
+    }
+}
+
+}  // namespace
+
+v1::GangReport toProto(const std::string& key, const engines::State& state, std::int64_t nowMs) {
+    v1::GangReport message;
+    message.set_key(key);
+    message.set_phase(std::string(engines::textOf(state.phase)));
+    message.set_cause(std::string(engines::textOf(state.cause)));
+    message.set_worker(state.worker);
+    message.set_exit_code(state.exitCode);
+    message.set_reason(state.reason);
+    for (const engines::WorkerState& worker : state.workers) {
+        fill(worker, nowMs, *message.add_workers());
+    }
+    return message;
+}
+
+engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
+    engines::State state;
+    state.phase = valueOf(message.phase(), engines::Phase::kMissing, engines::Phase::kMissing);
+    state.cause = valueOf(message.cause(), engines::Cause::kEngineForgot, engines::Cause::kNone);
+    state.worker = message.worker();
+    state.exitCode = message.exit_code();
+    state.reason = message.reason();
+    for (const v1::GangWorker& worker : message.workers()) {
+        state.workers.push_back(fromProto(worker, nowMs));
+    }
+    state.asOfMs = nowMs;
+    return state;
+}
+
+v1::HeadOrders toProto(const agent::NodeOrders& orders) {
+    v1::HeadOrders message;
+    for (const agent::NodeOrders::Placed& one : orders.placed) {
+        v1::DataPlacement& placed = *message.add_placed();
+        placed.set_run(one.placement.name.run);
+        placed.set_attempt(one.placement.name.attempt);
+        placed.set_number(one.placement.name.number);
+        placed.set_join_file(one.placement.joinFile);
+        placed.set_log_offset(one.logOffset);
+    }
+    for (const std::string& key : orders.ended) {
+        message.add_ended(key);
+    }
+    message.set_wants_samples(orders.wantsSamples);
+    message.set_is_end(orders.isEnd);
+    return message;
+}
+
+agent::NodeOrders fromProto(const v1::HeadOrders& message) {
+    agent::NodeOrders orders;
+    for (const v1::DataPlacement& one : message.placed()) {
+        orders.placed.push_back(
+            {{{one.run(), one.attempt(), one.number()}, one.join_file()}, one.log_offset()});
+    }
+    orders.ended.assign(message.ended().begin(), message.ended().end());
+    orders.wantsSamples = message.wants_samples();
+    orders.isEnd = message.is_end();
+    return orders;
+}
+
+}  // namespace millrace::nodes

@@ -1,0 +1,292 @@
+#include "daemon/nodes/slot.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "backend/core/files.h"
+#include "backend/core/log.h"
+#include "backend/core/thread.h"
+#include "backend/core/transient.h"
+#include "backend/job/attempt_paths.h"
+#include "daemon/nodes/messages.h"
+#include "proto/convert/node_convert.h"
+
+namespace millrace::nodes {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn{200};
+constexpr std::int64_t kAliveNs = 1'000'000'000;
+constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+// Of one report, of one log.
+constexpr std::size_t kLogBytes = 256 << 10;
+
+bool isOver(const engines::State& state) {
+    return state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
+}
+
+engines::State refused(const Status& why) {
+    engines::State state;
+    state.phase = engines::Phase::kEnded;
+    state.cause = engines::Cause::kEngineFailed;
+    state.reason = messageOf(why);
+    return state;
+}
+
+}  // namespace
+
+Slot::Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
+           std::function<void()> end)
+    : config_(config), clock_(clock), end_(std::move(end)), logs_(config.runsDir()) {
+    link_ =
+        std::make_unique<HeadLink>(config.joinFile, std::move(buildId), clock, [this] { news(); });
+}
+
+Status Slot::open() {
+    RETURN_IF_ERROR(makePrivateDirectory(config_.runsDir()));
+    engines::EmbeddedOptions options;
+    options.root = config_.runsDir();
+    options.execProgram = config_.binDir + "/millrace-exec";
+    ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock_));
+    telemetry_ = std::make_unique<agent::TelemetryService>(
+        clock_, live_, config_.stateDir, std::string(config::daemonVersion()), config_.nodeName);
+    thread_ = startThread("slot", [this](std::stop_token stop) { loop(stop); });
+    return okStatus();
+}
+
+Result<std::unique_ptr<Slot>> Slot::start(const config::DaemonConfig& config, std::string buildId,
+                                          const Clock& clock, std::function<void()> end) {
+    std::unique_ptr<Slot> slot(new Slot(config, std::move(buildId), clock, std::move(end)));
+    RETURN_IF_ERROR(slot->open());
+    return slot;
+}
+
+Slot::~Slot() {
+    if (thread_.joinable()) {
+        thread_.request_stop();
+        news();
+        thread_.join();
+    }
+    link_.reset();  // before what its news touches
+}
+
+void Slot::news() {
+    MutexLock lock(mutex_);
+    hasNews_ = true;
+    wake_.notifyAll();
+}
+
+void Slot::loop(std::stop_token stop) {
+    while (!stop.stop_requested()) {
+        turn();
+        MutexLock lock(mutex_);
+        if (!hasNews_ && !stop.stop_requested()) {
+            wake_.waitFor(mutex_, kTurn);
+        }
+        hasNews_ = false;
+    }
+}
+
+void Slot::turn() {
+    for (const v1::HeadOrders& orders : link_->take()) {
+        obey(orders);
+    }
+    follow();
+    if (isEnding_ && gangs_.empty() && !std::exchange(hasEnded_, true)) {
+        end_();
+    }
+    if (link_->isOpen()) {
+        report();
+    } else {
+        watch_.reset();
+        if (link_->isDue()) {
+            call();
+        }
+    }
+}
+
+// Says all that lives here; what it is to have comes with the answer.
+void Slot::call() {
+    placed_.clear();
+    told_.clear();
+    values::NodeInfo info = telemetry_->info();
+    info.stateDir = config_.stateDir;
+    info.pid = ::getpid();
+    v1::AgentReport first;
+    *first.mutable_attachment()->mutable_node() = convert::toProto(info);
+    addGangs(first);
+    link_->open(std::move(first));
+    sentNs_ = clock_.steadyNs();
+}
+
+void Slot::obey(const v1::HeadOrders& message) {
+    const agent::NodeOrders orders = fromProto(message);
+    for (const agent::NodeOrders::Placed& order : orders.placed) {
+        place(order);
+    }
+    for (const std::string& key : orders.ended) {
+        cancel(key, kLeaveGrace);
+    }
+    if (orders.wantsSamples != (watch_ != nullptr)) {
+        watch_ = orders.wantsSamples ? telemetry_->watch() : nullptr;
+    }
+    if (orders.isEnd && !std::exchange(isEnding_, true)) {
+        logInfo("slot: the head ends this node's agent", {{"workers", gangs_.size()}});
+        for (const auto& [key, state] : gangs_) {
+            cancel(key, kEndGrace);
+        }
+    }
+}
+
+std::string Slot::joinPathOf(const agent::DataWorkerName& name) const {
+    return job::RunPaths(config_.runsDir(), name.run).attempt(name.attempt).joinFile();
+}
+
+// Its state is told in any case: of one that has ended while nobody was there to hear it, too.
+void Slot::place(const agent::NodeOrders::Placed& order) {
+    const agent::DataWorkerName& name = order.placement.name;
+    const std::string key = name.key();
+    // Only a key that makes sense names a directory.
+    if (isEnding_ || !engine_->gangDirectory(key).ok() ||
+        !agent::DataWorkerName::parse(key).has_value()) {
+        return;
+    }
+    placed_[key] = {{name.run, name.attempt, name.worker()}, order.logOffset};
+    told_.erase(key);
+    const std::string path = joinPathOf(name);
+    Status status = makeDirectories(job::AttemptPaths::ofJob(path).directory(), 0700);
+    if (status.ok()) {
+        status = writeFileAtomic(path, order.placement.joinFile, 0600);
+    }
+    if (status.ok()) {
+        status = start(name);
+    }
+    if (isTransient(status)) {
+        gangs_[key].phase = engines::Phase::kSubmitting;  // the next turn tries again
+        gangs_[key].reason = messageOf(status);
+    } else if (!status.ok()) {
+        gangs_[key] = refused(status);
+    }
+}
+
+Status Slot::start(const agent::DataWorkerName& name) {
+    const auto placed = engine_->submit(agent::dataGang(name, joinPathOf(name), config_.binDir));
+    RETURN_IF_ERROR(absl::IsAlreadyExists(placed.status()) ? okStatus() : placed.status());
+    ASSIGN_OR_RETURN(gangs_[name.key()], engine_->state({engine_->name(), "", name.key()}));
+    return okStatus();
+}
+
+void Slot::cancel(const std::string& key, std::chrono::milliseconds grace) {
+    const Status asked = engine_->cancel({engine_->name(), "", key}, grace);
+    if (!asked.ok()) {
+        logWarn("slot: worker not ended", {{"gang", key}, {"why", messageOf(asked)}});
+    }
+}
+
+// What the engine says, and another worker where a place has become free.
+void Slot::follow() {
+    const auto all = engine_->list();
+    if (all.ok()) {
+        for (const auto& [id, state] : *all) {
+            gangs_[id.native] = state;
+        }
+    }
+    for (auto& [key, state] : gangs_) {
+        const auto name = agent::DataWorkerName::parse(key);
+        if (state.phase == engines::Phase::kSubmitting && name.has_value() && !isEnding_) {
+            if (const Status started = start(*name); !started.ok() && !isTransient(started)) {
+                state = refused(started);
+            }
+        }
+    }
+    showWorkers();
+    if (!link_->isOpen() || isEnding_) {  // an end that nobody hears is asked about again
+        std::erase_if(gangs_, [](const auto& gang) { return isOver(gang.second); });
+    }
+}
+
+// For the samples of their processes.
+void Slot::showWorkers() {
+    std::map<std::string, values::RunLive> runs;
+    for (const auto& [key, state] : gangs_) {
+        const auto name = agent::DataWorkerName::parse(key);
+        for (const engines::WorkerState& worker : state.workers) {
+            const bool isRunning = worker.isStarted && !worker.exitCode.has_value();
+            if (name.has_value() && isRunning) {
+                runs[name->run].workers.push_back(
+                    {worker.name, "running", static_cast<int>(worker.pid), 0, name->attempt, ""});
+            }
+        }
+    }
+    for (const auto& [run, live] : live_.all()) {
+        if (!runs.contains(run)) {
+            live_.erase(run);
+        }
+    }
+    for (auto& [run, live] : runs) {
+        live_.set(run, std::move(live));
+    }
+}
+
+void Slot::addGangs(v1::AgentReport& report) {
+    for (auto gang = gangs_.begin(); gang != gangs_.end();) {
+        const auto& [key, state] = *gang;
+        // Compared without the spans, which grow.
+        std::string plain = toProto(key, state, 0).SerializeAsString();
+        if (told_[key] != plain) {
+            told_[key] = std::move(plain);
+            *report.add_gangs() = toProto(key, state, clock_.wallMs());
+        }
+        if (isOver(state)) {
+            told_.erase(key);
+            gang = gangs_.erase(gang);
+        } else {
+            ++gang;
+        }
+    }
+}
+
+void Slot::addLogs(v1::AgentReport& report) {
+    for (auto it = placed_.begin(); it != placed_.end();) {
+        auto& [key, placed] = *it;
+        const auto block = logs_.read(placed.log, placed.sent, kLogBytes);
+        const bool isAll = !block.ok() || (block->bytes.empty() && block->start == placed.sent);
+        if (isAll && !gangs_.contains(key)) {  // its end is told
+            it = placed_.erase(it);
+            continue;
+        }
+        if (block.ok() && !block->bytes.empty()) {
+            v1::LogPart& part = *report.add_logs();
+            part.set_key(key);
+            part.set_start(block->start);
+            part.set_lines(block->bytes);
+            placed.sent = block->end();
+        } else if (block.ok()) {
+            placed.sent = block->start;  // a rotation went past it
+        }
+        ++it;
+    }
+}
+
+void Slot::report() {
+    if (!link_->isReady()) {
+        return;
+    }
+    v1::AgentReport report;
+    addLogs(report);
+    addGangs(report);
+    if (watch_ != nullptr) {
+        const agent::NodeReport sample = telemetry_->latest();
+        if (sample.number != std::exchange(sampled_, sample.number)) {
+            *report.mutable_sample() = convert::toProto(sample.sample);
+        }
+    }
+    const bool isNews = report.gangs_size() + report.logs_size() > 0 || report.has_sample();
+    const std::int64_t now = clock_.steadyNs();
+    if (isNews || now - sentNs_ >= kAliveNs) {
+        sentNs_ = now;
+        link_->send(std::move(report));
+    }
+}
+
+}  // namespace millrace::nodes

@@ -1,0 +1,86 @@
+#pragma once
+// Slot: the agent of a node. It keeps the data workers that a head places here, with the same
+// guardians, files and adoption as the head's own, and tells the head how they do.
+//
+// Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
+// same state directory adopts them. What is new goes to the head at most five times a second:
+// states of gangs, lines of logs, samples of the node while somebody watches. Threads: made and
+// ended by one owner; works on a thread of its own ("slot"). Owns: engine, telemetry, the
+// connection. Failure: of start(), a sentence.
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "backend/core/clock.h"
+#include "backend/core/mutex.h"
+#include "backend/engines/embedded_engine.h"
+#include "backend/job/log_files.h"
+#include "daemon/agent/node_table.h"
+#include "daemon/agent/telemetry_service.h"
+#include "daemon/config/daemon_config.h"
+#include "daemon/nodes/head_link.h"
+
+namespace millrace::nodes {
+
+class Slot {
+ public:
+    /// `clock` outlives it. `end`: the head wants this node's agent to end, and nothing is left of
+    /// its workers; from the slot's thread.
+    static Result<std::unique_ptr<Slot>> start(const config::DaemonConfig& config,
+                                               std::string buildId, const Clock& clock,
+                                               std::function<void()> end);
+    /// Its workers go on.
+    ~Slot();
+
+ private:
+    /// What the head placed here on this connection.
+    struct Placed {
+        job::LogKey log;
+        std::uint64_t sent = 0;  ///< of the log
+    };
+
+    Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
+         std::function<void()> end);
+    Status open();
+    void loop(std::stop_token stop);
+    void turn();
+    void call();
+    void obey(const v1::HeadOrders& message);
+    void place(const agent::NodeOrders::Placed& order);
+    Status start(const agent::DataWorkerName& name);
+    void cancel(const std::string& key, std::chrono::milliseconds grace);
+    void follow();
+    void report();
+    void addGangs(v1::AgentReport& report);
+    void addLogs(v1::AgentReport& report);
+    void showWorkers();
+    void news();
+    std::string joinPathOf(const agent::DataWorkerName& name) const;
+
+    const config::DaemonConfig config_;
+    const Clock& clock_;
+    const std::function<void()> end_;
+    agent::LiveTable live_;
+    const job::FileLogs logs_;
+    std::unique_ptr<engines::EmbeddedEngine> engine_;
+    std::unique_ptr<agent::TelemetryService> telemetry_;
+    std::unique_ptr<HeadLink> link_;
+    // Of its thread:
+    std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
+    std::map<std::string, Placed> placed_;
+    std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
+    std::unique_ptr<agent::TelemetryService::Watch> watch_;
+    std::uint64_t sampled_ = 0;
+    std::int64_t sentNs_ = 0;
+    bool isEnding_ = false, hasEnded_ = false;
+
+    Mutex mutex_;
+    CondVar wake_;
+    bool hasNews_ MR_GUARDED_BY(mutex_) = false;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::nodes

@@ -1,0 +1,234 @@
+// The data workers of an attempt, on a head's own node and on others.
+#include "daemon/agent/run/data_crew.h"
+
+#include <filesystem>
+
+#include "backend/core/exit_codes.h"
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Nodes that do what the test says.
+class FakeNodes final : public DataNodes {
+ public:
+    std::string ownName() const override { return "head"; }
+    std::vector<NodeStanding> standings() const override {
+        std::vector<NodeStanding> all;
+        for (const auto& [name, node] : nodes) {
+            all.push_back(node);
+        }
+        return all;
+    }
+    NodeStanding standing(const std::string& node) const override {
+        const auto found = nodes.find(node);
+        return found == nodes.end() ? NodeStanding{node} : found->second;
+    }
+    void place(const std::string& node, const DataPlacement& placement) override {
+        placed[placement.name.key()] = {node, placement.joinFile};
+        nodes[node].numPlaced += 1;
+    }
+    void end(const std::string& node, const std::string& key) override {
+        ended.push_back(strCat(key, " on ", node));
+        placed.erase(key);
+        states.erase(key);
+    }
+    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
+        const auto found = states.find(key);
+        return found == states.end() ? std::nullopt : std::optional(found->second);
+    }
+    void come(const std::string& name, int cores = 2) {
+        nodes[name] = {name, cores, 0, true, false};
+    }
+
+    std::map<std::string, NodeStanding> nodes;
+    std::map<std::string, std::pair<std::string, std::string>> placed;  ///< node, join file
+    std::map<std::string, engines::State> states;
+    std::vector<std::string> ended;
+};
+
+class DataCrewTest : public AgentTest {
+ protected:
+    void begin(int least, int most) {
+        paths = job::RunPaths(root + "/runs", "r-abcde").attempt(1);
+        std::filesystem::create_directories(paths.directory());
+        crew = std::make_unique<DataCrew>(place, "r-abcde", least, most);
+        crew->begin(paths, 1);
+    }
+    void feedListens(const std::string& text = "join") { std::ofstream(paths.joinFile()) << text; }
+    std::string tick() {
+        std::string all;
+        for (const std::string& news : crew->tick()) {
+            all += news + "\n";
+        }
+        return all;
+    }
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        for (const engines::WorkerState& worker : crew->workers()) {
+            all.push_back(strCat(worker.name, worker.node.empty() ? "" : "@", worker.node));
+        }
+        return all;
+    }
+    static std::string keyOf(int number) { return strCat("r-abcde.a1.d", number); }
+    static engines::State ended(engines::Cause cause, int code) {
+        engines::State state;
+        state.phase = engines::Phase::kEnded;
+        state.cause = cause;
+        state.exitCode = code;
+        state.reason = "it was ended by signal 9";
+        return state;
+    }
+
+    CheckpointCatalogue checkpoints{*store, root + "/runs"};
+    SideThread side{"side", [](SideThread::Then then) { then(); }};
+    FakeNodes nodes;
+    Workplace place{*store, engine,         doors,      live,  checkpoints, side, side,  clock,
+                    *logs,  root + "/runs", "/opt/bin", [] {}, {},          {},   &nodes};
+    job::AttemptPaths paths{""};
+    std::unique_ptr<DataCrew> crew;
+};
+
+TEST_F(DataCrewTest, WithoutOtherNodesTheLeastAreOnTheHeadsOwn) {
+    begin(2, 8);
+    crew->setWanted(8);
+    tick();
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data0", "data1"));
+    EXPECT_EQ(engine.gangs.count(keyOf(0)), 1U);
+    EXPECT_EQ(engine.gangs.at(keyOf(1)).groups.at(0).argv.at(3), paths.joinFile());
+}
+
+TEST_F(DataCrewTest, TheyAreSpreadOverTheOtherNodesByTheirCores) {
+    nodes.come("big", 8);
+    nodes.come("small", 2);
+    begin(5, 5);
+    tick();
+    EXPECT_THAT(names(),
+                ElementsAre("data0@big", "data1@big", "data2@big", "data3@big", "data4@small"));
+    feedListens();
+    tick();
+    EXPECT_EQ(nodes.placed.size(), 5U);
+    EXPECT_EQ(engine.gangs.count(keyOf(0)), 0U);
+}
+
+TEST_F(DataCrewTest, NothingIsPlacedElsewhereBeforeTheFeedListensAndAgainWhenItListensAnew) {
+    nodes.come("node1");
+    begin(1, 1);
+    tick();
+    tick();
+    EXPECT_THAT(nodes.placed, IsEmpty());
+    feedListens("first");
+    tick();
+    EXPECT_EQ(nodes.placed.at(keyOf(0)).second, "first");
+    feedListens("second");
+    tick();
+    EXPECT_EQ(nodes.placed.at(keyOf(0)).second, "second");
+}
+
+TEST_F(DataCrewTest, WhatIsOnALostNodeIsHadElsewhereAndEndedThere) {
+    nodes.come("node1");
+    begin(1, 1);
+    feedListens();
+    tick();
+    tick();
+    nodes.come("node2");
+    nodes.nodes["node1"].isThere = false;
+    EXPECT_EQ(tick(), "") << "it may come back";
+    nodes.nodes["node1"].isLost = true;
+    EXPECT_THAT(tick(), HasSubstr("node node1 is lost: data0 is had elsewhere"));
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data1@node2"));
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on node1"));
+    EXPECT_EQ(nodes.placed.at(keyOf(1)).first, "node2");
+}
+
+TEST_F(DataCrewTest, OneThatIsGivenUpHasASuccessorUnlessTheInputIsWrong) {
+    begin(2, 2);
+    tick();
+    tick();
+    engine.states[keyOf(0)] = ended(engines::Cause::kWorkerFailed, 137);
+    engine.states[keyOf(1)] = ended(engines::Cause::kWorkerFailed, kExitInput);
+    EXPECT_THAT(tick(), HasSubstr("data0 is given up (it was ended by signal 9)"));
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data1", "data2"));
+}
+
+TEST_F(DataCrewTest, FailuresWithoutEndAreNotAnsweredWithoutEnd) {
+    begin(1, 1);
+    int numSuccessors = 0;
+    for (int i = 0; i < 100; ++i) {
+        tick();
+        for (auto& [key, state] : engine.states) {
+            state = ended(engines::Cause::kWorkerFailed, 1);
+        }
+        numSuccessors += tick().empty() ? 0 : 1;
+    }
+    EXPECT_EQ(numSuccessors, 16);
+}
+
+TEST_F(DataCrewTest, TheFeedsAdviceIsFollowedSlowlyAndOnOtherNodesOnly) {
+    nodes.come("node1");
+    begin(1, 3);
+    feedListens();
+    tick();
+    crew->setWanted(3);
+    tick();
+    EXPECT_EQ(names().size(), 2U);
+    tick();
+    EXPECT_EQ(names().size(), 2U) << "not at once";
+    clock.advanceMs(5'000);
+    tick();
+    EXPECT_EQ(names().size(), 3U);
+    crew->setWanted(9);
+    clock.advanceMs(5'000);
+    tick();
+    EXPECT_EQ(names().size(), 3U) << "the spec's most";
+    crew->setWanted(1);
+    clock.advanceMs(5'000);
+    EXPECT_THAT(tick(), HasSubstr("data2 is not needed any more and leaves"));
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(2) + " on node1"));
+    tick();
+    EXPECT_EQ(names().size(), 2U);
+}
+
+TEST_F(DataCrewTest, AnotherDaemonFindsThemAgain) {
+    nodes.come("node1");
+    begin(2, 2);
+    feedListens();
+    tick();
+    tick();
+    nodes.placed.clear();
+    DataCrew next(place, "r-abcde", 2, 2);
+    next.begin(paths, 1);
+    (void)next.tick();
+    EXPECT_EQ(next.workers().size(), 2U);
+    EXPECT_EQ(nodes.placed.size(), 2U);
+    EXPECT_EQ(nodes.placed.count(keyOf(1)), 1U);
+}
+
+TEST_F(DataCrewTest, ItIsOverWhenNoneIsLeftThatCanBeAsked) {
+    nodes.come("node1");
+    begin(1, 1);
+    EXPECT_TRUE(crew->isOver());
+    feedListens();
+    tick();
+    tick();
+    engine.states[keyOf(0)].phase = engines::Phase::kRunning;
+    nodes.states[keyOf(0)].phase = engines::Phase::kRunning;
+    tick();
+    EXPECT_FALSE(crew->isOver());
+    crew->end();
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on node1"));
+    tick();
+    EXPECT_TRUE(crew->isOver());
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data0@node1")) << "no other takes its place";
+}
+
+}  // namespace
+}  // namespace millrace::agent

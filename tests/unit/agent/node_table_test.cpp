@@ -1,0 +1,186 @@
+#include "daemon/agent/node_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/job/log_files.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class FakeSession final : public NodeSession {
+ public:
+    void send(const NodeOrders& orders) override { sent.push_back(orders); }
+    std::vector<NodeOrders> sent;
+};
+
+engines::State living() {
+    engines::State state;
+    state.phase = engines::Phase::kRunning;
+    state.workers.resize(1);
+    state.workers.front().name = "data0";
+    return state;
+}
+
+engines::State ended() {
+    engines::State state = living();
+    state.phase = engines::Phase::kEnded;
+    state.cause = engines::Cause::kOk;
+    return state;
+}
+
+const DataPlacement kPlacement{{"r-abcde", 1, 0}, "join"};
+const std::string kKey = kPlacement.name.key();
+
+class NodeTableTest : public ::testing::Test {
+ protected:
+    std::shared_ptr<FakeSession> attach(const std::string& name = "node1",
+                                        std::map<std::string, engines::State> gangs = {}) {
+        auto session = std::make_shared<FakeSession>();
+        values::NodeInfo info;
+        info.name = name;
+        info.cores = 4;
+        attached = table.attach(session, info, std::move(gangs));
+        return session;
+    }
+    void say(const FakeSession& session, std::map<std::string, engines::State> gangs = {}) {
+        table.report(session, {std::move(gangs), std::nullopt});
+    }
+    std::string stateOf(const std::string& name) {
+        for (const values::NodeInfo& node : table.nodes()) {
+            if (node.name == name) {
+                return node.state;
+            }
+        }
+        return "unknown";
+    }
+
+    tests::TempDir directory;
+    FakeClock clock;
+    job::FileLogs logs{directory / "runs"};
+    NodeTable table{{"head", std::chrono::milliseconds(20'000)}, clock, logs};
+    Status attached;
+};
+
+TEST_F(NodeTableTest, AnAgentWhoseNameIsTakenIsRefused) {
+    attach("head");
+    EXPECT_TRUE(absl::IsAlreadyExists(attached));
+    const auto first = attach("node1");
+    EXPECT_TRUE(attached.ok());
+    attach("node1");
+    EXPECT_TRUE(absl::IsAlreadyExists(attached));
+    clock.advanceMs(3'000);  // the first says nothing any more
+    attach("node1");
+    EXPECT_TRUE(attached.ok());
+}
+
+TEST_F(NodeTableTest, ANodeIsAwayAtOnceAndLostLater) {
+    const auto session = attach();
+    EXPECT_EQ(stateOf("node1"), "attached");
+    table.detach(*session);
+    EXPECT_EQ(stateOf("node1"), "away");
+    clock.advanceMs(19'999);
+    EXPECT_FALSE(table.standing("node1").isLost);
+    clock.advanceMs(1);
+    EXPECT_EQ(stateOf("node1"), "lost");
+    attach();
+    EXPECT_EQ(stateOf("node1"), "attached");
+}
+
+TEST_F(NodeTableTest, OneThatStandsStillIsAwayWithoutAnEndOfItsConnection) {
+    const auto session = attach();
+    clock.advanceMs(2'999);
+    EXPECT_EQ(stateOf("node1"), "attached");
+    clock.advanceMs(1);
+    EXPECT_EQ(stateOf("node1"), "away");
+    clock.advanceMs(20'000);
+    EXPECT_TRUE(table.standing("node1").isLost);
+    say(*session);
+    EXPECT_EQ(stateOf("node1"), "attached");
+}
+
+TEST_F(NodeTableTest, ANodeThatNeverCameIsAwaySinceTheStart) {
+    EXPECT_FALSE(table.standing("gone").isThere);
+    EXPECT_FALSE(table.standing("gone").isLost);
+    clock.advanceMs(20'000);
+    EXPECT_TRUE(table.standing("gone").isLost);
+    EXPECT_THAT(table.standings(), IsEmpty());
+}
+
+TEST_F(NodeTableTest, WhatIsPlacedIsToldNowOrWhenTheNodeComes) {
+    table.place("node1", kPlacement);
+    const auto session = attach();
+    ASSERT_EQ(session->sent.size(), 1U);
+    ASSERT_EQ(session->sent[0].placed.size(), 1U);
+    EXPECT_EQ(session->sent[0].placed[0].placement.joinFile, "join");
+    table.place("node1", {{"r-abcde", 1, 1}, "join"});
+    EXPECT_EQ(session->sent.at(1).placed.at(0).placement.name.number, 1);
+    EXPECT_EQ(table.standing("node1").numPlaced, 2);
+    EXPECT_EQ(table.logOf(*session, kKey)->worker, "data0");
+    EXPECT_FALSE(table.logOf(*session, "r-other.a1.d0").has_value());
+}
+
+TEST_F(NodeTableTest, ItsWordIsKeptUntilNobodyAsksAnyMore) {
+    const auto session = attach();
+    table.place("node1", kPlacement);
+    EXPECT_FALSE(table.state("node1", kKey).has_value());
+    say(*session, {{kKey, living()}});
+    EXPECT_EQ(table.state("node1", kKey)->workers[0].node, "node1");
+    say(*session, {{kKey, ended()}});
+    EXPECT_EQ(table.state("node1", kKey)->cause, engines::Cause::kOk);
+    table.end("node1", kKey);
+    EXPECT_FALSE(table.state("node1", kKey).has_value());
+    EXPECT_EQ(session->sent.back().ended.size(), 0U) << "it has ended by itself";
+}
+
+TEST_F(NodeTableTest, WhatWasHadElsewhereEndsWhenTheNodeComesBack) {
+    const auto session = attach();
+    table.place("node1", kPlacement);
+    say(*session, {{kKey, living()}});
+    table.detach(*session);
+    table.end("node1", kKey);
+    const auto again = attach("node1", {{kKey, living()}});
+    EXPECT_THAT(again->sent.at(0).ended, ElementsAre(kKey));
+    EXPECT_THAT(again->sent.at(0).placed, IsEmpty());
+    say(*again, {{kKey, living()}});
+    EXPECT_EQ(again->sent.size(), 1U) << "told once a connection";
+}
+
+TEST_F(NodeTableTest, AGangThatNobodyKnowsIsGivenTimeAfterTheHeadsStart) {
+    const auto session = attach("node1", {{kKey, living()}});
+    EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
+    clock.advanceMs(60'000);
+    say(*session);
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(kKey));
+}
+
+TEST_F(NodeTableTest, SamplesAreWantedWhileSomebodyWatches) {
+    const auto session = attach();
+    {
+        const NodeTable::Watch one(table), two(table);
+        ASSERT_EQ(session->sent.size(), 2U);
+        EXPECT_TRUE(session->sent[1].wantsSamples);
+        values::NodeSample sample;
+        sample.node = "as it calls itself";
+        table.report(*session, {{}, sample});
+        EXPECT_EQ(table.samples().at("node1").sample.node, "node1");
+    }
+    ASSERT_EQ(session->sent.size(), 3U);
+    EXPECT_FALSE(session->sent[2].wantsSamples);
+}
+
+TEST_F(NodeTableTest, AllAgentsEndTogether) {
+    const auto session = attach();
+    EXPECT_FALSE(table.isOver());
+    table.endAll();
+    EXPECT_TRUE(session->sent.back().isEnd);
+    EXPECT_TRUE(table.isOver());
+}
+
+}  // namespace
+}  // namespace millrace::agent
