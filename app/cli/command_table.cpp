@@ -309,17 +309,21 @@ std::vector<CommandSpec> daemonCommands() {
         {"up",
          "Daemon",
          "start the daemon of this user",
-         "Returns when it answers; one that runs already is fine. --host decides where it listens.",
+         "Returns when it answers; one that runs already is fine. --host decides where it listens. "
+         "With --nodes, agents of further nodes run beside it on the same machine, and data "
+         "workers "
+         "of runs are spread over them.",
          {},
          {text("--state-dir", "DIR", "where runs are kept"),
           text("--bin-dir", "DIR", "where the workers' programs are"),
           text("--log-file", "PATH", "where the daemon writes its log"),
+          integer("--nodes", "N", "so many nodes in all (1)"),
           text("--tls-cert", "FILE", "PEM certificate of the daemon"),
           text("--tls-key", "FILE", "its key"), text("--tls-ca", "FILE", "signs the clients'"),
           flag("--insecure-loopback", "TCP on loopback without TLS, for tests"),
           flag("--install", "over ssh: brings the programs of this version there first"),
           text("--programs", "DIR", "with --install: these programs (those beside millrace)")},
-         {"millrace up", "millrace up --host ssh://alice@gpu1 --install"},
+         {"millrace up", "millrace up --nodes 3", "millrace up --host ssh://alice@gpu1 --install"},
          &runUp},
         {"down",
          "Daemon",

@@ -3,11 +3,10 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/frame/json_shapes.h"
-#include "app/cli/frame/table.h"
 #include "app/cli/help.h"
+#include "app/cli/node_commands.h"
 #include "app/cli/parse.h"
 #include "app/cli/remote/remote_commands.h"
-#include "app/session/follower.h"
 #include "app/tui/figures.h"
 #include "backend/core/text.h"
 #include "backend/system/subprocess.h"
@@ -64,6 +63,9 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
     if (args.has("--insecure-loopback")) {
         argv.push_back("--insecure-loopback");
     }
+    if (args.number("--nodes", 1) > 1) {
+        argv.insert(argv.end(), {"--nodes-listen", "unix"});
+    }
     return argv;
 }
 
@@ -108,35 +110,11 @@ std::string misplaced(const ParsedArgs& args, const Address& address) {
                                                 : ": only with --host ssh://HOST");
         }
     }
+    if (const auto nodes = args.number("--nodes", 1); nodes < 1 || nodes > kNodesMost) {
+        return strCat("--nodes: 1 to ", kNodesMost, " are wanted, the daemon's own included");
+    }
     return args.has("--programs") && !args.has("--install") ? "--programs: only with --install"
                                                             : "";
-}
-
-std::string gpuText(const values::NodeInfo& node) {
-    if (node.gpus.empty()) {
-        return "no GPU";
-    }
-    return node.gpus.size() == 1 ? node.gpus.front().name
-                                 : strCat(node.gpus.size(), " x ", node.gpus.front().name);
-}
-
-// The first sample of the daemon's own node; nothing when none comes within two seconds.
-std::optional<values::NodeSample> firstSample(client::DaemonClient& daemon, const Clock& clock) {
-    session::FollowOptions options;
-    options.withRuns = false;
-    options.withTelemetry = true;
-    session::Follower follower(daemon, clock, options);
-    const std::int64_t end = clock.steadyNs() + 2'000'000'000;
-    while (clock.steadyNs() < end) {
-        auto event = follower.next(std::chrono::milliseconds(500));
-        if (event && std::holds_alternative<session::NodeSampled>(*event)) {
-            return std::get<session::NodeSampled>(std::move(*event)).sample;
-        }
-        if (event && std::holds_alternative<session::Problem>(*event)) {
-            break;
-        }
-    }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -152,7 +130,7 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     const Result<values::DaemonStatus> there = context.connect(*address)->status();
     if (there.ok()) {
         printStatus(context, args, *there, true);
-        return kExitOk;
+        return startNodes(context, args, *address, *there);
     }
     if (there.status().code() != absl::StatusCode::kUnavailable) {
         return fail(context, there.status());
@@ -164,7 +142,7 @@ int runUp(CliContext& context, const ParsedArgs& args) {
         return fail(context, started.status());
     }
     printStatus(context, args, *started, false);
-    return kExitOk;
+    return startNodes(context, args, *address, *started);
 }
 
 int runDown(CliContext& context, const ParsedArgs& args) {
@@ -223,52 +201,6 @@ int runSocketPath(CliContext& context, const ParsedArgs& args) {
     } else {
         context.out << path << '\n';
     }
-    return kExitOk;
-}
-
-int runNodes(CliContext& context, const ParsedArgs& args) {
-    const auto daemon = openDaemon(context);
-    if (!daemon.ok()) {
-        return fail(context, daemon.status());
-    }
-    const auto nodes = (*daemon)->nodes();
-    if (!nodes.ok()) {
-        return fail(context, nodes.status());
-    }
-    const std::optional<values::NodeSample> sample = firstSample(**daemon, context.clock);
-    if (args.isJson()) {
-        Json list = jsonList(*nodes);
-        for (Json& node : list) {
-            const bool isSampled = sample && node["name"] == sample->node;
-            node["sample"] = isSampled ? jsonOf(*sample) : Json();
-        }
-        printDocument(context, {{"nodes", list}});
-        return kExitOk;
-    }
-    Table table({{"NODE"},
-                 {"ROLE", Align::kLeft, 4, 3},
-                 {"CORES", Align::kRight},
-                 {"CPU", Align::kRight},
-                 {"MEMORY", Align::kRight},
-                 {"GPU", Align::kLeft, 6},
-                 {"VERSION", Align::kLeft, 5, 2},
-                 {"CPU MODEL", Align::kLeft, 12, 4},
-                 {"UP", Align::kRight, 6, 1}});
-    for (const values::NodeInfo& node : *nodes) {
-        const bool isSampled = sample && sample->node == node.name;
-        table.add({{node.name, Tone::kStrong},
-                   node.isHead ? "head" : "node",
-                   std::to_string(node.cores),
-                   isSampled ? session::percentText(sample->cpuPercent) : "n/a",
-                   isSampled ? session::usedText(sample->memoryUsedBytes, sample->memoryTotalBytes)
-                             : formatBytes(static_cast<double>(node.memoryBytes)),
-                   {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
-                   node.version,
-                   node.cpuModel,
-                   session::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) /
-                                      1e3)});
-    }
-    context.out << table.render(context.terminal);
     return kExitOk;
 }
 

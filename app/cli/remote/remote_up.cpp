@@ -19,7 +19,7 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
     if (!address.unixPath.empty()) {
         strAppend(&command, " --host ", ssh::shellWord("unix:" + address.unixPath));
     }
-    for (const char* option : {"--state-dir", "--bin-dir", "--log-file"}) {
+    for (const char* option : {"--state-dir", "--bin-dir", "--log-file", "--nodes"}) {
         if (args.has(option)) {
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }

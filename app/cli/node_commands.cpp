@@ -1,0 +1,194 @@
+#include "app/cli/node_commands.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "app/cli/frame/json_shapes.h"
+#include "app/cli/frame/table.h"
+#include "app/session/follower.h"
+#include "app/tui/figures.h"
+#include "backend/core/text.h"
+#include "backend/system/subprocess.h"
+
+namespace millrace::cli {
+namespace {
+
+using tui::Tone;
+using Samples = std::map<std::string, values::NodeSample>;
+
+constexpr std::int64_t kAttachNs = 10'000'000'000, kSampleNs = 2'000'000'000;
+constexpr int kPollMs = 50;
+
+std::string gpuText(const values::NodeInfo& node) {
+    if (node.gpus.empty()) {
+        return "no GPU";
+    }
+    return node.gpus.size() == 1 ? node.gpus.front().name
+                                 : strCat(node.gpus.size(), " x ", node.gpus.front().name);
+}
+
+std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
+    std::set<std::string> names;
+    for (const values::NodeInfo& node : nodes) {
+        if (node.state == "attached") {
+            names.insert(node.name);
+        }
+    }
+    return names;
+}
+
+// The first sample of each node that is there; without those that do not come in time.
+Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
+                     const std::set<std::string>& names) {
+    session::FollowOptions options;
+    options.withRuns = false;
+    options.withTelemetry = true;
+    session::Follower follower(daemon, clock, options);
+    Samples samples;
+    const std::int64_t end = clock.steadyNs() + kSampleNs;
+    while (clock.steadyNs() < end && samples.size() < names.size()) {
+        auto event = follower.next(std::chrono::milliseconds(500));
+        if (event && std::holds_alternative<session::NodeSampled>(*event)) {
+            values::NodeSample sample = std::get<session::NodeSampled>(std::move(*event)).sample;
+            if (names.contains(sample.node)) {
+                samples[sample.node] = std::move(sample);
+            }
+        }
+        if (event && std::holds_alternative<session::Problem>(*event)) {
+            break;
+        }
+    }
+    return samples;
+}
+
+// An agent goes to the background by itself.
+Status startAgent(const CliContext& context, const ParsedArgs& args,
+                  const values::DaemonStatus& daemon, const std::string& name) {
+    SubprocessOptions options;
+    options.argv = {context.programDirectory + "/millraced",
+                    "--slot",
+                    "--join",
+                    daemon.stateDir + "/nodes.join",
+                    "--name",
+                    name,
+                    "--state-dir",
+                    strCat(daemon.stateDir, "/nodes/", name)};
+    if (args.has("--bin-dir")) {
+        options.argv.insert(options.argv.end(), {"--bin-dir", args.text("--bin-dir")});
+    }
+    options.newSession = true;
+    ASSIGN_OR_RETURN(Subprocess starter, Subprocess::start(options));
+    ASSIGN_OR_RETURN(const int code, starter.wait());
+    return code == 0 ? okStatus()
+                     : failedPrecondition("node ", name, ": its agent did not start (exit code ",
+                                          code, "); its sentence stands above");
+}
+
+Status awaitNodes(CliContext& context, client::DaemonClient& daemon,
+                  const std::set<std::string>& wanted) {
+    const std::int64_t end = context.clock.steadyNs() + kAttachNs;
+    for (;;) {
+        ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
+        const std::set<std::string> there = attached(nodes);
+        if (std::includes(there.begin(), there.end(), wanted.begin(), wanted.end())) {
+            return okStatus();
+        }
+        if (context.clock.steadyNs() > end) {
+            return deadlineExceeded(
+                "not all nodes came to the daemon; was it started without --nodes? 'millrace "
+                "down', "
+                "then 'millrace up --nodes N' again");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+    }
+}
+
+Status bringNodes(CliContext& context, const ParsedArgs& args, const Address& address,
+                  const values::DaemonStatus& daemon, int number) {
+    const auto client = context.connect(address);
+    ASSIGN_OR_RETURN(const auto nodes, client->nodes());
+    const std::set<std::string> there = attached(nodes);
+    std::set<std::string> wanted;
+    for (int i = 1; i < number; ++i) {
+        const std::string name = strCat("node", i);
+        wanted.insert(name);
+        if (!there.contains(name)) {
+            RETURN_IF_ERROR(startAgent(context, args, daemon, name));
+        }
+    }
+    return awaitNodes(context, *client, wanted);
+}
+
+}  // namespace
+
+int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
+               const values::DaemonStatus& daemon) {
+    const int number = static_cast<int>(args.number("--nodes", 1));
+    if (number <= 1 || address.isSsh) {  // of a host, millrace there has done it
+        return kExitOk;
+    }
+    const Status status = bringNodes(context, args, address, daemon, number);
+    if (!status.ok()) {
+        return fail(context, status);
+    }
+    if (!args.isJson()) {
+        context.out << session::countText(number, "node") << ": the daemon's own and "
+                    << session::countText(number - 1, "agent") << " beside it\n";
+    }
+    return kExitOk;
+}
+
+int runNodes(CliContext& context, const ParsedArgs& args) {
+    const auto daemon = openDaemon(context);
+    if (!daemon.ok()) {
+        return fail(context, daemon.status());
+    }
+    const auto nodes = (*daemon)->nodes();
+    if (!nodes.ok()) {
+        return fail(context, nodes.status());
+    }
+    const Samples samples = firstSamples(**daemon, context.clock, attached(*nodes));
+    if (args.isJson()) {
+        Json list = jsonList(*nodes);
+        for (Json& node : list) {
+            const auto sample = samples.find(node["name"].get<std::string>());
+            node["sample"] = sample != samples.end() ? jsonOf(sample->second) : Json();
+        }
+        printDocument(context, {{"nodes", list}});
+        return kExitOk;
+    }
+    Table table({{"NODE"},
+                 {"ROLE", Align::kLeft, 4, 3},
+                 {"STATE", Align::kLeft, 4, 3},
+                 {"CORES", Align::kRight},
+                 {"CPU", Align::kRight},
+                 {"MEMORY", Align::kRight},
+                 {"GPU", Align::kLeft, 6},
+                 {"VERSION", Align::kLeft, 5, 2},
+                 {"CPU MODEL", Align::kLeft, 12, 4},
+                 {"UP", Align::kRight, 6, 1}});
+    for (const values::NodeInfo& node : *nodes) {
+        const auto sample = samples.find(node.name);
+        const bool isSampled = sample != samples.end();
+        table.add({{node.name, Tone::kStrong},
+                   node.isHead ? "head" : "node",
+                   {node.state, node.state == "attached" ? Tone::kPlain : Tone::kWarn},
+                   std::to_string(node.cores),
+                   isSampled ? session::percentText(sample->second.cpuPercent) : "n/a",
+                   isSampled ? session::usedText(sample->second.memoryUsedBytes,
+                                                 sample->second.memoryTotalBytes)
+                             : formatBytes(static_cast<double>(node.memoryBytes)),
+                   {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
+                   node.version,
+                   node.cpuModel,
+                   session::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) /
+                                      1e3)});
+    }
+    context.out << table.render(context.terminal);
+    return kExitOk;
+}
+
+}  // namespace millrace::cli
