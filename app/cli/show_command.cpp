@@ -211,6 +211,35 @@ void showVocabularies(Page& page, const values::Receipt& receipt) {
     }
 }
 
+// "none 3, zstd:-5 12": columns by codec.
+std::string codecsText(const values::DataWorkersReceipt& workers) {
+    std::map<std::string, int> counts;
+    for (const std::string& codec : workers.codecs) {
+        ++counts[codec];
+    }
+    std::string text;
+    for (const auto& [codec, count] : counts) {
+        text += strCat(text.empty() ? "" : ", ", codec, " ", count);
+    }
+    return text;
+}
+
+void showDataWorkers(Page& page, const values::DataWorkersReceipt& workers) {
+    if (workers.isEmpty()) {
+        return;
+    }
+    page.field("data workers",
+               strCat(session::countText(workers.segments, "segment"), ", ",
+                      session::durationText(1000 * workers.cpuSeconds), " of CPU, ",
+                      formatBytes(static_cast<double>(workers.frameBytes)), " of frames"));
+    if (workers.networkBytes > 0) {
+        page.field("network", formatBytes(static_cast<double>(workers.networkBytes)));
+    }
+    if (!workers.codecs.empty()) {
+        page.field("codecs", strCat("columns by codec: ", codecsText(workers)));
+    }
+}
+
 void showReceipt(Page& page, const RunDetail& detail) {
     page.heading("Data");
     page.field("plan", strCat(session::countText(detail.planFiles, "file"), ", ",
@@ -224,6 +253,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
     const values::Receipt& receipt = *detail.receipt;
     page.table(funnelOf(receipt, page.context_.terminal));
     showVocabularies(page, receipt);
+    showDataWorkers(page, receipt.dataWorkers);
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
     page.field("weights hash", detail.weightsHash, Tone::kDim);

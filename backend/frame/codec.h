@@ -131,8 +131,13 @@ struct CodecMeasure {
     }
 };
 
+/// By column of a layout, then by candidate.
+using CodecMeasures = std::vector<std::vector<CodecMeasure>>;
+
 /// The one with the least cost; `measures` is not empty.
 CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs);
+/// The cheapest of each column. `linkBytesPerSecond` above 0.
+CodecPlan cheapestOf(const CodecMeasures& measures, double linkBytesPerSecond);
 
 class CodecChooser {
  public:
@@ -141,14 +146,15 @@ class CodecChooser {
     static constexpr std::size_t kSampleBytes = 256 * 1024;
     Status add(const FrameView& frame);
     /// The cheapest of each column. `linkBytesPerSecond` above 0.
-    CodecPlan choose(double linkBytesPerSecond) const;
-    /// By column of the layout, then by candidate.
-    const std::vector<std::vector<CodecMeasure>>& measures() const { return measures_; }
+    CodecPlan choose(double linkBytesPerSecond) const {
+        return cheapestOf(measures_, linkBytesPerSecond);
+    }
+    const CodecMeasures& measures() const { return measures_; }
 
  private:
     const FrameLayout& layout_;
     CodecContext context_;
-    std::vector<std::vector<CodecMeasure>> measures_;
+    CodecMeasures measures_;
 };
 
 }  // namespace millrace::frame

@@ -71,9 +71,9 @@ CodecChoice cheapestOf(std::span<const CodecMeasure> measures, double bytesPerNs
         ->choice;
 }
 
-CodecPlan CodecChooser::choose(double linkBytesPerSecond) const {
+CodecPlan cheapestOf(const CodecMeasures& measures, double linkBytesPerSecond) {
     CodecPlan plan;
-    for (const std::vector<CodecMeasure>& column : measures_) {
+    for (const std::vector<CodecMeasure>& column : measures) {
         plan.push_back(cheapestOf(column, linkBytesPerSecond / 1e9));
     }
     return plan;

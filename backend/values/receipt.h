@@ -33,11 +33,24 @@ struct VocabularyReceipt {
     }
     bool operator==(const VocabularyReceipt&) const = default;
 };
+/// What data workers did for a run, over all its attempts.
+struct DataWorkersReceipt {
+    std::int64_t segments = 0;  ///< that they computed and a feed delivered
+    double cpuSeconds = 0;
+    std::uint64_t frameBytes = 0;    ///< of these segments, as the ranks read them
+    std::uint64_t networkBytes = 0;  ///< of frames between machines
+    double linkMbPerSecond = 0;      ///< that the codecs were chosen for; 0: they were not
+    std::vector<std::string> columns, codecs;  ///< of the last attempt: a column's name, its codec
+
+    bool isEmpty() const { return segments == 0 && cpuSeconds == 0; }
+    bool operator==(const DataWorkersReceipt&) const = default;
+};
 struct Receipt {
     std::vector<FileReceipt> files, sideTables;  ///< of many files the first 1,000
     std::int64_t filesTotal = 0;                 ///< 0: `files` are all
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
+    DataWorkersReceipt dataWorkers;
     std::string orderHash, evalOrderHash, planHash;
     int orderHashVersion = 0;  ///< of both order hashes; those of two versions do not compare
     std::string json;          ///< the receipt as stored, with the files of `files`

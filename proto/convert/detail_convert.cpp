@@ -36,12 +36,24 @@ void vocabularyReceiptFields(Way, auto& value, auto& message) {
 }
 
 template <class Way>
+void dataWorkersFields(Way, auto& value, auto& message) {
+    MR_FIELD(segments, segments);
+    MR_FIELD(cpuSeconds, cpu_seconds);
+    MR_FIELD(frameBytes, frame_bytes);
+    MR_FIELD(networkBytes, network_bytes);
+    MR_FIELD(linkMbPerSecond, link_mb_per_second);
+    MR_LIST(columns, columns);
+    MR_LIST(codecs, codecs);
+}
+
+template <class Way>
 void receiptFields(Way, auto& value, auto& message) {
     MR_VALUES(files, files);
     MR_FIELD(filesTotal, files_total);
     MR_VALUES(sideTables, side_tables);
     MR_VALUES(steps, steps);
     MR_VALUES(vocabularies, vocabularies);
+    MR_VALUE(dataWorkers, data_workers);
     MR_FIELD(orderHash, order_hash);
     MR_FIELD(evalOrderHash, eval_order_hash);
     MR_FIELD(orderHashVersion, order_hash_version);
@@ -142,6 +154,7 @@ MR_BOTH_WAYS(FileReceipt, FileReceipt, fileReceiptFields)
 MR_BOTH_WAYS(StepReason, StepReason, stepReasonFields)
 MR_BOTH_WAYS(StepReceipt, StepReceipt, stepReceiptFields)
 MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
+MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt, dataWorkersFields)
 MR_BOTH_WAYS(Receipt, Receipt, receiptFields)
 MR_BOTH_WAYS(Checkpoint, Checkpoint, checkpointFields)
 MR_BOTH_WAYS(GitFacts, GitFacts, gitFactsFields)

@@ -48,6 +48,13 @@ inline values::RunDetail aDetail(const values::RunSummary& run) {
     receipt.steps = {{"filter", 80'600, 80'561, {{"false", 30}, {"null", 9}}},
                      {"negatives", 80'561, 80'561}};
     receipt.vocabularies = {{"genres", 161'122, 2'014}, {"userId", 80'561, 0}};
+    receipt.dataWorkers = {98,
+                           5'400,
+                           2'000'000'000,
+                           300'000'000,
+                           1'250,
+                           {"label", "label", "genres"},
+                           {"none", "none", "zstd:-5"}};
     receipt.orderHash = "0123456789abcdef";
     receipt.rowsScanned = 100'836;
     receipt.rowsKept = 80'561;

@@ -145,6 +145,20 @@ Json jsonOf(const values::RunSummary& run) {
             {"order_hash_version", run.orderHashVersion > 0 ? Json(run.orderHashVersion) : Json()}};
 }
 
+Json jsonOf(const values::DataWorkersReceipt& workers) {
+    Json codecs = Json::array();
+    for (std::size_t c = 0; c < workers.columns.size() && c < workers.codecs.size(); ++c) {
+        codecs.push_back({{"column", workers.columns[c]}, {"codec", workers.codecs[c]}});
+    }
+    return {{"segments", workers.segments},
+            {"cpu_seconds", workers.cpuSeconds},
+            {"frame_bytes", workers.frameBytes},
+            {"network_bytes", workers.networkBytes},
+            {"link_mb_per_second",
+             workers.linkMbPerSecond > 0 ? Json(workers.linkMbPerSecond) : Json()},
+            {"codecs", codecs}};
+}
+
 Json jsonOf(const values::Receipt& receipt) {
     Json steps = Json::array();
     for (const values::StepReceipt& step : receipt.steps) {
@@ -167,6 +181,7 @@ Json jsonOf(const values::Receipt& receipt) {
             {"side_tables", files(receipt.sideTables)},
             {"steps", steps},
             {"vocabularies", vocabularies},
+            {"data_workers", receipt.dataWorkers.isEmpty() ? Json() : jsonOf(receipt.dataWorkers)},
             {"order_hash", orNull(receipt.orderHash)},
             {"eval_order_hash", orNull(receipt.evalOrderHash)},
             {"order_hash_version", receipt.orderHashVersion},

@@ -13,6 +13,7 @@ namespace millrace::cli {
 
 Json jsonOf(const values::RunSummary& run);
 Json jsonOf(const values::Progress& progress);
+Json jsonOf(const values::DataWorkersReceipt& workers);
 Json jsonOf(const values::Receipt& receipt);
 Json jsonOf(const values::RunDetail& detail);
 Json jsonOf(const values::SpecError& error);

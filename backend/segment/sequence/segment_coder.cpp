@@ -15,12 +15,13 @@ constexpr std::int64_t kWasteShare = 4;
 }  // namespace
 
 SegmentCoder::SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
-                           frame::CodecPlan codecs)
+                           frame::CodecPlan codecs, Look look)
     : shape_(shape),
       pool_(pool),
       counters_(counters),
       tools_(shape.layout, &counters),
-      encoder_(std::move(codecs)) {}
+      encoder_(std::move(codecs)),
+      look_(std::move(look)) {}
 
 Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
                                         const stream::SegmentOrder& order) {
@@ -63,6 +64,9 @@ Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows
                      frame::FrameView::open(memory, frame::CheckLevel::kDirectory));
     facts.rowIds = stream::rowIdsHash(view.rowFiles(), view.rowNumbers());
     timer.stop(Stage::kCollate, rows.rows, bytes);
+    if (look_) {
+        look_(view);
+    }
 
     std::size_t codedBytes = 0;
     ASSIGN_OR_RETURN(PooledBuffer buffer, encoded(view, codedBytes));

@@ -5,6 +5,7 @@
 // made; coded frames live in the pool, which outlives them.
 // Failure: the pool's limit.
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,9 +29,11 @@ struct CodedSegment {
 
 class SegmentCoder {
  public:
-    /// Everything outlives the coder. `codecs`: one a column, or none.
+    /// Sees each frame before it is coded.
+    using Look = std::function<void(const frame::FrameView&)>;
+    /// Everything outlives the coder. `codecs`: one a column, or none. `look`: null: nobody.
     SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
-                 frame::CodecPlan codecs);
+                 frame::CodecPlan codecs, Look look);
 
     Result<CodedSegment> code(const LocalFrames& segment, const stream::SegmentOrder& order);
 
@@ -44,6 +47,7 @@ class SegmentCoder {
     StageCounters& counters_;
     FrameTools tools_;
     frame::FrameEncoder encoder_;
+    const Look look_;
     PooledBuffer scratch_;  ///< the frame before it is coded
 };
 

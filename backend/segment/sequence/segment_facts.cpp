@@ -69,6 +69,14 @@ const char* wrongFrames(const SegmentFacts& facts, const stream::SegmentOrder& o
 
 }  // namespace
 
+std::uint64_t SegmentFacts::frameBytes() const {
+    std::uint64_t bytes = tail.bytes;
+    for (const FrameFacts& frame : frames) {
+        bytes += frame.bytes;
+    }
+    return bytes;
+}
+
 BatchMix FrameFacts::mix(std::int64_t rows) const {
     BatchMix mix;
     if (requests == 0 && userRows == 0) {

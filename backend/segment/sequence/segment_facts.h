@@ -35,6 +35,9 @@ struct SegmentFacts {
     FrameFacts tail;                 ///< of the frame that holds them; none with no rows
     /// Of the tail's rows; empty where the spec names no such column.
     std::vector<std::uint64_t> tailRequestKeys, tailUserKeys;
+
+    /// In memory, of all frames.
+    std::uint64_t frameBytes() const;
 };
 
 /// kDataLoss with what is wrong, when these cannot be the facts of that order.

@@ -271,7 +271,7 @@ Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& or
     {
         MutexLock lock(mutex_);
         if (coder.version != codecsVersion_) {
-            coder.coder.emplace(input_->shape(), pool_, counters_, codecs_);
+            coder.coder.emplace(input_->shape(), pool_, counters_, codecs_, options_.look);
             coder.version = codecsVersion_;
         }
     }

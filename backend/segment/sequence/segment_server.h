@@ -41,6 +41,8 @@ struct SegmentServerOptions {
     int threads = 1;
     std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< at most half of the pool's limit
     frame::CodecPlan codecs;                            ///< empty: none is coded
+    /// Sees each frame before it is coded, from the server's threads; null: nobody.
+    std::function<void(const frame::FrameView&)> look;
 };
 
 class SegmentServer {

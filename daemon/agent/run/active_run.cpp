@@ -96,6 +96,10 @@ void ActiveRun::committed(const CommittedLine& line) {
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
         journal_.notePackages(jsonMember(receipt->receipt, "packages"));
+        const Json& dataWorkers = jsonMember(receipt->receipt, "data_workers");
+        if (line.worker == job::kFeed && dataWorkers.is_object()) {
+            done_.account(dataWorkers);
+        }
         if (facts_.isScript() && line.worker == job::rankName(0)) {
             journal_.noteScript(jsonMember(receipt->receipt, "script"));
         }

@@ -36,6 +36,30 @@ void DoneWords::say(const std::string& worker, const rank::Done& done) {
     write();
 }
 
+void DoneWords::account(const Json& dataWorkers) {
+    words_[std::string(job::kFeed)]["data_workers"] = dataWorkers;
+    write();
+}
+
+// Each attempt's words stand in its own directory: sums over them, and the last one's link.
+Json DoneWords::dataWorkers() const {
+    Json all;
+    for (int attempt = 1; attempt <= attempt_; ++attempt) {
+        const Json words = attempt == attempt_ ? words_ : directory_.readDone(attempt);
+        const Json& one = jsonMember(jsonMember(words, job::kFeed), "data_workers");
+        if (!one.is_object()) {
+            continue;
+        }
+        const double cpuSeconds = jsonReal(all, "cpu_seconds") + jsonReal(one, "cpu_seconds");
+        Json sum = {{"cpu_seconds", cpuSeconds}, {"link", jsonMember(one, "link")}};
+        for (const char* count : {"segments", "frame_bytes", "network_bytes"}) {
+            sum[count] = jsonInt(all, count) + jsonInt(one, count);
+        }
+        all = std::move(sum);
+    }
+    return all;
+}
+
 bool DoneWords::retry() {
     if (retryNs_ == 0 || clock_.steadyNs() < retryNs_) {
         return false;
@@ -71,6 +95,7 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     const Json& params = jsonMember(jsonMember(words_, "rank0"), "params");
     inputs.evalOrderHash = jsonString(params, "eval_order_hash");
     inputs.weightsHash = jsonString(params, "weights_hash");
+    inputs.dataWorkers = dataWorkers();
 }
 
 }  // namespace millrace::agent

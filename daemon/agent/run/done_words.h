@@ -1,5 +1,5 @@
 #pragma once
-// DoneWords: what workers of the present attempt said when they were done.
+// DoneWords: what workers of the present attempt said when they were done, and its feed meanwhile.
 //
 // A worker whose `done` is acknowledged ends and never says it again: the word is on disk first,
 // and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
@@ -26,6 +26,8 @@ class DoneWords {
     /// An attempt of an earlier daemon's.
     void read(int attempt);
     void say(const std::string& worker, const rank::Done& done);
+    /// What data workers did in this attempt so far, as its feed says.
+    void account(const Json& dataWorkers);
     /// Tries again what could not be written. True when all is on disk now and was not before.
     bool retry();
     /// Something said is not on disk yet.
@@ -34,11 +36,13 @@ class DoneWords {
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;
-    /// States, rows and hashes for the receipt, of `ranks` ranks.
+    /// States, rows and hashes for the receipt, of `ranks` ranks; what data workers did in all
+    /// attempts up to this one.
     void fill(int ranks, ReceiptInputs& inputs) const;
 
  private:
     void write();
+    Json dataWorkers() const;
 
     const RunDirectory& directory_;
     const Clock& clock_;

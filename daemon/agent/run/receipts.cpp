@@ -48,6 +48,21 @@ values::StepReceipt stepOf(const Json& json) {
     return step;
 }
 
+values::DataWorkersReceipt dataWorkersOf(const Json& json) {
+    values::DataWorkersReceipt workers;
+    workers.segments = jsonInt(json, "segments");
+    workers.cpuSeconds = jsonReal(json, "cpu_seconds");
+    workers.frameBytes = static_cast<std::uint64_t>(jsonInt(json, "frame_bytes"));
+    workers.networkBytes = static_cast<std::uint64_t>(jsonInt(json, "network_bytes"));
+    const Json& link = jsonMember(json, "link");
+    workers.linkMbPerSecond = jsonReal(link, "mb_per_second");
+    for (const Json& column : jsonMember(link, "columns")) {
+        workers.columns.push_back(jsonString(column, "name"));
+        workers.codecs.push_back(jsonString(column, "codec"));
+    }
+    return workers;
+}
+
 values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     values::Receipt receipt;
     receipt.filesTotal = filesTotal;
@@ -65,6 +80,7 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
                                         jsonInt(vocabulary, "ids"),
                                         jsonInt(vocabulary, "unknown")});
     }
+    receipt.dataWorkers = dataWorkersOf(jsonMember(json, "data_workers"));
     receipt.orderHash = jsonString(json, "order_hash");
     receipt.evalOrderHash = jsonString(json, "eval_order_hash");
     receipt.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
@@ -93,6 +109,9 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     }
     if (!inputs.weightsHash.empty()) {
         json["weights_hash"] = inputs.weightsHash;
+    }
+    if (!inputs.dataWorkers.is_null()) {
+        json["data_workers"] = inputs.dataWorkers;
     }
     return withJsonMember(dumpJson(json), "files", files);
 }

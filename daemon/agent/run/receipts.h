@@ -21,6 +21,7 @@ struct ReceiptInputs {
     std::int64_t rowsTrained = -1;       ///< -1: the rows delivered up to the cursor
     std::string evalOrderHash;           ///< "" unknown
     std::string weightsHash;             ///< of the final weights; "" unknown
+    Json dataWorkers;                    ///< what they did in all attempts; null: there were none
 };
 
 /// Canonical JSON text.

@@ -6,6 +6,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "daemon/worker/data/codec_messages.h"
 
 namespace millrace::data {
 namespace {
@@ -21,7 +22,9 @@ std::string socketBeside(const std::string& joinPath) {
 Lead::Lead(const loader::ElsewhereOptions& options)
     : joinPath_(options.joinFile),
       workersLeast_(static_cast<int>(options.spec.resources.dataWorkersMin)),
-      workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)) {}
+      workersMost_(static_cast<int>(options.spec.resources.dataWorkersMax)),
+      isNetwork_(!options.listen.empty()),
+      codecs_(options.codecs, isNetwork_) {}
 
 Status Lead::open(const loader::ElsewhereOptions& options) {
     ASSIGN_OR_RETURN(transport::JoinFile file,
@@ -104,6 +107,8 @@ void Lead::detach() {
         }
         desk = &stream_->desk();
         firstGeneration_ = stream_->nextGeneration();
+        gone_.segments += stream_->numDelivered();
+        gone_.frameBytes += stream_->frameBytes();
         stream_.reset();
         v1::WorkerOrders reset;
         reset.set_is_reset(true);
@@ -120,6 +125,22 @@ Lead::Figures Lead::figures() {
     Figures figures = figures_;
     figures.workers = static_cast<int>(members_.size());
     return figures;
+}
+
+Lead::Account Lead::account() {
+    MutexLock lock(turn_);
+    Account account = gone_;
+    for (const auto& [link, member] : members_) {
+        account.cpuSeconds += member.cpuSeconds;
+        account.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
+    }
+    if (stream_) {
+        account.segments += stream_->numDelivered();
+        account.frameBytes += stream_->frameBytes();
+    }
+    account.codecs = codecs_.plan().value_or(frame::CodecPlan());
+    account.linkBytesPerSecond = codecs_.linkBytesPerSecond();
+    return account;
 }
 
 void Lead::post(Event event) {
@@ -172,6 +193,7 @@ void Lead::handle(Event& event) {
     switch (event.kind) {
         case Event::Kind::kWhole:
             if (members_.emplace(event.link, Member()).second) {
+                greet(event.link);
                 event.link->readNext();
             }
             break;
@@ -198,6 +220,48 @@ void Lead::handle(Event& event) {
     }
 }
 
+// Before anything is ordered.
+void Lead::greet(const LinkPtr& link) {
+    v1::WorkerOrders message;
+    message.set_wants_measures(codecs_.wantsMeasures());
+    if (codecs_.plan()) {
+        toMessage(*codecs_.plan(), *message.mutable_codecs());
+    }
+    link->send(message);
+}
+
+Status Lead::readMeasures(const v1::WorkerReport& report) {
+    if (report.measures().empty() || !stream_) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(frame::CodecMeasures measures, measuresOf(report));
+    if (!codecs_.measured(std::move(measures), stream_->layout().numColumns())) {
+        return dataLoss("work: measures of codecs for ", report.measures_size(), " columns, not ",
+                        stream_->layout().numColumns());
+    }
+    return okStatus();
+}
+
+// Workers of one feed are taken to be at links of one kind: what all of them sent counts.
+void Lead::chooseCodecs() {
+    LinkCodecs::Traffic traffic;
+    for (const auto& [link, member] : members_) {
+        const LinkCodecs::Traffic one = link->traffic();
+        traffic.bytes += one.bytes;
+        traffic.waitNs += one.waitNs;
+    }
+    if (!codecs_.choose(traffic)) {
+        return;
+    }
+    v1::WorkerOrders message;
+    toMessage(*codecs_.plan(), *message.mutable_codecs());
+    for (const auto& [link, member] : members_) {
+        link->send(message);
+    }
+    logInfo("data: codecs are chosen",
+            {{"linkMbPerSecond", codecs_.linkBytesPerSecond() / 1e6}, {"columns", codecs_.text()}});
+}
+
 void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
     const auto place = members_.find(link);
     if (place == members_.end()) {
@@ -205,11 +269,17 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
     }
     Member& member = place->second;
     member.places = static_cast<int>(report.places());
+    member.cpuSeconds = static_cast<double>(report.cpu_ms()) / 1e3;
     if (!member.isChecked && !isRightInput(report)) {
         refuse(link, failedPrecondition("work: what this worker computes is stream ",
                                         report.stream_hash(), " of plan ", report.plan_hash(),
                                         ", not ", streamHash_, " of plan ", planHash_,
                                         "; are the files the same where it runs?"));
+        return;
+    }
+    const Status measured = readMeasures(report);
+    if (!measured.ok()) {
+        refuse(link, measured);
         return;
     }
     if (!member.isChecked) {
@@ -269,6 +339,8 @@ void Lead::refuse(const LinkPtr& link, const Status& why) {
 
 void Lead::lose(const LinkPtr& link, stream::StreamMaster::Loss loss) {
     const stream::WorkerId id = members_.at(link).id;
+    gone_.cpuSeconds += members_.at(link).cpuSeconds;
+    gone_.networkBytes += isNetwork_ ? link->traffic().bytes : 0;
     members_.erase(link);
     if (stream_ && id != 0) {
         stream_->lose(id, loss);
@@ -282,6 +354,7 @@ void Lead::turn() {
         }
     }
     figures_.workersWanted = stream_->workersWanted();
+    chooseCodecs();
 }
 
 Lead::LinkPtr Lead::linkOf(stream::WorkerId id) const {

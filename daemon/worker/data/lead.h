@@ -18,6 +18,7 @@
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/door.h"
 #include "daemon/worker/data/led_stream.h"
+#include "daemon/worker/data/link_codecs.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/loader/elsewhere.h"
 
@@ -32,6 +33,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
                 std::shared_ptr<const segment::StreamInput> input) override;
     void detach() override;
     Figures figures() override;
+    Account account() override;
 
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;
@@ -48,6 +50,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
         bool isChecked = false;   ///< its first report said the right hashes
         bool isLeaving = false;
         int places = 1, threads = 1;
+        double cpuSeconds = 0;
     };
     explicit Lead(const loader::ElsewhereOptions& options);
     Status open(const loader::ElsewhereOptions& options);
@@ -65,6 +68,9 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     bool isRightInput(const v1::WorkerReport& report) const {
         return report.stream_hash() == streamHash_ && report.plan_hash() == planHash_;
     }
+    void greet(const LinkPtr& link) MR_REQUIRES(turn_);
+    Status readMeasures(const v1::WorkerReport& report) MR_REQUIRES(turn_);
+    void chooseCodecs() MR_REQUIRES(turn_);
     void joinStream(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
     void handleAnswers(const LinkPtr& link, const Member& member, const v1::WorkerReport& report)
         MR_REQUIRES(turn_);
@@ -75,6 +81,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
 
     const std::string joinPath_;
     const int workersLeast_, workersMost_;
+    const bool isNetwork_;
     std::string streamHash_, planHash_;
     std::unique_ptr<Door> door_;
     std::unique_ptr<transport::Server> server_;
@@ -89,7 +96,9 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     std::unique_ptr<LedStream> stream_ MR_GUARDED_BY(turn_);
     std::map<LinkPtr, Member> members_ MR_GUARDED_BY(turn_);
     std::uint32_t firstGeneration_ MR_GUARDED_BY(turn_) = 0;  ///< of the next stream's orders
+    LinkCodecs codecs_ MR_GUARDED_BY(turn_);
     Figures figures_ MR_GUARDED_BY(turn_);
+    Account gone_ MR_GUARDED_BY(turn_);  ///< of workers and streams that are no more
     std::jthread thread_;
 };
 

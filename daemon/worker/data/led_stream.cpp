@@ -145,6 +145,7 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
                                                                     std::move(facts), holder));
     master_.done(hand, steadyNs());
     segment.keeper = hand;
+    segment.frameBytes = frames->facts().frameBytes();
     segment.isArrived = segment.isOurs && desk_.arrived(frames);
     if (!segment.isArrived) {
         withdraw(link, done.name());
@@ -177,6 +178,8 @@ void LedStream::released(const stream::SegmentOrder& order) {
     if (const LinkPtr link = linkOf(segment.keeper.worker)) {
         withdraw(link, nameOf(order, segment.keeper.generation));
     }
+    ++numDelivered_;
+    frameBytes_ += segment.frameBytes;
     forget(number->second);
 }
 

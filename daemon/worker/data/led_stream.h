@@ -34,6 +34,7 @@ class LedStream {
               const stream::StreamMaster::Options& options, OnReleased onReleased);
 
     segment::SegmentDesk& desk() { return desk_; }
+    const frame::FrameLayout& layout() const { return input_->layout(); }
     /// Above that of every order that was given.
     std::uint32_t nextGeneration() const { return nextGeneration_; }
 
@@ -50,6 +51,9 @@ class LedStream {
     std::vector<Refusal> turn();
     /// How many workers would keep the ranks from waiting; newly made once a second.
     int workersWanted() const { return workersWanted_; }
+    /// Segments that were computed elsewhere and are let go of, and the bytes of their frames.
+    std::int64_t numDelivered() const { return numDelivered_; }
+    std::uint64_t frameBytes() const { return frameBytes_; }
 
  private:
     using Hand = stream::StreamMaster::Hand;
@@ -58,6 +62,7 @@ class LedStream {
         stream::SegmentOrder order;  ///< as the desk knows it
         bool isOurs = true;          ///< false: lost at the desk, and not claimed again yet
         bool isArrived = false;
+        std::uint64_t frameBytes = 0;  ///< once arrived
         Hand keeper;
     };
     using Messages = std::map<LinkPtr, v1::WorkerOrders>;
@@ -91,6 +96,8 @@ class LedStream {
     std::int64_t lastTurnNs_, adviceNs_ = 0;
     double starvedNs_ = 0;
     int workersWanted_ = 0;
+    std::int64_t numDelivered_ = 0;
+    std::uint64_t frameBytes_ = 0;
 };
 
 }  // namespace millrace::data

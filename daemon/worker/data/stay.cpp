@@ -2,6 +2,7 @@
 
 #include "backend/core/log.h"
 #include "daemon/transport/transport.h"
+#include "daemon/worker/data/codec_messages.h"
 #include "daemon/worker/data/messages.h"
 
 namespace millrace::data {
@@ -17,9 +18,6 @@ Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
     joined.planHash = piece.plan_hash();
     ASSIGN_OR_RETURN(const Json json, parseJson(piece.spec(), "the feed's spec"));
     ASSIGN_OR_RETURN(joined.spec, spec::RunSpec::fromJson(json));
-    for (const std::string& text : piece.codecs()) {
-        ASSIGN_OR_RETURN(joined.codecs.emplace_back(), frame::CodecChoice::parse(text));
-    }
     return okStatus();
 }
 
@@ -72,11 +70,12 @@ Result<std::unique_ptr<Engine>> Engine::make(const Joined& joined, int threads,
     return engine;
 }
 
-Stay::Stay(const Joined& joined, Engine& engine) : session_(joined.session), engine_(engine) {
+Stay::Stay(const Joined& joined, Engine& engine)
+    : session_(joined.session), engine_(engine), probe_(engine.input->layout()) {
     segment::SegmentServerOptions options;
     options.threads = engine.threads;
     options.heldBytesMax = engine.memory->segments().limitBytes() / kHeldShare;
-    options.codecs = joined.codecs;
+    options.look = [this](const frame::FrameView& frame) { probe_.add(frame); };
     work_ = Work::make({[this](v1::WorkerOrders& orders) {
                             ordered(orders);
                             work_->readNext();
@@ -134,9 +133,13 @@ Stay::~Stay() {
     logInfo("data: computed", {{"segments", numComputed_.load()}});
 }
 
-v1::WorkerReport Stay::newReport() const {
+v1::WorkerReport Stay::newReport() {
     v1::WorkerReport report;
     report.set_places(static_cast<std::uint32_t>(engine_.places()));
+    report.set_cpu_ms(static_cast<std::uint64_t>(1000 * (loader::cpuSeconds() - cpuAtFirst_)));
+    if (const auto measures = probe_.take()) {
+        toMessage(*measures, report);
+    }
     MutexLock lock(mutex_);
     report.set_is_leaving(isLeaving_);
     return report;
@@ -177,7 +180,26 @@ void Stay::drop(const stream::SegmentOrder& order) {
     sender_->forget(order);
 }
 
+Status Stay::setCodecs(const v1::WorkerOrders& orders) {
+    if (orders.wants_measures()) {
+        probe_.wanted();
+    }
+    if (orders.has_codecs()) {
+        probe_.unwanted();
+        ASSIGN_OR_RETURN(frame::CodecPlan codecs,
+                         codecsOf(orders.codecs(), engine_.input->layout().numColumns()));
+        server_->setCodecs(std::move(codecs));
+    }
+    return okStatus();
+}
+
 void Stay::ordered(const v1::WorkerOrders& orders) {
+    const Status codecs = setCodecs(orders);
+    if (!codecs.ok()) {
+        logError("data: ends its stay", {{"why", messageOf(codecs)}});
+        work_->close();
+        return;
+    }
     std::set<std::pair<stream::SegmentName, std::uint32_t>> reset;
     {
         MutexLock lock(mutex_);

@@ -13,8 +13,10 @@
 #include "backend/core/mutex.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "daemon/transport/join_file.h"
+#include "daemon/worker/data/codec_probe.h"
 #include "daemon/worker/data/frame_sender.h"
 #include "daemon/worker/loader/memory.h"
+#include "daemon/worker/loader/process.h"
 #include "millrace/v1/data.grpc.pb.h"
 
 namespace millrace::data {
@@ -25,7 +27,6 @@ struct Joined {
     spec::RunSpec spec;
     stream::Plan plan;
     std::string streamHash, planHash;
-    frame::CodecPlan codecs;
 };
 
 /// What a worker computes with; outlives its stays.
@@ -68,10 +69,13 @@ class Stay {
     void done(const segment::SegmentDone& done);
     void ordered(const v1::WorkerOrders& orders);
     void drop(const stream::SegmentOrder& order);
-    v1::WorkerReport newReport() const;
+    Status setCodecs(const v1::WorkerOrders& orders);
+    v1::WorkerReport newReport();
 
     const std::string session_;
     Engine& engine_;
+    const double cpuAtFirst_ = loader::cpuSeconds();
+    CodecProbe probe_;
     std::shared_ptr<Work> work_;
     std::atomic<std::int64_t> numComputed_{0};
     mutable Mutex mutex_;

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "backend/core/clock.h"
 #include "daemon/worker/data/messages.h"
 
 namespace millrace::data {
@@ -78,6 +79,7 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
         for (std::int64_t frame = span.first; frame < span.first + span.count; ++frame) {
             owed.frames[frame].size = to->codedBytes(frame);
         }
+        askedLocked(span.count);
     }
     v1::FrameRequest request;
     toMessage(order, *request.mutable_name());
@@ -88,7 +90,30 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
 
 void WorkerLink::forget(const stream::SegmentOrder& order) {
     MutexLock lock(mutex_);
-    owed_.erase(nameOf(order));
+    const auto place = owed_.find(nameOf(order));
+    if (place != owed_.end()) {
+        cameLocked(std::ssize(place->second.frames));
+        owed_.erase(place);
+    }
+}
+
+void WorkerLink::askedLocked(std::int64_t frames) {
+    waitingSinceNs_ = numOwed_ == 0 ? SystemClock().steadyNs() : waitingSinceNs_;
+    numOwed_ += frames;
+}
+
+void WorkerLink::cameLocked(std::int64_t frames) {
+    numOwed_ -= frames;
+    if (frames > 0 && numOwed_ == 0) {
+        traffic_.waitNs += SystemClock().steadyNs() - waitingSinceNs_;
+    }
+}
+
+LinkCodecs::Traffic WorkerLink::traffic() const {
+    MutexLock lock(mutex_);
+    LinkCodecs::Traffic traffic = traffic_;
+    traffic.waitNs += numOwed_ > 0 ? SystemClock().steadyNs() - waitingSinceNs_ : 0;
+    return traffic;
 }
 
 void WorkerLink::came(const grpc::ByteBuffer& buffer) {
@@ -133,11 +158,13 @@ Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
     }
     chunk.copyTo(partial.bytes.get() + partial.come);
     partial.come += chunk.bytes;
+    traffic_.bytes += chunk.bytes;
     if (partial.come == partial.size) {
         whole.to = place->second.to.lock();
         whole.frame = index;
         whole.coded = {partial.bytes, {partial.bytes.get(), partial.size}};
         place->second.frames.erase(frame);
+        cameLocked(1);
     }
     return okStatus();
 }

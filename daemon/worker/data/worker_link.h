@@ -14,6 +14,7 @@
 #include "backend/segment/sequence/remote_frames.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/data/frame_chunk.h"
+#include "daemon/worker/data/link_codecs.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::data {
@@ -47,6 +48,8 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     void forget(const stream::SegmentOrder& order);
     /// A message of the frames' stream.
     void came(const grpc::ByteBuffer& buffer);
+    /// Of frames, so far.
+    LinkCodecs::Traffic traffic() const;
 
  private:
     struct Name {
@@ -68,6 +71,8 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
         std::int64_t frame = 0;
         segment::CodedFrame coded;
     };
+    void askedLocked(std::int64_t frames) MR_REQUIRES(mutex_);
+    void cameLocked(std::int64_t frames) MR_REQUIRES(mutex_);
     static Name nameOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
     Status add(const FrameChunk& chunk, Whole& whole);
 
@@ -76,6 +81,9 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     std::shared_ptr<WorkStream> work_ MR_GUARDED_BY(mutex_);
     std::shared_ptr<FrameStream> frames_ MR_GUARDED_BY(mutex_);
     std::map<Name, Owed> owed_ MR_GUARDED_BY(mutex_);
+    std::int64_t numOwed_ MR_GUARDED_BY(mutex_) = 0;         ///< frames that were asked for
+    std::int64_t waitingSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< while there are any
+    LinkCodecs::Traffic traffic_ MR_GUARDED_BY(mutex_);
 };
 
 }  // namespace millrace::data

@@ -4,11 +4,14 @@
 //
 // Threads: attach(), detach() and figures() from the feed's; the desk is used from others until
 // detach() returns. Failure: of making one: a sentence; of workers: theirs to cope with.
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/core/status.h"
+#include "backend/frame/codec.h"
 #include "backend/segment/sequence/segment_desk.h"
 #include "backend/segment/stream_input.h"
 #include "backend/spec/run_spec.h"
@@ -22,6 +25,15 @@ class SegmentsElsewhere {
         int workers = 0;        ///< that are there
         int workersWanted = 0;  ///< advice, within the spec's bounds
     };
+    /// Since the start.
+    struct Account {
+        std::int64_t segments = 0;  ///< that were computed elsewhere and delivered here
+        double cpuSeconds = 0;      ///< of all workers that were ever there
+        std::uint64_t frameBytes = 0, networkBytes = 0;  ///< 0 over the network on one machine
+        double linkBytesPerSecond = 0;  ///< that the codecs were chosen for; 0: they were not
+        frame::CodecPlan codecs;        ///< by column of the layout; empty: nothing is coded
+        bool operator==(const Account&) const = default;
+    };
     virtual ~SegmentsElsewhere() = default;
     /// The stream begins, or begins again. Both live until detach().
     virtual void attach(segment::SegmentDesk& desk,
@@ -29,6 +41,7 @@ class SegmentsElsewhere {
     virtual void detach() = 0;
     /// Since the last call.
     virtual Figures figures() = 0;
+    virtual Account account() = 0;
 };
 
 /// A stream that data workers may join.
@@ -39,6 +52,8 @@ struct ElsewhereOptions {
     std::string buildId;  ///< workers of another build are refused
     spec::RunSpec spec;
     stream::Plan plan;
+    std::optional<frame::CodecPlan>
+        codecs;  ///< given; none: chosen for the network, if there is one
 };
 /// A data worker: `millrace-loader data --join FILE`.
 struct DataRequest {

@@ -171,7 +171,10 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
                          "data workers join with this file, which is made here"),
         feed->add_option("--listen", request.listen,
                          "HOST or HOST:PORT: data workers of other machines come here over TLS (a "
-                         "unix socket beside the join file)")};
+                         "unix socket beside the join file)"),
+        feed->add_option("--codecs", request.codecs,
+                         "for columns on their way from data workers: none, or a report of 'stream "
+                         "--link --json' (over TLS those are chosen that pay)")};
     for (CLI::Option* option : ofSpec) {
         option->needs(spec);
     }

@@ -47,6 +47,24 @@ TEST_F(DataWorkers, OverTcpAndTlsItIsTheSameStream) {
     expectSameWith(2, {"--listen", "127.0.0.1"});
 }
 
+// A slow link's codecs make less of the frames, and the stream is the same.
+TEST_F(DataWorkers, CodecsThatAreGivenAreUsedAndWhatTravelledIsTold) {
+    const Json streamed = report({"--link", "1"});
+    ASSERT_TRUE(writeFileAtomic(directory_ / "link.json", dumpJson(streamed), 0600).ok());
+    const auto travelled = [&](const std::string& codecs) {
+        startFeed("{min: 1, max: 4}", {"--listen", "127.0.0.1", "--codecs", codecs});
+        auto worker = startWorker();
+        expectSame(readStream(), streamed);
+        expectEnd(feed_, 0);
+        expectEnd(worker, 0);
+        const std::string all = said("feed"), key = "networkBytes=";
+        return std::atof(all.substr(all.rfind(key) + key.size()).c_str());
+    };
+    const double plain = travelled("none"), coded = travelled(directory_ / "link.json");
+    EXPECT_GT(coded, 0);
+    EXPECT_LT(coded, 0.8 * plain);
+}
+
 TEST_F(DataWorkers, AVariationThatIsOrderedAndOneThatKeepsFewRows) {
     for (const std::vector<std::string>& set :
          {std::vector<std::string>{"--set", "batch.order=as_is", "--set", "batch.shuffle=none"},

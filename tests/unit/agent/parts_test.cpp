@@ -1,4 +1,5 @@
 // The agent's small parts: verdicts, jobs, directories, the inspector's words, the live table.
+#include "daemon/agent/run/done_words.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -230,6 +231,39 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     if (!kept.empty()) {
         ::setenv("OMP_WAIT_POLICY", kept.c_str(), 1);
     }
+}
+
+TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
+    const RunDirectory directory(root + "/runs", "r-abc23");
+    const auto account = [](int segments, double seconds, const std::string& codec) {
+        return Json{
+            {"segments", segments},
+            {"cpu_seconds", seconds},
+            {"frame_bytes", 1000 * segments},
+            {"network_bytes", 100 * segments},
+            {"link", {{"mb_per_second", 90.0}, {"columns", {{{"name", "x"}, {"codec", codec}}}}}}};
+    };
+    DoneWords words(directory, clock);
+    ReceiptInputs none;
+    words.begin(1);
+    words.fill(1, none);
+    EXPECT_TRUE(none.dataWorkers.is_null());
+    for (const int attempt : {1, 2}) {
+        ASSERT_TRUE(directory.prepare(attempt).ok());
+        words.begin(attempt);
+        words.account(account(1, 0.5, "lz4"));  // said again and again, the last word counts
+        words.account(account(attempt, 0.5 * attempt, attempt == 1 ? "none" : "zstd:-5"));
+    }
+    DoneWords adopted(directory, clock);
+    adopted.read(2);
+    ReceiptInputs inputs;
+    adopted.fill(1, inputs);
+    const Json& all = inputs.dataWorkers;
+    EXPECT_EQ(all["segments"], 3);
+    EXPECT_EQ(all["cpu_seconds"], 1.5);
+    EXPECT_EQ(all["frame_bytes"], 3000);
+    EXPECT_EQ(all["network_bytes"], 300);
+    EXPECT_EQ(all["link"]["columns"][0]["codec"], "zstd:-5");
 }
 
 TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {

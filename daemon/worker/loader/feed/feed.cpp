@@ -16,6 +16,7 @@
 #include "backend/ring/leavable_ring.h"
 #include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/feed/account.h"
 #include "daemon/worker/loader/feed/events.h"
 #include "daemon/worker/loader/feed/job.h"
 #include "daemon/worker/loader/feed/metrics.h"
@@ -23,6 +24,7 @@
 #include "daemon/worker/loader/feed/producer.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
+#include "daemon/worker/loader/stream/link.h"
 
 namespace millrace::loader {
 namespace {
@@ -31,6 +33,7 @@ namespace metric = values::metric;
 
 constexpr std::chrono::seconds kErrorTime{10};
 constexpr std::chrono::milliseconds kComeTogether{100};
+constexpr std::chrono::seconds kAccountTime{10};
 
 struct Reader {
     ring::FeedHello hello;
@@ -92,6 +95,7 @@ class Feed {
     bool isDone() const;
     bool areAllTold() const;
     void sendMetrics(bool isLast = false);
+    void sendAccount(bool isLast);
     ring::RingSink::Options dealing(const segment::StreamInput& input);
     Status addRank(Producer::Request& request, const Reader& reader) const;
 
@@ -119,6 +123,8 @@ class Feed {
     int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
     Status error_;
     SteadyClock::time_point errorTime_, lastMetrics_ = SteadyClock::now();
+    SteadyClock::time_point lastAccount_ = SteadyClock::now();
+    SegmentsElsewhere::Account account_;
     std::int64_t lastRead_ = 0, lastKept_ = 0;
     double lastCpu_ = 0;
 };
@@ -156,8 +162,14 @@ Status Feed::openElsewhere() {
     if (job_.joinFile.empty() || !error_.ok()) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(elsewhere_, plane_.lead({job_.joinFile, job_.listen, job_.attempt,
-                                              plane_.buildId, job_.spec, job_.plan}));
+    ElsewhereOptions options{job_.joinFile, job_.listen, job_.attempt, plane_.buildId,
+                             job_.spec,     job_.plan,   std::nullopt};
+    if (job_.codecs == FeedRequest::kNoCodecs) {
+        options.codecs.emplace();
+    } else if (!job_.codecs.empty()) {
+        ASSIGN_OR_RETURN(options.codecs, readCodecs(job_.codecs, train_->layout()));
+    }
+    ASSIGN_OR_RETURN(elsewhere_, plane_.lead(options));
     return okStatus();
 }
 
@@ -531,12 +543,30 @@ void Feed::sendMetrics(bool isLast) {
     stageMetrics_.add(seconds, isLast, metrics.values);
     if (elsewhere_ != nullptr) {
         addWorkers(elsewhere_->figures(), metrics.values);
+        sendAccount(isLast);
     }
     lastMetrics_ = now;
     lastRead_ = read;
     lastKept_ = kept;
     lastCpu_ = cpu;
     owner_.figures(std::move(metrics));
+}
+
+// Now and then, so that little of it is missing where a feed dies.
+void Feed::sendAccount(bool isLast) {
+    const auto now = SteadyClock::now();
+    if (!isLast && now - lastAccount_ < kAccountTime) {
+        return;
+    }
+    lastAccount_ = now;
+    SegmentsElsewhere::Account account = elsewhere_->account();
+    if (account != account_) {
+        account_ = std::move(account);
+        owner_.receipt({{"data_workers", accountJson(account_, train_->layout())}});
+    }
+    if (isLast) {
+        logAccount(account_);
+    }
 }
 
 }  // namespace

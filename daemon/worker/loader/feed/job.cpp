@@ -88,6 +88,7 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     job.feedSocket = request.socketPath;
     job.joinFile = request.joinFile;
     job.listen = request.listen;
+    job.codecs = request.codecs;
     if (job.joinFile.empty() && job.spec.resources.dataWorkersMax > 0) {
         job.joinFile = request.socketPath + ".join";
     }

@@ -25,6 +25,9 @@ struct FeedRequest {
     std::string joinFile;  ///< data workers join with it; "": where the spec has them, beside the
                            ///< socket
     std::string listen;    ///< as ElsewhereOptions
+    /// Of the columns on their way from data workers: a report's file, kNoCodecs, or "": chosen.
+    std::string codecs;
+    static constexpr char kNoCodecs[] = "none";
 };
 
 struct FeedJob {
@@ -35,6 +38,7 @@ struct FeedJob {
     std::vector<int> ranks;  ///< served here, ascending
     std::string joinFile;    ///< to be made; "": no data workers
     std::string listen;      ///< as ElsewhereOptions
+    std::string codecs;      ///< as FeedRequest
     // Of a run's.
     std::string run;
     std::string rankSocket;

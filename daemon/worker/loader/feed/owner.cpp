@@ -52,6 +52,14 @@ void DaemonOwner::figures(rank::Metrics figures) {
     }
 }
 
+void DaemonOwner::receipt(Json part) {
+    const auto sent = client_->send(rank::ReceiptLine{std::move(part)});
+    if (!sent.ok()) {
+        logWarn("feed: its part of the receipt cannot be sent",
+                {{"reason", messageOf(sent.status())}});
+    }
+}
+
 void DaemonOwner::finish() {
     const Status acked = client_->waitAcked(kAckTime);
     if (!acked.ok()) {

@@ -24,6 +24,8 @@ class FeedOwner {
     virtual Status endWanted() const = 0;
     virtual void failed(const Status& error) = 0;
     virtual void figures(rank::Metrics figures) = 0;
+    /// A part of the run's receipt; takes the place of what was said of it before.
+    virtual void receipt(Json part) = 0;
     /// The feed is over and its socket gone: waits until what was told has arrived, puts away the
     /// rest.
     virtual void finish() = 0;
@@ -39,6 +41,7 @@ class DaemonOwner final : public FeedOwner {
     Status endWanted() const override { return cancelled("stopped on request"); }
     void failed(const Status& error) override;
     void figures(rank::Metrics figures) override;
+    void receipt(Json part) override;
     void finish() override;
 
  private:
@@ -57,6 +60,7 @@ class ProcessOwner final : public FeedOwner {
     Status endWanted() const override { return okStatus(); }
     void failed(const Status&) override {}
     void figures(rank::Metrics) override {}
+    void receipt(Json) override {}
     void finish() override;
 
  private:

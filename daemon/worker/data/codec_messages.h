@@ -1,0 +1,18 @@
+#pragma once
+// Codecs and what was measured of them as messages, both ways.
+//
+// Threads: values. Failure: kDataLoss for what no sender of this build makes.
+#include "backend/core/status.h"
+#include "backend/frame/codec.h"
+#include "millrace/v1/data.pb.h"
+
+namespace millrace::data {
+
+void toMessage(const frame::CodecPlan& plan, v1::Codecs& out);
+/// `columns`: of the layout.
+Result<frame::CodecPlan> codecsOf(const v1::Codecs& message, std::size_t columns);
+
+void toMessage(const frame::CodecMeasures& measures, v1::WorkerReport& out);
+Result<frame::CodecMeasures> measuresOf(const v1::WorkerReport& message);
+
+}  // namespace millrace::data

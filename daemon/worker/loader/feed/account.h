@@ -1,0 +1,18 @@
+#pragma once
+// What data workers did for a feed, as the part "data_workers" of a run's receipt
+// (docs/formats/rank-protocol.md) and as a line of the log.
+//
+// Threads: functions. Failure: none.
+#include <string>
+
+#include "backend/core/json.h"
+#include "backend/frame/frame.h"
+#include "daemon/worker/loader/elsewhere.h"
+
+namespace millrace::loader {
+
+/// `link` has the form of a report's of `stream --link`, so that --codecs reads it.
+Json accountJson(const SegmentsElsewhere::Account& account, const frame::FrameLayout& layout);
+void logAccount(const SegmentsElsewhere::Account& account);
+
+}  // namespace millrace::loader
