@@ -1,6 +1,7 @@
 #include "backend/spec/key_table.h"
 
 #include <deque>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -259,6 +260,16 @@ std::vector<Key> trainingKeys() {
          {.min = 0, .max = 1e6, .isMinExcluded = true}},
         {"train.weight_decay", T::kReal, "0", "pull towards zero", {.min = 0, .max = 1e6}},
         {"train.momentum", T::kReal, "0", "sgd only", {.min = 0, .max = 1}},
+        {"train.clip_norm",
+         T::kReal,
+         "0",
+         "gradients are made smaller where their norm over all parameters is above it; 0: never",
+         {.min = 0, .max = 1e12}},
+        {"train.dropout",
+         T::kReal,
+         "0",
+         "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
+         {.min = 0, .max = 0.99}},
         {"train.device",
          T::kChoice,
          "auto",
@@ -314,6 +325,86 @@ std::vector<Key> trainingKeys() {
          {.min = 0, .max = 1e6}},
         {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };
+}
+
+/// The keys below `section`, a group of parameters.
+std::vector<Key> groupKeys(std::string_view section, std::vector<std::string_view> optimizers) {
+    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    const auto at = [section](std::string_view name) -> std::string_view {
+        return paths.emplace_back(strCat(section, ".", name));
+    };
+    return {
+        {at("optimizer"),
+         T::kChoice,
+         "",
+         "in place of train.optimizer",
+         {.choices = std::move(optimizers)}},
+        {at("learning_rate"),
+         T::kReal,
+         "",
+         "in place of train.learning_rate",
+         {.min = 0, .max = 1e6, .isOptional = true, .isMinExcluded = true}},
+        {at("weight_decay"),
+         T::kReal,
+         "",
+         "in place of train.weight_decay",
+         {.min = 0, .max = 1e6, .isOptional = true}},
+        {at("momentum"),
+         T::kReal,
+         "",
+         "in place of train.momentum",
+         {.min = 0, .max = 1, .isOptional = true}},
+    };
+}
+
+std::vector<Key> optimisationKeys() {
+    std::vector<Key> keys = {
+        {"train.groups", T::kSection, "",
+         "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own in "
+         "place of `train`'s"},
+        {"train.groups.dense", T::kSection, "", "all parameters but the embedding tables"},
+    };
+    const auto append = [&keys](std::vector<Key> more) {
+        std::move(more.begin(), more.end(), std::back_inserter(keys));
+    };
+    append(groupKeys("train.groups.dense", {"sgd", "adagrad", "adamw"}));
+    append({{"train.groups.embeddings", T::kSection, "",
+             "the embedding tables; rowwise_adagrad keeps one number of state a row"}});
+    append(groupKeys("train.groups.embeddings", {"sgd", "adagrad", "adamw", "rowwise_adagrad"}));
+    append({
+        {"train.schedule", T::kSection, "", "how the learning rates change over the steps"},
+        {"train.schedule.type",
+         T::kChoice,
+         "constant",
+         "behind the warm-up; linear, cosine: down to `final`; step: times `factor` at intervals",
+         {.choices = {"constant", "linear", "cosine", "step"}}},
+        {"train.schedule.warmup_steps",
+         T::kInt,
+         "0",
+         "the rates grow linearly over so many first steps",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"train.schedule.steps",
+         T::kInt,
+         "0",
+         "linear, cosine: the step at which `final` is reached, and stays",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"train.schedule.final",
+         T::kReal,
+         "0",
+         "linear, cosine: the last rates, as a share of the first ones",
+         {.min = 0, .max = 1}},
+        {"train.schedule.every_steps",
+         T::kInt,
+         "0",
+         "step: the interval",
+         {.min = 0, .max = kBig, .unit = "steps"}},
+        {"train.schedule.factor",
+         T::kReal,
+         "0.1",
+         "step: what the rates are multiplied with",
+         {.min = 0, .max = 1, .isMinExcluded = true}},
+    });
+    return keys;
 }
 
 std::vector<Key> scriptKeys() {
@@ -412,7 +503,7 @@ std::vector<Key> csvKeys(std::string_view section) {
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
     for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &trainingKeys,
-                            &scriptKeys, &evalAndResourceKeys}) {
+                            &optimisationKeys, &scriptKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

@@ -39,7 +39,7 @@ struct KeyLimits {
     double max = std::numeric_limits<double>::infinity();
     std::vector<std::string_view> choices;
     bool isRequired = false;
-    bool isOptional = false;  ///< of sections: null when absent, not its defaults
+    bool isOptional = false;  ///< null when absent: a section without defaults, or a number
     bool isMinExcluded = false;
     std::string_view shortKey;  ///< the key below that a plain value stands for
     std::string_view unit;

@@ -75,10 +75,37 @@ struct BatchSpec {
     std::int64_t segmentSplits = 0;  ///< 0: the plan chooses, and inspect writes the number here
 };
 
+/// What a group of parameters has of its own; absent: as `train` says.
+struct TrainGroup {
+    std::string optimizer;  ///< as TrainSpec's, of tables also "rowwise_adagrad"; "": absent
+    std::optional<double> learningRate, weightDecay, momentum;
+    bool operator==(const TrainGroup&) const = default;
+};
+
+struct TrainGroups {
+    TrainGroup dense, embeddings;
+    bool operator==(const TrainGroups&) const = default;
+};
+
+/// How learning rates change over the updates: docs/reference/models.md has the formulas.
+struct ScheduleSpec {
+    std::string type = "constant";  ///< "linear", "cosine", "step"
+    std::int64_t warmupSteps = 0;
+    std::int64_t steps = 0;       ///< linear, cosine: until `final` is reached
+    double final = 0;             ///< share of the first rate
+    std::int64_t everySteps = 0;  ///< step
+    double factor = 0.1;          ///< step
+    bool operator==(const ScheduleSpec&) const = default;
+};
+
 struct TrainSpec {
     std::string optimizer = "adamw";  ///< "sgd", "adagrad"
     double learningRate = 0.001;
     double weightDecay = 0, momentum = 0;
+    TrainGroups groups;
+    ScheduleSpec schedule;
+    double clipNorm = 0;  ///< 0: gradients are not clipped
+    double dropout = 0;
     std::string precision = "fp32";  ///< "bf16", "fp64"
     std::string device = "auto";     ///< "cpu", "cuda"; auto: cuda where a rank has GPUs
     bool deterministic = true;

@@ -101,11 +101,33 @@ void fields(auto& a, Of<ModelSpec> auto& s) {
     a("embedding_dim", s.embeddingDim);
     a.model("type", s.body);
 }
+void fields(auto& a, Of<TrainGroup> auto& s) {
+    a.unlessEmpty("optimizer", s.optimizer);
+    a.whenGiven("learning_rate", s.learningRate);
+    a.whenGiven("weight_decay", s.weightDecay);
+    a.whenGiven("momentum", s.momentum);
+}
+void fields(auto& a, Of<TrainGroups> auto& s) {
+    a.unless("dense", s.dense, TrainGroup());
+    a.unless("embeddings", s.embeddings, TrainGroup());
+}
+void fields(auto& a, Of<ScheduleSpec> auto& s) {
+    a("type", s.type);
+    a("warmup_steps", s.warmupSteps);
+    a("steps", s.steps);
+    a("final", s.final);
+    a("every_steps", s.everySteps);
+    a("factor", s.factor);
+}
 void fields(auto& a, Of<TrainSpec> auto& s) {
     a("optimizer", s.optimizer);
     a("learning_rate", s.learningRate);
     a("weight_decay", s.weightDecay);
     a("momentum", s.momentum);
+    a.unless("groups", s.groups, TrainGroups());
+    a.unless("schedule", s.schedule, ScheduleSpec());
+    a.unless("clip_norm", s.clipNorm, 0.0);
+    a.unless("dropout", s.dropout, 0.0);
     a("precision", s.precision);
     a.unless("device", s.device, std::string("auto"));
     a.unless("deterministic", s.deterministic, true);

@@ -9,6 +9,7 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/data_format.h"
+#include "backend/spec/optimisation.h"
 #include "backend/spec/tree_reader.h"
 
 namespace millrace::spec {
@@ -335,10 +336,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");
     }
-    if (spec.train.momentum != 0 && spec.train.optimizer != "sgd") {
-        warnings.push_back("train.momentum is for sgd; " + spec.train.optimizer +
-                           " does not use it");
-    }
+    warnOfOptimisation(spec, warnings);
     if (spec.eval && spec.eval->dataset.where.empty() &&
         spec.eval->dataset.path == spec.dataset.path) {
         warnings.push_back(

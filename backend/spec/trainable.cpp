@@ -5,6 +5,7 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/bind.h"
+#include "backend/spec/optimisation.h"
 #include "backend/spec/spec_checks.h"
 
 namespace millrace::spec {
@@ -22,7 +23,8 @@ bool hasEmbedding(const RunSpec& spec, const std::string& feature) {
 }
 
 double bytesOf(const EmbeddingSpec& table, const RunSpec& spec) {
-    const double floats = static_cast<double>(table.dim) * (1 + optimizerMoments(spec.train));
+    const TrainGroup group = tableGroup(spec.train);
+    const auto floats = static_cast<double>(table.dim + stateFloats(group, table.dim));
     const double bytes = spec.train.precision == "fp64" ? kDoubleBytes : kFloatBytes;
     return static_cast<double>(table.rows) * (floats * bytes + kPlaceBytes);
 }
@@ -40,6 +42,10 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     refuse("train.learning_rate", spec.train.learningRate != usual.learningRate);
     refuse("train.weight_decay", spec.train.weightDecay != usual.weightDecay);
     refuse("train.momentum", spec.train.momentum != usual.momentum);
+    refuse("train.groups", spec.train.groups != usual.groups);
+    refuse("train.schedule", spec.train.schedule != usual.schedule);
+    refuse("train.clip_norm", spec.train.clipNorm != usual.clipNorm);
+    refuse("train.dropout", spec.train.dropout != usual.dropout);
     refuse("train.precision", spec.train.precision != usual.precision);
     refuse("train.device", spec.train.device != usual.device);
     refuse("train.deterministic", spec.train.deterministic != usual.deterministic);
@@ -137,13 +143,6 @@ void checkInputs(const RunSpec& spec, Problems& problems) {
 
 }  // namespace
 
-int optimizerMoments(const TrainSpec& train) {
-    if (train.optimizer == "sgd") {
-        return train.momentum != 0 ? 1 : 0;
-    }
-    return train.optimizer == "adagrad" ? 1 : 2;
-}
-
 std::vector<PooledColumn> pooledColumns(const RunSpec& spec) {
     std::vector<PooledColumn> pooled;
     for (const auto& [name, sequence] : spec.features.sequences) {
@@ -161,6 +160,7 @@ SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns) {
     Problems problems(spec.source, errors);
     checkWorkers(spec, problems);
     if (spec.model.hasTables()) {
+        checkOptimisation(spec, problems);
         checkSequences(spec, columns, problems);
         checkInputs(spec, problems);
     }
@@ -189,7 +189,7 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
     return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",
                            formatBytes(need), " in the trainer",
                            spec.train.ranks > 1 ? strCat("'s ", spec.train.ranks, " ranks") : "",
-                           ", with the state of ", spec.train.optimizer, "; this machine has ",
+                           ", with the state of ", tableGroup(spec.train).optimizer, "; this machine has ",
                            formatBytes(static_cast<double>(bytes)), ". The largest has ",
                            formatCount(largest->second.rows), " rows of ", largest->second.dim,
                            " floats: fewer rows or a smaller dim help");

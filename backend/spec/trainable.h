@@ -15,9 +15,6 @@ namespace millrace::spec {
 /// `columns`: at the end of its recipe.
 SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns);
 
-/// Floats of state that the optimizer keeps for each weight: 0, 1 or 2.
-int optimizerMoments(const TrainSpec& train);
-
 /// Bytes of the embedding tables in all ranks of the trainer: weights, the optimizer's state, one
 /// place a row.
 double tableBytes(const RunSpec& spec);

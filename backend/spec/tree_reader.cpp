@@ -167,7 +167,7 @@ Json TreeReader::fallback(const Key& key, const Where& where) {
         return key.limits.isOptional ? Json() : section(key.path, nullptr, where);
     }
     if (key.fallback.empty()) {
-        return emptyValue(key.type);
+        return key.limits.isOptional ? Json() : emptyValue(key.type);
     }
     SpecErrors none;
     const std::optional<YamlNode> node = parseYaml(key.fallback, true, none);

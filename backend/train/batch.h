@@ -46,6 +46,7 @@ struct HeadColumn {
 
 struct BatchView {
     std::int64_t rows = 0;
+    std::int64_t epoch = 0;
     std::vector<DenseColumn> dense;
     std::vector<IdColumn> ids;  ///< in the order of LearnerOptions::features
     std::vector<HeadColumn> heads;

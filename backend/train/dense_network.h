@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/train/dropout.h"
+
 namespace millrace::train {
 
 struct NetworkOptions {
@@ -38,9 +40,10 @@ class DenseNetwork {
     virtual ~DenseNetwork() = default;
     /// In the order of the layers. The pointers stay.
     virtual const std::vector<NetworkParameter>& parameters() = 0;
-    /// dense [rows, denseWidth], vectors [rows, vectorsWidth] -> logits [rows, heads].
+    /// dense [rows, denseWidth], vectors [rows, vectorsWidth] -> logits [rows, heads]. `dropout`
+    /// may be null: all outputs are kept.
     virtual std::string forward(std::int64_t rows, const float* dense, const float* vectors,
-                                float* logits, bool keepsGraph) = 0;
+                                float* logits, bool keepsGraph, const Dropout* dropout) = 0;
     /// After forward(keepsGraph = true) of the same rows: adds to the parameters' gradients and
     /// writes d loss / d vectors [rows, vectorsWidth].
     virtual std::string backward(const float* logitGradients, float* vectorGradients) = 0;

@@ -42,13 +42,17 @@ void fillUniform(std::uint64_t seed, const std::string& name, float bound, std::
 
 EmbeddingTable::EmbeddingTable(std::string name, std::int64_t rows, std::int64_t dim,
                                const OptimizerOptions& optimizer, std::uint64_t seed)
-    : name_(strCat(kPrefix, name)), rows_(rows), dim_(dim), optimizer_(optimizer) {
+    : name_(strCat(kPrefix, name)),
+      rows_(rows),
+      dim_(dim),
+      momentWidth_(momentWidth(optimizer, dim)) {
     const auto size = static_cast<std::size_t>(rows * dim);
     values_.resize(size);
     fillUniform(seed, name_ + ".weight", tableBound(rows), rows * dim, values_.data());
     const int moments = numMoments(optimizer);
-    first_.resize(moments > 0 ? size : 0);
-    second_.resize(moments > 1 ? size : 0);
+    const auto state = static_cast<std::size_t>(rows * momentWidth_);
+    first_.resize(moments > 0 ? state : 0);
+    second_.resize(moments > 1 ? state : 0);
     slots_.assign(static_cast<std::size_t>(rows), -1);
 }
 
@@ -98,12 +102,14 @@ void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const 
     }
 }
 
-void EmbeddingTable::apply(std::int64_t updates, double weight) {
+void EmbeddingTable::apply(const OptimizerOptions& optimizer, std::int64_t updates,
+                           double weight) {
     for (const std::int64_t id : touched_) {
-        const auto at = static_cast<std::size_t>(id * dim_);
-        updateWeights(optimizer_, updates, weight, dim_, gradient(id), &values_[at],
-                      first_.empty() ? nullptr : &first_[at],
-                      second_.empty() ? nullptr : &second_[at]);
+        const auto state = static_cast<std::size_t>(id * momentWidth_);
+        updateWeights(optimizer, updates, weight, dim_, gradient(id),
+                      &values_[static_cast<std::size_t>(id * dim_)],
+                      first_.empty() ? nullptr : &first_[state],
+                      second_.empty() ? nullptr : &second_[state]);
     }
     clear();
 }
@@ -125,11 +131,12 @@ void EmbeddingTable::appendTensors(std::vector<TensorRef>& out) {
     const std::vector<std::int64_t> shape{rows_, dim_};
     out.push_back({name_ + ".weight", DType::kFloat32, shape, values_.data(), true});
     const std::string state = "optimizer." + name_ + ".weight";
+    const std::vector<std::int64_t> stateShape{rows_, momentWidth_};
     if (!first_.empty()) {
-        out.push_back({state + ".first", DType::kFloat32, shape, first_.data()});
+        out.push_back({state + ".first", DType::kFloat32, stateShape, first_.data()});
     }
     if (!second_.empty()) {
-        out.push_back({state + ".second", DType::kFloat32, shape, second_.data()});
+        out.push_back({state + ".second", DType::kFloat32, stateShape, second_.data()});
     }
 }
 

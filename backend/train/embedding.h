@@ -30,15 +30,20 @@ class EmbeddingTable {
     /// Adds the gradients of pooled vectors to those of the rows that they came from.
     void addGradients(const IdColumn& ids, std::int64_t rows, const float* gradients,
                       std::int64_t stride);
-    /// Updates the touched rows with gradient / weight and forgets the gradients. `updates`: the
-    /// number of this update of the model, from 1.
-    void apply(std::int64_t updates, double weight);
+    /// Updates the touched rows with gradient / weight and forgets the gradients. `optimizer`: the
+    /// table's own, with the learning rate of now; `updates`: the number of this update of the
+    /// model, from 1.
+    void apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight);
     /// Forgets the gradients.
     void clear();
 
     std::int64_t numTouched() const { return static_cast<std::int64_t>(touched_.size()); }
     const float* row(std::int64_t id) const {
         return &values_[static_cast<std::size_t>(id * dim_)];
+    }
+    /// Sum of the squares of the step's gradients.
+    double squaredGradients() const {
+        return sumOfSquares(gradients_.data(), static_cast<std::int64_t>(gradients_.size()));
     }
     /// The touched row's summed gradient; null when this step did not touch it.
     const float* gradient(std::int64_t id) const;
@@ -48,7 +53,7 @@ class EmbeddingTable {
     float* gradientSlot(std::int64_t id);
     std::string name_;
     std::int64_t rows_, dim_;
-    OptimizerOptions optimizer_;
+    std::int64_t momentWidth_;  ///< floats of each kind of state a row
     std::vector<float> values_, first_, second_;
     std::vector<std::int32_t> slots_;  // per row: its place in gradients_, or -1
     std::vector<std::int64_t> touched_;

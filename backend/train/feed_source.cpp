@@ -228,6 +228,7 @@ Result<FeedEvent> FeedSource::view(const millrace_feed_event& event) {
     out.kind = FeedEvent::Kind::kBatch;
     out.epoch = event.epoch;
     out.number = static_cast<std::int64_t>(event.number);
+    out.batch.epoch = out.epoch;
     out.batch.rows = static_cast<std::int64_t>(millrace_batch_rows(held_));
     out.batch.frame = static_cast<const std::byte*>(millrace_batch_memory(held_));
     out.batch.frameBytes = millrace_batch_bytes(held_);

@@ -7,6 +7,7 @@
 // feature and row; what LibTorch throws arrives as kInternal.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "backend/train/loss.h"
 #include "backend/train/optimizer.h"
 #include "backend/train/ranks/group.h"
+#include "backend/train/schedule.h"
 
 namespace millrace::train {
 
@@ -46,13 +48,25 @@ struct LearnerOptions {
     std::vector<FeatureOptions> features;
     std::vector<TableOptions> tables;
     std::vector<std::string> heads;
-    OptimizerOptions optimizer;
+    OptimizerOptions optimizer;  ///< of the layers, and of the tables unless they have their own
+    std::optional<OptimizerOptions> tableOptimizer;
+    ScheduleOptions schedule;  ///< of all learning rates
+    double clipNorm = 0;       ///< of the gradients of all parameters together; 0: any
+    double dropout = 0;        ///< share of the hidden layers' outputs
     std::uint64_t seed = 0;
     int threads = 1;
     std::string device = "cpu";      ///< auto, cpu or cuda; target_mean: cpu
     std::string precision = "fp32";  ///< fp32; bf16: fp32 weights, layers in bfloat16; fp64
     bool isDeterministic = true;     ///< the same bits in each run, on one kind of device
     bool usesTf32 = false;  ///< cuda, fp32: products of matrices with TF32's shorter fractions
+
+    const OptimizerOptions& ofTables() const { return tableOptimizer ? *tableOptimizer : optimizer; }
+};
+
+/// What an update was made with.
+struct UpdateFigures {
+    double gradientNorm = 0;  ///< over all parameters, of the step's mean loss, before clipping
+    double learningRate = 0, tableLearningRate = 0;
 };
 
 class Learner {
@@ -67,8 +81,9 @@ class Learner {
         (void)sums;
         return okStatus();
     }
-    /// Ends the step. `weight`: sum(w) over all its rows and heads; 0: no update is made.
-    virtual Status apply(double weight) = 0;
+    /// Ends the step. `weight`: sum(w) over all its rows and heads; 0: no update is made. `figures`
+    /// (null: nobody asks, which is quicker) are those of the update, and stay where there is none.
+    virtual Status apply(double weight, UpdateFigures* figures) = 0;
     /// Probabilities [rows, heads].
     virtual Status predict(const BatchView& batch, std::vector<double>& probabilities) = 0;
     /// Weights and optimizer state, sorted by name. Valid until the next call of this object.

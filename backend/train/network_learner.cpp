@@ -19,7 +19,7 @@ Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& opti
 NetworkLearner::NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network)
     : options_(options), network_(std::move(network)), scaler_(options.denseWidth) {
     for (const TableOptions& table : options.tables) {
-        tables_.emplace_back(table.name, table.rows, table.dim, options.optimizer, options.seed);
+        tables_.emplace_back(table.name, table.rows, table.dim, options.ofTables(), options.seed);
     }
     for (const FeatureOptions& feature : options.features) {
         offsets_.push_back(vectorsWidth_);
@@ -46,8 +46,10 @@ Status NetworkLearner::forward(const BatchView& batch, bool keepsGraph) {
             feature.name, batch.ids[f], batch.rows, vectors_.data() + offsets_[f], vectorsWidth_));
     }
     logits_.resize(static_cast<std::size_t>(batch.rows) * options_.heads.size());
+    const Dropout dropout{options_.dropout, options_.seed, &batch};
     const std::string error =
-        network_->forward(batch.rows, dense_.data(), vectors_.data(), logits_.data(), keepsGraph);
+        network_->forward(batch.rows, dense_.data(), vectors_.data(), logits_.data(), keepsGraph,
+                          keepsGraph && dropout.share > 0 ? &dropout : nullptr);
     return error.empty() ? okStatus() : internalError("train: LibTorch, forward: ", error);
 }
 
@@ -80,22 +82,47 @@ void NetworkLearner::clearGradients() {
     }
 }
 
-Status NetworkLearner::apply(double weight) {
+double NetworkLearner::divisorOf(double weight, UpdateFigures* figures) {
+    if (options_.clipNorm == 0 && figures == nullptr) {
+        return weight;
+    }
+    double squares = 0;
+    for (const NetworkParameter& p : network_->parameters()) {
+        squares += sumOfSquares(p.gradient, p.size);
+    }
+    for (const EmbeddingTable& table : tables_) {
+        squares += table.squaredGradients();
+    }
+    const double norm = std::sqrt(squares) / weight;
+    if (figures != nullptr) {
+        figures->gradientNorm = norm;
+    }
+    return weight * clipDivisor(norm, options_.clipNorm);
+}
+
+Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
     scaler_.endStep();
     if (!(weight > 0) || !std::isfinite(weight)) {
         clearGradients();
         return checkStepWeight(weight);
     }
     ++updates_;
+    const double divisor = divisorOf(weight, figures);
+    const OptimizerOptions optimizer = scheduled(options_.optimizer, options_.schedule, updates_);
+    const OptimizerOptions ofTables = scheduled(options_.ofTables(), options_.schedule, updates_);
+    if (figures != nullptr) {
+        figures->learningRate = optimizer.learningRate;
+        figures->tableLearningRate = ofTables.learningRate;
+    }
     const std::vector<NetworkParameter>& parameters = network_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const NetworkParameter& p = parameters[i];
-        updateWeights(options_.optimizer, updates_, weight, p.size, p.gradient, p.values,
+        updateWeights(optimizer, updates_, divisor, p.size, p.gradient, p.values,
                       first_[i].empty() ? nullptr : first_[i].data(),
                       second_[i].empty() ? nullptr : second_[i].data());
     }
     for (EmbeddingTable& table : tables_) {
-        table.apply(updates_, weight);
+        table.apply(ofTables, updates_, divisor);
     }
     clearGradients();
     return okStatus();

@@ -20,7 +20,7 @@ class NetworkLearner final : public Learner {
     static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options);
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
-    Status apply(double weight) override;
+    Status apply(double weight, UpdateFigures* figures) override;
     Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
     std::vector<TensorRef> tensors() override;
     Status restore(const Checkpoint& checkpoint) override;
@@ -35,6 +35,8 @@ class NetworkLearner final : public Learner {
     NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network);
     void initialise();
     void clearGradients();
+    /// What the step's gradients are divided by: its weight, more where they are clipped.
+    double divisorOf(double weight, UpdateFigures* figures);
     Status forward(const BatchView& batch, bool keepsGraph);
     Status take(const Checkpoint& checkpoint, bool weightsOnly);
 

@@ -32,6 +32,22 @@ void adagrad(const OptimizerOptions& o, float divisor, std::int64_t size, const 
     }
 }
 
+void rowwiseAdagrad(const OptimizerOptions& o, float divisor, std::int64_t size,
+                    const float* gradient, float* values, float* sum) {
+    const auto rate = static_cast<float>(o.learningRate);
+    const auto decay = static_cast<float>(o.weightDecay);
+    float squares = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+        const float g = gradient[i] / divisor + decay * values[i];
+        squares += g * g;
+    }
+    *sum += squares / static_cast<float>(size);
+    const float root = std::sqrt(*sum) + static_cast<float>(o.adagradEpsilon);
+    for (std::int64_t i = 0; i < size; ++i) {
+        values[i] -= rate * (gradient[i] / divisor + decay * values[i]) / root;
+    }
+}
+
 void adamW(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
            const float* gradient, float* values, float* mean, float* square) {
     const double n = static_cast<double>(updates);
@@ -58,11 +74,14 @@ Result<OptimizerKind> parseOptimizer(const std::string& name) {
     if (name == "adagrad") {
         return OptimizerKind::kAdagrad;
     }
+    if (name == "rowwise_adagrad") {
+        return OptimizerKind::kRowwiseAdagrad;
+    }
     if (name == "adamw") {
         return OptimizerKind::kAdamW;
     }
     return invalidArgument("train.optimizer: '", name,
-                           "' is not known; known: sgd, adagrad, adamw");
+                           "' is not known; known: sgd, adagrad, rowwise_adagrad, adamw");
 }
 
 int numMoments(const OptimizerOptions& options) {
@@ -70,11 +89,16 @@ int numMoments(const OptimizerOptions& options) {
         case OptimizerKind::kSgd:
             return options.momentum != 0 ? 1 : 0;
         case OptimizerKind::kAdagrad:
+        case OptimizerKind::kRowwiseAdagrad:
             return 1;
         case OptimizerKind::kAdamW:
             return 2;
     }
     return 0;
+}
+
+std::int64_t momentWidth(const OptimizerOptions& options, std::int64_t dim) {
+    return options.kind == OptimizerKind::kRowwiseAdagrad ? 1 : dim;
 }
 
 void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
@@ -86,9 +110,30 @@ void updateWeights(const OptimizerOptions& options, std::int64_t updates, double
             return sgd(options, updates, divisor, size, gradient, values, first);
         case OptimizerKind::kAdagrad:
             return adagrad(options, divisor, size, gradient, values, first);
+        case OptimizerKind::kRowwiseAdagrad:
+            return rowwiseAdagrad(options, divisor, size, gradient, values, first);
         case OptimizerKind::kAdamW:
             return adamW(options, updates, divisor, size, gradient, values, first, second);
     }
+}
+
+double sumOfSquares(const float* values, std::int64_t size) {
+    constexpr std::int64_t kLanes = 8;  // so that additions need not wait for one another
+    double sums[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+            sums[lane] += static_cast<double>(values[i + lane]) * values[i + lane];
+        }
+    }
+    double total = 0;
+    for (; i < size; ++i) {
+        total += static_cast<double>(values[i]) * values[i];
+    }
+    for (const double sum : sums) {
+        total += sum;
+    }
+    return total;
 }
 
 }  // namespace millrace::train

@@ -1,7 +1,8 @@
 #pragma once
-// SGD, Adagrad and AdamW as plain loops over floats: the same bits whatever the vector width.
+// SGD, Adagrad, row-wise Adagrad and AdamW as plain loops over floats: the same bits whatever the vector width.
 //
-// Formulas as in PyTorch. Embedding tables are updated lazily: only rows that the step touched are
+// Formulas as in PyTorch; row-wise Adagrad adds a row's mean squared gradient to one sum a row
+// (FBGEMM's EXACT_ROWWISE_ADAGRAD). Embedding tables are updated lazily: only rows that the step touched are
 // read or written, as PyTorch's SparseAdam does. For SGD without momentum and for Adagrad that is
 // exact; under momentum and AdamW the moments (and the weight decay) of an untouched row rest until
 // it is touched again. AdamW's bias correction counts the model's updates, not the row's.
@@ -14,7 +15,7 @@
 
 namespace millrace::train {
 
-enum class OptimizerKind { kSgd, kAdagrad, kAdamW };
+enum class OptimizerKind { kSgd, kAdagrad, kRowwiseAdagrad, kAdamW };
 
 struct OptimizerOptions {
     OptimizerKind kind = OptimizerKind::kAdamW;
@@ -25,16 +26,22 @@ struct OptimizerOptions {
     double adagradEpsilon = 1e-10;
 };
 
-/// "sgd", "adagrad", "adamw".
+/// "sgd", "adagrad", "rowwise_adagrad", "adamw".
 Result<OptimizerKind> parseOptimizer(const std::string& name);
 
-/// How many floats of state a weight needs: 0, 1 or 2.
+/// How many kinds of state there are: 0, 1 or 2.
 int numMoments(const OptimizerOptions& options);
+/// Floats of each kind of state that a row of `dim` weights has: `dim`, or 1.
+std::int64_t momentWidth(const OptimizerOptions& options, std::int64_t dim);
 
-/// Updates `size` weights. `gradient` is divided by `weight` first. `first`, `second`: the moments
-/// (null where numMoments is smaller). `updates`: the number of this update, from 1.
+/// Updates `size` weights (row-wise: of one row). `gradient` is divided by `weight` first. `first`,
+/// `second`: the moments (null where numMoments is smaller), momentWidth(size) floats each.
+/// `updates`: the number of this update, from 1.
 void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
                    std::int64_t size, const float* gradient, float* values, float* first,
                    float* second);
+
+/// Sum of the squares, in double and in one order.
+double sumOfSquares(const float* values, std::int64_t size);
 
 }  // namespace millrace::train

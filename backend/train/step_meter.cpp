@@ -38,12 +38,19 @@ void StepMeter::restart(std::int64_t stallNs) {
     older_ = newer_ = now(stallNs_);
 }
 
+bool StepMeter::ratesDue() const {
+    const std::int64_t time = clock_.steadyNs();
+    return static_cast<double>(time - older_.timeNs) * 1e-9 >= kSecondsMin &&
+           time - lastRatesNs_ >= kRatesNs;
+}
+
 void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values) {
     rows_ += rows;
     stallNs_ = stallNs;
+    const bool isDue = ratesDue();
     const Mark mark = now(stallNs);
     const double seconds = static_cast<double>(mark.timeNs - older_.timeNs) * 1e-9;
-    if (seconds >= kSecondsMin && mark.timeNs - lastRatesNs_ >= kRatesNs) {
+    if (isDue) {
         lastRatesNs_ = mark.timeNs;
         values[metric::kSamplesPerSecond] = static_cast<double>(mark.rows - older_.rows) / seconds;
         values[metric::kInputStallPercent] = std::clamp(

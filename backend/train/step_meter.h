@@ -15,8 +15,10 @@ class StepMeter {
     explicit StepMeter(const Clock& clock);
     /// Forgets the window: after an evaluation or a checkpoint.
     void restart(std::int64_t stallNs);
+    /// Whether the end of a step now would have rates: at most ten times a second.
+    bool ratesDue() const;
     /// A step of `rows` rows ended; `stallNs` as BatchSource::stallNs(). Adds the rates to `values`
-    /// at most ten times a second.
+    /// where they are due.
     void endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values);
     /// True at most five times a second.
     bool progressDue();

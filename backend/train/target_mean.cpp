@@ -114,7 +114,7 @@ Status TargetMean::accumulate(const BatchView& batch, LossSums& sums) {
     return okStatus();
 }
 
-Status TargetMean::apply(double weight) {
+Status TargetMean::apply(double weight, UpdateFigures* /*figures*/) {
     if (!std::isfinite(weight) || weight < 0) {
         step_.clear();
         return invalidArgument("train: the weights of a step add up to ", weight,

@@ -22,7 +22,7 @@ class TargetMean final : public Learner {
     static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options);
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
-    Status apply(double weight) override;
+    Status apply(double weight, UpdateFigures* figures) override;
     Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
     std::vector<TensorRef> tensors() override;
     Status restore(const Checkpoint& checkpoint) override;

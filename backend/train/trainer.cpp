@@ -259,9 +259,22 @@ Status Trainer::agree(Taken& taken, LossSums& sums) {
     return okStatus();
 }
 
+void Trainer::addFigures(const UpdateFigures& figures, rank::Values& values) const {
+    values[metric::kGradientNorm] = figures.gradientNorm;
+    values[metric::kLearningRate] = figures.learningRate;
+    if (options_.learner.tableOptimizer) {
+        values[metric::kTableLearningRate] = figures.tableLearningRate;
+    }
+}
+
 Status Trainer::endStep(LossSums& sums) {
     const double weight = sums.totalWeight();
-    RETURN_IF_ERROR(annotate(learner_->apply(weight), strCat("step ", step_ + 1)));
+    std::optional<UpdateFigures> figures;
+    if (isFirst() && weight > 0 && options_.learner.model != "target_mean" && meter_.ratesDue()) {
+        figures.emplace();
+    }
+    RETURN_IF_ERROR(annotate(learner_->apply(weight, figures ? &*figures : nullptr),
+                             strCat("step ", step_ + 1)));
     if (group_.size() == 1) {
         RETURN_IF_ERROR(learner_->collect(sums));
     }
@@ -275,6 +288,9 @@ Status Trainer::endStep(LossSums& sums) {
     }
     if (weight == 0) {
         values[metric::kStepsWithoutWeight] = static_cast<double>(++stepsWithoutWeight_);
+    }
+    if (figures) {
+        addFigures(*figures, values);
     }
     lastValues_[metric::kLoss] = sums.mean();
     meter_.endStep(sums.rows, source_->stallNs(), values);

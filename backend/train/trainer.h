@@ -76,6 +76,7 @@ class Trainer {
     /// The phases while it waits for one, and of what is done with them.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(LossSums& sums);
+    void addFigures(const UpdateFigures& figures, rank::Values& values) const;
     Status afterStep();
     bool isFinished() const;
     bool isStopping();

@@ -11,6 +11,9 @@ namespace millrace::values::metric {
 // Of the run; rank 0 reports them.
 inline constexpr char kLoss[] = "loss";
 inline constexpr char kSamplesPerSecond[] = "samples_per_second";
+inline constexpr char kGradientNorm[] = "gradient_norm";
+inline constexpr char kLearningRate[] = "learning_rate";
+inline constexpr char kTableLearningRate[] = "learning_rate.embeddings";
 inline constexpr char kStepsWithoutWeight[] = "steps_without_weight";
 
 // Of an evaluation: "eval." and one of these, or "eval.HEAD." and one of these.

@@ -1,4 +1,7 @@
 #include "app/cli/data/data_commands.h"
+
+#include <set>
+
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/frame/json_shapes.h"
@@ -23,6 +26,17 @@ int reportErrors(CliContext& context, const ParsedArgs& args, const Json& answer
     return kExitFailed;
 }
 
+// How weights move: once of runs that have it alike.
+void printOptimisation(CliContext& context, const Json& runs) {
+    std::set<std::string> told;
+    for (const Json& run : runs) {
+        const std::string text = jsonString(run, "optimisation");
+        if (!text.empty() && told.insert(text).second) {
+            context.out << jsonString(run, "name") << " is trained by " << text << "\n";
+        }
+    }
+}
+
 void printChecked(CliContext& context, const Json& runs) {
     Table table({{"NAME", Align::kLeft, 10},
                  {"VARIATION", Align::kLeft, 8},
@@ -42,6 +56,7 @@ void printChecked(CliContext& context, const Json& runs) {
                    {jsonString(run, "stream_hash").substr(0, 12), Tone::kDim}});
     }
     context.out << table.render(context.terminal);
+    printOptimisation(context, runs);
 }
 
 // The resolved specs as documents in place of texts.

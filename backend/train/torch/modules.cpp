@@ -27,6 +27,15 @@ class PickPairs : public torch::autograd::Function<PickPairs> {
     }
 };
 
+/// x without the outputs that its rows go without.
+at::Tensor thinned(const at::Tensor& x, const Dropout& dropout, std::int64_t layer) {
+    std::vector<std::uint8_t> kept = dropout.kept(layer, x.size(1));
+    const at::Tensor mask = at::from_blob(kept.data(), x.sizes(), at::kByte)
+                                .to(x.options(), false, true)
+                                .mul_(dropout.scale());
+    return x * mask;
+}
+
 }  // namespace
 
 DenseModel::DenseModel(const NetworkOptions& network, const at::TensorOptions& options)
@@ -130,33 +139,39 @@ at::Tensor DenseModel::run(const Linear& layer, const at::Tensor& x) const {
     return at::linear(x, parameters_[layer.weight].values, parameters_[layer.bias].values);
 }
 
-at::Tensor DenseModel::run(const Stack& stack, at::Tensor x) const {
+// A stack's last outputs are what it is for, and are kept.
+at::Tensor DenseModel::run(const Stack& stack, at::Tensor x, const Dropout* dropout) const {
     for (std::size_t i = 0; i < stack.layers.size(); ++i) {
+        const bool isLast = i + 1 == stack.layers.size();
         x = run(stack.layers[i], x);
-        if (stack.endsActive || i + 1 < stack.layers.size()) {
+        if (stack.endsActive || !isLast) {
             x = at::relu(x);
+        }
+        if (dropout != nullptr && !isLast) {
+            x = thinned(x, *dropout, static_cast<std::int64_t>(stack.layers[i].weight));
         }
     }
     return x;
 }
 
-at::Tensor DenseModel::dlrm(const at::Tensor& dense, const at::Tensor& vectors) const {
+at::Tensor DenseModel::dlrm(const at::Tensor& dense, const at::Tensor& vectors,
+                            const Dropout* dropout) const {
     const std::int64_t rows = vectors.size(0);
     at::Tensor all = vectors;
     at::Tensor bottom;
     if (network_.denseWidth > 0) {
-        bottom = run(bottom_, dense);
+        bottom = run(bottom_, dense, dropout);
         all = at::cat({bottom, vectors.to(bottom.scalar_type())}, 1);
     }
     all = all.view({rows, -1, network_.dim});
     const at::Tensor products = at::bmm(all, all.transpose(1, 2)).reshape({rows, -1});
     const at::Tensor pairs = PickPairs::apply(products, pairs_, cells_);
-    return run(top_, bottom.defined() ? at::cat({bottom, pairs}, 1) : pairs);
+    return run(top_, bottom.defined() ? at::cat({bottom, pairs}, 1) : pairs, dropout);
 }
 
 // x_{l+1} = x_0 * (W_l x_l + b_l) + x_l, W_l = U_l V_l where a rank is given (Wang et al., DCN V2,
 // 2020, equations 1 and 2).
-at::Tensor DenseModel::dcn(const at::Tensor& x) const {
+at::Tensor DenseModel::dcn(const at::Tensor& x, const Dropout* dropout) const {
     at::Tensor crossed = x;
     for (const Cross& cross : crosses_) {
         const at::Tensor low =
@@ -165,23 +180,25 @@ at::Tensor DenseModel::dcn(const at::Tensor& x) const {
             x * at::linear(low, parameters_[cross.up].values, parameters_[cross.bias].values) +
             crossed;
     }
-    return run(top_, crossed);
+    return run(top_, crossed, dropout);
 }
 
-at::Tensor DenseModel::forward(const at::Tensor& dense, const at::Tensor& vectors) const {
+at::Tensor DenseModel::forward(const at::Tensor& dense, const at::Tensor& vectors,
+                               const Dropout* dropout) const {
     using Kind = NetworkOptions::Kind;
     switch (network_.kind) {
         case Kind::kDlrm:
-            return dlrm(dense, vectors);
+            return dlrm(dense, vectors, dropout);
         case Kind::kLogistic:
             // A table's vector has a weight for each head.
-            return run(top_, dense) + vectors.view({vectors.size(0), -1, network_.heads}).sum(1);
+            return run(top_, dense, dropout) +
+                   vectors.view({vectors.size(0), -1, network_.heads}).sum(1);
         case Kind::kDcn:
-            return dcn(at::cat({dense, vectors}, 1));
+            return dcn(at::cat({dense, vectors}, 1), dropout);
         case Kind::kMlp:
             break;
     }
-    return run(top_, at::cat({dense, vectors}, 1));
+    return run(top_, at::cat({dense, vectors}, 1), dropout);
 }
 
 }  // namespace millrace::train

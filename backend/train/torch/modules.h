@@ -27,7 +27,9 @@ class DenseModel {
     DenseModel(const NetworkOptions& network, const at::TensorOptions& options);
 
     /// dense [rows, denseWidth], vectors [rows, vectorsWidth] -> [rows, heads].
-    at::Tensor forward(const at::Tensor& dense, const at::Tensor& vectors) const;
+    /// `dropout` may be null.
+    at::Tensor forward(const at::Tensor& dense, const at::Tensor& vectors,
+                       const Dropout* dropout) const;
 
     /// In the order of the layers.
     const std::vector<ModuleParameter>& parameters() const { return parameters_; }
@@ -51,10 +53,11 @@ class DenseModel {
     Linear linearOf(const std::string& prefix, std::int64_t inputs, std::int64_t outputs);
     void place(const at::TensorOptions& options);
     void buildPairs(std::int64_t vectors, const at::TensorOptions& options);
-    at::Tensor run(const Stack& stack, at::Tensor x) const;
+    at::Tensor run(const Stack& stack, at::Tensor x, const Dropout* dropout) const;
     at::Tensor run(const Linear& layer, const at::Tensor& x) const;
-    at::Tensor dlrm(const at::Tensor& dense, const at::Tensor& vectors) const;
-    at::Tensor dcn(const at::Tensor& x) const;
+    at::Tensor dlrm(const at::Tensor& dense, const at::Tensor& vectors,
+                    const Dropout* dropout) const;
+    at::Tensor dcn(const at::Tensor& x, const Dropout* dropout) const;
 
     const NetworkOptions network_;
     std::vector<Shape> shapes_;

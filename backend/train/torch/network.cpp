@@ -31,14 +31,14 @@ class TorchNetwork final : public DenseNetwork {
     const std::vector<NetworkParameter>& parameters() override { return parameters_; }
 
     std::string forward(std::int64_t rows, const float* dense, const float* vectors, float* logits,
-                        bool keepsGraph) override {
+                        bool keepsGraph, const Dropout* dropout) override {
         try {
             const c10::AutoGradMode gradient(keepsGraph);
             vectors_ = wrap(vectors, rows, options_.vectorsWidth);
             if (keepsGraph && options_.vectorsWidth > 0) {
                 vectors_.requires_grad_(true);
             }
-            output_ = model_.forward(wrap(dense, rows, options_.denseWidth), vectors_);
+            output_ = model_.forward(wrap(dense, rows, options_.denseWidth), vectors_, dropout);
             const at::Tensor values = output_.detach().contiguous();
             std::memcpy(logits, values.const_data_ptr<float>(),
                         static_cast<std::size_t>(rows * options_.heads) * sizeof(float));

@@ -83,7 +83,9 @@ class TensorLearner final : public Learner {
             }
             scaler_.observe(input.batch.dense);
             at::Tensor vectors = tables_.pool(input.places);
-            const at::Tensor logits = forward(input, vectors, true);
+            const Dropout dropout{options_.dropout, options_.seed, &batch};
+            const at::Tensor logits =
+                forward(input, vectors, true, dropout.share > 0 ? &dropout : nullptr);
             logits.backward(lossGradients(input.batch, logits.detach()));
             if (vectors.defined()) {
                 tables_.sumGradients(input.places, vectors.grad());
@@ -107,7 +109,7 @@ class TensorLearner final : public Learner {
         });
     }
 
-    Status apply(double weight) override {
+    Status apply(double weight, UpdateFigures* figures) override {
         return guarded("an update", [&]() -> Status {
             const c10::NoGradGuard noGradients;
             if (!scaler_.isStarted()) {
@@ -115,11 +117,9 @@ class TensorLearner final : public Learner {
             }
             RETURN_IF_ERROR(scaler_.endStep(group_));
             if (std::isfinite(weight) && weight > 0) {
-                ++updates_;
                 RETURN_IF_ERROR(sumOverRanks(model_.gradients()));
-                updateTensors(options_.optimizer, updates_, weight, model_.gradients(),
-                              model_.values(), first_, second_);
-                RETURN_IF_ERROR(tables_.apply(options_.optimizer, updates_, weight, group_));
+                RETURN_IF_ERROR(tables_.sumOverRanks(group_));
+                update(weight, figures);
             }
             model_.gradients().zero_();
             tables_.clear();
@@ -134,7 +134,7 @@ class TensorLearner final : public Learner {
             ASSIGN_OR_RETURN(const Input input, bring(batch, false));
             at::Tensor vectors = tables_.pool(input.places);
             const at::Tensor told =
-                forward(input, vectors, false).to(at::kDouble).sigmoid().cpu().contiguous();
+                forward(input, vectors, false, nullptr).to(at::kDouble).sigmoid().cpu().contiguous();
             probabilities.assign(told.const_data_ptr<double>(),
                                  told.const_data_ptr<double>() + told.numel());
             return okStatus();
@@ -218,7 +218,8 @@ class TensorLearner final : public Learner {
         return input;
     }
 
-    at::Tensor forward(const Input& input, at::Tensor& vectors, bool keepsGraph) {
+    at::Tensor forward(const Input& input, at::Tensor& vectors, bool keepsGraph,
+                       const Dropout* dropout) {
         const c10::AutoGradMode gradients(keepsGraph);
         const Autocast autocast(device_, options_.precision == "bf16");
         const at::Tensor dense = scaler_.scale(input.batch.dense, type_);
@@ -226,7 +227,40 @@ class TensorLearner final : public Learner {
             vectors.requires_grad_(true);
         }
         return model_.forward(
-            dense, vectors.defined() ? vectors : at::empty({input.batch.rows, 0}, dense.options()));
+            dense, vectors.defined() ? vectors : at::empty({input.batch.rows, 0}, dense.options()),
+            dropout);
+    }
+
+    // The gradients are those of all ranks: each makes the same update.
+    void update(double weight, UpdateFigures* figures) {
+        ++updates_;
+        const at::Tensor divisor = divisorOf(weight, figures);
+        const OptimizerOptions dense = scheduled(options_.optimizer, options_.schedule, updates_);
+        const OptimizerOptions tables = scheduled(options_.ofTables(), options_.schedule, updates_);
+        if (figures != nullptr) {
+            figures->learningRate = dense.learningRate;
+            figures->tableLearningRate = tables.learningRate;
+        }
+        updateTensors(dense, updates_, divisor, model_.gradients(), model_.values(), first_,
+                      second_);
+        tables_.apply(tables, updates_, divisor);
+    }
+
+    // What gradients are divided by: the step's weight, more where they are clipped. It stays on
+    // the device, which is waited for only where the norm is to be told.
+    at::Tensor divisorOf(double weight, UpdateFigures* figures) {
+        const at::Tensor plain = at::scalar_tensor(weight, at::kDouble);
+        if (options_.clipNorm == 0 && figures == nullptr) {
+            return plain;
+        }
+        const at::Tensor norm =
+            (normOf(model_.gradients()).square() + tables_.squaredGradients()).sqrt() / weight;
+        if (figures != nullptr) {
+            figures->gradientNorm = norm.item<double>();
+            return at::scalar_tensor(weight * clipDivisor(figures->gradientNorm, options_.clipNorm),
+                                     at::kDouble);
+        }
+        return clipDivisors(norm, options_.clipNorm) * weight;
     }
 
     // sum(w * loss) by head joins losses_; d of it / d logit comes back (loss.h has the formulas).

@@ -19,8 +19,7 @@ at::Tensor bagSums(const at::Tensor& weight, const at::Tensor& rows, const at::T
     constexpr std::int64_t kSum = 0;
     return std::get<0>(at::embedding_bag(
         weight, rows, starts, false, kSum, false,
-        shares.defined() ? std::optional<at::Tensor>(shares.to(weight.scalar_type()))
-                         : std::nullopt,
+        shares.defined() ? std::optional<at::Tensor>(shares) : std::nullopt,
         true));
 }
 
@@ -60,16 +59,18 @@ at::Tensor withEnd(const std::vector<at::Tensor>& starts, std::int64_t end) {
 }
 
 /// 1 / length for each value of a list; weighted: weight / sum of its list's.
-at::Tensor sharesOf(const IdTensors& ids, const at::Tensor& lengths, std::int64_t count) {
+at::Tensor sharesOf(const IdTensors& ids, const at::Tensor& lengths, std::int64_t count,
+                    at::ScalarType type) {
     if (!ids.weights.defined()) {
-        return lengths.to(at::kFloat).reciprocal().repeat_interleave(lengths, 0, count);
+        return lengths.to(type).reciprocal().repeat_interleave(lengths, 0, count);
     }
     const at::Tensor one = at::zeros({count}, ids.values.options());
-    const at::Tensor totals = bagSums(ids.weights.view({-1, 1}), at::arange(count, one.options()),
+    const at::Tensor weights = ids.weights.to(type);
+    const at::Tensor totals = bagSums(weights.view({-1, 1}), at::arange(count, one.options()),
                                       ids.offsets, at::Tensor())
                                   .view({-1});
     const at::Tensor scale = at::where(totals.abs() < kWeightMin, 0.0, totals.reciprocal());
-    return ids.weights * scale.repeat_interleave(lengths, 0, count);
+    return weights * scale.repeat_interleave(lengths, 0, count);
 }
 
 }  // namespace
@@ -97,14 +98,15 @@ TensorTables::TensorTables(const LearnerOptions& learner, const at::TensorOption
         dims_.push_back(group.dim);
         width_ += group.dim;
     }
-    const int moments = numMoments(learner.optimizer);
+    const int moments = numMoments(learner.ofTables());
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         Group& group = groups_[g];
         group.weight = at::zeros({rows[g], group.dim}, options);
         group.allStarts = column(group.starts, options.device());
         group.allLasts = column(group.lasts, options.device());
-        group.first = moments > 0 ? at::zeros_like(group.weight) : at::Tensor();
-        group.second = moments > 1 ? at::zeros_like(group.weight) : at::Tensor();
+        const std::int64_t width = momentWidth(learner.ofTables(), group.dim);
+        group.first = moments > 0 ? at::zeros({rows[g], width}, options) : at::Tensor();
+        group.second = moments > 1 ? at::zeros({rows[g], width}, options) : at::Tensor();
     }
 }
 
@@ -147,8 +149,8 @@ TensorTables::Places::Group TensorTables::placesOf(const Group& group, const Bat
         lengths.push_back(ids.offsets.defined() ? ids.offsets.diff()
                                                 : at::ones({ids.items}, ids.values.options()));
         shares.push_back(ids.offsets.defined()
-                             ? sharesOf(ids, lengths.back(), own)
-                             : at::ones({own}, ids.values.options().dtype(at::kFloat)));
+                             ? sharesOf(ids, lengths.back(), own, group.weight.scalar_type())
+                             : at::ones({own}, group.weight.options()));
         hasShares = hasShares || ids.offsets.defined();
         out.items.push_back(ids.items);
         count += own;
@@ -301,9 +303,7 @@ Result<std::vector<TensorTables::Gradients>> TensorTables::ofAllRanks(
     return out;
 }
 
-Status TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight,
-                           millrace::train::Group& group) {
-    const FreeOrder everyRowOnce;
+Status TensorTables::sumOverRanks(millrace::train::Group& group) {
     for (Group& tables : groups_) {
         std::vector<Gradients> parts = std::move(tables.step);
         tables.step.clear();
@@ -313,25 +313,44 @@ Status TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updat
             ASSIGN_OR_RETURN(parts,
                              ofAllRanks(tables, parts.empty() ? nothing : together(parts), group));
         }
-        if (parts.empty()) {
-            continue;
-        }
-        const Gradients all = together(parts);
-        const auto taken = [&](const at::Tensor& from) {
-            return from.defined() ? from.index_select(0, all.touched) : at::Tensor();
-        };
-        at::Tensor values = taken(tables.weight), first = taken(tables.first),
-                   second = taken(tables.second);
-        updateTensors(optimizer, updates, weight, all.sums, values, first, second);
-        tables.weight.index_copy_(0, all.touched, values);
-        if (first.defined()) {
-            tables.first.index_copy_(0, all.touched, first);
-        }
-        if (second.defined()) {
-            tables.second.index_copy_(0, all.touched, second);
+        if (!parts.empty()) {
+            tables.step.push_back(together(parts));
         }
     }
     return okStatus();
+}
+
+at::Tensor TensorTables::squaredGradients() const {
+    at::Tensor squares = at::zeros({}, at::kDouble);
+    for (const Group& tables : groups_) {
+        for (const Gradients& all : tables.step) {
+            squares = squares + normOf(all.sums).square();
+        }
+    }
+    return squares;
+}
+
+void TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updates,
+                         const at::Tensor& divisor) {
+    const FreeOrder everyRowOnce;
+    for (Group& tables : groups_) {
+        for (const Gradients& all : tables.step) {
+            const auto taken = [&](const at::Tensor& from) {
+                return from.defined() ? from.index_select(0, all.touched) : at::Tensor();
+            };
+            at::Tensor values = taken(tables.weight), first = taken(tables.first),
+                       second = taken(tables.second);
+            updateTensors(optimizer, updates, divisor, all.sums, values, first, second);
+            tables.weight.index_copy_(0, all.touched, values);
+            if (first.defined()) {
+                tables.first.index_copy_(0, all.touched, first);
+            }
+            if (second.defined()) {
+                tables.second.index_copy_(0, all.touched, second);
+            }
+        }
+    }
+    clear();
 }
 
 void TensorTables::clear() {

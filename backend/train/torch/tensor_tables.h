@@ -51,10 +51,13 @@ class TensorTables {
     at::Tensor pool(const Places& places) const;
     /// Adds those of pool()'s result to the step's.
     void sumGradients(const Places& places, const at::Tensor& gradients);
-    /// Updates the rows that any rank touched with gradient / weight, and forgets the gradients:
-    /// those of all ranks, in their order.
-    Status apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight,
-                 Group& group);
+    /// The step's gradients become those of all ranks, added in their order.
+    Status sumOverRanks(Group& group);
+    /// Sum of their squares, float64; behind sumOverRanks().
+    at::Tensor squaredGradients() const;
+    /// Updates the rows that any rank touched with gradient / divisor, and forgets the gradients;
+    /// behind sumOverRanks().
+    void apply(const OptimizerOptions& optimizer, std::int64_t updates, const at::Tensor& divisor);
     void clear();
 
     /// Of one table: weight and moments (undefined where there are none), views that may be written

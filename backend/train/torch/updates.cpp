@@ -6,9 +6,17 @@
 
 namespace millrace::train {
 
-void updateTensors(const OptimizerOptions& options, std::int64_t updates, double weight,
+at::Tensor normOf(const at::Tensor& of) {
+    return at::linalg_vector_norm(of, 2, at::OptionalIntArrayRef(), false, at::kDouble);
+}
+
+at::Tensor clipDivisors(const at::Tensor& norm, double clipNorm) {
+    return ((norm + kClipEpsilon) / clipNorm).clamp_min(1);
+}
+
+void updateTensors(const OptimizerOptions& options, std::int64_t updates, const at::Tensor& divisor,
                    at::Tensor gradient, at::Tensor& values, at::Tensor& first, at::Tensor& second) {
-    const at::Tensor& g = gradient.div_(weight);
+    const at::Tensor& g = gradient.div_(divisor);
     const double n = static_cast<double>(updates);
     switch (options.kind) {
         case OptimizerKind::kSgd:
@@ -25,6 +33,13 @@ void updateTensors(const OptimizerOptions& options, std::int64_t updates, double
                 g.add_(values, options.weightDecay);
             }
             first.addcmul_(g, g);
+            values.addcdiv_(g, first.sqrt().add_(options.adagradEpsilon), -options.learningRate);
+            return;
+        case OptimizerKind::kRowwiseAdagrad:
+            if (options.weightDecay != 0) {
+                g.add_(values, options.weightDecay);
+            }
+            first.add_(g.square().mean(1, true));
             values.addcdiv_(g, first.sqrt().add_(options.adagradEpsilon), -options.learningRate);
             return;
         case OptimizerKind::kAdamW: {

@@ -1,9 +1,11 @@
 #include "daemon/worker/trainer/job.h"
 
 #include <algorithm>
+#include <map>
 
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/spec/optimisation.h"
 #include "backend/spec/trainable.h"
 #include "backend/system/machine_memory.h"
 #include "backend/train/torch_learner.h"
@@ -59,6 +61,42 @@ Status addTables(const spec::RunSpec& spec, const std::vector<InputColumn>& colu
     return okStatus();
 }
 
+Result<train::OptimizerOptions> optimizerOf(const spec::TrainGroup& group) {
+    train::OptimizerOptions out;
+    ASSIGN_OR_RETURN(out.kind, train::parseOptimizer(group.optimizer));
+    out.learningRate = *group.learningRate;
+    out.weightDecay = *group.weightDecay;
+    out.momentum = *group.momentum;
+    return out;
+}
+
+Result<train::ScheduleOptions> scheduleOf(const spec::ScheduleSpec& schedule) {
+    using Kind = train::ScheduleOptions::Kind;
+    static const std::map<std::string, Kind> kKinds{{"constant", Kind::kConstant},
+                                                    {"linear", Kind::kLinear},
+                                                    {"cosine", Kind::kCosine},
+                                                    {"step", Kind::kStep}};
+    const auto kind = kKinds.find(schedule.type);
+    if (kind == kKinds.end() || (kind->second == Kind::kStep && schedule.everySteps < 1)) {
+        return invalidArgument("train.schedule: type ", schedule.type, " with every_steps ",
+                               schedule.everySteps, " is not known here; submit the run again");
+    }
+    return train::ScheduleOptions{kind->second,   schedule.warmupSteps, schedule.steps,
+                                  schedule.final, schedule.everySteps,  schedule.factor};
+}
+
+Status addOptimisation(const spec::TrainSpec& spec, train::LearnerOptions& out) {
+    ASSIGN_OR_RETURN(out.optimizer, optimizerOf(spec::denseGroup(spec)));
+    const spec::TrainGroup tables = spec::tableGroup(spec);
+    if (tables != spec::denseGroup(spec)) {
+        ASSIGN_OR_RETURN(out.tableOptimizer, optimizerOf(tables));
+    }
+    ASSIGN_OR_RETURN(out.schedule, scheduleOf(spec.schedule));
+    out.clipNorm = spec.clipNorm;
+    out.dropout = spec.dropout;
+    return okStatus();
+}
+
 Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int64_t vectorsWidth) {
     train::LearnerOptions out;
     out.model = spec.model.type();
@@ -89,10 +127,7 @@ Result<train::LearnerOptions> learnerOptions(const spec::RunSpec& spec, std::int
     for (const InputColumn& column : columns) {
         out.features.push_back({column.name, -1});
     }
-    ASSIGN_OR_RETURN(out.optimizer.kind, train::parseOptimizer(spec.train.optimizer));
-    out.optimizer.learningRate = spec.train.learningRate;
-    out.optimizer.weightDecay = spec.train.weightDecay;
-    out.optimizer.momentum = spec.train.momentum;
+    RETURN_IF_ERROR(addOptimisation(spec.train, out));
     if (spec.model.hasTables()) {
         out.denseWidth = static_cast<std::int64_t>(spec.features.dense.size()) + vectorsWidth;
         RETURN_IF_ERROR(addTables(spec, columns, out));

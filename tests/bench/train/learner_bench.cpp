@@ -160,7 +160,7 @@ Status run(const Arguments& arguments) {
         LossSums sums;
         const BatchView& batch = frames[static_cast<std::size_t>(steps) % frames.size()]->view();
         RETURN_IF_ERROR(learner->accumulate(batch, sums));
-        RETURN_IF_ERROR(learner->apply(sums.totalWeight()));
+        RETURN_IF_ERROR(learner->apply(sums.totalWeight(), nullptr));
         RETURN_IF_ERROR(learner->collect(sums));
         rows += batch.rows;
         loss = sums.mean();

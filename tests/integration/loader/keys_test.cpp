@@ -240,6 +240,43 @@ Cases featureCases() {
     };
 }
 
+Cases optimisationCases() {
+    return {
+        {"train.clip_norm", {P::kSpec, {"train.clip_norm=1"}, ""}},
+        {"train.dropout", {P::kSpec, {"train.dropout=0.1"}, ""}},
+        {"train.groups.dense.optimizer", {P::kSpec, {"train.groups.dense.optimizer=adamw"}, ""}},
+        {"train.groups.dense.learning_rate",
+         {P::kSpec, {"train.groups.dense.learning_rate=0.5"}, ""}},
+        {"train.groups.dense.weight_decay", {P::kSpec, {"train.groups.dense.weight_decay=0"}, ""}},
+        {"train.groups.dense.momentum", {P::kSpec, {"train.groups.dense.momentum=0.9"}, ""}},
+        {"train.groups.embeddings.optimizer",
+         {P::kSpec, {"train.groups.embeddings.optimizer=rowwise_adagrad"}, ""}},
+        {"train.groups.embeddings.learning_rate",
+         {P::kSpec, {"train.groups.embeddings.learning_rate=0.5"}, ""}},
+        {"train.groups.embeddings.weight_decay",
+         {P::kSpec, {"train.groups.embeddings.weight_decay=0.1"}, ""}},
+        {"train.groups.embeddings.momentum",
+         {P::kSpec, {"train.groups.embeddings.momentum=0.9"}, ""}},
+        {"train.schedule.type",
+         {P::kRefused, {"train.schedule.type=cosine"}, "train.schedule.steps: type cosine needs"}},
+        {"train.schedule.warmup_steps", {P::kSpec, {"train.schedule.warmup_steps=10"}, ""}},
+        {"train.schedule.steps",
+         {P::kSpec, {"train.schedule={type: linear, steps: 100}"}, ""}},
+        {"train.schedule.final",
+         {P::kSpec,
+          {"train.schedule.final=0.1"},
+          "",
+          {"train.schedule={type: cosine, steps: 100}"}}},
+        {"train.schedule.every_steps",
+         {P::kSpec, {"train.schedule={type: step, every_steps: 10}"}, ""}},
+        {"train.schedule.factor",
+         {P::kSpec,
+          {"train.schedule.factor=0.5"},
+          "",
+          {"train.schedule={type: step, every_steps: 10}"}}},
+    };
+}
+
 Cases trainingCases() {
     const std::vector<std::string> mean = {"model={type: target_mean, keys: [user]}"};
     const std::vector<std::string> dcn = {"model={type: dcn_v2, embedding_dim: 4}"};
@@ -324,7 +361,8 @@ Cases tableCases() {
 
 Cases cases() {
     Cases all = generalCases();
-    for (auto part : {stepCases(), tableCases(), featureCases(), trainingCases()}) {
+    for (auto part : {stepCases(), tableCases(), featureCases(), trainingCases(),
+                      optimisationCases()}) {
         all.merge(part);
     }
     return all;
@@ -494,6 +532,7 @@ TEST_F(KeyTable, EveryKeyOfFeaturesAndBatchesHasAnEffectOrIsRefused) {
 
 TEST_F(KeyTable, EveryKeyOfTrainingHasAnEffectOrIsRefused) {
     EXPECT_THAT(withoutEffect(trainingCases()), IsEmpty());
+    EXPECT_THAT(withoutEffect(optimisationCases()), IsEmpty());
 }
 
 TEST_F(KeyTable, RunsAreRefusedAsCheckRefusesThem) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/spec/bind.h"
+#include "backend/spec/optimisation.h"
 #include "tests/unit/spec/movielens_spec.h"
 
 namespace millrace::spec {
@@ -110,8 +111,43 @@ TEST(Trainable, TablesCountWithTheOptimizersState) {
     EXPECT_EQ(bytes("{optimizer: sgd, momentum: 0.9}"), 1000 * (2 * 8 * 4 + 4));
     EXPECT_EQ(bytes("{optimizer: adagrad}"), 1000 * (2 * 8 * 4 + 4));
     EXPECT_EQ(bytes("{optimizer: adamw}"), 1000 * (3 * 8 * 4 + 4));
+    EXPECT_EQ(bytes("{groups: {embeddings: {optimizer: rowwise_adagrad}}}"),
+              1000 * (8 * 4 + 4 + 4));
     EXPECT_EQ(bytes("{optimizer: adamw, precision: fp64}"), 1000 * (3 * 8 * 8 + 4));
     EXPECT_EQ(bytes("{optimizer: adamw, ranks: 2}"), 2 * 1000 * (3 * 8 * 4 + 4));
+}
+
+TEST(Trainable, ASchedulesKeysMustFitItsType) {
+    const auto refusals = [](const std::string& schedule) {
+        return trainableOf(specWith("train: {schedule: " + schedule + "}")).refusals();
+    };
+    EXPECT_EQ(refusals("{type: cosine, warmup_steps: 10, steps: 100, final: 0.1}"), "");
+    EXPECT_EQ(refusals("{type: step, every_steps: 10, factor: 0.5}"), "");
+    EXPECT_EQ(refusals("{warmup_steps: 10}"), "");
+    EXPECT_THAT(refusals("{type: linear, warmup_steps: 10, steps: 10}"),
+                HasSubstr("train.schedule.steps: type linear needs the step at which"));
+    EXPECT_THAT(refusals("{type: step}"), HasSubstr("train.schedule.every_steps: type step needs"));
+    EXPECT_THAT(refusals("{steps: 10}"),
+                HasSubstr("train.schedule.steps: train.schedule.type constant does not read it"));
+    EXPECT_THAT(refusals("{type: linear, steps: 10, factor: 0.5}"),
+                HasSubstr("train.schedule.factor: train.schedule.type linear does not"));
+}
+
+TEST(Trainable, HowWeightsMoveIsToldInALine) {
+    const auto told = [](const std::string& train) {
+        return describeOptimisation(
+            trainableOf(specWith("embeddings: {userId: {rows: 9}}\ntrain: " + train,
+                                 "{dense: [rating], ids: [userId]}"))
+                .spec);
+    };
+    EXPECT_EQ(told("{learning_rate: 0.003}"), "adamw, rate 0.003");
+    EXPECT_EQ(told("{optimizer: sgd, momentum: 0.9, clip_norm: 2, dropout: 0.5, schedule: {type: "
+                   "cosine, warmup_steps: 50, steps: 2000}}"),
+              "sgd, rate 0.001, momentum 0.9; rates grow until step 50; cosine down to 0 at step "
+              "2,000; clipped at norm 2; dropout 0.5");
+    EXPECT_EQ(told("{groups: {embeddings: {optimizer: rowwise_adagrad, learning_rate: 0.02}}}"),
+              "layers: adamw, rate 0.001; embeddings: rowwise_adagrad, rate 0.02");
+    EXPECT_EQ(describeOptimisation(trainableOf(specWith("command: [python3, train.py]")).spec), "");
 }
 
 TEST(Trainable, TablesThatDoNotFitTheMachineAreRefusedWithTheLargest) {

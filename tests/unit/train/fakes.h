@@ -147,6 +147,7 @@ class MemorySource final : public BatchSource {
         }
         event.kind = FeedEvent::Kind::kBatch;
         event.batch = columns_.view();
+        event.batch.epoch = epoch_;
         ++number_;
         --stream_.stopAfter;
     }

@@ -102,7 +102,7 @@ std::vector<double> afterTwoSteps(const std::string& model,
             EXPECT_TRUE(learner->accumulate(columns.view(), sums).ok());
             from = to;
         }
-        EXPECT_TRUE(learner->apply(sums.totalWeight()).ok());
+        EXPECT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
     }
     std::vector<double> out;
     const Columns columns = rowsOf(4, 0, 50);
@@ -129,7 +129,7 @@ TEST(Loss, OfScaledWeightsGivesTheSameUpdate) {
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_NEAR(first.mean(), second.mean(), 1e-9);
-    ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
+    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() && b->apply(second.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 
@@ -146,7 +146,7 @@ TEST(Loss, IgnoresMaskedRows) {
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_EQ(first.totalLoss(), second.totalLoss());
-    ASSERT_TRUE(a->apply(first.totalWeight()).ok() && b->apply(second.totalWeight()).ok());
+    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() && b->apply(second.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 
@@ -155,7 +155,7 @@ TEST(Loss, OfAStepWithoutWeightChangesNoWeight) {
     Columns columns = rowsOf(3, 0, 32);
     LossSums sums;
     ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
-    ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
+    ASSERT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
     const std::vector<float> weights = columns.weights;
     columns.weights.assign(32, 0);
     const TensorRef before = tensorOf(*learner, "embedding.user.weight");
@@ -163,7 +163,7 @@ TEST(Loss, OfAStepWithoutWeightChangesNoWeight) {
     LossSums none;
     ASSERT_TRUE(learner->accumulate(columns.view(), none).ok());
     EXPECT_EQ(none.totalWeight(), 0);
-    ASSERT_TRUE(learner->apply(0).ok());
+    ASSERT_TRUE(learner->apply(0, nullptr).ok());
     const TensorRef after = tensorOf(*learner, "embedding.user.weight");
     EXPECT_EQ(bytes, std::string(static_cast<char*>(after.data), after.numBytes()));
     EXPECT_EQ(*static_cast<std::int64_t*>(tensorOf(*learner, "optimizer.updates").data), 1);
@@ -181,7 +181,7 @@ TEST(Learner, LearnsWhatTheRowsHold) {
                 const Columns columns = rowsOf(1, step * 64, step * 64 + 64);
                 LossSums sums;
                 ASSERT_TRUE(learner->accumulate(columns.view(), sums).ok());
-                ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
+                ASSERT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
             }
             const Columns test = rowsOf(2, 0, 1000);
             std::vector<double> p;

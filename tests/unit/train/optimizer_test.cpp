@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/spec/trainable.h"
+#include "backend/spec/optimisation.h"
 #include "backend/train/embedding.h"
 #include "backend/train/input_scaler.h"
 
@@ -31,14 +31,16 @@ float runUpdates(const OptimizerOptions& o, float start, const std::vector<float
 }
 
 TEST(Optimizer, KeepsTheStateThatEstimatesOfMemoryCount) {
-    for (const char* name : {"sgd", "adagrad", "adamw"}) {
+    for (const char* name : {"sgd", "adagrad", "rowwise_adagrad", "adamw"}) {
         for (const double momentum : {0.0, 0.9}) {
             spec::TrainSpec train;
-            train.optimizer = name;
+            train.groups.embeddings.optimizer = name;
             train.momentum = momentum;
             OptimizerOptions options = optimizer(*parseOptimizer(name));
             options.momentum = momentum;
-            EXPECT_EQ(numMoments(options), spec::optimizerMoments(train)) << name << momentum;
+            EXPECT_EQ(numMoments(options) * momentWidth(options, 8),
+                      spec::stateFloats(spec::tableGroup(train), 8))
+                << name << momentum;
         }
     }
 }
@@ -65,6 +67,19 @@ TEST(Adagrad, DividesByTheRootOfTheSummedSquares) {
     const double w1 = 1 - 0.1 * 0.5 / std::sqrt(0.25);
     const double w2 = w1 + 0.1 * 0.2 / std::sqrt(0.25 + 0.04);
     EXPECT_NEAR(runUpdates(optimizer(OptimizerKind::kAdagrad), 1, {0.5F, -0.2F}), w2, 1e-6);
+}
+
+TEST(RowwiseAdagrad, DividesByTheRootOfTheSummedMeanSquares) {
+    OptimizerOptions o = optimizer(OptimizerKind::kRowwiseAdagrad);
+    std::vector<float> row{1, 2, 3};
+    float sum = 0;
+    const std::vector<float> first{0.5F, -0.2F, 0.1F}, second{1, 0, 2};
+    updateWeights(o, 1, 1, 3, first.data(), row.data(), &sum, nullptr);
+    updateWeights(o, 2, 1, 3, second.data(), row.data(), &sum, nullptr);
+    const double one = (0.25 + 0.04 + 0.01) / 3, two = one + 5.0 / 3;
+    EXPECT_NEAR(sum, two, 1e-6);
+    EXPECT_NEAR(row[1], 2 + 0.1 * 0.2 / std::sqrt(one), 1e-6);
+    EXPECT_NEAR(row[2], 3 - 0.1 * 0.1 / std::sqrt(one) - 0.1 * 2 / std::sqrt(two), 1e-6);
 }
 
 TEST(AdamW, FollowsTheReferenceFormula) {
@@ -164,7 +179,7 @@ TEST(Embedding, UpdatesTouchedRowsOnly) {
         table.addGradients({values.data()}, 2, gradients.data(), 1);
         EXPECT_EQ(table.numTouched(), 1);
         EXPECT_EQ(*table.gradient(3), 3);
-        table.apply(1, 3);
+        table.apply(optimizer(kind), 1, 3);
         EXPECT_EQ(table.row(4)[0], before4);
         EXPECT_NEAR(table.row(3)[0], before3 - 0.1F, 1e-4);
         EXPECT_EQ(table.numTouched(), 0);

@@ -84,6 +84,29 @@ TEST(Ranks, TrainAsOneDoes) {
     }
 }
 
+TEST(Ranks, ClipAndDropOutAsOneDoes) {
+    const auto prepare = [](TrainerFixture& f, int /*rank*/) {
+        LearnerOptions& o = f.options.learner;
+        o.tableOptimizer.emplace().kind = OptimizerKind::kRowwiseAdagrad;
+        o.tableOptimizer->learningRate = 0.05;
+        o.clipNorm = 0.02;
+        o.dropout = 0.25;
+        o.schedule = {ScheduleOptions::Kind::kLinear, 2, 8, 0.1};
+    };
+    const Ranks one = run(1, prepare);
+    const auto want = one.first().losses();
+    EXPECT_NE(want, run(1, asIs).first().losses());
+    for (const int size : {2, 4}) {
+        const Ranks several = run(size, prepare);
+        const auto losses = several.first().losses();
+        ASSERT_EQ(losses.size(), want.size());
+        for (std::size_t i = 0; i < want.size(); ++i) {
+            EXPECT_NEAR(losses[i], want[i], 1e-9 * want[i]) << "step " << i;
+        }
+        EXPECT_EQ(several.weights[size - 1], several.weights[0]);
+    }
+}
+
 TEST(Ranks, TwoRunsAreEqualBitForBit) {
     EXPECT_EQ(run(2, asIs).weights[0], run(2, asIs).weights[0]);
 }

@@ -38,7 +38,7 @@ std::vector<double> trainAndPredict(const LearnerOptions& o, const Rows& train, 
     const auto learner = test::learnerOf(o);
     LossSums sums;
     EXPECT_TRUE(learner->accumulate(train.view(), sums).ok());
-    EXPECT_TRUE(learner->apply(sums.totalWeight()).ok());
+    EXPECT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
     std::vector<double> out;
     EXPECT_TRUE(learner->predict(test.view(), out).ok());
     return out;
@@ -82,7 +82,7 @@ TEST(TargetMean, ReportsTheLossOfPredictionsMadeBeforeTheStep) {
     ASSERT_TRUE(learner->accumulate(kTrain.view(), first).ok());
     ASSERT_TRUE(learner->accumulate(kTrain.view(), first).ok());
     EXPECT_NEAR(first.mean(), std::log(2.0), 1e-12);
-    ASSERT_TRUE(learner->apply(first.totalWeight()).ok());
+    ASSERT_TRUE(learner->apply(first.totalWeight(), nullptr).ok());
     ASSERT_TRUE(learner->accumulate(kTrain.view(), second).ok());
     EXPECT_LT(second.mean(), first.mean());
 }
@@ -92,7 +92,7 @@ TEST(TargetMean, ComesBackFromACheckpoint) {
     const auto learner = test::learnerOf(options({"film", "user"}, 2));
     LossSums sums;
     ASSERT_TRUE(learner->accumulate(kTrain.view(), sums).ok());
-    ASSERT_TRUE(learner->apply(sums.totalWeight()).ok());
+    ASSERT_TRUE(learner->apply(sums.totalWeight(), nullptr).ok());
     const auto file = writeCheckpoint(scratch.path(), {1, 1}, Json::object(), learner->tensors());
     const auto other = test::learnerOf(options({"film", "user"}, 2));
     ASSERT_TRUE(other->restore(*Checkpoint::open(scratch / file->name)).ok());

@@ -36,7 +36,7 @@ std::vector<double> train(Learner& learner, int steps, std::size_t heads = 1) {
             EXPECT_TRUE(learner.accumulate(columns.view(heads), sums).ok());
         }
         EXPECT_TRUE(learner.collect(sums).ok());
-        EXPECT_TRUE(learner.apply(sums.totalWeight()).ok());
+        EXPECT_TRUE(learner.apply(sums.totalWeight(), nullptr).ok());
         out.push_back(sums.mean());
     }
     return out;
@@ -45,6 +45,9 @@ std::vector<double> train(Learner& learner, int steps, std::size_t heads = 1) {
 struct Case {
     std::string model, optimizer;
     double momentum = 0, decay = 0;
+    std::string tables = {};  ///< their own optimizer
+    double clipNorm = 0, dropout = 0;
+    ScheduleOptions schedule = {};
 };
 
 LearnerOptions optionsOf(const Case& c, std::size_t heads = 1) {
@@ -53,6 +56,14 @@ LearnerOptions optionsOf(const Case& c, std::size_t heads = 1) {
     options.optimizer.learningRate = c.optimizer == "sgd" ? 0.05 : 0.01;
     options.optimizer.momentum = c.momentum;
     options.optimizer.weightDecay = c.decay;
+    if (!c.tables.empty()) {
+        options.tableOptimizer.emplace().kind = *parseOptimizer(c.tables);
+        options.tableOptimizer->learningRate = 0.02;
+        options.tableOptimizer->weightDecay = 0.001;
+    }
+    options.clipNorm = c.clipNorm;
+    options.dropout = c.dropout;
+    options.schedule = c.schedule;
     return options;
 }
 
@@ -75,11 +86,19 @@ INSTANTIATE_TEST_SUITE_P(Models, Tensors,
                          ::testing::Values(Case{"dlrm", "sgd"}, Case{"dlrm", "sgd", 0.9, 0.01},
                                            Case{"dlrm", "adagrad", 0, 0.001},
                                            Case{"dlrm", "adamw", 0, 0.01}, Case{"mlp", "adamw"},
+                                           Case{"dlrm", "adamw", 0, 0.01, "rowwise_adagrad"},
+                                           Case{"mlp", "sgd", 0, 0, "adagrad", 0.05},
+                                           Case{"dlrm", "adagrad", 0, 0, "", 0.1, 0.3},
+                                           Case{"dcn_v2", "sgd", 0, 0, "", 0, 0.2,
+                                                {ScheduleOptions::Kind::kCosine, 5, 40, 0.1}},
                                            Case{"mlp", "adagrad"}, Case{"dcn_v2", "adamw"},
                                            Case{"dcn_v2", "sgd"}, Case{"logistic", "sgd"}),
                          [](const auto& info) {
                              return info.param.model + "_" + info.param.optimizer +
-                                    (info.param.momentum != 0 ? "_momentum" : "");
+                                    (info.param.momentum != 0 ? "_momentum" : "") +
+                                    (info.param.tables.empty() ? "" : "_" + info.param.tables) +
+                                    (info.param.clipNorm != 0 ? "_clipped" : "") +
+                                    (info.param.dropout != 0 ? "_dropout" : "");
                          });
 
 TEST(TensorLearner, SeveralHeadsTrainLikeTheLoops) {
@@ -109,7 +128,7 @@ TEST(TensorLearner, TakesWeightedAndSharedListsLikeTheLoops) {
         ASSERT_TRUE(loops->accumulate(batch, a).ok() && tensors->accumulate(batch, b).ok() &&
                     tensors->collect(b).ok());
         EXPECT_NEAR(a.mean(), b.mean(), 1e-5) << step;
-        ASSERT_TRUE(loops->apply(a.totalWeight()).ok() && tensors->apply(b.totalWeight()).ok());
+        ASSERT_TRUE(loops->apply(a.totalWeight(), nullptr).ok() && tensors->apply(b.totalWeight(), nullptr).ok());
     }
     std::vector<double> p, q;
     ASSERT_TRUE(loops->predict(batch, p).ok() && tensors->predict(batch, q).ok());
@@ -146,7 +165,7 @@ TEST(TensorLearner, AFrameThatGoesWholeIsTheSameBatch) {
     ASSERT_TRUE(own->accumulate(batch, a).ok() && own->collect(a).ok());
     ASSERT_TRUE(whole->accumulate(frame, b).ok() && whole->collect(b).ok());
     EXPECT_EQ(a.mean(), b.mean());
-    ASSERT_TRUE(own->apply(a.totalWeight()).ok() && whole->apply(b.totalWeight()).ok());
+    ASSERT_TRUE(own->apply(a.totalWeight(), nullptr).ok() && whole->apply(b.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*own), test::bytesOf(*whole));
 }
 

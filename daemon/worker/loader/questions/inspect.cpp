@@ -11,6 +11,7 @@
 #include "backend/core/json_text.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
+#include "backend/spec/optimisation.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"
@@ -196,6 +197,7 @@ Json checkAnswer(const Json& request) {
     for (const ResolvedRun& run : reply.runs) {
         runs.push_back(runJson(run));
         addSegments(segmentSizeOf(run.plan), runs.back());
+        runs.back()["optimisation"] = spec::describeOptimisation(run.spec);
         runs.back()["resolved_spec"] = dumpJson(run.spec.toJson());
     }
     Json answer = {{"ok", reply.errors.empty()},
