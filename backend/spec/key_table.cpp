@@ -372,6 +372,26 @@ std::vector<Key> optimisationKeys() {
              "the embedding tables; rowwise_adagrad keeps one number of state a row"}});
     append(groupKeys("train.groups.embeddings", {"sgd", "adagrad", "adamw", "rowwise_adagrad"}));
     append({
+        {"train.early_stop", T::kSection, "",
+         "the run ends, and is finished, when evaluations get no better; its best checkpoint is "
+         "kept as best.safetensors"},
+        {"train.early_stop.patience",
+         T::kInt,
+         "0",
+         "evaluations in a row that may be no better than the best one; 0: it never stops early",
+         {.min = 0, .max = kBig, .unit = "evaluations"}},
+        {"train.early_stop.metric", T::kText, "eval.normalized_entropy",
+         "what is looked at: a figure of the evaluation, of a head as eval.HEAD.FIGURE"},
+        {"train.early_stop.min_delta",
+         T::kReal,
+         "0",
+         "better by no more than this is no better",
+         {.min = 0, .max = 1e12}},
+        {"train.early_stop.mode",
+         T::kChoice,
+         "auto",
+         "whether less or more of it is better; auto: by its name",
+         {.choices = {"auto", "min", "max"}}},
         {"train.schedule", T::kSection, "", "how the learning rates change over the steps"},
         {"train.schedule.type",
          T::kChoice,

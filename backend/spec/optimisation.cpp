@@ -1,5 +1,7 @@
 #include "backend/spec/optimisation.h"
 
+#include <algorithm>
+
 #include "backend/core/text.h"
 #include "backend/spec/spec_checks.h"
 
@@ -43,6 +45,18 @@ void checkSchedule(const ScheduleSpec& s, Problems& problems) {
         refuse(s.everySteps != 0, "every_steps", isOf);
         refuse(s.factor != usual.factor, "factor", isOf);
     }
+}
+
+/// Names of what an evaluation reports: the first head's, then those of each.
+std::vector<std::string> evaluationMetrics(const RunSpec& spec) {
+    std::vector<std::string> out;
+    for (const std::string& figure : spec.eval->metrics) {
+        out.push_back(strCat("eval.", figure));
+        for (const auto& [head, label] : spec.labels) {
+            out.push_back(strCat("eval.", head, ".", figure));
+        }
+    }
+    return out;
 }
 
 std::string groupText(const TrainGroup& group) {
@@ -100,6 +114,44 @@ void checkOptimisation(const RunSpec& spec, Problems& problems) {
     }
 }
 
+std::optional<bool> isHigherBetter(const EarlyStopSpec& stop) {
+    if (stop.mode != "auto") {
+        return stop.mode == "max";
+    }
+    const std::string figure = stop.metric.substr(stop.metric.rfind('.') + 1);
+    if (figure == "auc") {
+        return true;
+    }
+    return figure == "log_loss" || figure == "normalized_entropy" ? std::optional(false)
+                                                                  : std::nullopt;
+}
+
+void checkEarlyStop(const RunSpec& spec, Problems& problems) {
+    const EarlyStopSpec& stop = spec.train.earlyStop;
+    const auto refuse = [&](const char* key, std::string why) {
+        problems.add(strCat("train.early_stop", key), "check",
+                     strCat("train.early_stop", key, ": ", why));
+    };
+    if (stop.patience == 0) {
+        if (stop != EarlyStopSpec()) {
+            refuse("", "needs patience, the evaluations that may be no better");
+        }
+        return;
+    }
+    if (!spec.eval || spec.eval->everySteps == 0) {
+        return refuse("", "needs evaluations while the model learns: eval with every_steps");
+    }
+    const std::vector<std::string> known = evaluationMetrics(spec);
+    if (std::find(known.begin(), known.end(), stop.metric) == known.end()) {
+        return refuse(".metric", strCat("'", stop.metric, "' is no figure of the evaluation",
+                                        nameHint(stop.metric, known)));
+    }
+    if (!isHigherBetter(stop)) {
+        refuse(".mode", strCat("whether less or more of ", stop.metric,
+                               " is better does not show in its name: min or max"));
+    }
+}
+
 void warnOfOptimisation(const RunSpec& spec, std::vector<std::string>& warnings) {
     const TrainSpec& train = spec.train;
     const TrainGroup dense = denseGroup(train), tables = tableGroup(train);
@@ -137,6 +189,10 @@ std::string describeOptimisation(const RunSpec& spec) {
     }
     if (train.dropout > 0) {
         strAppend(&text, "; dropout ", train.dropout);
+    }
+    if (train.earlyStop.patience > 0) {
+        strAppend(&text, "; until ", train.earlyStop.patience, " evaluations in a row have no better ",
+                  train.earlyStop.metric);
     }
     return text;
 }

@@ -2,6 +2,7 @@
 // What `train` says of how weights move, as a whole: groups of parameters with what they take from
 // `train`, and whether a schedule fits together. Threads: pure functions.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ std::int64_t stateFloats(const TrainGroup& group, std::int64_t dim);
 
 /// What does not fit together; of a model with gradients.
 void checkOptimisation(const RunSpec& spec, Problems& problems);
+/// That evaluations have what it looks at; of the built-in models.
+void checkEarlyStop(const RunSpec& spec, Problems& problems);
+/// By its mode, or by the name of what it looks at; nothing where neither tells.
+std::optional<bool> isHigherBetter(const EarlyStopSpec& stop);
 /// Keys that change nothing.
 void warnOfOptimisation(const RunSpec& spec, std::vector<std::string>& warnings);
 

@@ -98,6 +98,15 @@ struct ScheduleSpec {
     bool operator==(const ScheduleSpec&) const = default;
 };
 
+/// The run ends when evaluations get no better.
+struct EarlyStopSpec {
+    std::int64_t patience = 0;  ///< evaluations that may be no better; 0: never
+    std::string metric = "eval.normalized_entropy";
+    double minDelta = 0;
+    std::string mode = "auto";  ///< "min", "max"; auto: by the metric's name
+    bool operator==(const EarlyStopSpec&) const = default;
+};
+
 struct TrainSpec {
     std::string optimizer = "adamw";  ///< "sgd", "adagrad"
     double learningRate = 0.001;
@@ -106,6 +115,7 @@ struct TrainSpec {
     ScheduleSpec schedule;
     double clipNorm = 0;  ///< 0: gradients are not clipped
     double dropout = 0;
+    EarlyStopSpec earlyStop;
     std::string precision = "fp32";  ///< "bf16", "fp64"
     std::string device = "auto";     ///< "cpu", "cuda"; auto: cuda where a rank has GPUs
     bool deterministic = true;

@@ -119,6 +119,12 @@ void fields(auto& a, Of<ScheduleSpec> auto& s) {
     a("every_steps", s.everySteps);
     a("factor", s.factor);
 }
+void fields(auto& a, Of<EarlyStopSpec> auto& s) {
+    a("patience", s.patience);
+    a("metric", s.metric);
+    a("min_delta", s.minDelta);
+    a("mode", s.mode);
+}
 void fields(auto& a, Of<TrainSpec> auto& s) {
     a("optimizer", s.optimizer);
     a("learning_rate", s.learningRate);
@@ -128,6 +134,7 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     a.unless("schedule", s.schedule, ScheduleSpec());
     a.unless("clip_norm", s.clipNorm, 0.0);
     a.unless("dropout", s.dropout, 0.0);
+    a.unless("early_stop", s.earlyStop, EarlyStopSpec());
     a("precision", s.precision);
     a.unless("device", s.device, std::string("auto"));
     a.unless("deterministic", s.deterministic, true);

@@ -45,6 +45,7 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     refuse("train.groups", spec.train.groups != usual.groups);
     refuse("train.schedule", spec.train.schedule != usual.schedule);
     refuse("train.clip_norm", spec.train.clipNorm != usual.clipNorm);
+    refuse("train.early_stop", spec.train.earlyStop != usual.earlyStop);
     refuse("train.dropout", spec.train.dropout != usual.dropout);
     refuse("train.precision", spec.train.precision != usual.precision);
     refuse("train.device", spec.train.device != usual.device);
@@ -159,6 +160,9 @@ SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns) {
     SpecErrors errors;
     Problems problems(spec.source, errors);
     checkWorkers(spec, problems);
+    if (spec.command.empty()) {
+        checkEarlyStop(spec, problems);
+    }
     if (spec.model.hasTables()) {
         checkOptimisation(spec, problems);
         checkSequences(spec, columns, problems);

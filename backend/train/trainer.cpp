@@ -35,7 +35,8 @@ Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, Sourc
       group_(group),
       reporter_(reporter),
       clock_(clock),
-      meter_(clock) {}
+      meter_(clock),
+      early_(options_.earlyStop) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Checkpoint* resume,
                                                const Checkpoint* initFrom, SourceOpener open,
@@ -77,6 +78,8 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
     state_ = jsonString(meta, "state");
     evalHash_ = jsonString(meta, "eval_hash");
     lastEvalStep_ = jsonInt(meta, "eval_step", -1);
+    early_.restore(jsonMember(meta, "early_stop"));
+    endsEarly_ = early_.isDue();
     for (const auto& item : jsonMember(meta, "values").items()) {
         if (const Result<double> value = jsonDouble(item.value()); value.ok()) {
             lastValues_[item.key()] = *value;
@@ -96,7 +99,7 @@ void Trainer::compareKeys(const Checkpoint& checkpoint) {
 
 bool Trainer::isFinished() const {
     const std::int64_t epochs = std::min(options_.epochs, learner_->epochsMax());
-    return streamEnded_ || epoch_ + (epochEnded_ ? 1 : 0) >= epochs ||
+    return streamEnded_ || endsEarly_ || epoch_ + (epochEnded_ ? 1 : 0) >= epochs ||
            (options_.maxSteps > 0 && step_ >= options_.maxSteps);
 }
 
@@ -312,7 +315,7 @@ Status Trainer::afterStep() {
         RETURN_IF_ERROR(evaluate());
     }
     const bool isAsked = group_.size() == 1 ? reporter_.takeCheckpointRequest() : wantsCheckpoint_;
-    if (isAsked || isCheckpointDue()) {
+    if (triedCheckpointStep_ != step_ && (isAsked || isCheckpointDue())) {
         RETURN_IF_ERROR(checkpoint(false));
     }
     return meter_.progressDue() ? progress("training") : okStatus();
@@ -347,6 +350,9 @@ rank::Done Trainer::doneLine() {
     done.params["weights_hash"] = weightsHash();
     if (!evalHash_.empty()) {
         done.params["eval_order_hash"] = evalHash_;
+    }
+    if (early_.isOn()) {
+        done.params["end_reason"] = early_.sentence();
     }
     if (!resumeChanges_.empty()) {
         std::string changes;

@@ -16,6 +16,7 @@
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
 #include "backend/train/batch_source.h"
+#include "backend/train/early_stop.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/learner.h"
 #include "backend/train/ranks/group.h"
@@ -35,6 +36,7 @@ struct TrainerOptions {
     std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
     EvalOptions eval;
+    EarlyStopOptions earlyStop;
     std::int64_t attempt = 0;
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
     Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
@@ -83,8 +85,11 @@ class Trainer {
 
     /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
     Status evaluate();
+    /// All ranks hear whether this evaluation is the best so far, or one too many that is not.
+    Status judge(const rank::Values& figures);
     bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
+    Status keepBest(const CheckpointFile& file);
     Json checkpointMeta(const std::string& state) const;
     Result<CheckpointFile> writeNow();
     rank::Done doneLine();
@@ -117,6 +122,9 @@ class Trainer {
     };
     std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
     std::string state_;                   // at the last step's end; "" at the start
+    EarlyStop early_;
+    bool endsEarly_ = false;
+    std::int64_t triedCheckpointStep_ = -1;  // in all ranks alike
     std::int64_t lastEvalStep_ = -1;
     std::int64_t lastCheckpointStep_ = 0;
     std::string evalHash_;     // RowsHash of the last evaluation; "" of none

@@ -25,11 +25,31 @@ Status Trainer::evaluate() {
             }
             evalHash_ = result->hash;
             RETURN_IF_ERROR(reporter_.send(
-                rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(result->values)}));
+                rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), result->values}));
         }
+        RETURN_IF_ERROR(judge(result->values));
     }
     meter_.restart(source_ ? source_->stallNs() : 0);
     return okStatus();
+}
+
+Status Trainer::judge(const rank::Values& figures) {
+    if (!early_.isOn()) {
+        return okStatus();
+    }
+    constexpr std::string_view kBest = "best", kEnd = "end";
+    std::string_view word;
+    if (isFirst()) {
+        const auto figure = figures.find(early_.metric());
+        if (figure == figures.end()) {
+            return invalidArgument("train.early_stop.metric: the evaluation has no ",
+                                   early_.metric());
+        }
+        word = early_.take(step_, figure->second) ? kBest : early_.isDue() ? kEnd : "";
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> told, group_.gather(word));
+    endsEarly_ = told[0] == kEnd;
+    return told[0] == kBest ? checkpoint(false) : okStatus();
 }
 
 Json Trainer::checkpointMeta(const std::string& state) const {
@@ -37,22 +57,26 @@ Json Trainer::checkpointMeta(const std::string& state) const {
     for (const auto& [key, value] : lastValues_) {
         values[key] = jsonNumber(value);
     }
-    return Json{{"identity", options_.identity},
-                {"numeric_keys", options_.numericKeys},
-                {"rank", group_.rank()},
-                {"world_size", group_.size()},
-                {"module", options_.module},
-                {"rows", rows_},
-                {"epoch", epochEnded_ ? epoch_ + 1 : epoch_},
-                {"next_micro_batch", epochEnded_ ? 0 : next_},
-                {"epoch_micro_batches", epochBatches_},
-                {"steps_without_weight", stepsWithoutWeight_},
-                {"state", state},
-                {"values", std::move(values)},
-                {"eval_hash", evalHash_},
-                {"eval_step", lastEvalStep_},
-                {"time", formatTime(clock_.wallMs())},
-                {"versions", {{"torch", torchVersion()}}}};
+    Json meta{{"identity", options_.identity},
+              {"numeric_keys", options_.numericKeys},
+              {"rank", group_.rank()},
+              {"world_size", group_.size()},
+              {"module", options_.module},
+              {"rows", rows_},
+              {"epoch", epochEnded_ ? epoch_ + 1 : epoch_},
+              {"next_micro_batch", epochEnded_ ? 0 : next_},
+              {"epoch_micro_batches", epochBatches_},
+              {"steps_without_weight", stepsWithoutWeight_},
+              {"state", state},
+              {"values", std::move(values)},
+              {"eval_hash", evalHash_},
+              {"eval_step", lastEvalStep_},
+              {"time", formatTime(clock_.wallMs())},
+              {"versions", {{"torch", torchVersion()}}}};
+    if (early_.isOn()) {
+        meta["early_stop"] = early_.state();
+    }
+    return meta;
 }
 
 Result<CheckpointFile> Trainer::writeNow() {
@@ -80,6 +104,7 @@ bool Trainer::isCheckpointDue() {
 }
 
 Status Trainer::checkpoint(bool isNeeded) {
+    triedCheckpointStep_ = step_;
     RETURN_IF_ERROR(progress("checkpoint"));
     if (source_) {
         ASSIGN_OR_RETURN(state_, source_->state(epoch_, next_));
@@ -104,7 +129,17 @@ Status Trainer::checkpoint(bool isNeeded) {
     reporter_.setTrouble("checkpoint", "");
     lastCheckpointStep_ = step_;
     meter_.restart(source_ ? source_->stallNs() : 0);
+    RETURN_IF_ERROR(keepBest(*file));
     return reporter_.send(rank::Checkpoint{step_, file->name, file->bytes, file->hash, state_});
+}
+
+// Without it the run goes on: its newest checkpoints are there all the same.
+Status Trainer::keepBest(const CheckpointFile& file) {
+    if (early_.isOn() && early_.bestStep() == step_) {
+        const Status kept = keepAsBest(options_.checkpointDirectory, file.name);
+        reporter_.setTrouble("best checkpoint", kept.ok() ? "" : std::string(messageOf(kept)));
+    }
+    return okStatus();
 }
 
 Status Trainer::compareWeights() {

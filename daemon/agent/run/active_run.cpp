@@ -302,6 +302,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts;
     facts.attempt = attempt();
     facts.hasSaidDone = done_.hasRank0();
+    facts.doneReason = done_.reason();
     facts.isDoneKept = isDoneKept();
     facts.isScript = facts_.isScript();
     facts.stoodStill = stoodStill_;

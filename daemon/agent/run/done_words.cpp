@@ -83,6 +83,10 @@ std::int64_t DoneWords::stepOfRank0() const {
     return jsonInt(jsonMember(words_, "rank0"), "step", kNever);
 }
 
+std::string DoneWords::reason() const {
+    return jsonString(jsonMember(jsonMember(words_, "rank0"), "params"), "end_reason");
+}
+
 void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     for (int rank = 0; rank < ranks; ++rank) {
         const Json& said = jsonMember(words_, job::rankName(rank));

@@ -36,6 +36,8 @@ class DoneWords {
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;
+    /// Why rank 0 was done, as it said; "": it did not.
+    std::string reason() const;
     /// States, rows and hashes for the receipt, of `ranks` ranks; what data workers did in all
     /// attempts up to this one.
     void fill(int ranks, ReceiptInputs& inputs) const;

@@ -132,7 +132,7 @@ Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
                 return worker.rank < 0 || worker.exitCode.value_or(0) == 0;
             });
         if (endedWell && allEndedWell) {
-            return {Verdict::Kind::kFinished, ""};
+            return {Verdict::Kind::kFinished, facts.doneReason};
         }
     }
     if (facts.isStopRequested) {

@@ -16,6 +16,7 @@ namespace millrace::agent {
 struct AttemptFacts {
     int attempt = 1;
     bool hasSaidDone = false;
+    std::string doneReason;   ///< why it was done, where that is not the end of its rows
     bool isDoneKept = false;  ///< the checkpoint of the step that it was done at is stored
     bool isScript = false;    ///< the ranks are a program of the user's own
     bool stoodStill = false;  ///< a rank did, and the gang was ended for it
@@ -33,7 +34,7 @@ struct AttemptFacts {
 
 struct Verdict {
     enum class Kind { kFinished, kCancelled, kFailed, kRestart } kind = Kind::kFailed;
-    std::string reason;  ///< one sentence; empty when finished
+    std::string reason;  ///< one sentence; empty when finished at the end of its rows
 };
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang);

@@ -193,6 +193,9 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     if (spec.eval) {
         out.eval.metrics = spec.eval->metrics;
     }
+    out.earlyStop = {spec.train.earlyStop.metric, spec.train.earlyStop.patience,
+                     spec.train.earlyStop.minDelta,
+                     spec::isHigherBetter(spec.train.earlyStop).value_or(false)};
     out.checkpointEverySteps = spec.train.checkpointEverySteps;
     out.checkpointKeep = spec.train.checkpointKeep;
     out.checkpointDirectory = job.checkpointDirectory;
@@ -202,7 +205,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.module = moduleOf(spec, out.learner);
     const Json all = spec.toJson();
     Json trainKeys = jsonMember(all, "train");
-    for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from"}) {
+    for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from", "early_stop"}) {
         if (trainKeys.is_object()) {
             trainKeys.erase(key);
         }

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from ._modules import BuiltIn
 
 
-def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, host: str | None = None) -> BuiltIn:
+def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, best: bool = False,
+               host: str | None = None) -> BuiltIn:
     """What a run of the built-in trainer has learnt (all models), as a torch module with the same numbers.
 
     run
         A checkpoint's file (`step-00000400.a1.safetensors`); or a run, by id, name, the beginning of one, or a `Run`: then
         its checkpoint of `step`, the newest where that is None.
+    best
+        Of a run with `train.early_stop`: the checkpoint of its best evaluation.
     host
         Whose daemon knows the run, as of `millrace.Client`. The file must lie on this machine.
 
@@ -34,7 +37,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, ho
     `model.heads` are the labels' names, `model.step` is the step of the checkpoint. `state_dict()` of a network has the
     checkpoint's names. Needs torch.
     """
-    path = _path_of(run, step, host)
+    path = _path_of(run, step, best, host)
     from . import _modules  # imports torch
 
     def weights(metadata: dict[str, str]) -> list[str]:
@@ -51,7 +54,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, ho
     return model
 
 
-def _path_of(run: str | os.PathLike[str] | Run, step: int | None, host: str | None) -> str:
+def _path_of(run: str | os.PathLike[str] | Run, step: int | None, best: bool, host: str | None) -> str:
     """Where the checkpoint lies."""
     if not isinstance(run, Run):
         path = os.fspath(run)
@@ -65,6 +68,10 @@ def _path_of(run: str | os.PathLike[str] | Run, step: int | None, host: str | No
         raise MillraceError(f"run {details.id} has no checkpoint{'' if step is None else f' of step {step}'}; "
                             + (f"there are those of {there}" if there else "there is none yet"))
     path = max(found, key=lambda one: (one.step, one.attempt)).path
+    if best:
+        path = os.path.join(os.path.dirname(path), "best.safetensors")
+        if not os.path.exists(path):
+            raise MillraceError(f"run {details.id}: {path} is not there; runs with train.early_stop keep one")
     if not os.path.exists(path):
         raise MillraceError(f"run {details.id}: {path} is not on this machine; copy it here and give its path")
     return _of_format_2(path)

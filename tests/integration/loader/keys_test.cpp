@@ -241,6 +241,7 @@ Cases featureCases() {
 }
 
 Cases optimisationCases() {
+    const std::vector<std::string> stop = {"eval.every_steps=2", "train.early_stop.patience=2"};
     return {
         {"train.clip_norm", {P::kSpec, {"train.clip_norm=1"}, ""}},
         {"train.dropout", {P::kSpec, {"train.dropout=0.1"}, ""}},
@@ -257,6 +258,11 @@ Cases optimisationCases() {
          {P::kSpec, {"train.groups.embeddings.weight_decay=0.1"}, ""}},
         {"train.groups.embeddings.momentum",
          {P::kSpec, {"train.groups.embeddings.momentum=0.9"}, ""}},
+        {"train.early_stop.patience",
+         {P::kRefused, {"train.early_stop.patience=2"}, "eval with every_steps"}},
+        {"train.early_stop.metric", {P::kSpec, {"train.early_stop.metric=eval.auc"}, "", stop}},
+        {"train.early_stop.min_delta", {P::kSpec, {"train.early_stop.min_delta=0.1"}, "", stop}},
+        {"train.early_stop.mode", {P::kSpec, {"train.early_stop.mode=max"}, "", stop}},
         {"train.schedule.type",
          {P::kRefused, {"train.schedule.type=cosine"}, "train.schedule.steps: type cosine needs"}},
         {"train.schedule.warmup_steps", {P::kSpec, {"train.schedule.warmup_steps=10"}, ""}},

@@ -123,6 +123,20 @@ eval: {dataset: {where: "number % 5 = 0"}}
         again = self.trained(**{"train.ranks": 2})
         self.assertEqual([two.metrics[name] for name in FIGURES], [again.metrics[name] for name in FIGURES])
 
+    def test_a_run_that_learns_no_more_ends_early_and_its_best_stays(self):
+        # Nothing is better by so much: the first evaluation stays the best one.
+        stop = {"patience": 2, "min_delta": 10}
+        run = self.trained(**{"train.max_steps": 200, "train.early_stop": stop, "eval.every_steps": 20,
+                              "train.checkpoint": {"every_steps": 10, "keep": 1}})
+        self.assertEqual((run.state, run.progress.step), ("finished", 60))
+        self.assertRegex(run.exit_reason, "stopped early: 2 evaluations were no better than eval.normalized_entropy .* of step 20")
+        self.assertEqual([one.step for one in run.checkpoints], [60])
+        best, last = millrace.load_model(run, best=True), millrace.load_model(run)
+        self.assertEqual((best.step, last.step), (20, 60))
+        self.assertFalse(torch.equal(best.top[0].weight, last.top[0].weight))
+        with self.assertRaisesRegex(millrace.MillraceError, "runs with train.early_stop keep one"):
+            millrace.load_model(self.trained(**{"train.max_steps": 10}), best=True)
+
     def test_a_baseline_has_the_figures_that_its_run_reported(self):
         changes = {"model": {"type": "target_mean", "keys": ["movieId", "userId"], "smoothing": 5}, "batch.epochs": 1}
         self.assert_same_figures(self.trained(**changes), **changes)

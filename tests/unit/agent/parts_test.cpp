@@ -38,6 +38,15 @@ TEST(Verdict, DoneBeforeACrashIsNoSuccess) {
     EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
 }
 
+TEST(Verdict, WhyARunWasDoneBeforeItsRowsWereIsTold) {
+    AttemptFacts facts = someFacts();
+    facts.hasSaidDone = true;
+    facts.doneReason = "stopped early: 2 evaluations were no better";
+    const Verdict verdict = judge(facts, gangOf(0, 0));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFinished);
+    EXPECT_EQ(verdict.reason, facts.doneReason);
+}
+
 TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
     AttemptFacts facts = someFacts();
     facts.hasSaidDone = facts.isScript = true;

@@ -133,6 +133,21 @@ TEST(Trainable, ASchedulesKeysMustFitItsType) {
                 HasSubstr("train.schedule.factor: train.schedule.type linear does not"));
 }
 
+TEST(Trainable, AnEarlyStopNeedsTheEvaluationsThatItLooksAt) {
+    const auto refusals = [](const std::string& stop, const std::string& eval) {
+        return trainableOf(specWith("train: {early_stop: " + stop + "}\n" + eval)).refusals();
+    };
+    const std::string eval = "eval: {dataset: {where: rating > 1}, every_steps: 10}";
+    EXPECT_EQ(refusals("{patience: 2}", eval), "");
+    EXPECT_EQ(refusals("{patience: 2, metric: eval.label.auc, min_delta: 0.001}", eval), "");
+    EXPECT_THAT(refusals("{metric: eval.auc}", eval), HasSubstr("train.early_stop: needs patience"));
+    EXPECT_THAT(refusals("{patience: 2}", ""), HasSubstr("eval with every_steps"));
+    EXPECT_THAT(refusals("{patience: 2, metric: eval.acu}", eval),
+                HasSubstr("did you mean 'eval.auc'"));
+    EXPECT_THAT(refusals("{patience: 2, metric: eval.calibration}", eval),
+                HasSubstr("train.early_stop.mode: whether less or more"));
+}
+
 TEST(Trainable, HowWeightsMoveIsToldInALine) {
     const auto told = [](const std::string& train) {
         return describeOptimisation(

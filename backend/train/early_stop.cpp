@@ -1,0 +1,52 @@
+#include "backend/train/early_stop.h"
+
+#include <cmath>
+
+#include "backend/core/text.h"
+
+namespace millrace::train {
+
+bool EarlyStop::take(std::int64_t step, double value) {
+    const double gain = options_.isHigherBetter ? value - best_ : best_ - value;
+    const bool isBest = !std::isnan(value) && (bestStep_ < 0 || gain > options_.minDelta);
+    if (isBest) {
+        best_ = value;
+        bestStep_ = step;
+        worse_ = 0;
+    } else {
+        ++worse_;
+    }
+    return isBest;
+}
+
+std::string EarlyStop::sentence() const {
+    if (bestStep_ < 0) {
+        return isDue() ? strCat("stopped early: ", options_.metric, " was no number in ", worse_,
+                                " evaluations")
+                       : "";
+    }
+    const std::string best =
+        strCat(options_.metric, " ", best_, " of step ", formatCount(bestStep_));
+    return isDue() ? strCat("stopped early: ", worse_, " evaluations were no better than ", best)
+                   : strCat("the best was ", best);
+}
+
+Json EarlyStop::state() const {
+    return {{"metric", options_.metric},
+            {"best", jsonNumber(best_)},
+            {"best_step", bestStep_},
+            {"worse", worse_}};
+}
+
+// Of another metric the best says nothing.
+void EarlyStop::restore(const Json& state) {
+    const Result<double> best = jsonDouble(jsonMember(state, "best"));
+    if (jsonString(state, "metric") != options_.metric || !best.ok()) {
+        return;
+    }
+    best_ = *best;
+    bestStep_ = jsonInt(state, "best_step", -1);
+    worse_ = jsonInt(state, "worse");
+}
+
+}  // namespace millrace::train
