@@ -81,6 +81,9 @@ class Learner {
         (void)sums;
         return okStatus();
     }
+    /// Rows of the last step whose loss was not finite, by their places among its batches', in
+    /// order; behind collect(). Their weights may have run away before.
+    virtual std::vector<std::int64_t> rowsNotFinite() { return {}; }
     /// Ends the step. `weight`: sum(w) over all its rows and heads; 0: no update is made. `figures`
     /// (null: nobody asks, which is quicker) are those of the update, and stay where there is none.
     virtual Status apply(double weight, UpdateFigures* figures) = 0;

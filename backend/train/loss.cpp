@@ -82,6 +82,23 @@ void lossGradients(const BatchView& batch, const std::vector<float>& logits,
     }
 }
 
+void findNotFinite(const BatchView& batch, const std::vector<float>& logits, std::int64_t from,
+                   std::vector<std::int64_t>& rows) {
+    std::vector<char> isBad(static_cast<std::size_t>(batch.rows));
+    for (std::size_t head = 0; head < batch.heads.size(); ++head) {
+        forLabels(batch, head, [&](std::size_t place, double label, double weight) {
+            if (weight != 0 && !std::isfinite(weight * logitLoss(logits[place], label))) {
+                isBad[place / batch.heads.size()] = 1;
+            }
+        });
+    }
+    for (std::size_t r = 0; r < isBad.size(); ++r) {
+        if (isBad[r] != 0) {
+            rows.push_back(from + static_cast<std::int64_t>(r));
+        }
+    }
+}
+
 void addWeights(const BatchView& batch, LossSums& sums) {
     fit(sums, batch);
     for (std::size_t head = 0; head < batch.heads.size(); ++head) {

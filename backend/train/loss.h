@@ -25,6 +25,10 @@ struct LossSums {
 void lossGradients(const BatchView& batch, const std::vector<float>& logits,
                    std::vector<float>& gradients, LossSums& sums);
 
+/// Appends `from` + the rows of the batch whose loss is not finite.
+void findNotFinite(const BatchView& batch, const std::vector<float>& logits, std::int64_t from,
+                   std::vector<std::int64_t>& rows);
+
 /// Adds the batch's rows and weights alone.
 void addWeights(const BatchView& batch, LossSums& sums);
 

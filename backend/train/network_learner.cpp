@@ -61,6 +61,13 @@ Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
     scaler_.observe(batch);
     RETURN_IF_ERROR(forward(batch, true));
     lossGradients(batch, logits_, logitGradients_, sums);
+    if (stepRows_ == 0) {
+        notFinite_.clear();
+    }
+    if (!std::isfinite(sums.totalLoss())) {
+        findNotFinite(batch, logits_, stepRows_, notFinite_);
+    }
+    stepRows_ += batch.rows;
     vectorGradients_.resize(vectors_.size());
     const std::string error = network_->backward(logitGradients_.data(), vectorGradients_.data());
     if (!error.empty()) {
@@ -102,6 +109,7 @@ double NetworkLearner::divisorOf(double weight, UpdateFigures* figures) {
 
 Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
     scaler_.endStep();
+    stepRows_ = 0;
     if (!(weight > 0) || !std::isfinite(weight)) {
         clearGradients();
         return checkStepWeight(weight);

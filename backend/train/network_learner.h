@@ -21,6 +21,7 @@ class NetworkLearner final : public Learner {
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
     Status apply(double weight, UpdateFigures* figures) override;
+    std::vector<std::int64_t> rowsNotFinite() override { return notFinite_; }
     Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
     std::vector<TensorRef> tensors() override;
     Status restore(const Checkpoint& checkpoint) override;
@@ -47,6 +48,8 @@ class NetworkLearner final : public Learner {
     std::vector<std::int64_t> offsets_;  // of each feature in a row of vectors_
     std::int64_t vectorsWidth_ = 0;
     std::int64_t updates_ = 0;
+    std::int64_t stepRows_ = 0;             ///< of the running step, so far
+    std::vector<std::int64_t> notFinite_;  ///< of the running or the last step
     std::vector<std::vector<float>> first_, second_;  // moments, as parameters()
     std::vector<float> dense_, vectors_, vectorGradients_, logits_, logitGradients_;
 };

@@ -192,6 +192,8 @@ Status Trainer::checkLabels() const {
 // What a step is, its mark says. Behind an epoch's last one stands its end, which is read with it.
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepEnd = next_;
+    stepRows_.files.clear();
+    stepRows_.numbers.clear();
     for (std::int64_t from = next_; !epochEnded_;) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
         if (event.kind == FeedEvent::Kind::kStopped) {
@@ -213,6 +215,13 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
                                      strCat("step ", step_ + 1, ", micro-batch ", event.number,
                                             " of epoch ", event.epoch)));
             watchLabels(event.batch);
+            if (event.batch.rowFiles != nullptr) {
+                const auto rows = static_cast<std::size_t>(event.batch.rows);
+                stepRows_.files.insert(stepRows_.files.end(), event.batch.rowFiles,
+                                       event.batch.rowFiles + rows);
+                stepRows_.numbers.insert(stepRows_.numbers.end(), event.batch.rowNumbers,
+                                         event.batch.rowNumbers + rows);
+            }
         } else if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
             epochEnded_ = true;
             epochBatches_ = event.number;
@@ -301,12 +310,40 @@ Status Trainer::endStep(LossSums& sums) {
         RETURN_IF_ERROR(reporter_.send(
             rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
     }
-    if (weight > 0 && !std::isfinite(sums.mean())) {
-        return internalError("step ", step_,
-                             ": the loss is not finite; a smaller "
-                             "train.learning_rate or bounded label weights may help");
+    return weight > 0 && !std::isfinite(sums.mean()) ? lossNotFinite() : okStatus();
+}
+
+// The same rows would end the same way again: an error of the input.
+Status Trainer::lossNotFinite() {
+    ASSIGN_OR_RETURN(const std::vector<std::string> told, group_.gather(rowsNotFinite()));
+    std::string rows;
+    for (const std::string& one : told) {
+        strAppend(&rows, rows.empty() || one.empty() ? "" : "; ", one);
     }
-    return okStatus();
+    return invalidArgument("step ", step_, ": the loss is not finite", rows.empty() ? "" : ": ",
+                           rows,
+                           ". Where it is most rows, weights have run away: a smaller "
+                           "train.learning_rate, train.clip_norm or bounded label weights help");
+}
+
+std::string Trainer::rowsNotFinite() {
+    constexpr std::size_t kMostNamed = 5;
+    const std::vector<std::int64_t> rows = learner_->rowsNotFinite();
+    if (rows.empty()) {
+        return "";
+    }
+    std::string text = strCat(rows.size(), " of ", stepRows_.files.size(), " rows",
+                              group_.size() > 1 ? strCat(" of rank ", group_.rank()) : "");
+    for (std::size_t i = 0; i < std::min(rows.size(), kMostNamed); ++i) {
+        const auto row = static_cast<std::size_t>(rows[i]);
+        if (row < stepRows_.files.size()) {
+            const std::uint32_t file = stepRows_.files[row];
+            strAppend(&text, ", ",
+                      options_.fileName ? options_.fileName(file) : strCat("file ", file), " row ",
+                      stepRows_.numbers[row]);
+        }
+    }
+    return text + (rows.size() > kMostNamed ? ", ..." : "");
 }
 
 Status Trainer::afterStep() {

@@ -7,6 +7,7 @@
 // step's end only; a stop request drops a step that is not complete. Threads: one owner. Failure:
 // run() returns the sentence; checkpoints written before stay.
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -38,6 +39,7 @@ struct TrainerOptions {
     EvalOptions eval;
     EarlyStopOptions earlyStop;
     std::int64_t attempt = 0;
+    std::function<std::string(std::uint32_t)> fileName;  ///< of a row's file, for people
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
     Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
     Json numericKeys = Json::object();  ///< where a resume has others, the run says so
@@ -78,6 +80,9 @@ class Trainer {
     /// The phases while it waits for one, and of what is done with them.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(LossSums& sums);
+    /// What all ranks say of rows whose loss is not finite.
+    Status lossNotFinite();
+    std::string rowsNotFinite();
     void addFigures(const UpdateFigures& figures, rank::Values& values) const;
     Status afterStep();
     bool isFinished() const;
@@ -121,6 +126,11 @@ class Trainer {
         bool isFine() const { return least < most; }
     };
     std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
+    struct StepRows {
+        std::vector<std::uint32_t> files;
+        std::vector<std::uint64_t> numbers;
+    };
+    StepRows stepRows_;  // of the running step, in the learner's order
     std::string state_;                   // at the last step's end; "" at the start
     EarlyStop early_;
     bool endsEarly_ = false;

@@ -109,6 +109,19 @@ class TensorLearner final : public Learner {
         });
     }
 
+    std::vector<std::int64_t> rowsNotFinite() override {
+        std::vector<std::int64_t> out;
+        std::int64_t from = 0;
+        for (const at::Tensor& losses : rowLosses_) {
+            const at::Tensor bad = losses.isfinite().all(1).logical_not().nonzero().view({-1}).cpu();
+            for (std::int64_t i = 0; i < bad.numel(); ++i) {
+                out.push_back(from + bad.const_data_ptr<std::int64_t>()[i]);
+            }
+            from += losses.size(0);
+        }
+        return out;
+    }
+
     Status apply(double weight, UpdateFigures* figures) override {
         return guarded("an update", [&]() -> Status {
             const c10::NoGradGuard noGradients;
@@ -121,6 +134,7 @@ class TensorLearner final : public Learner {
                 RETURN_IF_ERROR(tables_.sumOverRanks(group_));
                 update(weight, figures);
             }
+            isStepOver_ = true;
             model_.gradients().zero_();
             tables_.clear();
             return checkStepWeight(weight);
@@ -277,7 +291,13 @@ class TensorLearner final : public Learner {
         // Where a weight is 0 the label may be anything.
         const at::Tensor y = at::where(w != 0, at::stack(labels, 1), 0.0);
         const at::Tensor loss = z.clamp_min(0) - z * y + z.abs().neg().exp().log1p();
-        const at::Tensor sums = at::where(w != 0, w * loss, 0.0).sum(0);
+        const at::Tensor byRow = at::where(w != 0, w * loss, 0.0);
+        const at::Tensor sums = byRow.sum(0);
+        if (isStepOver_) {
+            rowLosses_.clear();
+            isStepOver_ = false;
+        }
+        rowLosses_.push_back(byRow);
         losses_ = losses_.defined() ? losses_ + sums : sums;
         return at::where(w != 0, w * (z.sigmoid() - y), 0.0).to(logits.scalar_type());
     }
@@ -359,6 +379,8 @@ class TensorLearner final : public Learner {
     CopyLane lane_;
     at::Tensor first_, second_;       // moments, as model_.values()
     at::Tensor losses_;               // float64 [heads]: not told yet
+    std::vector<at::Tensor> rowLosses_;  // float64 [rows, heads], of the step's batches
+    bool isStepOver_ = false;            // they are those of the step before
     std::vector<at::Tensor> staged_;  // what tensors() refers to
     std::int64_t updates_ = 0;
 };

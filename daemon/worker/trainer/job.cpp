@@ -166,6 +166,7 @@ Json moduleOf(const spec::RunSpec& spec, const train::LearnerOptions& learner) {
 Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
     TrainerJob job;
     ASSIGN_OR_RETURN(static_cast<job::JobFile&>(job), job::JobFile::read(path));
+    job.path = path;
     job.planText = {};  // of very many files, for the feed alone
     job.directory = job::AttemptPaths::ofJob(path).worker(job::rankName(rank));
     job.runDirectory = job::AttemptPaths::ofJob(path).runDirectory();
@@ -217,6 +218,13 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                        {"model", jsonMember(all, "model")},
                        {"batch", {{"rows", spec.batch.rows}, {"epochs", spec.batch.epochs}}}};
     return out;
+}
+
+std::string fileNameOf(const TrainerJob& job, std::uint32_t file) {
+    const Result<job::JobFile> whole = job::JobFile::read(job.path);
+    const Result<Json> plan = whole.ok() ? parseJson(whole->planText, "plan") : whole.status();
+    const Json& files = plan.ok() ? jsonMember(*plan, "files") : Json();
+    return file < files.size() ? jsonString(files[file], "path") : strCat("file ", file);
 }
 
 train::FeedSourceOptions feedOptions(const TrainerJob& job, int rank,

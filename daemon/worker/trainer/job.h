@@ -10,6 +10,7 @@
 namespace millrace::trainer {
 
 struct TrainerJob : job::JobFile {
+    std::string path;  ///< of the job file
     std::string directory;     ///< the rank's own
     std::string runDirectory;  ///< "": the job lies in none
 
@@ -20,6 +21,10 @@ struct TrainerJob : job::JobFile {
 /// Messages name the key of the spec.
 Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                                              std::int64_t vectorsWidth);
+
+/// The path of a file by its number in the plan, which is read anew: plans are large, and nothing
+/// but an error asks. "file 3" where the plan does not tell.
+std::string fileNameOf(const TrainerJob& job, std::uint32_t file);
 
 /// How the frames of `stream` ("train", "eval") become batches for that model.
 train::FeedSourceOptions feedOptions(const TrainerJob& job, int rank,

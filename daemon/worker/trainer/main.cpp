@@ -121,7 +121,8 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
     const train::Checkpoint* resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
     const train::Checkpoint* initFrom = checkpoints.initFrom ? &*checkpoints.initFrom : nullptr;
     ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, rank, resume ? resume : initFrom));
-    ASSIGN_OR_RETURN(const train::TrainerOptions options, trainerOptions(job, rank, width));
+    ASSIGN_OR_RETURN(train::TrainerOptions options, trainerOptions(job, rank, width));
+    options.fileName = [&job](std::uint32_t file) { return fileNameOf(job, file); };
     const auto open = [&](const char* stream, const std::string& state) {
         train::FeedSourceOptions feed = feedOptions(job, rank, options, stream);
         feed.state = state;

@@ -69,6 +69,7 @@ struct MemoryStream {
     std::int64_t perStep = 4;
     int rank = 0, worldSize = 1;
     std::optional<float> label;  ///< of every row
+    std::int64_t badRow = -1;    ///< of the first epoch: its label is NaN
     int numLosses = 0;           ///< opened streams that are lost after their first micro-batch
     int numOpened = 0, numWaits = 0;
 
@@ -144,6 +145,11 @@ class MemorySource final : public BatchSource {
             rowsOf(seed_, base + from, base + std::min(from + stream_.microRows, stream_.rows));
         if (stream_.label) {
             columns_.labels.assign(columns_.labels.size(), *stream_.label);
+        }
+        const std::int64_t bad = stream_.badRow - static_cast<std::int64_t>(from);
+        if (epoch_ == 0 && bad >= 0 && bad < std::ssize(columns_.labels)) {
+            columns_.labels[static_cast<std::size_t>(bad)] = NAN;
+            columns_.masks[static_cast<std::size_t>(bad)] = 1;
         }
         event.kind = FeedEvent::Kind::kBatch;
         event.batch = columns_.view();
