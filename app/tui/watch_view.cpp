@@ -126,8 +126,11 @@ std::vector<FigureRow> figureRows(const LiveRun& run, const session::LiveNode* n
     for (const std::string& name : evaluationNames(run)) {
         rows.push_back(metricRow(run, name, nowMs));
     }
-    for (const char* name : {metric::kLoaderRowsReadPerSecond, metric::kLoaderCpuPercent,
-                             metric::kTrainerCpuPercent}) {
+    for (const char* name :
+         {metric::kLoaderRowsReadPerSecond, metric::kLoaderCpuPercent, metric::kTrainerCpuPercent,
+          metric::kGradientNorm, metric::kLearningRate, metric::kTrainerForwardMs,
+          metric::kTrainerBackwardMs, metric::kTrainerCommunicationMs,
+          metric::kTrainerOptimizerMs}) {
         if (run.metric(name)) {
             rows.push_back(metricRow(run, name, nowMs));
         }

@@ -318,6 +318,12 @@ std::vector<Key> trainingKeys() {
          "3",
          "newest ones kept: older files go once the daemon has stored newer ones",
          {.min = 1, .max = 1e6}},
+        {"train.checkpoint.copy",
+         T::kBool,
+         "true",
+         "one on the way is written from a copy in memory while training goes on; false: steps "
+         "wait, and the copy's memory is not needed",
+         {}},
         {"train.max_restarts",
          T::kInt,
          "3",

@@ -32,9 +32,10 @@ void checkSchedule(const ScheduleSpec& s, Problems& problems) {
     };
     const std::string isOf = strCat("train.schedule.type ", s.type, " does not read it");
     if (decays(s)) {
-        refuse(s.steps <= s.warmupSteps, "steps",
-               strCat("type ", s.type, " needs the step at which the rates are at their end, behind ",
-                      s.warmupSteps, " steps of warm-up"));
+        refuse(
+            s.steps <= s.warmupSteps, "steps",
+            strCat("type ", s.type, " needs the step at which the rates are at their end, behind ",
+                   s.warmupSteps, " steps of warm-up"));
     } else {
         refuse(s.steps != 0, "steps", isOf);
         refuse(s.final != usual.final, "final", isOf);
@@ -76,7 +77,8 @@ std::string scheduleText(const ScheduleSpec& s) {
         strAppend(&text, "; rates grow until step ", formatCount(s.warmupSteps));
     }
     if (decays(s)) {
-        strAppend(&text, "; ", s.type, s.final == 0 ? " down to 0" : strCat(" down to ", s.final, " of them"),
+        strAppend(&text, "; ", s.type,
+                  s.final == 0 ? " down to 0" : strCat(" down to ", s.final, " of them"),
                   " at step ", formatCount(s.steps));
     } else if (s.type == "step") {
         strAppend(&text, "; times ", s.factor, " every ", formatCount(s.everySteps), " steps");
@@ -166,8 +168,8 @@ void warnOfOptimisation(const RunSpec& spec, std::vector<std::string>& warnings)
     };
     warnOfMomentum("dense", train.groups.dense);
     warnOfMomentum("embeddings", train.groups.embeddings);
-    if (train.dropout != 0 &&
-        (spec.model.as<LogisticModel>() != nullptr || spec.model.as<TargetMeanModel>() != nullptr)) {
+    if (train.dropout != 0 && (spec.model.as<LogisticModel>() != nullptr ||
+                               spec.model.as<TargetMeanModel>() != nullptr)) {
         warnings.push_back(strCat("train.dropout is for hidden layers; model.type ",
                                   spec.model.type(), " has none"));
     }
@@ -191,8 +193,8 @@ std::string describeOptimisation(const RunSpec& spec) {
         strAppend(&text, "; dropout ", train.dropout);
     }
     if (train.earlyStop.patience > 0) {
-        strAppend(&text, "; until ", train.earlyStop.patience, " evaluations in a row have no better ",
-                  train.earlyStop.metric);
+        strAppend(&text, "; until ", train.earlyStop.patience,
+                  " evaluations in a row have no better ", train.earlyStop.metric);
     }
     return text;
 }

@@ -125,6 +125,7 @@ struct TrainSpec {
     std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;
+    bool checkpointCopy = true;  ///< of the built-in trainer: written while training goes on
     std::int64_t maxRestarts = 3, noProgressMinutes = 30;  ///< until a rank of `command` is named
     std::string initFrom;                                  ///< run id or name; "" random weights
 };

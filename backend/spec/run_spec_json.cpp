@@ -145,6 +145,7 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     a.section("checkpoint", [&](auto& inner) {
         inner("every_steps", s.checkpointEverySteps);
         inner("keep", s.checkpointKeep);
+        inner.unless("copy", s.checkpointCopy, true);
     });
     a("max_restarts", s.maxRestarts);
     a.unless("no_progress_minutes", s.noProgressMinutes, std::int64_t{30});

@@ -45,6 +45,7 @@ void checkScript(const RunSpec& spec, Problems& problems) {
     refuse("train.groups", spec.train.groups != usual.groups);
     refuse("train.schedule", spec.train.schedule != usual.schedule);
     refuse("train.clip_norm", spec.train.clipNorm != usual.clipNorm);
+    refuse("train.checkpoint.copy", spec.train.checkpointCopy != usual.checkpointCopy);
     refuse("train.early_stop", spec.train.earlyStop != usual.earlyStop);
     refuse("train.dropout", spec.train.dropout != usual.dropout);
     refuse("train.precision", spec.train.precision != usual.precision);
@@ -178,7 +179,9 @@ double tableBytes(const RunSpec& spec) {
             bytes += bytesOf(table, spec);
         }
     }
-    return bytes * static_cast<double>(spec.train.ranks);
+    // Rank 0 copies its own while it writes a checkpoint beside the training.
+    const bool copies = spec.train.checkpointCopy && spec.train.checkpointEverySteps > 0;
+    return bytes * (static_cast<double>(spec.train.ranks) + (copies ? 1 : 0));
 }
 
 Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
@@ -193,10 +196,13 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
     return invalidArgument("embeddings.", largest->first, ".rows: the tables need ",
                            formatBytes(need), " in the trainer",
                            spec.train.ranks > 1 ? strCat("'s ", spec.train.ranks, " ranks") : "",
-                           ", with the state of ", tableGroup(spec.train).optimizer, "; this machine has ",
-                           formatBytes(static_cast<double>(bytes)), ". The largest has ",
-                           formatCount(largest->second.rows), " rows of ", largest->second.dim,
-                           " floats: fewer rows or a smaller dim help");
+                           ", with the state of ", tableGroup(spec.train).optimizer,
+                           "; this machine has ", formatBytes(static_cast<double>(bytes)),
+                           ". The largest has ", formatCount(largest->second.rows), " rows of ",
+                           largest->second.dim, " floats: fewer rows or a smaller dim help",
+                           spec.train.checkpointCopy && spec.train.checkpointEverySteps > 0
+                               ? ", or train.checkpoint.copy: false"
+                               : "");
 }
 
 }  // namespace millrace::spec

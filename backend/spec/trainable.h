@@ -16,7 +16,7 @@ namespace millrace::spec {
 SpecErrors checkTrainable(const RunSpec& spec, const expr::Schema& columns);
 
 /// Bytes of the embedding tables in all ranks of the trainer: weights, the optimizer's state, one
-/// place a row.
+/// place a row; and of the copy that a checkpoint is written from.
 double tableBytes(const RunSpec& spec);
 
 /// kInvalidArgument, naming the largest table, when they need more than the machine's `bytes`.

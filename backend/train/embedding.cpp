@@ -54,6 +54,7 @@ EmbeddingTable::EmbeddingTable(std::string name, std::int64_t rows, std::int64_t
     first_.resize(moments > 0 ? state : 0);
     second_.resize(moments > 1 ? state : 0);
     slots_.assign(static_cast<std::size_t>(rows), -1);
+    used_.assign(static_cast<std::size_t>(rows), false);
 }
 
 Status EmbeddingTable::pool(const std::string& feature, const IdColumn& ids, std::int64_t rows,
@@ -102,9 +103,12 @@ void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const 
     }
 }
 
-void EmbeddingTable::apply(const OptimizerOptions& optimizer, std::int64_t updates,
-                           double weight) {
+void EmbeddingTable::apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight) {
     for (const std::int64_t id : touched_) {
+        if (!used_[static_cast<std::size_t>(id)]) {
+            used_[static_cast<std::size_t>(id)] = true;
+            ++numUsed_;
+        }
         const auto state = static_cast<std::size_t>(id * momentWidth_);
         updateWeights(optimizer, updates, weight, dim_, gradient(id),
                       &values_[static_cast<std::size_t>(id * dim_)],

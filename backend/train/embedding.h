@@ -37,6 +37,8 @@ class EmbeddingTable {
     /// Forgets the gradients.
     void clear();
 
+    /// Rows that an apply() has ever touched.
+    std::int64_t numUsed() const { return numUsed_; }
     std::int64_t numTouched() const { return static_cast<std::int64_t>(touched_.size()); }
     const float* row(std::int64_t id) const {
         return &values_[static_cast<std::size_t>(id * dim_)];
@@ -56,6 +58,8 @@ class EmbeddingTable {
     std::int64_t momentWidth_;  ///< floats of each kind of state a row
     std::vector<float> values_, first_, second_;
     std::vector<std::int32_t> slots_;  // per row: its place in gradients_, or -1
+    std::vector<bool> used_;
+    std::int64_t numUsed_ = 0;
     std::vector<std::int64_t> touched_;
     std::vector<float> gradients_;
 };

@@ -60,13 +60,32 @@ struct LearnerOptions {
     bool isDeterministic = true;     ///< the same bits in each run, on one kind of device
     bool usesTf32 = false;  ///< cuda, fp32: products of matrices with TF32's shorter fractions
 
-    const OptimizerOptions& ofTables() const { return tableOptimizer ? *tableOptimizer : optimizer; }
+    const OptimizerOptions& ofTables() const {
+        return tableOptimizer ? *tableOptimizer : optimizer;
+    }
 };
 
 /// What an update was made with.
 struct UpdateFigures {
     double gradientNorm = 0;  ///< over all parameters, of the step's mean loss, before clipping
     double learningRate = 0, tableLearningRate = 0;
+    std::int64_t rowsTouched = 0;  ///< of all tables
+};
+
+/// Where a learner's time went since its start, ns. On a GPU it is that of the calls, which run
+/// ahead of what they ask for.
+struct LearnerTimes {
+    std::int64_t forward = 0;        ///< batch to the device, look-up, layers, loss
+    std::int64_t backward = 0;       ///< gradients of layers and tables
+    std::int64_t communication = 0;  ///< between ranks
+    std::int64_t optimizer = 0;
+};
+
+/// Of one table, since the learner was made.
+struct TableUse {
+    std::string name;
+    std::int64_t rowsUsed = 0;  ///< that an update has touched
+    std::int64_t rows = 0;
 };
 
 class Learner {
@@ -95,6 +114,10 @@ class Learner {
     virtual Status restore(const Checkpoint& checkpoint) = 0;
     /// Takes the weights only (train.init_from); the optimizer starts fresh.
     virtual Status restoreWeights(const Checkpoint& checkpoint) = 0;
+    virtual LearnerTimes times() const { return {}; }
+    virtual std::vector<TableUse> tableUse() const { return {}; }
+    /// The most of a device's memory that was used; 0 of a CPU.
+    virtual std::int64_t deviceBytes() const { return 0; }
     /// Epochs that teach it anything: 1 for target_mean, which sums up the stream once.
     virtual std::int64_t epochsMax() const = 0;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/train/network_shape.h"
+#include "backend/train/part_timer.h"
 
 namespace millrace::train {
 Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& options) {
@@ -58,16 +59,8 @@ Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
     if (batch.rows == 0) {
         return okStatus();
     }
-    scaler_.observe(batch);
-    RETURN_IF_ERROR(forward(batch, true));
-    lossGradients(batch, logits_, logitGradients_, sums);
-    if (stepRows_ == 0) {
-        notFinite_.clear();
-    }
-    if (!std::isfinite(sums.totalLoss())) {
-        findNotFinite(batch, logits_, stepRows_, notFinite_);
-    }
-    stepRows_ += batch.rows;
+    RETURN_IF_ERROR(forwardToLoss(batch, sums));
+    const PartTimer timer(times_.backward);
     vectorGradients_.resize(vectors_.size());
     const std::string error = network_->backward(logitGradients_.data(), vectorGradients_.data());
     if (!error.empty()) {
@@ -78,6 +71,29 @@ Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
             batch.ids[f], batch.rows, vectorGradients_.data() + offsets_[f], vectorsWidth_);
     }
     return okStatus();
+}
+
+Status NetworkLearner::forwardToLoss(const BatchView& batch, LossSums& sums) {
+    const PartTimer timer(times_.forward);
+    scaler_.observe(batch);
+    RETURN_IF_ERROR(forward(batch, true));
+    lossGradients(batch, logits_, logitGradients_, sums);
+    if (stepRows_ == 0) {
+        notFinite_.clear();
+    }
+    if (!std::isfinite(sums.totalLoss())) {
+        findNotFinite(batch, logits_, stepRows_, notFinite_);
+    }
+    stepRows_ += batch.rows;
+    return okStatus();
+}
+
+std::vector<TableUse> NetworkLearner::tableUse() const {
+    std::vector<TableUse> out;
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+        out.push_back({options_.tables[t].name, tables_[t].numUsed(), tables_[t].rows()});
+    }
+    return out;
 }
 
 void NetworkLearner::clearGradients() {
@@ -114,6 +130,7 @@ Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
         clearGradients();
         return checkStepWeight(weight);
     }
+    const PartTimer timer(times_.optimizer);
     ++updates_;
     const double divisor = divisorOf(weight, figures);
     const OptimizerOptions optimizer = scheduled(options_.optimizer, options_.schedule, updates_);
@@ -121,6 +138,9 @@ Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
     if (figures != nullptr) {
         figures->learningRate = optimizer.learningRate;
         figures->tableLearningRate = ofTables.learningRate;
+        for (const EmbeddingTable& table : tables_) {
+            figures->rowsTouched += table.numTouched();
+        }
     }
     const std::vector<NetworkParameter>& parameters = network_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -27,6 +27,8 @@ class NetworkLearner final : public Learner {
     Status restore(const Checkpoint& checkpoint) override;
     Status restoreWeights(const Checkpoint& checkpoint) override;
     std::int64_t epochsMax() const override { return INT64_MAX; }
+    LearnerTimes times() const override { return times_; }
+    std::vector<TableUse> tableUse() const override;
 
     /// Unnormalised gradients of the running step, for tests against finite differences.
     const std::vector<NetworkParameter>& parameters() { return network_->parameters(); }
@@ -39,6 +41,7 @@ class NetworkLearner final : public Learner {
     /// What the step's gradients are divided by: its weight, more where they are clipped.
     double divisorOf(double weight, UpdateFigures* figures);
     Status forward(const BatchView& batch, bool keepsGraph);
+    Status forwardToLoss(const BatchView& batch, LossSums& sums);
     Status take(const Checkpoint& checkpoint, bool weightsOnly);
 
     LearnerOptions options_;
@@ -48,8 +51,9 @@ class NetworkLearner final : public Learner {
     std::vector<std::int64_t> offsets_;  // of each feature in a row of vectors_
     std::int64_t vectorsWidth_ = 0;
     std::int64_t updates_ = 0;
-    std::int64_t stepRows_ = 0;             ///< of the running step, so far
-    std::vector<std::int64_t> notFinite_;  ///< of the running or the last step
+    LearnerTimes times_;
+    std::int64_t stepRows_ = 0;                       ///< of the running step, so far
+    std::vector<std::int64_t> notFinite_;             ///< of the running or the last step
     std::vector<std::vector<float>> first_, second_;  // moments, as parameters()
     std::vector<float> dense_, vectors_, vectorGradients_, logits_, logitGradients_;
 };

@@ -1,12 +1,13 @@
 #pragma once
-// SGD, Adagrad, row-wise Adagrad and AdamW as plain loops over floats: the same bits whatever the vector width.
+// SGD, Adagrad, row-wise Adagrad and AdamW as plain loops over floats: the same bits whatever the
+// vector width.
 //
 // Formulas as in PyTorch; row-wise Adagrad adds a row's mean squared gradient to one sum a row
-// (FBGEMM's EXACT_ROWWISE_ADAGRAD). Embedding tables are updated lazily: only rows that the step touched are
-// read or written, as PyTorch's SparseAdam does. For SGD without momentum and for Adagrad that is
-// exact; under momentum and AdamW the moments (and the weight decay) of an untouched row rest until
-// it is touched again. AdamW's bias correction counts the model's updates, not the row's.
-// Threads: none of its own.
+// (FBGEMM's EXACT_ROWWISE_ADAGRAD). Embedding tables are updated lazily: only rows that the step
+// touched are read or written, as PyTorch's SparseAdam does. For SGD without momentum and for
+// Adagrad that is exact; under momentum and AdamW the moments (and the weight decay) of an
+// untouched row rest until it is touched again. AdamW's bias correction counts the model's updates,
+// not the row's. Threads: none of its own.
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -18,9 +18,10 @@ double progressOf(const ScheduleOptions& schedule, std::int64_t update) {
 
 double rateFactor(const ScheduleOptions& schedule, std::int64_t update) {
     using Kind = ScheduleOptions::Kind;
-    const double warm = update < schedule.warmupSteps
-                            ? static_cast<double>(update) / static_cast<double>(schedule.warmupSteps)
-                            : 1;
+    const double warm =
+        update < schedule.warmupSteps
+            ? static_cast<double>(update) / static_cast<double>(schedule.warmupSteps)
+            : 1;
     switch (schedule.kind) {
         case Kind::kConstant:
             return warm;
@@ -31,8 +32,8 @@ double rateFactor(const ScheduleOptions& schedule, std::int64_t update) {
                            (1 - schedule.final) *
                                (1 + std::cos(std::numbers::pi * progressOf(schedule, update))) / 2);
         case Kind::kStep:
-            return warm * std::pow(schedule.factor, static_cast<double>((update - 1) /
-                                                                        schedule.everySteps));
+            return warm * std::pow(schedule.factor,
+                                   static_cast<double>((update - 1) / schedule.everySteps));
     }
     return warm;
 }

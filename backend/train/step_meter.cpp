@@ -29,13 +29,29 @@ StepMeter::StepMeter(const Clock& clock) : clock_(clock), startNs_(clock.steadyN
     restart(0);
 }
 
-StepMeter::Mark StepMeter::now(std::int64_t stallNs) const {
-    return {clock_.steadyNs(), rows_, stallNs, processCpuNs()};
+StepMeter::Mark StepMeter::now() const {
+    return {clock_.steadyNs(), rows_, steps_, processCpuNs(), times_};
 }
 
 void StepMeter::restart(std::int64_t stallNs) {
-    stallNs_ = std::max(stallNs_, stallNs);
-    older_ = newer_ = now(stallNs_);
+    times_.stallNs = std::max(times_.stallNs, stallNs);
+    older_ = newer_ = now();
+}
+
+// The mean of the window's steps.
+void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values) {
+    const auto steps = static_cast<double>(to.steps - from.steps);
+    const auto add = [&](const char* name, std::int64_t before, std::int64_t after) {
+        values[name] = static_cast<double>(after - before) * 1e-6 / steps;
+    };
+    const LearnerTimes &a = from.times.learner, &b = to.times.learner;
+    add(metric::kTrainerInputMs, from.times.stallNs, to.times.stallNs);
+    add(metric::kTrainerForwardMs, a.forward, b.forward);
+    add(metric::kTrainerBackwardMs, a.backward, b.backward);
+    add(metric::kTrainerOptimizerMs, a.optimizer, b.optimizer);
+    if (b.communication > 0) {
+        add(metric::kTrainerCommunicationMs, a.communication, b.communication);
+    }
 }
 
 bool StepMeter::ratesDue() const {
@@ -44,19 +60,21 @@ bool StepMeter::ratesDue() const {
            time - lastRatesNs_ >= kRatesNs;
 }
 
-void StepMeter::endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values) {
+void StepMeter::endStep(std::int64_t rows, const StepTimes& times, rank::Values& values) {
     rows_ += rows;
-    stallNs_ = stallNs;
+    ++steps_;
+    times_ = times;
     const bool isDue = ratesDue();
-    const Mark mark = now(stallNs);
+    const Mark mark = now();
     const double seconds = static_cast<double>(mark.timeNs - older_.timeNs) * 1e-9;
     if (isDue) {
         lastRatesNs_ = mark.timeNs;
         values[metric::kSamplesPerSecond] = static_cast<double>(mark.rows - older_.rows) / seconds;
         values[metric::kInputStallPercent] = std::clamp(
-            static_cast<double>(mark.stallNs - older_.stallNs) * 1e-7 / seconds, 0.0, 100.0);
+            static_cast<double>(times.stallNs - older_.times.stallNs) * 1e-7 / seconds, 0.0, 100.0);
         values[metric::kTrainerCpuPercent] =
             static_cast<double>(mark.cpuNs - older_.cpuNs) * 1e-7 / seconds;
+        addParts(older_, mark, values);
     }
     if (mark.timeNs - newer_.timeNs >= kWindowNs) {
         older_ = newer_;
@@ -83,7 +101,7 @@ bool StepMeter::isQuiet() {
 }
 
 double StepMeter::stallMs() const {
-    return static_cast<double>(stallNs_) * 1e-6;
+    return static_cast<double>(times_.stallNs) * 1e-6;
 }
 
 double StepMeter::busyMs() const {

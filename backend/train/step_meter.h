@@ -7,8 +7,15 @@
 
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
+#include "backend/train/learner.h"
 
 namespace millrace::train {
+
+/// Where the time of all steps so far went, ns.
+struct StepTimes {
+    std::int64_t stallNs = 0;  ///< as BatchSource::stallNs()
+    LearnerTimes learner;
+};
 
 class StepMeter {
  public:
@@ -17,9 +24,9 @@ class StepMeter {
     void restart(std::int64_t stallNs);
     /// Whether the end of a step now would have rates: at most ten times a second.
     bool ratesDue() const;
-    /// A step of `rows` rows ended; `stallNs` as BatchSource::stallNs(). Adds the rates to `values`
-    /// where they are due.
-    void endStep(std::int64_t rows, std::int64_t stallNs, rank::Values& values);
+    /// A step of `rows` rows ended. Adds the rates and a step's parts to `values` where they are
+    /// due.
+    void endStep(std::int64_t rows, const StepTimes& times, rank::Values& values);
     /// True at most five times a second.
     bool progressDue();
     /// True when none was due for a second: long work is told as it goes on.
@@ -29,11 +36,14 @@ class StepMeter {
 
  private:
     struct Mark {
-        std::int64_t timeNs = 0, rows = 0, stallNs = 0, cpuNs = 0;
+        std::int64_t timeNs = 0, rows = 0, steps = 0, cpuNs = 0;
+        StepTimes times;
     };
-    Mark now(std::int64_t stallNs) const;
+    Mark now() const;
+    static void addParts(const Mark& from, const Mark& to, rank::Values& values);
     const Clock& clock_;
-    std::int64_t startNs_, rows_ = 0, stallNs_ = 0;
+    std::int64_t startNs_, rows_ = 0, steps_ = 0;
+    StepTimes times_;
     std::int64_t lastRatesNs_ = 0, lastProgressNs_ = 0;
     Mark older_, newer_;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/core/log.h"
+#include "backend/train/part_timer.h"
 #include "backend/train/ranks/vote.h"
 #include "backend/values/metric_names.h"
 
@@ -263,6 +264,7 @@ Status Trainer::agree(Taken& taken, LossSums& sums) {
     RETURN_IF_ERROR(learner_->collect(sums));
     Vote mine{taken == Taken::kStopped, reporter_.stopRequested(),
               taken == Taken::kStep && reporter_.takeCheckpointRequest(), std::move(sums)};
+    const PartTimer timer(voteNs_);
     ASSIGN_OR_RETURN(Vote all, vote(mine, group_));
     taken = all.hasStopped ? Taken::kStopped : taken;
     stopsHere_ = all.wantsStop;
@@ -274,9 +276,19 @@ Status Trainer::agree(Taken& taken, LossSums& sums) {
 void Trainer::addFigures(const UpdateFigures& figures, rank::Values& values) const {
     values[metric::kGradientNorm] = figures.gradientNorm;
     values[metric::kLearningRate] = figures.learningRate;
+    values[metric::kTableRowsTouched] = static_cast<double>(figures.rowsTouched);
+    if (const std::int64_t bytes = learner_->deviceBytes(); bytes > 0) {
+        values[metric::kTrainerDeviceMemoryBytes] = static_cast<double>(bytes);
+    }
     if (options_.learner.tableOptimizer) {
         values[metric::kTableLearningRate] = figures.tableLearningRate;
     }
+}
+
+StepTimes Trainer::stepTimes() const {
+    StepTimes times{source_->stallNs(), learner_->times()};
+    times.learner.communication += voteNs_;
+    return times;
 }
 
 Status Trainer::endStep(LossSums& sums) {
@@ -305,7 +317,7 @@ Status Trainer::endStep(LossSums& sums) {
         addFigures(*figures, values);
     }
     lastValues_[metric::kLoss] = sums.mean();
-    meter_.endStep(sums.rows, source_->stallNs(), values);
+    meter_.endStep(sums.rows, stepTimes(), values);
     if (isFirst()) {
         RETURN_IF_ERROR(reporter_.send(
             rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)}));
@@ -347,6 +359,7 @@ std::string Trainer::rowsNotFinite() {
 }
 
 Status Trainer::afterStep() {
+    RETURN_IF_ERROR(settleCheckpoint(false));
     const auto isDue = [&](std::int64_t every) { return every > 0 && step_ % every == 0; };
     if (options_.hasEval && isDue(options_.evalEverySteps)) {
         RETURN_IF_ERROR(evaluate());

@@ -17,6 +17,7 @@
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
 #include "backend/train/batch_source.h"
+#include "backend/train/checkpoint_writer.h"
 #include "backend/train/early_stop.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/learner.h"
@@ -36,6 +37,7 @@ struct TrainerOptions {
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
     std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
     std::string checkpointDirectory;
+    bool copiesCheckpoints = false;  ///< written from a copy while training goes on; else it waits
     EvalOptions eval;
     EarlyStopOptions earlyStop;
     std::int64_t attempt = 0;
@@ -84,6 +86,7 @@ class Trainer {
     Status lossNotFinite();
     std::string rowsNotFinite();
     void addFigures(const UpdateFigures& figures, rank::Values& values) const;
+    StepTimes stepTimes() const;
     Status afterStep();
     bool isFinished() const;
     bool isStopping();
@@ -94,9 +97,12 @@ class Trainer {
     Status judge(const rank::Values& figures);
     bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
-    Status keepBest(const CheckpointFile& file);
     Json checkpointMeta(const std::string& state) const;
-    Result<CheckpointFile> writeNow();
+    Result<CheckpointOrder> checkpointOrder();
+    /// Tells of the one that is written beside the training: when it has ended, or `waits` for it.
+    Status settleCheckpoint(bool waits);
+    Status tellOf(const CheckpointWriter::Outcome& outcome);
+    Status tellUse(std::int64_t stoodNs);
     rank::Done doneLine();
     Status progress(const char* phase);
     std::string weightsHash();
@@ -120,6 +126,7 @@ class Trainer {
     std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
     std::int64_t epochBatches_ = 0;    // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
+    std::int64_t voteNs_ = 0;  // until all ranks had voted
     struct SeenLabels {
         float least = std::numeric_limits<float>::infinity();
         float most = -std::numeric_limits<float>::infinity();
@@ -131,8 +138,9 @@ class Trainer {
         std::vector<std::uint64_t> numbers;
     };
     StepRows stepRows_;  // of the running step, in the learner's order
-    std::string state_;                   // at the last step's end; "" at the start
+    std::string state_;  // at the last step's end; "" at the start
     EarlyStop early_;
+    CheckpointWriter writer_;
     bool endsEarly_ = false;
     std::int64_t triedCheckpointStep_ = -1;  // in all ranks alike
     std::int64_t lastEvalStep_ = -1;

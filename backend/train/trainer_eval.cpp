@@ -7,8 +7,14 @@
 #include "backend/train/dense_network.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/trainer.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::train {
+namespace {
+
+namespace metric = values::metric;
+
+}  // namespace
 
 Status Trainer::evaluate() {
     RETURN_IF_ERROR(progress("evaluating"));
@@ -79,12 +85,15 @@ Json Trainer::checkpointMeta(const std::string& state) const {
     return meta;
 }
 
-Result<CheckpointFile> Trainer::writeNow() {
-    Json meta = checkpointMeta(state_);
-    ASSIGN_OR_RETURN(meta["unacked"], reporter_.unacked());
-    const checkpoint::CheckpointName name{step_, static_cast<int>(options_.attempt)};
-    return writeCheckpoint(options_.checkpointDirectory, name, std::move(meta),
-                           learner_->tensors());
+Result<CheckpointOrder> Trainer::checkpointOrder() {
+    CheckpointOrder order;
+    order.directory = options_.checkpointDirectory;
+    order.name = {step_, static_cast<int>(options_.attempt)};
+    order.meta = checkpointMeta(state_);
+    ASSIGN_OR_RETURN(order.meta["unacked"], reporter_.unacked());
+    order.state = state_;
+    order.isBest = early_.isOn() && early_.bestStep() == step_;
+    return order;
 }
 
 // Old files are the daemon's to remove, once it has stored newer ones. While it does not answer
@@ -103,43 +112,65 @@ bool Trainer::isCheckpointDue() {
     return doublings == 0 || (step_ - lastCheckpointStep_) >> doublings >= every;
 }
 
+// One that is needed is there when this returns; others may be written while training goes on.
 Status Trainer::checkpoint(bool isNeeded) {
     triedCheckpointStep_ = step_;
     RETURN_IF_ERROR(progress("checkpoint"));
     if (source_) {
         ASSIGN_OR_RETURN(state_, source_->state(epoch_, next_));
     }
+    const std::int64_t begunNs = clock_.steadyNs();
+    RETURN_IF_ERROR(settleCheckpoint(true));
     RETURN_IF_ERROR(compareWeights());
-    if (!isFirst()) {
-        lastCheckpointStep_ = step_;
-        meter_.restart(source_ ? source_->stallNs() : 0);
-        return okStatus();
-    }
-    const Result<CheckpointFile> file = writeNow();
-    if (!file.ok() && !isNeeded) {
-        // Training goes on and the older checkpoints stay; the one at the end is needed.
-        logError("train: no checkpoint of this step",
-                 {{"step", step_}, {"error", messageOf(file.status())}});
-        reporter_.setTrouble("checkpoint", strCat("the checkpoint of step ", step_,
-                                                  " was not written: ", messageOf(file.status())));
-        meter_.restart(source_ ? source_->stallNs() : 0);
-        return okStatus();
-    }
-    RETURN_IF_ERROR(file.status());
-    reporter_.setTrouble("checkpoint", "");
     lastCheckpointStep_ = step_;
+    if (isFirst()) {
+        ASSIGN_OR_RETURN(CheckpointOrder order, checkpointOrder());
+        if (options_.copiesCheckpoints && !isNeeded) {
+            writer_.begin(std::move(order), learner_->tensors());
+        } else {
+            const auto outcome = CheckpointWriter::write(std::move(order), learner_->tensors());
+            RETURN_IF_ERROR(tellOf(outcome));
+            RETURN_IF_ERROR(isNeeded ? outcome.file.status() : okStatus());
+        }
+        RETURN_IF_ERROR(step_ == 0 ? okStatus() : tellUse(clock_.steadyNs() - begunNs));
+    }
     meter_.restart(source_ ? source_->stallNs() : 0);
-    RETURN_IF_ERROR(keepBest(*file));
-    return reporter_.send(rank::Checkpoint{step_, file->name, file->bytes, file->hash, state_});
+    return okStatus();
 }
 
-// Without it the run goes on: its newest checkpoints are there all the same.
-Status Trainer::keepBest(const CheckpointFile& file) {
-    if (early_.isOn() && early_.bestStep() == step_) {
-        const Status kept = keepAsBest(options_.checkpointDirectory, file.name);
-        reporter_.setTrouble("best checkpoint", kept.ok() ? "" : std::string(messageOf(kept)));
+Status Trainer::settleCheckpoint(bool waits) {
+    const auto ended = waits ? writer_.wait() : writer_.takeEnded();
+    return ended ? tellOf(*ended) : okStatus();
+}
+
+// Where one was not written training goes on and the older checkpoints stay.
+Status Trainer::tellOf(const CheckpointWriter::Outcome& outcome) {
+    const std::int64_t step = outcome.order.name.step;
+    if (!outcome.file.ok()) {
+        const std::string_view why = messageOf(outcome.file.status());
+        logError("train: no checkpoint of this step", {{"step", step}, {"error", why}});
+        reporter_.setTrouble("checkpoint",
+                             strCat("the checkpoint of step ", step, " was not written: ", why));
+        return okStatus();
     }
-    return okStatus();
+    reporter_.setTrouble("checkpoint", "");
+    const CheckpointFile& file = *outcome.file;
+    return reporter_.send(
+        rank::Checkpoint{step, file.name, file.bytes, file.hash, outcome.order.state});
+}
+
+// How long steps stood still for it, and which rows of the tables were ever touched.
+Status Trainer::tellUse(std::int64_t stoodNs) {
+    constexpr std::size_t kMostTables = 64;
+    rank::Values values;
+    values[metric::kTrainerCheckpointMs] = static_cast<double>(stoodNs) * 1e-6;
+    const std::vector<TableUse> tables = learner_->tableUse();
+    for (std::size_t t = 0; t < std::min(tables.size(), kMostTables); ++t) {
+        const TableUse& table = tables[t];
+        values[metric::ofTable(table.name, metric::kUsedPercent)] =
+            100 * static_cast<double>(table.rowsUsed) / static_cast<double>(table.rows);
+    }
+    return reporter_.send(rank::Metrics{step_, epoch_, rows_, clock_.wallMs(), std::move(values)});
 }
 
 Status Trainer::compareWeights() {

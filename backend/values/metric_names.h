@@ -14,6 +14,9 @@ inline constexpr char kSamplesPerSecond[] = "samples_per_second";
 inline constexpr char kGradientNorm[] = "gradient_norm";
 inline constexpr char kLearningRate[] = "learning_rate";
 inline constexpr char kTableLearningRate[] = "learning_rate.embeddings";
+inline constexpr char kTableRowsTouched[] = "embedding.rows_touched";
+inline constexpr char kTablePrefix[] = "embedding.";  // and the table's name
+inline constexpr char kUsedPercent[] = "used_percent";
 inline constexpr char kStepsWithoutWeight[] = "steps_without_weight";
 
 // Of an evaluation: "eval." and one of these, or "eval.HEAD." and one of these.
@@ -33,6 +36,13 @@ inline constexpr char kInputStallPercent[] = "input_stall_percent";
 inline constexpr char kRankStepMs[] = "rank.step_ms";
 inline constexpr char kRankWaitMs[] = "rank.wait_ms";
 inline constexpr char kTrainerCpuPercent[] = "trainer.cpu_percent";
+inline constexpr char kTrainerInputMs[] = "trainer.input_ms";
+inline constexpr char kTrainerForwardMs[] = "trainer.forward_ms";
+inline constexpr char kTrainerBackwardMs[] = "trainer.backward_ms";
+inline constexpr char kTrainerCommunicationMs[] = "trainer.communication_ms";
+inline constexpr char kTrainerOptimizerMs[] = "trainer.optimizer_ms";
+inline constexpr char kTrainerCheckpointMs[] = "trainer.checkpoint_ms";
+inline constexpr char kTrainerDeviceMemoryBytes[] = "trainer.device_memory_bytes";
 inline constexpr char kLoaderRowsReadPerSecond[] = "loader.rows_read_per_second";
 inline constexpr char kLoaderRowsKeptPerSecond[] = "loader.rows_kept_per_second";
 inline constexpr char kLoaderCpuPercent[] = "loader.cpu_percent";
@@ -46,6 +56,11 @@ inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
 inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
 inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
 inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";
+
+/// "embedding.users.used_percent".
+inline std::string ofTable(std::string_view table, std::string_view figure) {
+    return kTablePrefix + std::string(table) + "." + std::string(figure);
+}
 
 /// "system.gpu0.utilization_percent".
 inline std::string ofGpu(int gpu, std::string_view figure) {

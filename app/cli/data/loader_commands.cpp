@@ -1,7 +1,6 @@
-#include "app/cli/data/data_commands.h"
-
 #include <set>
 
+#include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/frame/json_shapes.h"

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "backend/core/text.h"
@@ -86,6 +87,17 @@ void unpinMemory(const at::Device& device, void* data) {
     if (unpin != nullptr) {
         unpin(data);
     }
+}
+
+std::int64_t mostMemory(const at::Device& device) {
+    constexpr std::size_t kAllPools = 0;
+    if (!device.is_cuda()) {
+        return 0;
+    }
+    return c10::getDeviceAllocator(device.type())
+        ->getDeviceStats(device.index())
+        .allocated_bytes[kAllPools]
+        .peak;
 }
 
 CopyLane::CopyLane(const at::Device& device) : device_(device) {

@@ -5,6 +5,7 @@
 // when a GPU is asked for, and c10's generic streams and events do the rest. Threads: one owner.
 // Failure: a sentence.
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,9 @@ Result<at::Device> openDevice(const std::string& name);
 /// where that cannot be. Of a device that is none, true.
 bool pinMemory(const at::Device& device, void* data, std::size_t size);
 void unpinMemory(const at::Device& device, void* data);
+
+/// The most bytes that LibTorch had in use on a device so far; 0 of a CPU.
+std::int64_t mostMemory(const at::Device& device);
 
 /// A second stream of a device, on which batches are brought there while the first one computes. On
 /// a CPU all happens at once.

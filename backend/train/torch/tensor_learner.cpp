@@ -9,6 +9,7 @@
 #include "backend/core/text.h"
 #include "backend/train/embedding.h"
 #include "backend/train/network_shape.h"
+#include "backend/train/part_timer.h"
 #include "backend/train/torch/batch_tensors.h"
 #include "backend/train/torch/device.h"
 #include "backend/train/torch/modules.h"
@@ -77,15 +78,15 @@ class TensorLearner final : public Learner {
     Status accumulate(const BatchView& batch, LossSums& sums) override {
         RETURN_IF_ERROR(checkBatch(options_, batch));
         return batch.rows == 0 ? okStatus() : guarded("a step", [&]() -> Status {
-            ASSIGN_OR_RETURN(const Input input, bring(batch, true));
-            if (!scaler_.isStarted()) {
-                RETURN_IF_ERROR(scaler_.start(input.batch.dense, group_));
+            ASSIGN_OR_RETURN(const Input input, bringForTraining(batch));
+            at::Tensor vectors, logits;
+            {
+                const PartTimer timer(times_.forward);
+                vectors = tables_.pool(input.places);
+                const Dropout dropout{options_.dropout, options_.seed, &batch};
+                logits = forward(input, vectors, true, dropout.share > 0 ? &dropout : nullptr);
             }
-            scaler_.observe(input.batch.dense);
-            at::Tensor vectors = tables_.pool(input.places);
-            const Dropout dropout{options_.dropout, options_.seed, &batch};
-            const at::Tensor logits =
-                forward(input, vectors, true, dropout.share > 0 ? &dropout : nullptr);
+            const PartTimer timer(times_.backward);
             logits.backward(lossGradients(input.batch, logits.detach()));
             if (vectors.defined()) {
                 tables_.sumGradients(input.places, vectors.grad());
@@ -113,7 +114,8 @@ class TensorLearner final : public Learner {
         std::vector<std::int64_t> out;
         std::int64_t from = 0;
         for (const at::Tensor& losses : rowLosses_) {
-            const at::Tensor bad = losses.isfinite().all(1).logical_not().nonzero().view({-1}).cpu();
+            const at::Tensor bad =
+                losses.isfinite().all(1).logical_not().nonzero().view({-1}).cpu();
             for (std::int64_t i = 0; i < bad.numel(); ++i) {
                 out.push_back(from + bad.const_data_ptr<std::int64_t>()[i]);
             }
@@ -125,13 +127,9 @@ class TensorLearner final : public Learner {
     Status apply(double weight, UpdateFigures* figures) override {
         return guarded("an update", [&]() -> Status {
             const c10::NoGradGuard noGradients;
-            if (!scaler_.isStarted()) {
-                RETURN_IF_ERROR(scaler_.start(at::Tensor(), group_));
-            }
-            RETURN_IF_ERROR(scaler_.endStep(group_));
-            if (std::isfinite(weight) && weight > 0) {
-                RETURN_IF_ERROR(sumOverRanks(model_.gradients()));
-                RETURN_IF_ERROR(tables_.sumOverRanks(group_));
+            const bool isUpdate = std::isfinite(weight) && weight > 0;
+            RETURN_IF_ERROR(communicate(isUpdate));
+            if (isUpdate) {
                 update(weight, figures);
             }
             isStepOver_ = true;
@@ -147,8 +145,11 @@ class TensorLearner final : public Learner {
         return batch.rows == 0 ? okStatus() : guarded("a prediction", [&] {
             ASSIGN_OR_RETURN(const Input input, bring(batch, false));
             at::Tensor vectors = tables_.pool(input.places);
-            const at::Tensor told =
-                forward(input, vectors, false, nullptr).to(at::kDouble).sigmoid().cpu().contiguous();
+            const at::Tensor told = forward(input, vectors, false, nullptr)
+                                        .to(at::kDouble)
+                                        .sigmoid()
+                                        .cpu()
+                                        .contiguous();
             probabilities.assign(told.const_data_ptr<double>(),
                                  told.const_data_ptr<double>() + told.numel());
             return okStatus();
@@ -159,10 +160,8 @@ class TensorLearner final : public Learner {
         staged_.clear();
         std::vector<TensorRef> out;
         for (const Stored& one : stored()) {
-            at::Tensor& here =
-                staged_.emplace_back(one.tensor.detach()
-                                         .to(at::kCPU, one.tensor.scalar_type(), false, true)
-                                         .contiguous());
+            // On a CPU the tensor itself.
+            at::Tensor& here = staged_.emplace_back(one.tensor.detach().cpu().contiguous());
             out.push_back({one.name,
                            here.scalar_type() == at::kDouble ? DType::kFloat64 : DType::kFloat32,
                            here.sizes().vec(), here.data_ptr(), one.isWeight});
@@ -176,6 +175,9 @@ class TensorLearner final : public Learner {
     Status restore(const Checkpoint& checkpoint) override { return take(checkpoint, false); }
     Status restoreWeights(const Checkpoint& checkpoint) override { return take(checkpoint, true); }
     std::int64_t epochsMax() const override { return INT64_MAX; }
+    LearnerTimes times() const override { return times_; }
+    std::vector<TableUse> tableUse() const override { return tables_.use(); }
+    std::int64_t deviceBytes() const override { return mostMemory(device_); }
 
  private:
     struct Input {
@@ -203,6 +205,17 @@ class TensorLearner final : public Learner {
         const at::Tensor values = at::empty(to.sizes(), at::kFloat);
         fillUniform(options_.seed, name, bound, values.numel(), values.data_ptr<float>());
         at::Tensor(to).copy_(values);
+    }
+
+    // A training batch on the device, and in the input's statistics.
+    Result<Input> bringForTraining(const BatchView& batch) {
+        const PartTimer timer(times_.forward);
+        ASSIGN_OR_RETURN(Input input, bring(batch, true));
+        if (!scaler_.isStarted()) {
+            RETURN_IF_ERROR(scaler_.start(input.batch.dense, group_));
+        }
+        scaler_.observe(input.batch.dense);
+        return input;
     }
 
     // On the lane, so that it is done while the batch before is computed; the caller's memory is
@@ -245,8 +258,23 @@ class TensorLearner final : public Learner {
             dropout);
     }
 
+    // Statistics and gradients become those of all ranks.
+    Status communicate(bool isUpdate) {
+        const PartTimer timer(times_.communication);
+        if (!scaler_.isStarted()) {
+            RETURN_IF_ERROR(scaler_.start(at::Tensor(), group_));
+        }
+        RETURN_IF_ERROR(scaler_.endStep(group_));
+        if (isUpdate) {
+            RETURN_IF_ERROR(sumOverRanks(model_.gradients()));
+            RETURN_IF_ERROR(tables_.sumOverRanks(group_));
+        }
+        return okStatus();
+    }
+
     // The gradients are those of all ranks: each makes the same update.
     void update(double weight, UpdateFigures* figures) {
+        const PartTimer timer(times_.optimizer);
         ++updates_;
         const at::Tensor divisor = divisorOf(weight, figures);
         const OptimizerOptions dense = scheduled(options_.optimizer, options_.schedule, updates_);
@@ -254,6 +282,7 @@ class TensorLearner final : public Learner {
         if (figures != nullptr) {
             figures->learningRate = dense.learningRate;
             figures->tableLearningRate = tables.learningRate;
+            figures->rowsTouched = tables_.numTouched();
         }
         updateTensors(dense, updates_, divisor, model_.gradients(), model_.values(), first_,
                       second_);
@@ -377,12 +406,13 @@ class TensorLearner final : public Learner {
     TensorTables tables_;
     TensorScaler scaler_;
     CopyLane lane_;
-    at::Tensor first_, second_;       // moments, as model_.values()
-    at::Tensor losses_;               // float64 [heads]: not told yet
+    at::Tensor first_, second_;          // moments, as model_.values()
+    at::Tensor losses_;                  // float64 [heads]: not told yet
     std::vector<at::Tensor> rowLosses_;  // float64 [rows, heads], of the step's batches
     bool isStepOver_ = false;            // they are those of the step before
-    std::vector<at::Tensor> staged_;  // what tensors() refers to
+    std::vector<at::Tensor> staged_;     // what tensors() refers to
     std::int64_t updates_ = 0;
+    LearnerTimes times_;
 };
 
 // Gradients of a GPU are computed in a thread of LibTorch's. Its first call there must be a

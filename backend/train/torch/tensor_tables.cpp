@@ -19,8 +19,7 @@ at::Tensor bagSums(const at::Tensor& weight, const at::Tensor& rows, const at::T
     constexpr std::int64_t kSum = 0;
     return std::get<0>(at::embedding_bag(
         weight, rows, starts, false, kSum, false,
-        shares.defined() ? std::optional<at::Tensor>(shares) : std::nullopt,
-        true));
+        shares.defined() ? std::optional<at::Tensor>(shares) : std::nullopt, true));
 }
 
 at::Tensor endedBy(const at::Tensor& counts) {
@@ -66,9 +65,9 @@ at::Tensor sharesOf(const IdTensors& ids, const at::Tensor& lengths, std::int64_
     }
     const at::Tensor one = at::zeros({count}, ids.values.options());
     const at::Tensor weights = ids.weights.to(type);
-    const at::Tensor totals = bagSums(weights.view({-1, 1}), at::arange(count, one.options()),
-                                      ids.offsets, at::Tensor())
-                                  .view({-1});
+    const at::Tensor totals =
+        bagSums(weights.view({-1, 1}), at::arange(count, one.options()), ids.offsets, at::Tensor())
+            .view({-1});
     const at::Tensor scale = at::where(totals.abs() < kWeightMin, 0.0, totals.reciprocal());
     return weights * scale.repeat_interleave(lengths, 0, count);
 }
@@ -104,6 +103,7 @@ TensorTables::TensorTables(const LearnerOptions& learner, const at::TensorOption
         group.weight = at::zeros({rows[g], group.dim}, options);
         group.allStarts = column(group.starts, options.device());
         group.allLasts = column(group.lasts, options.device());
+        group.isUsed = at::zeros({rows[g]}, at::TensorOptions(options.device()).dtype(at::kBool));
         const std::int64_t width = momentWidth(learner.ofTables(), group.dim);
         group.first = moments > 0 ? at::zeros({rows[g], width}, options) : at::Tensor();
         group.second = moments > 1 ? at::zeros({rows[g], width}, options) : at::Tensor();
@@ -342,6 +342,7 @@ void TensorTables::apply(const OptimizerOptions& optimizer, std::int64_t updates
                        second = taken(tables.second);
             updateTensors(optimizer, updates, divisor, all.sums, values, first, second);
             tables.weight.index_copy_(0, all.touched, values);
+            tables.isUsed.index_fill_(0, all.touched, true);
             if (first.defined()) {
                 tables.first.index_copy_(0, all.touched, first);
             }
@@ -357,6 +358,26 @@ void TensorTables::clear() {
     for (Group& group : groups_) {
         group.step.clear();
     }
+}
+
+std::int64_t TensorTables::numTouched() const {
+    std::int64_t rows = 0;
+    for (const Group& group : groups_) {
+        for (const Gradients& all : group.step) {
+            rows += all.touched.size(0);
+        }
+    }
+    return rows;
+}
+
+std::vector<TableUse> TensorTables::use() const {
+    std::vector<TableUse> out;
+    for (std::size_t t = 0; t < options_.size(); ++t) {
+        const at::Tensor isUsed =
+            groups_[tables_[t].group].isUsed.narrow(0, tables_[t].start, options_[t].rows);
+        out.push_back({options_[t].name, isUsed.sum().item<std::int64_t>(), options_[t].rows});
+    }
+    return out;
 }
 
 std::vector<TensorTables::Table> TensorTables::tables() const {

@@ -59,6 +59,9 @@ class TensorTables {
     /// behind sumOverRanks().
     void apply(const OptimizerOptions& optimizer, std::int64_t updates, const at::Tensor& divisor);
     void clear();
+    /// Rows of the step's gradients; behind sumOverRanks().
+    std::int64_t numTouched() const;
+    std::vector<TableUse> use() const;
 
     /// Of one table: weight and moments (undefined where there are none), views that may be written
     /// into.
@@ -80,6 +83,7 @@ class TensorTables {
             lasts;  ///< by feature: first row of its table here, last one there
         at::Tensor allStarts, allLasts;  ///< the same, [features, 1]
         at::Tensor weight, first, second;
+        at::Tensor isUsed;  ///< bool [rows]: an update has touched it
         std::vector<Gradients> step;
     };
     struct Place {

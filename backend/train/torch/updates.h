@@ -1,6 +1,6 @@
 #pragma once
-// SGD, Adagrad (also row-wise) and AdamW over tensors: the formulas of optimizer.h, a few calls for however many
-// weights.
+// SGD, Adagrad (also row-wise) and AdamW over tensors: the formulas of optimizer.h, a few calls for
+// however many weights.
 #include <cstdint>
 
 #include <ATen/core/Tensor.h>
@@ -9,10 +9,10 @@
 
 namespace millrace::train {
 
-/// Updates `values` in place; `gradient` is divided by `divisor` (one number, of the tensors' device
-/// or of the CPU) first and may be written into. `first`, `second`: the moments, undefined where
-/// numMoments() is smaller. `updates`: the number of this update, from 1. All of one shape; of
-/// row-wise ones `first` has one column.
+/// Updates `values` in place; `gradient` is divided by `divisor` (one number, of the tensors'
+/// device or of the CPU) first and may be written into. `first`, `second`: the moments, undefined
+/// where numMoments() is smaller. `updates`: the number of this update, from 1. All of one shape;
+/// of row-wise ones `first` has one column.
 void updateTensors(const OptimizerOptions& options, std::int64_t updates, const at::Tensor& divisor,
                    at::Tensor gradient, at::Tensor& values, at::Tensor& first, at::Tensor& second);
 

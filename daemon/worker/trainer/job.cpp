@@ -199,6 +199,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                      spec::isHigherBetter(spec.train.earlyStop).value_or(false)};
     out.checkpointEverySteps = spec.train.checkpointEverySteps;
     out.checkpointKeep = spec.train.checkpointKeep;
+    out.copiesCheckpoints = spec.train.checkpointCopy;
     out.checkpointDirectory = job.checkpointDirectory;
     out.eval.scoresDirectory = job.runDirectory;
     out.attempt = job.attempt;

@@ -10,7 +10,7 @@
 namespace millrace::trainer {
 
 struct TrainerJob : job::JobFile {
-    std::string path;  ///< of the job file
+    std::string path;          ///< of the job file
     std::string directory;     ///< the rank's own
     std::string runDirectory;  ///< "": the job lies in none
 

@@ -266,8 +266,7 @@ Cases optimisationCases() {
         {"train.schedule.type",
          {P::kRefused, {"train.schedule.type=cosine"}, "train.schedule.steps: type cosine needs"}},
         {"train.schedule.warmup_steps", {P::kSpec, {"train.schedule.warmup_steps=10"}, ""}},
-        {"train.schedule.steps",
-         {P::kSpec, {"train.schedule={type: linear, steps: 100}"}, ""}},
+        {"train.schedule.steps", {P::kSpec, {"train.schedule={type: linear, steps: 100}"}, ""}},
         {"train.schedule.final",
          {P::kSpec,
           {"train.schedule.final=0.1"},
@@ -313,6 +312,7 @@ Cases trainingCases() {
         {"train.max_steps", {P::kSpec, {"train.max_steps=2"}, ""}},
         {"train.checkpoint.every_steps", {P::kSpec, {"train.checkpoint.every_steps=2"}, ""}},
         {"train.checkpoint.keep", {P::kSpec, {"train.checkpoint.keep=2"}, ""}},
+        {"train.checkpoint.copy", {P::kSpec, {"train.checkpoint.copy=false"}, ""}},
         {"train.max_restarts", {P::kSpec, {"train.max_restarts=0"}, ""}},
         {"train.init_from", {P::kSpec, {"train.init_from=r-abcde"}, ""}},
         {"eval.dataset.path", {P::kSpec, {"eval.dataset.path=part-1.csv"}, ""}},
@@ -367,8 +367,8 @@ Cases tableCases() {
 
 Cases cases() {
     Cases all = generalCases();
-    for (auto part : {stepCases(), tableCases(), featureCases(), trainingCases(),
-                      optimisationCases()}) {
+    for (auto part :
+         {stepCases(), tableCases(), featureCases(), trainingCases(), optimisationCases()}) {
         all.merge(part);
     }
     return all;

@@ -191,7 +191,7 @@ TEST(SpecReader, UnknownKeysAreNamedWithPlaceAndNearestName) {
     EXPECT_EQ(errorsOf(withLine("batch: {rows: 8, mirco_rows: 1}")),
               "4:18 unknown key 'mirco_rows' in batch; did you mean 'micro_rows'?");
     EXPECT_EQ(errorsOf(withLine("train: {checkpoint: {when: 3}}")),
-              "4:22 unknown key 'when' in train.checkpoint; known: every_steps, keep");
+              "4:22 unknown key 'when' in train.checkpoint; known: every_steps, keep, copy");
 }
 
 TEST(SpecReader, WrongTypesAreNamedWithPlace) {

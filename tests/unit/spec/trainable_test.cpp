@@ -140,7 +140,8 @@ TEST(Trainable, AnEarlyStopNeedsTheEvaluationsThatItLooksAt) {
     const std::string eval = "eval: {dataset: {where: rating > 1}, every_steps: 10}";
     EXPECT_EQ(refusals("{patience: 2}", eval), "");
     EXPECT_EQ(refusals("{patience: 2, metric: eval.label.auc, min_delta: 0.001}", eval), "");
-    EXPECT_THAT(refusals("{metric: eval.auc}", eval), HasSubstr("train.early_stop: needs patience"));
+    EXPECT_THAT(refusals("{metric: eval.auc}", eval),
+                HasSubstr("train.early_stop: needs patience"));
     EXPECT_THAT(refusals("{patience: 2}", ""), HasSubstr("eval with every_steps"));
     EXPECT_THAT(refusals("{patience: 2, metric: eval.acu}", eval),
                 HasSubstr("did you mean 'eval.auc'"));

@@ -75,8 +75,7 @@ TEST(EarlyStop, EndsTheRunAsDoneAndKeepsTheBestCheckpoint) {
     ASSERT_TRUE(best.ok()) << best.status();
     EXPECT_EQ(jsonInt(best->meta(), "step"), 1);
     std::size_t files = 0;
-    for (const auto& file :
-         std::filesystem::directory_iterator(f.options.checkpointDirectory)) {
+    for (const auto& file : std::filesystem::directory_iterator(f.options.checkpointDirectory)) {
         files += file.is_regular_file() ? 1 : 0;
     }
     EXPECT_EQ(files, 1U) << "nothing else is left";

@@ -129,7 +129,8 @@ TEST(Loss, OfScaledWeightsGivesTheSameUpdate) {
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_NEAR(first.mean(), second.mean(), 1e-9);
-    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() && b->apply(second.totalWeight(), nullptr).ok());
+    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() &&
+                b->apply(second.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 
@@ -146,7 +147,8 @@ TEST(Loss, IgnoresMaskedRows) {
     }
     ASSERT_TRUE(b->accumulate(columns.view(), second).ok());
     EXPECT_EQ(first.totalLoss(), second.totalLoss());
-    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() && b->apply(second.totalWeight(), nullptr).ok());
+    ASSERT_TRUE(a->apply(first.totalWeight(), nullptr).ok() &&
+                b->apply(second.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*a), test::bytesOf(*b));
 }
 

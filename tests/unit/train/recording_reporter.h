@@ -14,7 +14,8 @@ class RecordingReporter final : public Reporter {
     Status send(rank::Body body) override {
         if (const auto* m = std::get_if<rank::Metrics>(&body)) {
             metrics.push_back(*m);
-            checkpointAsked = checkpointAsked || m->step == askCheckpointAt;
+            const bool isStep = m->values.contains("loss");
+            checkpointAsked = checkpointAsked || (isStep && m->step == askCheckpointAt);
             stop = stop || m->step == stopAt;
         } else if (const auto* c = std::get_if<rank::Checkpoint>(&body)) {
             checkpoints.push_back(*c);

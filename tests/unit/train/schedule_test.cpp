@@ -61,8 +61,8 @@ TEST(Clipping, GradientsOfBothLearnersHaveTheNormOfTheirMeanLoss) {
         const auto weights = [&] {
             std::vector<double> out;
             for (const TensorRef& t : learner->tensors()) {
-                for (std::int64_t i = 0; t.isWeight && t.name.rfind("input.", 0) != 0 && i < t.numElements();
-                     ++i) {
+                for (std::int64_t i = 0;
+                     t.isWeight && t.name.rfind("input.", 0) != 0 && i < t.numElements(); ++i) {
                     out.push_back(t.type == DType::kFloat64 ? static_cast<double*>(t.data)[i]
                                                             : static_cast<float*>(t.data)[i]);
                 }

@@ -82,24 +82,23 @@ TEST_P(Tensors, TrainLikeTheLoops) {
     EXPECT_LT(a.back(), a.front());
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Tensors,
-                         ::testing::Values(Case{"dlrm", "sgd"}, Case{"dlrm", "sgd", 0.9, 0.01},
-                                           Case{"dlrm", "adagrad", 0, 0.001},
-                                           Case{"dlrm", "adamw", 0, 0.01}, Case{"mlp", "adamw"},
-                                           Case{"dlrm", "adamw", 0, 0.01, "rowwise_adagrad"},
-                                           Case{"mlp", "sgd", 0, 0, "adagrad", 0.05},
-                                           Case{"dlrm", "adagrad", 0, 0, "", 0.1, 0.3},
-                                           Case{"dcn_v2", "sgd", 0, 0, "", 0, 0.2,
-                                                {ScheduleOptions::Kind::kCosine, 5, 40, 0.1}},
-                                           Case{"mlp", "adagrad"}, Case{"dcn_v2", "adamw"},
-                                           Case{"dcn_v2", "sgd"}, Case{"logistic", "sgd"}),
-                         [](const auto& info) {
-                             return info.param.model + "_" + info.param.optimizer +
-                                    (info.param.momentum != 0 ? "_momentum" : "") +
-                                    (info.param.tables.empty() ? "" : "_" + info.param.tables) +
-                                    (info.param.clipNorm != 0 ? "_clipped" : "") +
-                                    (info.param.dropout != 0 ? "_dropout" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Models, Tensors,
+    ::testing::Values(
+        Case{"dlrm", "sgd"}, Case{"dlrm", "sgd", 0.9, 0.01}, Case{"dlrm", "adagrad", 0, 0.001},
+        Case{"dlrm", "adamw", 0, 0.01}, Case{"mlp", "adamw"},
+        Case{"dlrm", "adamw", 0, 0.01, "rowwise_adagrad"},
+        Case{"mlp", "sgd", 0, 0, "adagrad", 0.05}, Case{"dlrm", "adagrad", 0, 0, "", 0.1, 0.3},
+        Case{"dcn_v2", "sgd", 0, 0, "", 0, 0.2, {ScheduleOptions::Kind::kCosine, 5, 40, 0.1}},
+        Case{"mlp", "adagrad"}, Case{"dcn_v2", "adamw"}, Case{"dcn_v2", "sgd"},
+        Case{"logistic", "sgd"}),
+    [](const auto& info) {
+        return info.param.model + "_" + info.param.optimizer +
+               (info.param.momentum != 0 ? "_momentum" : "") +
+               (info.param.tables.empty() ? "" : "_" + info.param.tables) +
+               (info.param.clipNorm != 0 ? "_clipped" : "") +
+               (info.param.dropout != 0 ? "_dropout" : "");
+    });
 
 TEST(TensorLearner, SeveralHeadsTrainLikeTheLoops) {
     const LearnerOptions options = optionsOf({"dlrm", "adamw"}, 2);
@@ -128,7 +127,8 @@ TEST(TensorLearner, TakesWeightedAndSharedListsLikeTheLoops) {
         ASSERT_TRUE(loops->accumulate(batch, a).ok() && tensors->accumulate(batch, b).ok() &&
                     tensors->collect(b).ok());
         EXPECT_NEAR(a.mean(), b.mean(), 1e-5) << step;
-        ASSERT_TRUE(loops->apply(a.totalWeight(), nullptr).ok() && tensors->apply(b.totalWeight(), nullptr).ok());
+        ASSERT_TRUE(loops->apply(a.totalWeight(), nullptr).ok() &&
+                    tensors->apply(b.totalWeight(), nullptr).ok());
     }
     std::vector<double> p, q;
     ASSERT_TRUE(loops->predict(batch, p).ok() && tensors->predict(batch, q).ok());
@@ -165,7 +165,8 @@ TEST(TensorLearner, AFrameThatGoesWholeIsTheSameBatch) {
     ASSERT_TRUE(own->accumulate(batch, a).ok() && own->collect(a).ok());
     ASSERT_TRUE(whole->accumulate(frame, b).ok() && whole->collect(b).ok());
     EXPECT_EQ(a.mean(), b.mean());
-    ASSERT_TRUE(own->apply(a.totalWeight(), nullptr).ok() && whole->apply(b.totalWeight(), nullptr).ok());
+    ASSERT_TRUE(own->apply(a.totalWeight(), nullptr).ok() &&
+                whole->apply(b.totalWeight(), nullptr).ok());
     EXPECT_EQ(test::bytesOf(*own), test::bytesOf(*whole));
 }
 

@@ -9,7 +9,8 @@ struct TrainerFixture {
     Scratch scratch;
     MemoryStream train, eval;
     RecordingReporter reporter;
-    SystemClock clock;
+    SystemClock systemClock;
+    const Clock* clock = &systemClock;
     TrainerOptions options;
 
     explicit TrainerFixture(const std::string& model = "target_mean") {
@@ -30,7 +31,7 @@ struct TrainerFixture {
             return std::unique_ptr<BatchSource>(new MemorySource(
                 isTrain ? train : eval, isTrain ? 1 : 2, isTrain ? train.epochs : 1, state));
         };
-        return Trainer::make(options, resume, initFrom, open, group, reporter, clock);
+        return Trainer::make(options, resume, initFrom, open, group, reporter, *clock);
     }
     std::string pathOf(const rank::Checkpoint& line) const {
         return options.checkpointDirectory + "/" + line.name;

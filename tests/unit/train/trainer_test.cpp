@@ -23,10 +23,13 @@ TEST(Trainer, TakesWholeStepsAndWhatIsLeftAtTheEndOfAnEpoch) {
     EXPECT_EQ(f.reporter.done.step, 5);  // target_mean: one epoch of two
     EXPECT_EQ(f.reporter.done.rows, 300);
     EXPECT_EQ(f.reporter.losses().size(), 5U);
-    for (std::size_t i = 0; i < f.reporter.metrics.size(); ++i) {
+    for (std::size_t i = 0; i < 5; ++i) {
         EXPECT_EQ(f.reporter.metrics[i].step, static_cast<std::int64_t>(i) + 1);
     }
+    // The last line is the checkpoint's.
+    ASSERT_EQ(f.reporter.metrics.size(), 6U);
     EXPECT_EQ(f.reporter.metrics.back().rows, 300);
+    EXPECT_GE(f.reporter.metrics.back().values.at("trainer.checkpoint_ms"), 0);
 }
 
 TEST(Trainer, ReportsTheFiguresOfTheEvaluationThatAreAskedFor) {
@@ -373,8 +376,44 @@ TEST(Trainer, EndsWithTheReasonWhenTheLossDiverges) {
     f.options.learner.optimizer.learningRate = 1e30;
     const auto outcome = (*f.make())->run();
     EXPECT_EQ(outcome.status().code(), absl::StatusCode::kInvalidArgument) << "no restart helps";
-    EXPECT_THAT(std::string(messageOf(outcome.status())), 
+    EXPECT_THAT(std::string(messageOf(outcome.status())),
                 HasSubstr("step 2: the loss is not finite: 57 of 64 rows, file 0 row 64, "));
+}
+
+/// 50 ms pass whenever it is looked at: rates are due at each step.
+class TickingClock final : public Clock {
+ public:
+    std::int64_t wallMs() const override { return steadyNs() / kNsPerMs; }
+    std::int64_t steadyNs() const override { return now_ += 50 * kNsPerMs; }
+
+ private:
+    mutable std::int64_t now_ = 0;
+};
+
+TEST(Trainer, TellsWhereAStepsTimeWentAndWhatTablesWereUsedFor) {
+    for (const char* precision : {"fp32", "fp64"}) {
+        TrainerFixture f("dlrm");
+        f.options.learner.precision = precision;
+        const TickingClock clock;
+        f.clock = &clock;
+        ASSERT_TRUE((*f.make())->run().ok());
+        rank::Values told;
+        for (const rank::Metrics& line : f.reporter.metrics) {
+            told.insert(line.values.begin(), line.values.end());
+        }
+        for (const char* part : {"input", "forward", "backward", "optimizer"}) {
+            EXPECT_GE(told.at(strCat("trainer.", part, "_ms")), 0) << part;
+        }
+        EXPECT_GT(told.at("trainer.forward_ms"), 0);
+        EXPECT_FALSE(told.contains("trainer.communication_ms")) << "one rank has none";
+        EXPECT_GT(told.at("gradient_norm"), 0);
+        EXPECT_EQ(told.at("learning_rate"), 0.01);
+        EXPECT_LE(told.at("embedding.rows_touched"), 57) << "all rows of all tables";
+        EXPECT_GT(told.at("embedding.rows_touched"), 30);
+        for (const char* table : {"user", "item", "tags"}) {
+            EXPECT_EQ(told.at(strCat("embedding.", table, ".used_percent")), 100) << table;
+        }
+    }
 }
 
 TEST(Trainer, NamesTheRowsWhoseLossIsNotFinite) {
