@@ -336,9 +336,11 @@ void showEnvironment(Page& page, const RunDetail& detail) {
     page.field("directory", detail.directory);
     for (const values::WorkerInfo& worker : detail.workers) {
         const bool hasEnded = worker.state == "ended";
+        const bool isElsewhere = !worker.node.empty() && worker.node != detail.summary.host;
         page.field("worker", strCat(worker.name, "  ", worker.state,
                                     hasEnded ? strCat(" with ", worker.exitCode)
-                                             : strCat("  pid ", worker.pid)));
+                                             : strCat("  pid ", worker.pid),
+                                    isElsewhere ? strCat("  on ", worker.node) : ""));
     }
 }
 
