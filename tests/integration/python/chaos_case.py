@@ -1,4 +1,4 @@
-"""A run of the PyTorch example with data workers, to which seeded things happen, held against the undisturbed one.
+"""A run of the PyTorch example with data workers on other nodes, to which seeded things happen, held against the undisturbed one.
 
 Each rank writes down the rows of every step it has taken. What counts are the steps of the run's final line: an attempt that goes on
 from step s takes the place of what was written down for the steps behind s.
@@ -15,7 +15,8 @@ import signal
 import subprocess
 import time
 
-from harness import ROOT, streamed
+import chaos_net
+from harness import BIN, ROOT, streamed
 from poll import pause, wait_for
 from run_harness import RunCase
 
@@ -37,7 +38,11 @@ WEIGHTS = """        model.eval()
             for tensors in (model.parameters(), model.buffers() if rank == 0 else []):  # a rank's own buffers are rank 0's one step before
                 told.write(hashlib.sha256(b"".join(t.detach().numpy().tobytes() for t in tensors)).hexdigest() + "\\n")
 """
-STOPPABLE = ("feed", "rank0", "rank1", "data0", "data1")
+NODES = ("node1", "node2")
+# Limits of the head, a tenth of the usual ones or as near as a busy machine of two cores allows.
+LIMITS = ("--silent-after", "4", "--node-away", "2", "--crew-pace", "0.5")
+STOPPABLE = ("feed", "rank0", "rank1", "data0", "data1", "daemon", *NODES)
+KILLABLE = (*STOPPABLE, "guardian of feed", "guardian of rank1", "guardian of data0")
 
 
 class Fault:
@@ -57,9 +62,9 @@ def plan_faults(seed, steps, count=3):
     at = sorted(chance.sample(range(steps // 10, steps * 8 // 10), count))
     faults = []
     for step in at:
-        kind = chance.choices(("kill", "stop", "disk"), (6, 3, 1))[0]
-        who = {"kill": chance.choice((*STOPPABLE, "guardian of feed", "guardian of rank1", "guardian of data0", "daemon")),
-               "stop": chance.choice((*STOPPABLE, "daemon")), "disk": ""}[kind]
+        kind = chance.choices(("kill", "stop", "cut", "slow", "disk"), (6, 3, 2, 1, 1))[0]
+        who = {"kill": chance.choice(KILLABLE), "stop": chance.choice(STOPPABLE), "cut": chance.choice(NODES),
+               "slow": chance.choice(NODES), "disk": ""}[kind]
         faults.append(Fault(kind, who, step, chance.uniform(0.3, 4.0)))
     return faults
 
@@ -73,6 +78,26 @@ class ChaosCase(RunCase):
         self.has_small_disk = mounted.returncode == 0
         if self.has_small_disk:
             self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+        self.network = None
+        if "CHAOS_NETWORK" in os.environ:
+            self.network = chaos_net.Network(NODES)
+            self.addCleanup(self.network.close)
+
+    def begin(self):
+        """The daemon and the agents, those that are not there."""
+        if self.victim("daemon") is None:
+            where = chaos_net.HEAD if self.network else "unix"
+            subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS], check=True, capture_output=True, timeout=60)
+        for node in NODES:
+            if self.victim(node) is None:
+                self.start_agent(node)
+        wait_for("all nodes are there", lambda: sum(node["state"] == "attached" for node in self.json("nodes")["nodes"]) > len(NODES), 60)
+
+    def start_agent(self, node):
+        state = os.path.join(self.folder, "state", "millrace")
+        subprocess.run([*(self.network.prefix(node) if self.network else []), os.path.join(BIN, "millraced"), "--slot",
+                        "--join", os.path.join(state, "nodes.join"), "--name", node, "--state-dir", os.path.join(self.folder, node)],
+                       check=True, capture_output=True, timeout=60)
 
     def setUp(self):
         super().setUp()
@@ -140,15 +165,15 @@ class ChaosCase(RunCase):
     # ---- what happens to one
 
     def victim(self, who):
-        """Pid of a worker, of its guardian or of the daemon; None while there is none."""
+        """Pid of a worker, of its guardian, of the daemon or of a node's agent; None while there is none."""
         for pid in self.processes():
             with contextlib.suppress(OSError):
                 with open(f"/proc/{pid}/cmdline", "rb") as file:
                     words = file.read().decode(errors="replace").split("\0")
-                is_guardian = os.path.basename(words[0]) == "millrace-exec"
-                if who == "daemon" and os.path.basename(words[0]) == "millraced":
+                program = os.path.basename(words[0])
+                if program == "millraced" and who == ("daemon" if "--slot" not in words else words[words.index("--name") + 1]):
                     return pid
-                if is_guardian and any(word.endswith("/" + who.removeprefix("guardian of ")) for word in words):
+                if program == "millrace-exec" and any(word.endswith("/" + who.removeprefix("guardian of ")) for word in words):
                     if who.startswith("guardian of "):
                         return pid
                     with open(f"/proc/{pid}/task/{pid}/children", "rb") as children:
@@ -157,10 +182,15 @@ class ChaosCase(RunCase):
         return None
 
     def strike(self, fault):
-        """Does it, and takes back what can be taken back (a stop, a full disk). False: there is no such process (any more)."""
+        """Does it, and takes back what can be taken back (a stop, a cut, a full disk). False: it cannot be done (any more)."""
         if fault.kind == "disk":
-            self.fill_the_disk(fault)
-            return True
+            if self.has_small_disk:
+                self.fill_the_disk(fault)
+            return self.has_small_disk
+        if fault.kind in ("cut", "slow"):
+            if self.network:
+                self.disturb_cable(fault)
+            return self.network is not None
         try:
             pid = wait_for(f"there is a {fault.who}", lambda: self.victim(fault.who), 3)
         except AssertionError:
@@ -171,9 +201,15 @@ class ChaosCase(RunCase):
             pause(fault.seconds)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        elif fault.who == "daemon":
+        elif fault.who in ("daemon", *NODES):
             self.begin()
         return True
+
+    def disturb_cable(self, fault):
+        begin, end = (self.network.cut, self.network.mend) if fault.kind == "cut" else (self.network.slow, self.network.hasten)
+        begin(fault.who)
+        pause(fault.seconds)
+        end(fault.who)
 
     def fill_the_disk(self, fault):
         ballast = os.path.join(self.folder, "state", "ballast")
@@ -195,8 +231,6 @@ class ChaosCase(RunCase):
 
     def let_happen(self, faults, run):
         for fault in faults:
-            if fault.kind == "disk" and not self.has_small_disk:
-                continue
             wait_for(f"step {fault.step}", lambda at=fault.step: self.is_beyond(run, at - 1), 120, step=0.05)
             _, before, state = self.progress(run)
             if state == "finished":

@@ -9,6 +9,7 @@ import statistics
 import sys
 import unittest
 
+import chaos_net
 from chaos_case import ChaosCase, plan_faults
 from poll import wait_for
 
@@ -40,4 +41,5 @@ class ChaosSoak(ChaosCase):
 
 
 if __name__ == "__main__":
+    chaos_net.enter_own_network()
     unittest.main()

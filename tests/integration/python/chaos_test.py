@@ -6,6 +6,7 @@ Five seeds; CHAOS_SEED=N is another one. chaos_soak_test.py has two hundred.
 import os
 import unittest
 
+import chaos_net
 from chaos_case import ChaosCase, plan_faults
 from poll import wait_for
 
@@ -23,4 +24,5 @@ class Chaos(ChaosCase):
 
 
 if __name__ == "__main__":
+    chaos_net.enter_own_network()
     unittest.main()

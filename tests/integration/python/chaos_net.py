@@ -1,0 +1,71 @@
+"""Machines in network namespaces: a bridge in this process's own namespace, and a cable to each node.
+
+All of it belongs to this process: namespaces end with the processes that hold them, cables and bridge with the namespaces.
+"""
+import os
+import subprocess
+import sys
+
+HEAD = "10.213.0.1"
+SLOW = ("root", "tbf", "rate", "20mbit", "burst", "64kb", "latency", "100ms")
+
+
+def may_have_networks():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode == 0
+
+
+def enter_own_network():
+    """This program again, in a namespace of its own; returns where that is done or cannot be."""
+    if "CHAOS_NETWORK" in os.environ or not may_have_networks():
+        return
+    os.environ["CHAOS_NETWORK"] = "1"
+    os.execvp("unshare", ["unshare", "--net", "--", sys.executable, *sys.argv])
+
+
+class Network:
+    """A cable to each of `nodes`. `prefix(node)` is what a command has before it to run there."""
+
+    def __init__(self, nodes):
+        self.holders = {}
+        self.run("link", "set", "lo", "up")
+        self.run("link", "add", "bridge0", "type", "bridge")
+        self.run("addr", "add", f"{HEAD}/24", "dev", "bridge0")
+        self.run("link", "set", "bridge0", "up")
+        for number, node in enumerate(nodes, 2):
+            # It holds the namespace until its input ends, with this process at the latest.
+            holder = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      env={"PATH": os.environ["PATH"]})  # it is none of the test's processes
+            self.holders[node] = holder
+            holder.stdin.write(b"!")
+            holder.stdin.flush()
+            holder.stdout.read(1)  # it is there
+            self.run("link", "add", node, "type", "veth", "peer", "name", "eth0", "netns", str(holder.pid))
+            self.run("link", "set", node, "master", "bridge0", "up")
+            for words in (("link", "set", "lo", "up"), ("addr", "add", f"10.213.0.{number}/24", "dev", "eth0"), ("link", "set", "eth0", "up")):
+                subprocess.run([*self.prefix(node), "ip", *words], check=True)
+
+    @staticmethod
+    def run(*words, tool="ip"):
+        subprocess.run([tool, *words], check=True, capture_output=True)
+
+    def prefix(self, node):
+        return ["nsenter", "--net", "--target", str(self.holders[node].pid), "--"]
+
+    def cut(self, node):
+        self.run("link", "set", node, "down")
+
+    def mend(self, node):
+        self.run("link", "set", node, "up")
+
+    def slow(self, node):
+        self.run("qdisc", "replace", "dev", node, *SLOW, tool="tc")
+
+    def hasten(self, node):
+        self.run("qdisc", "del", "dev", node, "root", tool="tc")
+
+    def close(self):
+        for holder in self.holders.values():
+            holder.stdin.close()
+            holder.wait(10)
+            holder.stdout.close()
+        self.run("link", "del", "bridge0")
