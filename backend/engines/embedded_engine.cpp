@@ -329,6 +329,19 @@ Status EmbeddedEngine::stopWorker(const JobId& id, std::string_view worker,
     return notFound("gang ", id.native, ": not followed");
 }
 
+Status EmbeddedEngine::forget(const JobId& id) {
+    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));
+    const Result<GangRecord> record = readGangRecord(directory, id.native);
+    if (record.status().code() == absl::StatusCode::kNotFound) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(record.status());
+    if (!record->isEnded || entryOf(id.native) != nullptr) {
+        return failedPrecondition("gang ", id.native, ": has not ended; its files stay");
+    }
+    return removeGang(directory, *record);
+}
+
 Result<std::string> EmbeddedEngine::log(const JobId& id, std::string_view worker,
                                         std::size_t maxBytes) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));

@@ -55,6 +55,9 @@ class EmbeddedEngine final : public Engine {
     Status cancel(const JobId& id, std::chrono::milliseconds grace) override;
     /// Ends one worker only (a feed that is to be replaced, a test of a failure).
     Status stopWorker(const JobId& id, std::string_view worker, std::chrono::milliseconds grace);
+    /// Removes the files of a gang that has ended and whose end list() has told: record, logs. Fine
+    /// where there are none; kFailedPrecondition while it is followed.
+    Status forget(const JobId& id);
     /// What the worker's guardian wrote into its log.
     Result<std::string> log(const JobId& id, std::string_view worker,
                             std::size_t maxBytes) override;

@@ -193,6 +193,20 @@ Result<GangRecord> readGangRecord(const std::string& directory, std::string_view
     return r;
 }
 
+// The record last: what could not be removed is found again.
+Status removeGang(const std::string& directory, const GangRecord& record) {
+    for (const WorkerRecord& worker : record.workers) {
+        const std::string folder = strCat(directory, "/", worker.name);
+        std::error_code error;
+        std::filesystem::remove_all(folder, error);
+        if (error) {
+            return errnoStatus(error.value(), folder);
+        }
+    }
+    const std::string path = recordPath(directory, record.key);
+    return ::unlink(path.c_str()) == 0 || errno == ENOENT ? okStatus() : errnoStatus(errno, path);
+}
+
 Status setGuardianAside(const std::string& workerDirectory, int number) {
     for (const char* name : {"guardian", "exit"}) {
         const std::string from = strCat(workerDirectory, "/", name, ".json");

@@ -2,9 +2,8 @@
 // What the embedded engine keeps of a gang on disk, and what guardians tell there.
 //
 //   ROOT/.gangs/<key>                  an empty file for every gang that has not ended
-//   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started;
-//   gang.<part>.json
-//                                      of the gang <run>.a<attempt>.<part>
+//   ROOT/<run>/a<attempt>/gang.json    GangRecord, written before anything is started
+//   ROOT/<run>/a<attempt>/gang.<part>.json     the same of the gang <run>.a<attempt>.<part>
 //   ROOT/<run>/a<attempt>/<worker>/    guardian.json, out.log, exit.json (millrace-exec)
 #include <optional>
 #include <string>
@@ -45,6 +44,9 @@ Result<GangRecord> recordOf(const Gang& gang);
 Status writeGangRecord(const std::string& directory, const GangRecord& record);
 /// kNotFound when there is none, kDataLoss when it cannot be read.
 Result<GangRecord> readGangRecord(const std::string& directory, std::string_view key);
+
+/// Record and workers' folders.
+Status removeGang(const std::string& directory, const GangRecord& record);
 
 /// "<run>.a<attempt>" -> ROOT/<run>/a<attempt>; the same of "<run>.a<attempt>.<part>", a gang
 /// beside that one whose part is a letter and a number: "d3".

@@ -86,8 +86,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
-    control.silentAfter = config.silentAfter;
-    control.crewPace = config.crewPace;
+    control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
     control.dataListen = config.nodesHost();
     controller_ = std::make_unique<RunController>(
         std::move(control),

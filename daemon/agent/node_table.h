@@ -20,7 +20,7 @@
 #include "backend/core/mutex.h"
 #include "backend/job/worker_logs.h"
 #include "backend/values/node.h"
-#include "daemon/agent/run/data_nodes.h"
+#include "daemon/agent/crew/data_nodes.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {

@@ -4,6 +4,7 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "daemon/agent/line_room.h"
 
 namespace millrace::agent {
 namespace {
@@ -11,28 +12,9 @@ namespace {
 constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
-constexpr std::size_t kMailboxLineBytes = 64 << 20;
 constexpr std::chrono::milliseconds kIdlePatience{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
-
-/// A line's part of the mailbox; given back when its message is dealt with or dropped.
-class LineRoom {
- public:
-    /// Null: there is none.
-    static std::shared_ptr<LineRoom> take(std::atomic<std::size_t>& used, std::size_t bytes) {
-        std::shared_ptr<LineRoom> room(new LineRoom(used, bytes));
-        return used.fetch_add(bytes) + bytes > kMailboxLineBytes ? nullptr : room;
-    }
-    ~LineRoom() { used_ -= bytes_; }
-    LineRoom(const LineRoom&) = delete;
-    LineRoom& operator=(const LineRoom&) = delete;
-
- private:
-    LineRoom(std::atomic<std::size_t>& used, std::size_t bytes) : used_(used), bytes_(bytes) {}
-    std::atomic<std::size_t>& used_;
-    const std::size_t bytes_;
-};
 
 }  // namespace
 
@@ -58,8 +40,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              [this](const std::string& runId) { return listenerFor(runId); },
              [this](const std::string& runId) { return active(runId); },
              parts_.nodes,
-             options_.crewPace.count() * kNsPerMs,
-             options_.silentAfter.count() * kNsPerMs,
+             options_.times,
              options_.dataListen},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),

@@ -26,14 +26,13 @@ namespace millrace::agent {
 
 struct ControllerOptions {
     std::string runsDir, binDir;
-    int maxRunning = 0;                             ///< 0: as many as fit
-    std::chrono::milliseconds commitDelay{20};      ///< lines are gathered this long
-    std::chrono::milliseconds tick{250};            ///< while runs are active
-    std::string warning;                            ///< that stands as long as the daemon does
-    std::string noTrainer = {};                     ///< why queued runs wait; empty: they do not
-    std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
-    std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
-    std::string dataListen = {};                    ///< as Workplace
+    int maxRunning = 0;                         ///< 0: as many as fit
+    std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
+    std::chrono::milliseconds tick{250};        ///< while runs are active
+    std::string warning;                        ///< that stands as long as the daemon does
+    std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
+    RunTimes times = {};
+    std::string dataListen = {};  ///< as Workplace
 };
 
 struct ControllerParts {

@@ -10,8 +10,8 @@
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
 #include "daemon/agent/inspection.h"
+#include "daemon/agent/rank_change.h"
 #include "daemon/agent/run/gang.h"
-#include "daemon/agent/run/rank_change.h"
 
 namespace millrace::agent {
 namespace {

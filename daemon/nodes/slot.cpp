@@ -1,6 +1,9 @@
 #include "daemon/nodes/slot.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -15,7 +18,7 @@
 namespace millrace::nodes {
 namespace {
 
-constexpr std::chrono::milliseconds kTurn{200};
+constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
 constexpr std::int64_t kAliveNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
 // Of one report, of one log.
@@ -79,9 +82,10 @@ void Slot::news() {
 void Slot::loop(std::stop_token stop) {
     while (!stop.stop_requested()) {
         turn();
+        const bool isIdle = link_->isOpen() && gangs_.empty() && watch_ == nullptr;
         MutexLock lock(mutex_);
         if (!hasNews_ && !stop.stop_requested()) {
-            wake_.waitFor(mutex_, kTurn);
+            wake_.waitFor(mutex_, isIdle ? kIdleTurn : kTurn);
         }
         hasNews_ = false;
     }
@@ -109,6 +113,7 @@ void Slot::turn() {
 void Slot::call() {
     placed_.clear();
     told_.clear();
+    isLookedThrough_ = false;
     values::NodeInfo info = telemetry_->info();
     info.stateDir = config_.stateDir;
     info.pid = ::getpid();
@@ -127,6 +132,7 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const std::string& key : orders.ended) {
         cancel(key, kLeaveGrace);
     }
+    forgetOld();
     if (orders.wantsSamples != (watch_ != nullptr)) {
         watch_ = orders.wantsSamples ? telemetry_->watch() : nullptr;
     }
@@ -134,6 +140,49 @@ void Slot::obey(const v1::HeadOrders& message) {
         logInfo("slot: the head ends this node's agent", {{"workers", gangs_.size()}});
         for (const auto& [key, state] : gangs_) {
             cancel(key, kEndGrace);
+        }
+    }
+}
+
+// The folders of attempt and run go with the last worker in them.
+void Slot::forget(const std::string& key) {
+    const auto name = agent::DataWorkerName::parse(key);
+    if (!name.has_value() || !engine_->forget({engine_->name(), "", key}).ok()) {
+        return;
+    }
+    const job::RunPaths run(config_.runsDir(), name->run);
+    const job::AttemptPaths attempt = run.attempt(name->attempt);
+    const bool isLast = std::none_of(gangs_.begin(), gangs_.end(), [&](const auto& gang) {
+        const auto other = agent::DataWorkerName::parse(gang.first);
+        return other.has_value() && other->run == name->run && other->attempt == name->attempt;
+    });
+    if (isLast && attempt.workers().empty()) {
+        ::unlink(attempt.joinFile().c_str());
+        ::rmdir(attempt.directory().c_str());
+        ::rmdir(run.directory().c_str());
+    }
+}
+
+// Of workers that ended while no head was there to hear it, and that this one does not ask for.
+void Slot::forgetOld() {
+    if (std::exchange(isLookedThrough_, true)) {
+        return;
+    }
+    std::vector<std::string> runs;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(config_.runsDir(), error)) {
+        runs.push_back(entry.path().filename().string());
+    }
+    for (const std::string& run : runs) {
+        const job::RunPaths paths(config_.runsDir(), run);
+        for (const int attempt : paths.attempts()) {
+            for (const std::string& worker : paths.attempt(attempt).workers()) {
+                const auto number = worker.substr(std::min(worker.size(), job::kData.size()));
+                const std::string key = strCat(run, ".a", attempt, ".d", number);
+                if (!placed_.contains(key) && !gangs_.contains(key)) {
+                    forget(key);
+                }
+            }
         }
     }
 }
@@ -252,6 +301,7 @@ void Slot::addLogs(v1::AgentReport& report) {
         const auto block = logs_.read(placed.log, placed.sent, kLogBytes);
         const bool isAll = !block.ok() || (block->bytes.empty() && block->start == placed.sent);
         if (isAll && !gangs_.contains(key)) {  // its end is told
+            forget(key);
             it = placed_.erase(it);
             continue;
         }

@@ -4,9 +4,10 @@
 //
 // Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
 // same state directory adopts them. What is new goes to the head at most five times a second:
-// states of gangs, lines of logs, samples of the node while somebody watches. Threads: made and
-// ended by one owner; works on a thread of its own ("slot"). Owns: engine, telemetry, the
-// connection. Failure: of start(), a sentence.
+// states of gangs, lines of logs, samples of the node while somebody watches. Files of a worker go
+// when the head has its end and its log.
+// Threads: made and ended by one owner; works on a thread of its own ("slot").
+// Owns: engine, telemetry, the connection. Failure: of start(), a sentence.
 #include <functional>
 #include <map>
 #include <memory>
@@ -57,6 +58,8 @@ class Slot {
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
     void showWorkers();
+    void forget(const std::string& key);
+    void forgetOld();
     void news();
     std::string joinPathOf(const agent::DataWorkerName& name) const;
 
@@ -76,6 +79,7 @@ class Slot {
     std::uint64_t sampled_ = 0;
     std::int64_t sentNs_ = 0;
     bool isEnding_ = false, hasEnded_ = false;
+    bool isLookedThrough_ = false;  ///< on this connection, for files of workers of before
 
     Mutex mutex_;
     CondVar wake_;

@@ -4,20 +4,16 @@
 #include <utility>
 
 #include "backend/core/log.h"
-#include "backend/values/metric_names.h"
 
 namespace millrace::agent {
 namespace {
 
 // After the gang's end: how long to wait for what its sockets still hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
-// After the gang's end: how long to wait for its data workers'.
-constexpr std::int64_t kCrewNs = 20'000 * kNsPerMs;
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
-constexpr std::size_t kEngineWords = 300;
 
 }  // namespace
 
@@ -31,7 +27,10 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock),
-      crew_(place, journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost) {
+      crew_({place.engine, place.clock, place.nodes, place.binDir, place.pokeEngine,
+             place.times.crewPaceNs},
+            journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
+      recovery_(place.clock) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
         constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
@@ -50,6 +49,7 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
         return;
     }
     if (sender.rank == 0 && journal_.run().state == values::RunState::kStarting) {
+        recovery_.loaded();
         journal_.setState(values::RunState::kRunning);
         journal_.publish();
     }
@@ -69,6 +69,7 @@ void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     live.busyMs = progress->busyMs;
     live.stallMs = progress->stallMs;
     live.progressMs = place_.clock.wallMs();
+    journal_.addNews(recovery_.reached(progress->step, begin_.resumeStep), "run: recovered");
 }
 
 void ActiveRun::committed(const CommittedLine& line) {
@@ -81,10 +82,7 @@ void ActiveRun::committed(const CommittedLine& line) {
     };
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
         reached(metrics->step);
-        const auto wanted = metrics->values.find(values::metric::kLoaderDataWorkersWanted);
-        if (wanted != metrics->values.end()) {
-            crew_.setWanted(wanted->second);
-        }
+        crew_.advise(metrics->values);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;
         journal_.addEvent(strCat(line.worker, ": ", error->message));
@@ -127,11 +125,12 @@ void ActiveRun::retained(const Status& status) {
 
 void ActiveRun::engineSays(const engines::State& state) {
     gang_ = state;
-    const engines::State all = everybody();
+    const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
     journal_.live().workers = health_.workers(all, attempt());
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
+    recovery_.look(state);
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
     } else if (!isGone && !state.workers.empty() && !hasLivingRank(state) &&
@@ -196,7 +195,6 @@ void ActiveRun::tick(bool isFlushed) {
 
 // Its workers may be there, or were until a moment ago.
 void ActiveRun::followGoing(bool isFlushed) {
-    followCrew();
     lookAtHealth();
     journal_.publish();
     if (done_.retry()) {
@@ -211,33 +209,11 @@ void ActiveRun::followGoing(bool isFlushed) {
     if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
         return followDeadlines();
     }
-    const std::int64_t sinceNs = place_.clock.steadyNs() - state_.sinceNs();
-    const bool isDrained = door_.isEmpty() || sinceNs >= kDrainNs;
-    const bool isCrewOver = crew_.isOver() || sinceNs >= kCrewNs;
-    if (isDrained && isCrewOver && isFlushed) {
+    const bool isDrained =
+        door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
+    if (isDrained && crew_.isOver() && isFlushed) {
         conclude();
     }
-}
-
-// Data workers are had while the feed goes, and none outlives it.
-void ActiveRun::followCrew() {
-    if (stage() != Stage::kRunning && stage() != Stage::kLingering && stage() != Stage::kUnknown) {
-        crew_.end();
-    }
-    for (const std::string& news : crew_.tick()) {
-        journal_.addEvent(news);
-        logInfo("run: data workers", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
-    }
-    health_.setWorkers(everybody());
-}
-
-// The gang's workers and the data workers beside it.
-engines::State ActiveRun::everybody() const {
-    engines::State all = gang_.value_or(engines::State());
-    for (engines::WorkerState& worker : crew_.workers()) {
-        all.workers.push_back(std::move(worker));
-    }
-    return all;
 }
 
 // Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
@@ -269,12 +245,13 @@ std::int64_t ActiveRun::lingerNs() const {
 
 // Ranks wait for each other without a limit: one that is stopped would hold them for ever.
 void ActiveRun::endSilentRank() {
-    const auto silent = health_.silentRank(place_.silentRankNs);
+    const auto silent = health_.silentRank(place_.times.silentRankNs);
     if (!silent.has_value()) {
         return;
     }
     errors_[silent->first] = silent->second;
     stoodStill_ = true;
+    recovery_.noticed(health_.standsSinceMs());
     journal_.addEvent(strCat(silent->second, ": its gang is ended, and another attempt starts"));
     cut(Move::kCut);
 }
@@ -290,12 +267,13 @@ void ActiveRun::askCancel() {
     place_.pokeEngine();
 }
 
+// Data workers are had while the feed goes; none outlives it.
 void ActiveRun::lookAtHealth() {
-    for (const std::string& news : health_.look()) {
-        journal_.addEvent(news);
-        logWarn("run: health", {{"run", id()}, {"attempt", attempt()}, {"what", news}});
-    }
-    health_.tell(everybody(), attempt(), journal_.live());
+    journal_.addNews(crew_.tick(hasFeed(stage())), "run: data workers");
+    const engines::State all = crew_.with(gang_);
+    health_.setWorkers(all);
+    journal_.addNews(health_.look(), "run: health");
+    health_.tell(all, attempt(), journal_.live());
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {
@@ -303,7 +281,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.attempt = attempt();
     facts.hasSaidDone = done_.hasRank0();
     facts.doneReason = done_.reason();
-    facts.isDoneKept = isDoneKept();
+    facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
     facts.stoodStill = stoodStill_;
     facts.isStopRequested = stop_.has_value();
@@ -314,21 +292,8 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.restarts = begin_.restarts;
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
-    for (const engines::WorkerState& worker : gang_->workers) {
-        std::string words = job::lastWordsOf(place_.logs, {id(), attempt(), worker.name});
-        if (words.empty() && !errors_.contains(worker.name)) {
-            facts.engineWords[worker.name] =
-                place_.engine.log(job_, worker.name, kEngineWords).value_or("");
-        }
-        facts.lastWords[worker.name] = std::move(words);
-    }
+    addLastWords(place_, id(), job_, *gang_, facts);
     return facts;
-}
-
-bool ActiveRun::isDoneKept() const {
-    const auto checkpoints = place_.store.checkpoints(id());
-    return done_.hasRank0() && checkpoints.ok() && !checkpoints->empty() &&
-           checkpoints->front().step >= done_.stepOfRank0();
 }
 
 void ActiveRun::conclude() {
@@ -349,6 +314,7 @@ void ActiveRun::conclude() {
     }
     journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason));
     logWarn("run: restarts", {{"run", id()}, {"attempt", attempt()}, {"why", verdict.reason}});
+    recovery_.failed(facts.lastStep);
     ++begin_.restarts;
     begin_.idleAttempts = facts.lastStep > facts.resumeStep ? 0 : begin_.idleAttempts + 1;
     // What was asked for holds until an attempt has begun.

@@ -12,13 +12,14 @@
 #include <string>
 
 #include "backend/runs/run_store.h"
+#include "daemon/agent/crew/data_crew.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/checkpoint_keeper.h"
-#include "daemon/agent/run/data_crew.h"
 #include "daemon/agent/run/done_words.h"
 #include "daemon/agent/run/gang.h"
 #include "daemon/agent/run/gang_door.h"
 #include "daemon/agent/run/preparation.h"
+#include "daemon/agent/run/recovery.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/run_journal.h"
 #include "daemon/agent/run/verdict.h"
@@ -112,10 +113,7 @@ class ActiveRun {
     void cut(Move move);
     void askCancel();
     void lookAtHealth();
-    void followCrew();
-    engines::State everybody() const;
     AttemptFacts attemptFacts() const;
-    bool isDoneKept() const;
     void conclude();
 
     // The run's end.
@@ -145,6 +143,7 @@ class ActiveRun {
     CheckpointKeeper checkpoints_;
     RunHealth health_;
     DataCrew crew_;
+    Recovery recovery_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes

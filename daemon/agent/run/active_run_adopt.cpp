@@ -24,12 +24,7 @@ void ActiveRun::readAttemptFile() {
     position_.step =
         hasBegun_ ? std::max(journal_.run().progress.step, begin_.resumeStep) : begin_.resumeStep;
     // A checkpoint may be in the store before the progress of its step is.
-    const auto checkpoints = place_.store.checkpoints(id());
-    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
-        const runs::CheckpointRecord& one = (*checkpoints)[i];
-        position_.step =
-            one.attempt == attempt() ? std::max(position_.step, one.step) : position_.step;
-    }
+    position_.step = std::max(position_.step, checkpoints_.newestStep(attempt()));
     done_.read(attempt());
 }
 

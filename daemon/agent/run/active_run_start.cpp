@@ -175,6 +175,7 @@ Status ActiveRun::placeNow() {
     journal_.publish();
     ASSIGN_OR_RETURN(job_, submitGang());
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
+    recovery_.placed();
     startBackoffNs_ = 0;
     place_.pokeEngine();
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});

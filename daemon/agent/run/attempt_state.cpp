@@ -144,6 +144,10 @@ bool hasWorkers(Stage stage) {
     return stage >= Stage::kUnknown && stage <= Stage::kDropped;
 }
 
+bool hasFeed(Stage stage) {
+    return stage == Stage::kUnknown || stage == Stage::kRunning || stage == Stage::kLingering;
+}
+
 bool isOver(Stage stage) {
     return stage >= Stage::kReceiptDue;
 }

@@ -67,6 +67,8 @@ std::optional<Stage> next(Stage from, Move move);
 
 /// Whether workers of the attempt may be there.
 bool hasWorkers(Stage stage);
+/// Whether its feed may be going, so that data workers are of use.
+bool hasFeed(Stage stage);
 /// Whether the run's end is decided.
 bool isOver(Stage stage);
 

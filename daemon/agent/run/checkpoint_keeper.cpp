@@ -1,9 +1,26 @@
 #include "daemon/agent/run/checkpoint_keeper.h"
 
+#include <algorithm>
+
 #include "backend/core/log.h"
 #include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
+
+std::int64_t CheckpointKeeper::newestStep(int attempt) const {
+    const auto checkpoints = place_.store.checkpoints(runId_);
+    std::int64_t newest = 0;
+    for (std::size_t i = 0; checkpoints.ok() && i < checkpoints->size(); ++i) {
+        const runs::CheckpointRecord& one = (*checkpoints)[i];
+        newest = one.attempt == attempt ? std::max(newest, one.step) : newest;
+    }
+    return newest;
+}
+
+bool CheckpointKeeper::hasFrom(std::int64_t step) const {
+    const auto checkpoints = place_.store.checkpoints(runId_);
+    return checkpoints.ok() && !checkpoints->empty() && checkpoints->front().step >= step;
+}
 
 void CheckpointKeeper::look(const Reply& reply) {
     if (isLooking_ || keep_ <= 0) {

@@ -21,6 +21,10 @@ class CheckpointKeeper {
     CheckpointKeeper(Workplace& place, std::string runId, std::int64_t keep)
         : place_(place), runId_(std::move(runId)), keep_(keep) {}
 
+    /// Of those in the store, of the attempt; 0: none.
+    std::int64_t newestStep(int attempt) const;
+    /// Whether the newest one in the store is of this step or a later one.
+    bool hasFrom(std::int64_t step) const;
     /// A checkpoint has come in. What comes during a look is seen by the next.
     void look(const Reply& reply);
     /// A look is over.

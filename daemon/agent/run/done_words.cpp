@@ -102,4 +102,17 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     inputs.dataWorkers = dataWorkers();
 }
 
+void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,
+                  const engines::State& gang, AttemptFacts& facts) {
+    constexpr std::size_t kEngineWords = 300;
+    for (const engines::WorkerState& worker : gang.workers) {
+        std::string words = job::lastWordsOf(place.logs, {run, facts.attempt, worker.name});
+        if (words.empty() && !facts.errors.contains(worker.name)) {
+            facts.engineWords[worker.name] =
+                place.engine.log(job, worker.name, kEngineWords).value_or("");
+        }
+        facts.lastWords[worker.name] = std::move(words);
+    }
+}
+
 }  // namespace millrace::agent

@@ -12,6 +12,8 @@
 #include "backend/rank/rank_line.h"
 #include "daemon/agent/run/receipts.h"
 #include "daemon/agent/run/run_directory.h"
+#include "daemon/agent/run/verdict.h"
+#include "daemon/agent/run/workplace.h"
 
 namespace millrace::agent {
 
@@ -52,5 +54,10 @@ class DoneWords {
     Json words_;                // worker -> what it said
     std::int64_t retryNs_ = 0;  // > 0: not on disk
 };
+
+/// The last words of a gang's workers, which their logs or the engine have, into `facts` with its
+/// errors.
+void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,
+                  const engines::State& gang, AttemptFacts& facts);
 
 }  // namespace millrace::agent

@@ -60,6 +60,13 @@ void RunJournal::noteScript(const Json& script) {
     }
 }
 
+void RunJournal::addNews(const std::vector<std::string>& news, std::string_view log) {
+    for (const std::string& text : news) {
+        addEvent(text);
+        logWarn(log, {{"run", run_.id}, {"attempt", run_.attempt}, {"what", text}});
+    }
+}
+
 void RunJournal::notePackages(const Json& packages) {
     std::map<std::string, std::string> versions;
     for (const auto& [name, version] : packages.items()) {

@@ -32,6 +32,8 @@ class RunJournal {
     /// It is not live any more.
     void erase();
     void addEvent(const std::string& text);
+    /// The same of all, and of each a line in the daemon's log: "run: health".
+    void addNews(const std::vector<std::string>& news, std::string_view log);
     /// Versions that a worker tells; those that are no texts, or too many, are left out.
     void notePackages(const Json& packages);
     /// What rank 0 of a script says of itself: its file, its interpreter.

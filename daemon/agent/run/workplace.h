@@ -7,8 +7,8 @@
 #include "backend/engines/engine.h"
 #include "backend/job/worker_logs.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/crew/data_nodes.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
-#include "daemon/agent/run/data_nodes.h"
 #include "daemon/agent/run/live_table.h"
 #include "daemon/agent/run/side_thread.h"
 #include "daemon/agent/run/worker_door.h"
@@ -16,6 +16,12 @@
 namespace millrace::agent {
 
 class ActiveRun;
+
+/// How long things are given.
+struct RunTimes {
+    std::int64_t silentRankNs = 14'000'000'000;  ///< until the gang of a silent rank is ended
+    std::int64_t crewPaceNs = 5'000'000'000;     ///< as CrewPlace::paceNs
+};
 
 struct Workplace {
     runs::RunStore& store;
@@ -32,10 +38,7 @@ struct Workplace {
     std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
     DataNodes* nodes = nullptr;  ///< for data workers; null: there is no other node
-    std::int64_t crewPaceNs =
-        5'000'000'000;  ///< between one more or fewer data worker and the next
-    std::int64_t silentRankNs =
-        14'000'000'000;           ///< until the gang of a rank that says nothing ends
+    RunTimes times = {};
     std::string dataListen = {};  ///< HOST where a feed listens for data workers; "": a unix socket
 };
 

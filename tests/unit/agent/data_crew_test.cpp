@@ -1,9 +1,10 @@
 // The data workers of an attempt, on a head's own node and on others.
-#include "daemon/agent/run/data_crew.h"
+#include "daemon/agent/crew/data_crew.h"
 
 #include <filesystem>
 
 #include "backend/core/exit_codes.h"
+#include "backend/values/metric_names.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -60,16 +61,19 @@ class DataCrewTest : public AgentTest {
         crew->begin(paths, 1);
     }
     void feedListens(const std::string& text = "join") { std::ofstream(paths.joinFile()) << text; }
-    std::string tick() {
+    std::string tick(bool isWanted = true) {
         std::string all;
-        for (const std::string& news : crew->tick()) {
+        for (const std::string& news : crew->tick(isWanted)) {
             all += news + "\n";
         }
         return all;
     }
+    void advise(double wanted) {
+        crew->advise({{values::metric::kLoaderDataWorkersWanted, wanted}, {"loss", 0.5}});
+    }
     std::vector<std::string> names() const {
         std::vector<std::string> all;
-        for (const engines::WorkerState& worker : crew->workers()) {
+        for (const engines::WorkerState& worker : crew->with(std::nullopt).workers) {
             all.push_back(strCat(worker.name, worker.node.empty() ? "" : "@", worker.node));
         }
         return all;
@@ -84,18 +88,15 @@ class DataCrewTest : public AgentTest {
         return state;
     }
 
-    CheckpointCatalogue checkpoints{*store, root + "/runs"};
-    SideThread side{"side", [](SideThread::Then then) { then(); }};
     FakeNodes nodes;
-    Workplace place{*store, engine,         doors,      live,  checkpoints, side, side,  clock,
-                    *logs,  root + "/runs", "/opt/bin", [] {}, {},          {},   &nodes};
+    CrewPlace place{engine, clock, &nodes, "/opt/bin", [] {}};
     job::AttemptPaths paths{""};
     std::unique_ptr<DataCrew> crew;
 };
 
 TEST_F(DataCrewTest, WithoutOtherNodesTheLeastAreOnTheHeadsOwn) {
     begin(2, 8);
-    crew->setWanted(8);
+    advise(8);
     tick();
     tick();
     EXPECT_THAT(names(), ElementsAre("data0", "data1"));
@@ -176,7 +177,7 @@ TEST_F(DataCrewTest, TheFeedsAdviceIsFollowedSlowlyAndOnOtherNodesOnly) {
     begin(1, 3);
     feedListens();
     tick();
-    crew->setWanted(3);
+    advise(3);
     tick();
     EXPECT_EQ(names().size(), 2U);
     tick();
@@ -184,11 +185,11 @@ TEST_F(DataCrewTest, TheFeedsAdviceIsFollowedSlowlyAndOnOtherNodesOnly) {
     clock.advanceMs(5'000);
     tick();
     EXPECT_EQ(names().size(), 3U);
-    crew->setWanted(9);
+    advise(9);
     clock.advanceMs(5'000);
     tick();
     EXPECT_EQ(names().size(), 3U) << "the spec's most";
-    crew->setWanted(1);
+    advise(1);
     clock.advanceMs(5'000);
     EXPECT_THAT(tick(), HasSubstr("data2 is not needed any more and leaves"));
     EXPECT_THAT(nodes.ended, ElementsAre(keyOf(2) + " on node1"));
@@ -205,8 +206,8 @@ TEST_F(DataCrewTest, AnotherDaemonFindsThemAgain) {
     nodes.placed.clear();
     DataCrew next(place, "r-abcde", 2, 2);
     next.begin(paths, 1);
-    (void)next.tick();
-    EXPECT_EQ(next.workers().size(), 2U);
+    (void)next.tick(true);
+    EXPECT_EQ(next.with(std::nullopt).workers.size(), 2U);
     EXPECT_EQ(nodes.placed.size(), 2U);
     EXPECT_EQ(nodes.placed.count(keyOf(1)), 1U);
 }
@@ -222,12 +223,37 @@ TEST_F(DataCrewTest, ItIsOverWhenNoneIsLeftThatCanBeAsked) {
     nodes.states[keyOf(0)].phase = engines::Phase::kRunning;
     tick();
     EXPECT_FALSE(crew->isOver());
-    crew->end();
+    tick(false);
     EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on node1"));
-    tick();
+    tick(false);
     EXPECT_TRUE(crew->isOver());
     tick();
     EXPECT_THAT(names(), ElementsAre("data0@node1")) << "no other takes its place";
+}
+
+TEST_F(DataCrewTest, ItWaitsForAnEndAtLast) {
+    begin(1, 1);
+    tick();
+    tick();
+    tick(false);
+    EXPECT_THAT(engine.cancelled, ElementsAre(keyOf(0)));
+    EXPECT_FALSE(crew->isOver());
+    clock.advanceMs(20'000);
+    EXPECT_TRUE(crew->isOver());
+}
+
+TEST_F(DataCrewTest, TheyAreShownBehindTheGang) {
+    begin(1, 1);
+    tick();
+    engines::State gang;
+    gang.phase = engines::Phase::kRunning;
+    gang.workers.resize(1);
+    gang.workers[0].name = "feed";
+    const engines::State all = crew->with(gang);
+    EXPECT_EQ(all.phase, engines::Phase::kRunning);
+    ASSERT_EQ(all.workers.size(), 2U);
+    EXPECT_EQ(all.workers[1].name, "data0");
+    EXPECT_FALSE(all.workers[1].isCritical);
 }
 
 }  // namespace

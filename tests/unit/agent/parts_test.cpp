@@ -13,6 +13,11 @@ engines::State gangOf(int rankCode, int feedCode) {
     FakeEngine engine;
     engines::Gang gang;
     gang.key = "r-a.a1";
+    engines::Group feed, rank;
+    feed.name = "feed";
+    rank.name = "rank";
+    rank.hasRanks = true;
+    gang.groups = {feed, rank};
     (void)engine.submit(gang);
     return engine.end("r-a.a1", rankCode, feedCode).state;
 }

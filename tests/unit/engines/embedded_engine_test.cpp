@@ -200,13 +200,28 @@ TEST_F(EmbeddedEngineTest, APartOfAnAttemptLivesAndEndsByItselfInItsDirectory) {
     EXPECT_EQ(stateOf(whole).workers.size(), 1U);
     EXPECT_TRUE(std::filesystem::exists(file("runs/r-abcde/a1/gang.d3.json")));
     EXPECT_TRUE(std::filesystem::exists(workerFile("data3", "out.log")));
-    open();  // another engine over the same files
+    restart();
     EXPECT_TRUE(engine->find("r-abcde.a1.d3")->has_value());
     EXPECT_EQ(stateOf(part).phase, Phase::kEnded);
     EXPECT_FALSE(engine->find("r-abcde.a1.d4")->has_value());
     for (const char* key : {"r-abcde.d3", "r-abcde.a1.", "r-abcde.a1.d", "r-abcde.a1.d3.d4"}) {
         EXPECT_FALSE(engine->find(key).ok()) << key;
     }
+    EXPECT_TRUE(engine->cancel(whole, milliseconds(0)).ok());
+    waitForEnd(whole);
+}
+
+TEST_F(EmbeddedEngineTest, OnlyWhatHasEndedIsForgotten) {
+    const JobId whole = submit(gang({group("feed", "exec sleep 4343")}));
+    const JobId part = submit(gang({group("data3", "echo part")}, "r-abcde.a1.d3"));
+    waitForEnd(part);
+    EXPECT_TRUE(absl::IsFailedPrecondition(engine->forget(whole)));
+    EXPECT_TRUE(engine->list().ok());  // tells the end: nobody follows it any more
+    EXPECT_TRUE(engine->forget(part).ok());
+    EXPECT_TRUE(engine->forget(part).ok());
+    EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde/a1/data3")));
+    EXPECT_FALSE(engine->find("r-abcde.a1.d3")->has_value());
+    EXPECT_EQ(stateOf(whole).phase, Phase::kRunning);
     EXPECT_TRUE(engine->cancel(whole, milliseconds(0)).ok());
     waitForEnd(whole);
 }

@@ -6,36 +6,48 @@
 // neither the ranks nor the feed. They are spread over the other nodes, by how many each has for
 // its cores; where there is no other node they are on the head's own. A worker whose process ends
 // is started again where it is; one whose node is away for too long is had elsewhere. What is where
-// stands in crew.json of the attempt before anything is asked of a node. Threads: the controller's
-// only. Failure: none that ends the run, which goes on without them.
+// stands in crew.json of the attempt before anything is asked of a node.
+// Threads: the controller's only. Failure: none that ends the run, which goes on without them.
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/core/clock.h"
 #include "backend/job/attempt_paths.h"
-#include "daemon/agent/run/data_nodes.h"
-#include "daemon/agent/run/workplace.h"
+#include "daemon/agent/crew/data_nodes.h"
 
 namespace millrace::agent {
 
+/// What a crew works with; all of it outlives it.
+struct CrewPlace {
+    engines::Engine& engine;  ///< of the head's own node
+    const Clock& clock;
+    DataNodes* nodes = nullptr;  ///< null: there is no other
+    std::string binDir;
+    std::function<void()> pokeEngine;     ///< something was asked of the engine
+    std::int64_t paceNs = 5'000'000'000;  ///< between one more or fewer and the next
+};
+
 class DataCrew {
  public:
-    /// `least`, `most`: how many the spec asks for. `place` outlives it.
-    DataCrew(Workplace& place, std::string run, int least, int most);
+    /// `least`, `most`: how many the spec asks for.
+    DataCrew(CrewPlace place, std::string run, int least, int most);
 
     /// The attempt's gang is there: its workers are had, or found again.
     void begin(const job::AttemptPaths& paths, int attempt);
-    /// How many would keep the ranks from waiting, as the feed says. More than `least` are had on
-    /// other nodes only: the feed's own threads use the head's.
-    void setWanted(double workers) { wanted_ = workers; }
-    /// What happened since, sentences for the run's history.
-    std::vector<std::string> tick();
-    /// No more are had, and those that are there end.
-    void end();
-    /// None is left, as far as can be known.
+    /// What a worker measured: how many would keep the ranks from waiting, where the feed says so.
+    /// More than `least` are had on other nodes only: the feed's own threads use the head's.
+    void advise(const std::map<std::string, double>& metrics);
+    /// What happened since, sentences for the run's history. `isWanted` false: no more are had,
+    /// from now on, and those that are there end.
+    std::vector<std::string> tick(bool isWanted);
+    /// None is left, as far as can be known, or they were given time enough to end.
     bool isOver() const;
-    /// All of this attempt that count, by number.
-    std::vector<engines::WorkerState> workers() const;
+    /// The attempt's gang with its data workers, by number.
+    engines::State with(const std::optional<engines::State>& gang) const;
 
  private:
     struct Member {
@@ -49,6 +61,7 @@ class DataCrew {
     };
 
     void read();
+    void end();
     Status save() const;
     engines::JobId jobOf(const Member& member) const;
     int target();
@@ -64,7 +77,7 @@ class DataCrew {
     bool isLost(const Member& member, std::vector<std::string>& news);
     void meetTarget(std::vector<std::string>& news);
 
-    Workplace& place_;
+    const CrewPlace place_;
     const std::string run_;
     const int least_, most_;
     job::AttemptPaths paths_{""};
@@ -75,6 +88,7 @@ class DataCrew {
     std::int64_t changedNs_ = 0;  ///< when more or fewer were wanted last
     int numFailed_ = 0;           ///< that another one was had for
     bool isEnding_ = true;        ///< none are had: before begin(), after end()
+    std::int64_t endedNs_ = 0;    ///< of end()
 };
 
 }  // namespace millrace::agent

@@ -1,4 +1,4 @@
-#include "daemon/agent/run/data_crew.h"
+#include "daemon/agent/crew/data_crew.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +8,7 @@
 #include "backend/core/files.h"
 #include "backend/core/json.h"
 #include "backend/core/log.h"
+#include "backend/values/metric_names.h"
 
 namespace millrace::agent {
 namespace {
@@ -15,6 +16,8 @@ namespace {
 // Of an attempt: workers that failed so often where they were that others took their place.
 constexpr int kFailedMost = 16;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+// After the end, for all of them together.
+constexpr std::int64_t kEndNs = 20'000'000'000;
 constexpr std::size_t kFileBytesMost = std::size_t{1} << 20;
 
 std::string crewFile(const job::AttemptPaths& paths) {
@@ -34,8 +37,8 @@ bool isInputError(const engines::State& state) {
 
 }  // namespace
 
-DataCrew::DataCrew(Workplace& place, std::string run, int least, int most)
-    : place_(place), run_(std::move(run)), least_(least), most_(std::max(least, most)) {}
+DataCrew::DataCrew(CrewPlace place, std::string run, int least, int most)
+    : place_(std::move(place)), run_(std::move(run)), least_(least), most_(std::max(least, most)) {}
 
 void DataCrew::begin(const job::AttemptPaths& paths, int attempt) {
     if (attempt_ == attempt && !isEnding_) {
@@ -97,7 +100,7 @@ int DataCrew::target() {
     }
     const int wanted = std::clamp(static_cast<int>(std::lround(wanted_)), least_, most_);
     const std::int64_t now = place_.clock.steadyNs();
-    const bool isDue = changedNs_ == 0 || now - changedNs_ >= place_.crewPaceNs;
+    const bool isDue = changedNs_ == 0 || now - changedNs_ >= place_.paceNs;
     if (wanted == has || !isDue) {
         return has;
     }
@@ -268,10 +271,18 @@ void DataCrew::meetTarget(std::vector<std::string>& news) {
     }
 }
 
-std::vector<std::string> DataCrew::tick() {
+void DataCrew::advise(const std::map<std::string, double>& metrics) {
+    const auto wanted = metrics.find(values::metric::kLoaderDataWorkersWanted);
+    wanted_ = wanted == metrics.end() ? wanted_ : wanted->second;
+}
+
+std::vector<std::string> DataCrew::tick(bool isWanted) {
     std::vector<std::string> news;
     if (attempt_ == 0) {
         return news;
+    }
+    if (!isWanted) {
+        end();
     }
     follow(news);
     if (!isEnding_) {
@@ -284,20 +295,22 @@ void DataCrew::end() {
     if (std::exchange(isEnding_, true)) {
         return;
     }
+    endedNs_ = place_.clock.steadyNs();
     for (Member& member : members_) {
         release(member);
     }
 }
 
 bool DataCrew::isOver() const {
-    return std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
-        return member.isOver() ||
-               (!member.node.empty() && !place_.nodes->standing(member.node).isThere);
-    });
+    const bool isLate = isEnding_ && place_.clock.steadyNs() - endedNs_ >= kEndNs;
+    return isLate || std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
+               return member.isOver() ||
+                      (!member.node.empty() && !place_.nodes->standing(member.node).isThere);
+           });
 }
 
-std::vector<engines::WorkerState> DataCrew::workers() const {
-    std::vector<engines::WorkerState> all;
+engines::State DataCrew::with(const std::optional<engines::State>& gang) const {
+    engines::State all = gang.value_or(engines::State());
     for (const Member& member : members_) {
         engines::WorkerState worker;
         worker.name = member.name.worker();
@@ -306,7 +319,7 @@ std::vector<engines::WorkerState> DataCrew::workers() const {
             worker = member.state.workers.front();
         }
         worker.node = member.node;
-        all.push_back(std::move(worker));
+        all.workers.push_back(std::move(worker));
     }
     return all;
 }

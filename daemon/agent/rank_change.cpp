@@ -1,4 +1,4 @@
-#include "daemon/agent/run/rank_change.h"
+#include "daemon/agent/rank_change.h"
 
 #include "backend/spec/run_spec.h"
 #include "backend/stream/steps.h"

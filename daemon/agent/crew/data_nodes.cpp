@@ -1,4 +1,4 @@
-#include "daemon/agent/run/data_nodes.h"
+#include "daemon/agent/crew/data_nodes.h"
 
 #include <charconv>
 
