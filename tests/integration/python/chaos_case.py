@@ -122,8 +122,6 @@ class ChaosCase(RunCase):
         with open(self.spec_file, "w", encoding="utf-8") as file:
             file.write(text)
 
-    # ---- what a run left
-
     def rows_of_the_final_line(self):
         """Step to rank to (users, films): what the steps that count have trained on."""
         steps = collections.defaultdict(dict)
@@ -161,8 +159,6 @@ class ChaosCase(RunCase):
         rows = self.rows_of_the_final_line()
         self.assertEqual(sorted(rows), list(range(1, ended["progress"]["step"] + 1)))
         return rows, self.weights(), ended["receipt"]["order_hash"]
-
-    # ---- what happens to one
 
     def victim(self, who):
         """Pid of a worker, of its guardian, of the daemon or of a node's agent; None while there is none."""
