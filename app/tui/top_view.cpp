@@ -109,12 +109,25 @@ int rowsOf(const LiveNode& node, bool isOneOfSeveral) {
     return 3 + static_cast<int>(gpus + work);
 }
 
+const std::string& nameOf(const LiveNode& node) {
+    return node.info.name.empty() ? node.sample.node : node.info.name;
+}
+
+std::vector<const LiveNode*> headFirst(const session::LiveModel& model) {
+    std::vector<const LiveNode*> nodes;
+    for (const auto& [name, node] : model.nodes) {
+        nodes.push_back(&node);
+    }
+    std::stable_partition(nodes.begin(), nodes.end(),
+                          [](const LiveNode* node) { return node->info.isHead; });
+    return nodes;
+}
+
 // "node-2    cpu ████░░░░  43 %  mem 12 of 64 GB  gpu 97 %  in 1.2 GB/s  out 0 B/s  data0 98 %".
-void drawNodeRow(CellGrid& grid, int y, const std::string& name, const LiveNode& node,
-                 std::int64_t nowMs) {
+void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs) {
     constexpr int kNameWidth = 18, kBarWidth = 12;
     const values::NodeSample& s = node.sample;
-    grid.put(1, y, name, Tone::kStrong, kNameWidth);
+    grid.put(1, y, nameOf(node), Tone::kStrong, kNameWidth);
     if (node.receivedMs == 0 || session::LiveModel::isStale(node, nowMs)) {
         grid.put(kNameWidth + 1, y,
                  node.receivedMs == 0
@@ -261,7 +274,7 @@ int TopView::drawGpus(CellGrid& grid, int y, const LiveNode& node) const {
 int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfSeveral,
                       std::int64_t nowMs) const {
     const values::NodeSample& s = node.sample;
-    std::string title = node.info.name.empty() ? s.node : node.info.name;
+    std::string title = nameOf(node);
     if (node.info.cores > 0) {
         strAppend(&title, "  ", node.info.cores, " cores  ", node.info.cpuModel);
     }
@@ -312,25 +325,25 @@ int TopView::drawNodes(CellGrid& grid, int y, const session::LiveModel& model,
         return y + 1;
     }
     const bool isOneOfSeveral = model.nodes.size() > 1;
+    const std::vector<const LiveNode*> nodes = headFirst(model);
     int rows = 0;
-    for (const auto& [name, node] : model.nodes) {
-        rows += rowsOf(node, isOneOfSeveral);
+    for (const LiveNode* node : nodes) {
+        rows += rowsOf(*node, isOneOfSeveral);
     }
     if (!isOneOfSeveral || rows <= grid.height() / 2) {
-        for (const auto& [name, node] : model.nodes) {
-            y = drawNode(grid, y, node, isOneOfSeveral, nowMs);
+        for (const LiveNode* node : nodes) {
+            y = drawNode(grid, y, *node, isOneOfSeveral, nowMs);
         }
         return y;
     }
     grid.rule(0, y++, grid.width(), session::countText(model.nodes.size(), "node"));
     const auto most = static_cast<std::size_t>(std::max(2, grid.height() / 2 - 1));
-    const std::size_t shown = model.nodes.size() <= most ? model.nodes.size() : most - 1;
-    auto next = model.nodes.begin();
-    for (std::size_t i = 0; i < shown; ++i, ++next) {
-        drawNodeRow(grid, y++, next->first, next->second, nowMs);
+    const std::size_t shown = nodes.size() <= most ? nodes.size() : most - 1;
+    for (std::size_t i = 0; i < shown; ++i) {
+        drawNodeRow(grid, y++, *nodes[i], nowMs);
     }
-    if (shown < model.nodes.size()) {
-        grid.put(1, y++, strCat("and ", model.nodes.size() - shown, " more"), Tone::kDim);
+    if (shown < nodes.size()) {
+        grid.put(1, y++, strCat("and ", nodes.size() - shown, " more"), Tone::kDim);
     }
     return y;
 }

@@ -124,8 +124,13 @@ void NodeDeck::arrange() {
     const int width = (viewport()->width() - (columns - 1) * kSpaceSmall) / columns;
     std::vector<int> bottoms(static_cast<std::size_t>(columns), 0);
     QWidget* before = nullptr;
+    std::vector<const NodeState*> nodes;  // the head first
     for (int row = 0; row < model_.numNodes(); ++row) {
-        NodeCard* const next = card(model_.node(row).info.name);
+        nodes.push_back(&model_.node(row));
+    }
+    std::ranges::stable_partition(nodes, [](const NodeState* node) { return node->info.isHead; });
+    for (const NodeState* node : nodes) {
+        NodeCard* const next = card(node->info.name);
         if (next == nullptr) {
             continue;
         }
