@@ -52,8 +52,9 @@ TEST(Recovery, WhatWasNoticedAndWasNoFailureIsForgotten) {
     recovery.noticed(clock.wallMs());
     recovery.failed(7);
     clock.advanceMs(1'000);
-    EXPECT_EQ(recovery.stepped(7),
-              "goes on again: noticed at once, first step after 1.0 s; steps repeated: 0");
+    EXPECT_THAT(recovery.reached(8, 7),
+                ElementsAre("goes on again: noticed at once, first step after 1.0 s; steps "
+                            "repeated: 0"));
 }
 
 }  // namespace
