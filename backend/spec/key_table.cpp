@@ -248,28 +248,6 @@ std::vector<Key> trainingKeys() {
          "0",
          "splits shuffled together; 0: at most 131,072 rows and 256 MB decoded, fixed by the plan",
          {.min = 0, .max = 1e6}},
-        {"train.optimizer",
-         T::kChoice,
-         "adamw",
-         "how weights move",
-         {.choices = {"sgd", "adagrad", "adamw"}}},
-        {"train.learning_rate",
-         T::kReal,
-         "0.001",
-         "size of a move",
-         {.min = 0, .max = 1e6, .isMinExcluded = true}},
-        {"train.weight_decay", T::kReal, "0", "pull towards zero", {.min = 0, .max = 1e6}},
-        {"train.momentum", T::kReal, "0", "sgd only", {.min = 0, .max = 1}},
-        {"train.clip_norm",
-         T::kReal,
-         "0",
-         "gradients are made smaller where their norm over all parameters is above it; 0: never",
-         {.min = 0, .max = 1e12}},
-        {"train.dropout",
-         T::kReal,
-         "0",
-         "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
-         {.min = 0, .max = 0.99}},
         {"train.device",
          T::kChoice,
          "auto",
@@ -363,41 +341,8 @@ std::vector<Key> groupKeys(std::string_view section, std::vector<std::string_vie
     };
 }
 
-std::vector<Key> optimisationKeys() {
-    std::vector<Key> keys = {
-        {"train.groups", T::kSection, "",
-         "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own in "
-         "place of `train`'s"},
-        {"train.groups.dense", T::kSection, "", "all parameters but the embedding tables"},
-    };
-    const auto append = [&keys](std::vector<Key> more) {
-        std::move(more.begin(), more.end(), std::back_inserter(keys));
-    };
-    append(groupKeys("train.groups.dense", {"sgd", "adagrad", "adamw"}));
-    append({{"train.groups.embeddings", T::kSection, "",
-             "the embedding tables; rowwise_adagrad keeps one number of state a row"}});
-    append(groupKeys("train.groups.embeddings", {"sgd", "adagrad", "adamw", "rowwise_adagrad"}));
-    append({
-        {"train.early_stop", T::kSection, "",
-         "the run ends, and is finished, when evaluations get no better; its best checkpoint is "
-         "kept as best.safetensors"},
-        {"train.early_stop.patience",
-         T::kInt,
-         "0",
-         "evaluations in a row that may be no better than the best one; 0: it never stops early",
-         {.min = 0, .max = kBig, .unit = "evaluations"}},
-        {"train.early_stop.metric", T::kText, "eval.normalized_entropy",
-         "what is looked at: a figure of the evaluation, of a head as eval.HEAD.FIGURE"},
-        {"train.early_stop.min_delta",
-         T::kReal,
-         "0",
-         "better by no more than this is no better",
-         {.min = 0, .max = 1e12}},
-        {"train.early_stop.mode",
-         T::kChoice,
-         "auto",
-         "whether less or more of it is better; auto: by its name",
-         {.choices = {"auto", "min", "max"}}},
+std::vector<Key> scheduleKeys() {
+    return {
         {"train.schedule", T::kSection, "", "how the learning rates change over the steps"},
         {"train.schedule.type",
          T::kChoice,
@@ -429,7 +374,72 @@ std::vector<Key> optimisationKeys() {
          "0.1",
          "step: what the rates are multiplied with",
          {.min = 0, .max = 1, .isMinExcluded = true}},
-    });
+    };
+}
+
+std::vector<Key> earlyStopKeys() {
+    return {
+        {"train.early_stop", T::kSection, "",
+         "the run ends, and is finished, when evaluations get no better; its best checkpoint is "
+         "kept as best.safetensors"},
+        {"train.early_stop.patience",
+         T::kInt,
+         "0",
+         "evaluations in a row that may be no better than the best one; 0: it never stops early",
+         {.min = 0, .max = kBig, .unit = "evaluations"}},
+        {"train.early_stop.metric", T::kText, "eval.normalized_entropy",
+         "what is looked at: a figure of the evaluation, of a head as eval.HEAD.FIGURE"},
+        {"train.early_stop.min_delta",
+         T::kReal,
+         "0",
+         "better by no more than this is no better",
+         {.min = 0, .max = 1e12}},
+        {"train.early_stop.mode",
+         T::kChoice,
+         "auto",
+         "whether less or more of it is better; auto: by its name",
+         {.choices = {"auto", "min", "max"}}},
+    };
+}
+
+std::vector<Key> optimisationKeys() {
+    std::vector<Key> keys = {
+        {"train.optimizer",
+         T::kChoice,
+         "adamw",
+         "how weights move",
+         {.choices = {"sgd", "adagrad", "adamw"}}},
+        {"train.learning_rate",
+         T::kReal,
+         "0.001",
+         "size of a move",
+         {.min = 0, .max = 1e6, .isMinExcluded = true}},
+        {"train.weight_decay", T::kReal, "0", "pull towards zero", {.min = 0, .max = 1e6}},
+        {"train.momentum", T::kReal, "0", "sgd only", {.min = 0, .max = 1}},
+        {"train.clip_norm",
+         T::kReal,
+         "0",
+         "gradients are made smaller where their norm over all parameters is above it; 0: never",
+         {.min = 0, .max = 1e12}},
+        {"train.dropout",
+         T::kReal,
+         "0",
+         "dlrm, dcn_v2, mlp: share of the hidden layers' outputs that a training row goes without",
+         {.min = 0, .max = 0.99}},
+        {"train.groups", T::kSection, "",
+         "what the layers (`dense`) or the embedding tables (`embeddings`) have of their own in "
+         "place of `train`'s"},
+        {"train.groups.dense", T::kSection, "", "all parameters but the embedding tables"},
+    };
+    const auto append = [&keys](std::vector<Key> more) {
+        std::move(more.begin(), more.end(), std::back_inserter(keys));
+    };
+    append(groupKeys("train.groups.dense", {"sgd", "adagrad", "adamw"}));
+    append({{"train.groups.embeddings", T::kSection, "",
+             "the embedding tables; rowwise_adagrad keeps one number of state a row"}});
+    append(groupKeys("train.groups.embeddings", {"sgd", "adagrad", "adamw", "rowwise_adagrad"}));
+    append(scheduleKeys());
+    append(earlyStopKeys());
     return keys;
 }
 
@@ -528,8 +538,8 @@ std::vector<Key> csvKeys(std::string_view section) {
 
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
-    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &trainingKeys,
-                            &optimisationKeys, &scriptKeys, &evalAndResourceKeys}) {
+    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &optimisationKeys,
+                            &trainingKeys, &scriptKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

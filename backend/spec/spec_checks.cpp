@@ -9,7 +9,7 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/data_format.h"
-#include "backend/spec/optimisation.h"
+#include "backend/spec/training/optimisation.h"
 #include "backend/spec/tree_reader.h"
 
 namespace millrace::spec {

@@ -5,8 +5,8 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/bind.h"
-#include "backend/spec/optimisation.h"
 #include "backend/spec/spec_checks.h"
+#include "backend/spec/training/optimisation.h"
 
 namespace millrace::spec {
 namespace {

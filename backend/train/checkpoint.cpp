@@ -12,9 +12,25 @@
 
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/core/files.h"
+#include "backend/core/hash.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace::train {
+namespace {
+
+void addDifferences(const std::string& path, const Json& was, const Json& is,
+                    std::vector<std::string>& out) {
+    if (was.is_object() && is.is_object()) {
+        for (const auto& item : is.items()) {
+            const std::string key = path.empty() ? item.key() : strCat(path, ".", item.key());
+            addDifferences(key, jsonMember(was, item.key()), item.value(), out);
+        }
+    } else if (was != is) {
+        out.push_back(strCat(path, " was ", dumpJson(was), ", is ", dumpJson(is)));
+    }
+}
+
+}  // namespace
 
 std::int64_t TensorRef::numElements() const {
     std::int64_t n = 1;
@@ -106,6 +122,24 @@ const TensorRef* Checkpoint::find(std::string_view name) const {
         }
     }
     return nullptr;
+}
+
+std::string weightsHash(const std::vector<TensorRef>& tensors) {
+    std::string bytes;
+    for (const TensorRef& t : tensors) {
+        if (t.isWeight) {
+            const std::string_view data(static_cast<const char*>(t.data),
+                                        static_cast<std::size_t>(t.numBytes()));
+            strAppend(&bytes, t.name, shapeText(t.shape), hashHex(data));
+        }
+    }
+    return hashHex(bytes);
+}
+
+std::vector<std::string> changedKeys(const Json& was, const Json& is) {
+    std::vector<std::string> out;
+    addDifferences("", was, is, out);
+    return out;
 }
 
 Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,

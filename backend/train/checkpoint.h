@@ -74,6 +74,12 @@ class Checkpoint {
     std::size_t size_ = 0;
 };
 
+/// Of the names, shapes and values of the weights among them, hex.
+std::string weightsHash(const std::vector<TensorRef>& tensors);
+
+/// "train.threads was 1, is 2" for every leaf that differs.
+std::vector<std::string> changedKeys(const Json& was, const Json& is);
+
 /// Copies the tensors of `checkpoint` into `tensors` (those with isWeight when `weightsOnly`).
 /// Nothing is copied unless all match; kFailedPrecondition names the first that does not.
 Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/core/log.h"
+#include "backend/train/loop/step_figures.h"
 #include "backend/train/part_timer.h"
 #include "backend/train/ranks/vote.h"
 #include "backend/values/metric_names.h"
@@ -12,19 +13,6 @@ namespace millrace::train {
 namespace {
 
 namespace metric = values::metric;
-
-/// "train.threads was 1, is 2" for every leaf that differs.
-void addDifferences(const std::string& path, const Json& was, const Json& is,
-                    std::vector<std::string>& out) {
-    if (was.is_object() && is.is_object()) {
-        for (const auto& item : is.items()) {
-            const std::string key = path.empty() ? item.key() : strCat(path, ".", item.key());
-            addDifferences(key, jsonMember(was, item.key()), item.value(), out);
-        }
-    } else if (was != is) {
-        out.push_back(strCat(path, " was ", dumpJson(was), ", is ", dumpJson(is)));
-    }
-}
 
 }  // namespace
 
@@ -37,7 +25,8 @@ Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, Sourc
       reporter_(reporter),
       clock_(clock),
       meter_(clock),
-      early_(options_.earlyStop) {}
+      early_(options_.earlyStop),
+      checkpoints_(options_.checkpoints, reporter) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Checkpoint* resume,
                                                const Checkpoint* initFrom, SourceOpener open,
@@ -70,7 +59,8 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
         }
     }
     RETURN_IF_ERROR(learner_->restore(checkpoint));
-    step_ = lastCheckpointStep_ = jsonInt(meta, "step");
+    step_ = jsonInt(meta, "step");
+    checkpoints_.begin(step_);
     rows_ = jsonInt(meta, "rows");
     epoch_ = jsonInt(meta, "epoch");
     next_ = jsonInt(meta, "next_micro_batch");
@@ -91,8 +81,8 @@ Status Trainer::resumeFrom(const Checkpoint& checkpoint) {
 }
 
 void Trainer::compareKeys(const Checkpoint& checkpoint) {
-    addDifferences("", jsonMember(checkpoint.meta(), "numeric_keys"), options_.numericKeys,
-                   resumeChanges_);
+    resumeChanges_ =
+        changedKeys(jsonMember(checkpoint.meta(), "numeric_keys"), options_.numericKeys);
     for (const std::string& change : resumeChanges_) {
         logWarn("train: resumed with another key, not bit for bit", {{"key", change}});
     }
@@ -112,8 +102,9 @@ bool Trainer::isStopping() {
 Result<Trainer::Outcome> Trainer::run() {
     if (!isFinished()) {
         ASSIGN_OR_RETURN(source_, open_("train", state_));
-        const bool isFromStart = epoch_ == 0 && next_ == 0;
-        seenLabels_.resize(isFromStart ? options_.learner.heads.size() : 0);
+        if (epoch_ == 0 && next_ == 0) {
+            labels_.begin(options_.learner.heads.size());
+        }
     }
     while (!isFinished()) {
         ASSIGN_OR_RETURN(const Taken taken, takeStep());
@@ -159,42 +150,10 @@ Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
     }
 }
 
-void Trainer::watchLabels(const BatchView& batch) {
-    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0; ++h) {
-        SeenLabels& seen = seenLabels_[h];
-        const HeadColumn& head = batch.heads[h];
-        for (std::int64_t r = 0; r < batch.rows && !seen.isFine(); ++r) {
-            if (!head.masks || head.masks[r]) {
-                seen.least = std::min(seen.least, head.labels[r]);
-                seen.most = std::max(seen.most, head.labels[r]);
-            }
-        }
-    }
-}
-
-Status Trainer::checkLabels() const {
-    // With several ranks a head may be of one class in one rank's share.
-    for (std::size_t h = 0; h < seenLabels_.size() && epoch_ == 0 && group_.size() == 1; ++h) {
-        const SeenLabels& seen = seenLabels_[h];
-        const std::string& head = options_.learner.heads[h];
-        if (seen.least > seen.most) {
-            return invalidArgument("labels.", head,
-                                   ": no row of the training set has a label: there is nothing to "
-                                   "learn; check dataset.where and the recipe's steps");
-        }
-        if (!seen.isFine()) {
-            return invalidArgument("labels.", head, ": the label is ", seen.least,
-                                   " in every row of the training set: a label needs both classes");
-        }
-    }
-    return okStatus();
-}
-
 // What a step is, its mark says. Behind an epoch's last one stands its end, which is read with it.
 Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepEnd = next_;
-    stepRows_.files.clear();
-    stepRows_.numbers.clear();
+    stepRows_.clear();
     for (std::int64_t from = next_; !epochEnded_;) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
         if (event.kind == FeedEvent::Kind::kStopped) {
@@ -215,18 +174,14 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
             RETURN_IF_ERROR(annotate(learner_->accumulate(event.batch, sums),
                                      strCat("step ", step_ + 1, ", micro-batch ", event.number,
                                             " of epoch ", event.epoch)));
-            watchLabels(event.batch);
-            if (event.batch.rowFiles != nullptr) {
-                const auto rows = static_cast<std::size_t>(event.batch.rows);
-                stepRows_.files.insert(stepRows_.files.end(), event.batch.rowFiles,
-                                       event.batch.rowFiles + rows);
-                stepRows_.numbers.insert(stepRows_.numbers.end(), event.batch.rowNumbers,
-                                         event.batch.rowNumbers + rows);
-            }
+            labels_.watch(event.batch);
+            stepRows_.add(event.batch);
         } else if (event.kind == FeedEvent::Kind::kEndOfEpoch) {
             epochEnded_ = true;
             epochBatches_ = event.number;
-            RETURN_IF_ERROR(checkLabels());
+            if (group_.size() == 1) {
+                RETURN_IF_ERROR(labels_.endEpoch(options_.learner.heads));
+            }
         } else {
             stepEnd = event.number;
             if (!event.isLast) {
@@ -273,18 +228,6 @@ Status Trainer::agree(Taken& taken, LossSums& sums) {
     return okStatus();
 }
 
-void Trainer::addFigures(const UpdateFigures& figures, rank::Values& values) const {
-    values[metric::kGradientNorm] = figures.gradientNorm;
-    values[metric::kLearningRate] = figures.learningRate;
-    values[metric::kTableRowsTouched] = static_cast<double>(figures.rowsTouched);
-    if (const std::int64_t bytes = learner_->deviceBytes(); bytes > 0) {
-        values[metric::kTrainerDeviceMemoryBytes] = static_cast<double>(bytes);
-    }
-    if (options_.learner.tableOptimizer) {
-        values[metric::kTableLearningRate] = figures.tableLearningRate;
-    }
-}
-
 StepTimes Trainer::stepTimes() const {
     StepTimes times{source_->stallNs(), learner_->times()};
     times.learner.communication += voteNs_;
@@ -314,7 +257,7 @@ Status Trainer::endStep(LossSums& sums) {
         values[metric::kStepsWithoutWeight] = static_cast<double>(++stepsWithoutWeight_);
     }
     if (figures) {
-        addFigures(*figures, values);
+        addFigures(*figures, *learner_, options_.learner, values);
     }
     lastValues_[metric::kLoss] = sums.mean();
     meter_.endStep(sums.rows, stepTimes(), values);
@@ -327,10 +270,14 @@ Status Trainer::endStep(LossSums& sums) {
 
 // The same rows would end the same way again: an error of the input.
 Status Trainer::lossNotFinite() {
-    ASSIGN_OR_RETURN(const std::vector<std::string> told, group_.gather(rowsNotFinite()));
+    ASSIGN_OR_RETURN(const std::vector<std::string> told,
+                     group_.gather(stepRows_.told(learner_->rowsNotFinite(), options_.fileName)));
     std::string rows;
-    for (const std::string& one : told) {
-        strAppend(&rows, rows.empty() || one.empty() ? "" : "; ", one);
+    for (std::size_t r = 0; r < told.size(); ++r) {
+        if (!told[r].empty()) {
+            strAppend(&rows, rows.empty() ? "" : "; ",
+                      told.size() > 1 ? strCat("rank ", r, ": ") : "", told[r]);
+        }
     }
     return invalidArgument("step ", step_, ": the loss is not finite", rows.empty() ? "" : ": ",
                            rows,
@@ -338,34 +285,15 @@ Status Trainer::lossNotFinite() {
                            "train.learning_rate, train.clip_norm or bounded label weights help");
 }
 
-std::string Trainer::rowsNotFinite() {
-    constexpr std::size_t kMostNamed = 5;
-    const std::vector<std::int64_t> rows = learner_->rowsNotFinite();
-    if (rows.empty()) {
-        return "";
-    }
-    std::string text = strCat(rows.size(), " of ", stepRows_.files.size(), " rows",
-                              group_.size() > 1 ? strCat(" of rank ", group_.rank()) : "");
-    for (std::size_t i = 0; i < std::min(rows.size(), kMostNamed); ++i) {
-        const auto row = static_cast<std::size_t>(rows[i]);
-        if (row < stepRows_.files.size()) {
-            const std::uint32_t file = stepRows_.files[row];
-            strAppend(&text, ", ",
-                      options_.fileName ? options_.fileName(file) : strCat("file ", file), " row ",
-                      stepRows_.numbers[row]);
-        }
-    }
-    return text + (rows.size() > kMostNamed ? ", ..." : "");
-}
-
 Status Trainer::afterStep() {
-    RETURN_IF_ERROR(settleCheckpoint(false));
+    RETURN_IF_ERROR(checkpoints_.settle(false));
     const auto isDue = [&](std::int64_t every) { return every > 0 && step_ % every == 0; };
     if (options_.hasEval && isDue(options_.evalEverySteps)) {
         RETURN_IF_ERROR(evaluate());
     }
     const bool isAsked = group_.size() == 1 ? reporter_.takeCheckpointRequest() : wantsCheckpoint_;
-    if (triedCheckpointStep_ != step_ && (isAsked || isCheckpointDue())) {
+    if (!checkpoints_.hasBegun(step_) &&
+        (isAsked || checkpoints_.isDue(step_, group_.size() == 1))) {
         RETURN_IF_ERROR(checkpoint(false));
     }
     return meter_.progressDue() ? progress("training") : okStatus();
@@ -397,7 +325,7 @@ rank::Done Trainer::doneLine() {
     }
     done.metrics = lastValues_;
     done.metrics[metric::kStepsWithoutWeight] = static_cast<double>(stepsWithoutWeight_);
-    done.params["weights_hash"] = weightsHash();
+    done.params["weights_hash"] = weightsHash(learner_->tensors());
     if (!evalHash_.empty()) {
         done.params["eval_order_hash"] = evalHash_;
     }

@@ -7,7 +7,6 @@
 // step's end only; a stop request drops a step that is not complete. Threads: one owner. Failure:
 // run() returns the sentence; checkpoints written before stay.
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -17,13 +16,15 @@
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
 #include "backend/train/batch_source.h"
-#include "backend/train/checkpoint_writer.h"
-#include "backend/train/early_stop.h"
 #include "backend/train/evaluator.h"
 #include "backend/train/learner.h"
+#include "backend/train/loop/checkpoint_routine.h"
+#include "backend/train/loop/early_stop.h"
+#include "backend/train/loop/label_watch.h"
+#include "backend/train/loop/step_meter.h"
+#include "backend/train/loop/step_rows.h"
 #include "backend/train/ranks/group.h"
 #include "backend/train/reporter.h"
-#include "backend/train/step_meter.h"
 
 namespace millrace::train {
 
@@ -33,15 +34,12 @@ struct TrainerOptions {
     std::int64_t epochs = 1;
     std::int64_t maxSteps = 0;  ///< 0: no limit
     bool hasEval = false;
-    std::int64_t evalEverySteps = 0;        ///< 0: only at the end
-    std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end
-    std::int64_t checkpointKeep = 3;  ///< that the daemon keeps: more unacknowledged are thinned
-    std::string checkpointDirectory;
-    bool copiesCheckpoints = false;  ///< written from a copy while training goes on; else it waits
+    std::int64_t evalEverySteps = 0;  ///< 0: only at the end
+    CheckpointOptions checkpoints;
     EvalOptions eval;
     EarlyStopOptions earlyStop;
     std::int64_t attempt = 0;
-    std::function<std::string(std::uint32_t)> fileName;  ///< of a row's file, for people
+    FileName fileName;               ///< of a row's file
     Json identity = Json::object();  ///< run, spec_hash, stream_hash: kept in checkpoints
     Json module = Json::object();    ///< what is made of the tensors elsewhere: kept in checkpoints
     Json numericKeys = Json::object();  ///< where a resume has others, the run says so
@@ -76,16 +74,11 @@ class Trainer {
     Status agree(Taken& taken, LossSums& sums);
     /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
-    /// Remembers which labels the first epoch had; at its end they must be of two classes.
-    void watchLabels(const BatchView& batch);
-    Status checkLabels() const;
     /// The phases while it waits for one, and of what is done with them.
     Result<FeedEvent> nextEvent(BatchSource& source, const char* waiting, const char* working);
     Status endStep(LossSums& sums);
     /// What all ranks say of rows whose loss is not finite.
     Status lossNotFinite();
-    std::string rowsNotFinite();
-    void addFigures(const UpdateFigures& figures, rank::Values& values) const;
     StepTimes stepTimes() const;
     Status afterStep();
     bool isFinished() const;
@@ -95,17 +88,11 @@ class Trainer {
     Status evaluate();
     /// All ranks hear whether this evaluation is the best so far, or one too many that is not.
     Status judge(const rank::Values& figures);
-    bool isCheckpointDue();
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
     Result<CheckpointOrder> checkpointOrder();
-    /// Tells of the one that is written beside the training: when it has ended, or `waits` for it.
-    Status settleCheckpoint(bool waits);
-    Status tellOf(const CheckpointWriter::Outcome& outcome);
-    Status tellUse(std::int64_t stoodNs);
     rank::Done doneLine();
     Status progress(const char* phase);
-    std::string weightsHash();
     /// kInternal when ranks have come to other weights.
     Status compareWeights();
 
@@ -127,24 +114,13 @@ class Trainer {
     std::int64_t epochBatches_ = 0;    // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
     std::int64_t voteNs_ = 0;  // until all ranks had voted
-    struct SeenLabels {
-        float least = std::numeric_limits<float>::infinity();
-        float most = -std::numeric_limits<float>::infinity();
-        bool isFine() const { return least < most; }
-    };
-    std::vector<SeenLabels> seenLabels_;  // by head; empty: not watched, as after a resume
-    struct StepRows {
-        std::vector<std::uint32_t> files;
-        std::vector<std::uint64_t> numbers;
-    };
-    StepRows stepRows_;  // of the running step, in the learner's order
+    LabelWatch labels_;
+    StepRows stepRows_;
     std::string state_;  // at the last step's end; "" at the start
     EarlyStop early_;
-    CheckpointWriter writer_;
+    CheckpointRoutine checkpoints_;
     bool endsEarly_ = false;
-    std::int64_t triedCheckpointStep_ = -1;  // in all ranks alike
     std::int64_t lastEvalStep_ = -1;
-    std::int64_t lastCheckpointStep_ = 0;
     std::string evalHash_;     // RowsHash of the last evaluation; "" of none
     rank::Values lastValues_;  // loss and the last evaluation, for done
     std::vector<std::string> resumeChanges_;

@@ -260,7 +260,7 @@ class TensorLearner final : public Learner {
 
     // Statistics and gradients become those of all ranks.
     Status communicate(bool isUpdate) {
-        const PartTimer timer(times_.communication);
+        const PartTimer timer(group_.size() > 1 ? times_.communication : times_.optimizer);
         if (!scaler_.isStarted()) {
             RETURN_IF_ERROR(scaler_.start(at::Tensor(), group_));
         }

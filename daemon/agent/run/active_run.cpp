@@ -277,8 +277,7 @@ void ActiveRun::lookAtHealth() {
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {
-    AttemptFacts facts;
-    facts.attempt = attempt();
+    AttemptFacts facts{.attempt = attempt()};
     facts.hasSaidDone = done_.hasRank0();
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());

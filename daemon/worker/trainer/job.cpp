@@ -5,8 +5,8 @@
 
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
-#include "backend/spec/optimisation.h"
 #include "backend/spec/trainable.h"
+#include "backend/spec/training/optimisation.h"
 #include "backend/system/machine_memory.h"
 #include "backend/train/torch_learner.h"
 
@@ -197,10 +197,10 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.earlyStop = {spec.train.earlyStop.metric, spec.train.earlyStop.patience,
                      spec.train.earlyStop.minDelta,
                      spec::isHigherBetter(spec.train.earlyStop).value_or(false)};
-    out.checkpointEverySteps = spec.train.checkpointEverySteps;
-    out.checkpointKeep = spec.train.checkpointKeep;
-    out.copiesCheckpoints = spec.train.checkpointCopy;
-    out.checkpointDirectory = job.checkpointDirectory;
+    out.checkpoints.everySteps = spec.train.checkpointEverySteps;
+    out.checkpoints.keep = spec.train.checkpointKeep;
+    out.checkpoints.isCopied = spec.train.checkpointCopy;
+    out.checkpoints.directory = job.checkpointDirectory;
     out.eval.scoresDirectory = job.runDirectory;
     out.attempt = job.attempt;
     out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/spec/bind.h"
-#include "backend/spec/optimisation.h"
+#include "backend/spec/training/optimisation.h"
 #include "tests/unit/spec/movielens_spec.h"
 
 namespace millrace::spec {

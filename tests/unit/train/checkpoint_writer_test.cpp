@@ -1,5 +1,5 @@
 // Checkpoints that are written while training goes on.
-#include "backend/train/checkpoint_writer.h"
+#include "backend/train/loop/checkpoint_writer.h"
 
 #include <cstring>
 #include <numeric>
@@ -80,8 +80,8 @@ TEST(CheckpointWriter, ItsEndWaitsForTheFile) {
 TEST(CheckpointWriter, ARunHasTheSameCheckpointsEitherWay) {
     TrainerFixture waits, copies;
     for (TrainerFixture* f : {&waits, &copies}) {
-        f->options.checkpointEverySteps = 1;
-        f->options.copiesCheckpoints = f == &copies;
+        f->options.checkpoints.everySteps = 1;
+        f->options.checkpoints.isCopied = f == &copies;
         ASSERT_TRUE((*f->make())->run().ok());
     }
     ASSERT_EQ(copies.reporter.checkpoints.size(), waits.reporter.checkpoints.size());
@@ -103,9 +103,9 @@ TEST(CheckpointWriter, ARunHasTheSameCheckpointsEitherWay) {
 
 TEST(CheckpointWriter, OneThatFailsOnTheWayIsTroubleUntilOneIsWritten) {
     TrainerFixture f;
-    f.options.checkpointEverySteps = 2;
-    f.options.copiesCheckpoints = true;
-    f.options.checkpointDirectory = "/proc/self/no-such-place";
+    f.options.checkpoints.everySteps = 2;
+    f.options.checkpoints.isCopied = true;
+    f.options.checkpoints.directory = "/proc/self/no-such-place";
     EXPECT_FALSE((*f.make())->run().ok()) << "the last one is needed";
     EXPECT_TRUE(f.reporter.checkpoints.empty());
     ASSERT_FALSE(f.reporter.troubles.empty());

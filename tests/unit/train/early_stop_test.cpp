@@ -1,5 +1,5 @@
 // A run ends when evaluations get no better, and keeps its best.
-#include "backend/train/early_stop.h"
+#include "backend/train/loop/early_stop.h"
 
 #include <cmath>
 #include <filesystem>
@@ -53,7 +53,7 @@ TEST(EarlyStop, ItsStateRemembersBestAndPatience) {
 void makeImpatient(TrainerFixture& f) {
     f.options.hasEval = true;
     f.options.evalEverySteps = 1;
-    f.options.checkpointEverySteps = 1;
+    f.options.checkpoints.everySteps = 1;
     // Nothing is better by so much: the first evaluation stays the best.
     f.options.earlyStop = {"eval.log_loss", 2, 10, false};
 }
@@ -71,11 +71,11 @@ TEST(EarlyStop, EndsTheRunAsDoneAndKeepsTheBestCheckpoint) {
     for (const rank::Checkpoint& line : f.reporter.checkpoints) {
         std::filesystem::remove(f.pathOf(line));  // as the daemon would
     }
-    const auto best = Checkpoint::open(f.options.checkpointDirectory + "/" + kBestName);
+    const auto best = Checkpoint::open(f.options.checkpoints.directory + "/" + kBestName);
     ASSERT_TRUE(best.ok()) << best.status();
     EXPECT_EQ(jsonInt(best->meta(), "step"), 1);
     std::size_t files = 0;
-    for (const auto& file : std::filesystem::directory_iterator(f.options.checkpointDirectory)) {
+    for (const auto& file : std::filesystem::directory_iterator(f.options.checkpoints.directory)) {
         files += file.is_regular_file() ? 1 : 0;
     }
     EXPECT_EQ(files, 1U) << "nothing else is left";

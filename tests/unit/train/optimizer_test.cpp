@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/spec/optimisation.h"
+#include "backend/spec/training/optimisation.h"
 #include "backend/train/embedding.h"
 #include "backend/train/input_scaler.h"
 

@@ -17,7 +17,7 @@ struct TrainerFixture {
         options.learner = smallModel(model);
         options.microBatchesPerStep = 4;
         options.epochs = train.epochs;
-        options.checkpointDirectory = scratch / "checkpoints";
+        options.checkpoints.directory = scratch / "checkpoints";
         options.identity = {{"stream_hash", "s"}, {"spec_hash", "t"}};
         options.numericKeys = {{"train", {{"threads", 1}, {"learning_rate", 0.01}}}};
         eval.rows = 90;
@@ -34,7 +34,7 @@ struct TrainerFixture {
         return Trainer::make(options, resume, initFrom, open, group, reporter, *clock);
     }
     std::string pathOf(const rank::Checkpoint& line) const {
-        return options.checkpointDirectory + "/" + line.name;
+        return options.checkpoints.directory + "/" + line.name;
     }
 };
 

@@ -45,7 +45,7 @@ TEST(Trainer, ReportsTheFiguresOfTheEvaluationThatAreAskedFor) {
 
 TEST(Trainer, WritesACheckpointAtTheEndAndEveryNSteps) {
     TrainerFixture f;
-    f.options.checkpointEverySteps = 2;
+    f.options.checkpoints.everySteps = 2;
     ASSERT_TRUE((*f.make())->run().ok());
     std::vector<std::int64_t> steps;
     for (const rank::Checkpoint& c : f.reporter.checkpoints) {
@@ -61,8 +61,8 @@ TEST(Trainer, WritesACheckpointAtTheEndAndEveryNSteps) {
 
 TEST(Trainer, RemovesNoCheckpoint) {
     TrainerFixture f;
-    f.options.checkpointEverySteps = 1;
-    f.options.checkpointKeep = 1;
+    f.options.checkpoints.everySteps = 1;
+    f.options.checkpoints.keep = 1;
     ASSERT_TRUE((*f.make())->run().ok());
     EXPECT_GE(f.reporter.checkpoints.size(), 5U);
     for (const rank::Checkpoint& line : f.reporter.checkpoints) {
@@ -73,8 +73,8 @@ TEST(Trainer, RemovesNoCheckpoint) {
 TEST(Trainer, WritesCheckpointsEverFartherApartWhileNobodyStoresThem) {
     TrainerFixture f;
     f.train.rows = 20'000;
-    f.options.checkpointEverySteps = 1;
-    f.options.checkpointKeep = 1;
+    f.options.checkpoints.everySteps = 1;
+    f.options.checkpoints.keep = 1;
     f.reporter.isDaemonAway = true;
     ASSERT_TRUE((*f.make())->run().ok());
     const auto& lines = f.reporter.checkpoints;
@@ -243,8 +243,8 @@ TEST(Trainer, SaysThatItWaitsWhileNoBatchComes) {
 
 TEST(Trainer, TrainsOnWhenACheckpointOnTheWayCannotBeWrittenButEndsWithTheReason) {
     TrainerFixture f;
-    f.options.checkpointEverySteps = 2;
-    f.options.checkpointDirectory = "/proc/self/no-such-place";
+    f.options.checkpoints.everySteps = 2;
+    f.options.checkpoints.directory = "/proc/self/no-such-place";
     const auto outcome = (*f.make())->run();
     ASSERT_FALSE(outcome.ok());
     EXPECT_EQ(f.reporter.losses().size(), 5U);

@@ -11,7 +11,7 @@
 #include "backend/core/json_text.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
-#include "backend/spec/optimisation.h"
+#include "backend/spec/training/optimisation.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"

@@ -1,4 +1,4 @@
-#include "backend/train/checkpoint_writer.h"
+#include "backend/train/loop/checkpoint_writer.h"
 
 #include <cstring>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "backend/train/early_stop.h"
+#include "backend/train/loop/early_stop.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "backend/spec/optimisation.h"
+#include "backend/spec/training/optimisation.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backend/train/step_meter.h"
+#include "backend/train/loop/step_meter.h"
 
 #include <algorithm>
 
