@@ -39,8 +39,8 @@ class _Scale(nn.Module):
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         variance = torch.where(self.count > 0, self.squares / self.count, 0.0)
         varies = variance > _LEAST_WEIGHT * self.mean * self.mean
-        factor = torch.where(varies, 1 / variance.sqrt(), 1.0).float()
-        scaled = ((values - self.mean.float()) * factor).clamp(-_LIMIT, _LIMIT)
+        factor = torch.where(varies, 1 / variance.sqrt(), 1.0).to(values.dtype)
+        scaled = ((values - self.mean.to(values.dtype)) * factor).clamp(-_LIMIT, _LIMIT)
         return torch.where(torch.isfinite(values), scaled, 0.0)
 
 
@@ -100,11 +100,12 @@ class Network(BuiltIn):
     def forward(self, batch: Batch) -> torch.Tensor:
         """The logits [rows, heads]."""
         blocks = [_whole(batch[name]) for name in self._blocks]
-        dense = self.input(torch.cat(blocks, 1)) if blocks else None
+        dense = self.input(torch.cat(blocks, 1).to(self._dtype())) if blocks else None
         vectors = [self._pooled(name, table, batch) for name, table in self._features]
         if self.kind == "logistic":
             # A table's vector has a weight for each head.
-            none = torch.zeros(batch.rows, 0, device=self.linear[0].weight.device)  # type: ignore[index,union-attr]
+            weight = self.linear[0].weight  # type: ignore[index,union-attr]
+            none = torch.zeros(batch.rows, 0, device=weight.device, dtype=weight.dtype)
             return sum(vectors, self._stack("linear", none if dense is None else dense))
         if self.kind != "dlrm":
             values = first = torch.cat(vectors if dense is None else [dense, *vectors], 1)
@@ -117,6 +118,10 @@ class Network(BuiltIn):
         first, second = torch.tril_indices(count, count, -1, device=together.device)
         pairs = torch.bmm(together, together.transpose(1, 2))[:, first, second]
         return self._stack("top", torch.cat([*below, pairs], 1))
+
+    def _dtype(self) -> torch.dtype:
+        """Of the parameters: float32, or what a caller has made of them."""
+        return next(self.parameters()).dtype
 
     def _stack(self, name: str, values: torch.Tensor, ends_active: bool = False) -> torch.Tensor:
         layers: Any = getattr(self, name)
@@ -136,8 +141,9 @@ class Network(BuiltIn):
             pooled = functional.embedding_bag(column.values, weight, column.offsets, mode="mean", include_last_offset=True)
         else:
             lists = torch.repeat_interleave(column.lengths)
-            totals = torch.zeros(len(column.offsets) - 1, device=weight.device).index_add(0, lists, column.weights)
-            shares = torch.where(totals.abs() < _LEAST_WEIGHT, 0.0, 1 / totals)[lists] * column.weights
+            weights = column.weights.to(weight.dtype)
+            totals = torch.zeros(len(column.offsets) - 1, device=weight.device, dtype=weight.dtype).index_add(0, lists, weights)
+            shares = torch.where(totals.abs() < _LEAST_WEIGHT, 0.0, 1 / totals)[lists] * weights
             pooled = functional.embedding_bag(column.values, weight, column.offsets, mode="sum", include_last_offset=True,
                                               per_sample_weights=shares.nan_to_num(0.0))
         return pooled if column.inverse is None else pooled[column.inverse.long()]
