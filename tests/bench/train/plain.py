@@ -62,7 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--optimizer", default="adagrad", choices=["sgd", "adagrad", "adamw"])
-    for name, usual in (("rows", 4096), ("tables", 26), ("table-rows", 200000), ("dim", 64), ("dense", 13), ("lists", 0), ("threads", 1)):
+    for name, usual in (("rows", 4096), ("tables", 26), ("table-rows", 200000), ("dim", 64), ("dense", 13), ("lists", 0), ("list-length", 50), ("threads", 1)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("--bottom", default="512,256,64")
     parser.add_argument("--top", default="512,256,1")
@@ -86,7 +86,7 @@ def main():
         return tensor.pin_memory() if is_gpu else tensor
 
     batches = [(kept(torch.rand(args.rows, args.dense, generator=random)), kept(ids(args.tables, args.rows)),
-                [(kept(ids(args.rows * 50)), kept(torch.arange(args.rows + 1) * 50)) for _ in range(args.lists)],
+                [(kept(ids(args.rows * args.list_length)), kept(torch.arange(args.rows + 1) * args.list_length)) for _ in range(args.lists)],
                 kept((torch.rand(args.rows, generator=random) < 0.25).float())) for _ in range(16)]
     steps = rows = 0
     begun, warm = time.perf_counter(), 12 if args.compile else 5
