@@ -301,15 +301,8 @@ void ActiveRun::conclude() {
     }
     const AttemptFacts facts = attemptFacts();
     const Verdict verdict = judge(facts, *gang_);
-    switch (verdict.kind) {
-        case Verdict::Kind::kFinished:
-            return end(values::RunState::kFinished, "");
-        case Verdict::Kind::kCancelled:
-            return end(values::RunState::kCancelled, verdict.reason);
-        case Verdict::Kind::kFailed:
-            return end(values::RunState::kFailed, verdict.reason);
-        case Verdict::Kind::kRestart:
-            break;
+    if (const auto state = endOf(verdict.kind)) {
+        return end(*state, verdict.reason);
     }
     journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason));
     logWarn("run: restarts", {{"run", id()}, {"attempt", attempt()}, {"why", verdict.reason}});

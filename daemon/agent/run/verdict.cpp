@@ -121,6 +121,20 @@ std::string describeExit(const engines::WorkerState& worker) {
                            : strCat(worker.name, " ended with code ", code, " (", meaning, ")");
 }
 
+std::optional<values::RunState> endOf(Verdict::Kind kind) {
+    switch (kind) {
+        case Verdict::Kind::kFinished:
+            return values::RunState::kFinished;
+        case Verdict::Kind::kCancelled:
+            return values::RunState::kCancelled;
+        case Verdict::Kind::kFailed:
+            return values::RunState::kFailed;
+        case Verdict::Kind::kRestart:
+            break;
+    }
+    return std::nullopt;
+}
+
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
     if (facts.hasSaidDone) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");

@@ -6,10 +6,12 @@
 // one from the last checkpoint while the restarts allow it and attempts get on.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "backend/core/exit_codes.h"
 #include "backend/engines/engine.h"
+#include "backend/values/run_state.h"
 
 namespace millrace::agent {
 
@@ -38,6 +40,9 @@ struct Verdict {
 };
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang);
+
+/// The state that a run ends in; nothing where another attempt follows.
+std::optional<values::RunState> endOf(Verdict::Kind kind);
 
 /// "rank0 was ended by SIGKILL", "feed ended with code 4 (input or data error)".
 std::string describeExit(const engines::WorkerState& worker);
