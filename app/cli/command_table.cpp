@@ -312,18 +312,23 @@ std::vector<CommandSpec> daemonCommands() {
          "Returns when it answers; one that runs already is fine. --host decides where it listens. "
          "With --nodes, agents of further nodes run beside it on the same machine, and data "
          "workers "
-         "of runs are spread over them.",
+         "of runs are spread over them; with --hosts they run on other hosts, where the same build "
+         "of Millrace and the same paths of data must be.",
          {},
          {text("--state-dir", "DIR", "where runs are kept"),
           text("--bin-dir", "DIR", "where the workers' programs are"),
           text("--log-file", "PATH", "where the daemon writes its log"),
-          integer("--nodes", "N", "so many nodes in all (1)"),
+          integer("--nodes", "N", "so many nodes in all on this machine (1)"),
+          text("--hosts", "NAMES", "agents on these hosts too, over ssh: a,b"),
+          text("--nodes-listen", "HOST", "this machine as agents of other hosts reach it"),
           text("--tls-cert", "FILE", "PEM certificate of the daemon"),
           text("--tls-key", "FILE", "its key"), text("--tls-ca", "FILE", "signs the clients'"),
           flag("--insecure-loopback", "TCP on loopback without TLS, for tests"),
           flag("--install", "over ssh: brings the programs of this version there first"),
           text("--programs", "DIR", "with --install: these programs (those beside millrace)")},
-         {"millrace up", "millrace up --nodes 3", "millrace up --host ssh://alice@gpu1 --install"},
+         {"millrace up", "millrace up --nodes 3",
+          "millrace up --nodes-listen gpu1 --hosts cpu1,cpu2",
+          "millrace up --host ssh://alice@gpu1 --install"},
          &runUp},
         {"down",
          "Daemon",

@@ -63,9 +63,8 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
     if (args.has("--insecure-loopback")) {
         argv.push_back("--insecure-loopback");
     }
-    if (args.number("--nodes", 1) > 1) {
-        argv.insert(argv.end(), {"--nodes-listen", "unix"});
-    }
+    const std::vector<std::string> nodes = nodesArguments(args);
+    argv.insert(argv.end(), nodes.begin(), nodes.end());
     return argv;
 }
 
@@ -101,12 +100,12 @@ Result<values::DaemonStatus> startOnHost(CliContext& context, const ParsedArgs& 
 // Options that mean nothing for this address, as a sentence; "" when there are none.
 std::string misplaced(const ParsedArgs& args, const Address& address) {
     const std::vector<const char*> wrong =
-        address.isSsh
-            ? std::vector<const char*>{"--tls-cert", "--tls-key", "--tls-ca", "--insecure-loopback"}
-            : std::vector<const char*>{"--install"};
+        address.isSsh ? std::vector<const char*>{"--tls-cert", "--tls-key", "--tls-ca",
+                                                 "--insecure-loopback", "--hosts"}
+                      : std::vector<const char*>{"--install"};
     for (const char* option : wrong) {
         if (args.has(option)) {
-            return strCat(option, address.isSsh ? ": a daemon behind ssh listens on a unix socket"
+            return strCat(option, address.isSsh ? ": not for a daemon behind ssh"
                                                 : ": only with --host ssh://HOST");
         }
     }

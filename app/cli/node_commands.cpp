@@ -6,10 +6,14 @@
 #include <set>
 #include <thread>
 
+#include <unistd.h>
+
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
+#include "app/cli/remote/remote_commands.h"
 #include "app/session/follower.h"
 #include "app/tui/figures.h"
+#include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "backend/system/subprocess.h"
 
@@ -106,37 +110,87 @@ Status awaitNodes(CliContext& context, client::DaemonClient& daemon,
     }
 }
 
-Status bringNodes(CliContext& context, const ParsedArgs& args, const Address& address,
-                  const values::DaemonStatus& daemon, int number) {
+std::vector<std::string> hostsOf(const ParsedArgs& args) {
+    std::vector<std::string> hosts;
+    std::string rest = args.text("--hosts");
+    while (!rest.empty()) {
+        const std::size_t comma = std::min(rest.find(','), rest.size());
+        hosts.push_back(rest.substr(0, comma));
+        rest.erase(0, comma + 1);
+    }
+    std::erase(hosts, "");
+    return hosts;
+}
+
+// A node's name is its host's.
+Status bringHosts(CliContext& context, const std::vector<std::string>& hosts,
+                  const values::DaemonStatus& daemon, const std::set<std::string>& there,
+                  std::set<std::string>& wanted) {
+    ASSIGN_OR_RETURN(const std::string joinFile, readFile(daemon.stateDir + "/nodes.join"));
+    if (joinFile.find("\"unix:") != std::string::npos) {
+        return failedPrecondition(
+            "the daemon takes agents of this machine alone; 'millrace down', then 'millrace up "
+            "--nodes-listen HOST --hosts ...' with this machine's name");
+    }
+    for (const std::string& host : hosts) {
+        ASSIGN_OR_RETURN(const Address address, Address::parse("ssh://" + host));
+        wanted.insert(address.host);
+        if (!there.contains(address.host)) {
+            RETURN_IF_ERROR(startAgentThere(context, address, address.host, joinFile));
+        }
+    }
+    return okStatus();
+}
+
+// The names of those that were asked for.
+Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& args,
+                                         const Address& address,
+                                         const values::DaemonStatus& daemon) {
     const auto client = context.connect(address);
     ASSIGN_OR_RETURN(const auto nodes, client->nodes());
     const std::set<std::string> there = attached(nodes);
     std::set<std::string> wanted;
-    for (int i = 1; i < number; ++i) {
+    for (int i = 1; i < args.number("--nodes", 1); ++i) {
         const std::string name = strCat("node", i);
         wanted.insert(name);
         if (!there.contains(name)) {
             RETURN_IF_ERROR(startAgent(context, args, daemon, name));
         }
     }
-    return awaitNodes(context, *client, wanted);
+    if (const std::vector<std::string> hosts = hostsOf(args); !hosts.empty()) {
+        RETURN_IF_ERROR(bringHosts(context, hosts, daemon, there, wanted));
+    }
+    RETURN_IF_ERROR(awaitNodes(context, *client, wanted));
+    return wanted;
 }
 
 }  // namespace
 
+std::vector<std::string> nodesArguments(const ParsedArgs& args) {
+    if (args.has("--nodes-listen")) {
+        return {"--nodes-listen", args.text("--nodes-listen")};
+    }
+    char host[256] = "";
+    if (args.has("--hosts") && ::gethostname(host, sizeof host - 1) == 0) {
+        return {"--nodes-listen", host};
+    }
+    return args.number("--nodes", 1) > 1 ? std::vector<std::string>{"--nodes-listen", "unix"}
+                                         : std::vector<std::string>();
+}
+
 int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,
                const values::DaemonStatus& daemon) {
-    const int number = static_cast<int>(args.number("--nodes", 1));
-    if (number <= 1 || address.isSsh) {  // of a host, millrace there has done it
+    const bool isWanted = args.number("--nodes", 1) > 1 || args.has("--hosts");
+    if (!isWanted || address.isSsh) {  // of a host, millrace there has done it
         return kExitOk;
     }
-    const Status status = bringNodes(context, args, address, daemon, number);
-    if (!status.ok()) {
-        return fail(context, status);
+    const Result<std::set<std::string>> nodes = bringNodes(context, args, address, daemon);
+    if (!nodes.ok()) {
+        return fail(context, nodes.status());
     }
     if (!args.isJson()) {
-        context.out << session::countText(number, "node") << ": the daemon's own and "
-                    << session::countText(number - 1, "agent") << " beside it\n";
+        context.out << session::countText(nodes->size() + 1, "node") << ": the daemon's own and "
+                    << session::countText(nodes->size(), "agent") << '\n';
     }
     return kExitOk;
 }

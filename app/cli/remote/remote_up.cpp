@@ -19,7 +19,8 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
     if (!address.unixPath.empty()) {
         strAppend(&command, " --host ", ssh::shellWord("unix:" + address.unixPath));
     }
-    for (const char* option : {"--state-dir", "--bin-dir", "--log-file", "--nodes"}) {
+    for (const char* option :
+         {"--state-dir", "--bin-dir", "--log-file", "--nodes", "--nodes-listen"}) {
         if (args.has(option)) {
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }

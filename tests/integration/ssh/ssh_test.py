@@ -34,6 +34,23 @@ class WaysIn(SshCase):
         self.assertEqual(self.json("nodes")["nodes"][0]["head"], True)
         self.assertTrue(self.json("down")["was_running"])
 
+    def test_up_starts_agents_of_nodes_on_other_hosts_and_down_ends_them(self):
+        self.cli("up", "--nodes-listen", "127.0.0.1", "--hosts", "gpu1", host=None)
+        nodes = {node["name"]: node for node in self.json("nodes", host=None)["nodes"]}
+        self.assertEqual(nodes["gpu1"]["state"], "attached")
+        self.assertTrue(nodes["gpu1"]["state_dir"].startswith(self.server.home), nodes["gpu1"])
+        join = os.path.join(nodes["gpu1"]["state_dir"], "nodes.join")
+        self.assertEqual(os.stat(join).st_mode & 0o777, 0o600)
+        self.cli("up", "--hosts", "gpu1", host=None)  # it is there
+        self.assertEqual(len(list(self.processes("--slot"))), 1)
+        self.cli("down", host=None)
+        wait_for("the agent ends too", lambda: not list(self.processes("--slot")))
+
+    def test_a_daemon_for_agents_of_this_machine_takes_none_of_others(self):
+        self.cli("up", "--nodes", "2", host=None)
+        self.assertIn("--nodes-listen HOST", self.refusal("up", "--hosts", "gpu1", code=1, host=None))
+        self.cli("down", host=None)
+
     def test_user_and_port_in_the_address_need_no_configuration(self):
         self.cli("up")
         self.write_config(f"Host *\n  IdentityFile {self.key}\n  UserKnownHostsFile {self.known}\n")
