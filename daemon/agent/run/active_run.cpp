@@ -77,27 +77,21 @@ void ActiveRun::committed(const CommittedLine& line) {
         return;  // an older attempt's: stored, and that is all
     }
     noticeBegin(line);
-    const auto reached = [this](std::int64_t step) {
-        position_.step = std::max(position_.step, step);
-    };
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
-        reached(metrics->step);
+        position_.step = std::max(position_.step, metrics->step);
         crew_.advise(metrics->values);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;
         journal_.addEvent(strCat(line.worker, ": ", error->message));
     } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.line.body)) {
-        reached(checkpoint->step);
+        position_.step = std::max(position_.step, checkpoint->step);
         checkpoints_.look(answer(&ActiveRun::retained));
     } else if (const auto* done = std::get_if<rank::Done>(&line.line.body)) {
-        reached(done->step);
+        position_.step = std::max(position_.step, done->step);
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
         journal_.notePackages(jsonMember(receipt->receipt, "packages"));
-        const Json& dataWorkers = jsonMember(receipt->receipt, "data_workers");
-        if (line.worker == job::kFeed && dataWorkers.is_object()) {
-            done_.account(dataWorkers);
-        }
+        done_.account(line.worker, receipt->receipt);
         if (facts_.isScript() && line.worker == job::rankName(0)) {
             journal_.noteScript(jsonMember(receipt->receipt, "script"));
         }

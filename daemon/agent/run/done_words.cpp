@@ -36,9 +36,12 @@ void DoneWords::say(const std::string& worker, const rank::Done& done) {
     write();
 }
 
-void DoneWords::account(const Json& dataWorkers) {
-    words_[std::string(job::kFeed)]["data_workers"] = dataWorkers;
-    write();
+void DoneWords::account(const std::string& worker, const Json& receipt) {
+    const Json& dataWorkers = jsonMember(receipt, "data_workers");
+    if (worker == job::kFeed && dataWorkers.is_object()) {
+        words_[worker]["data_workers"] = dataWorkers;
+        write();
+    }
 }
 
 // Each attempt's words stand in its own directory: sums over them, and the last one's link.

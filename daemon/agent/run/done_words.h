@@ -28,8 +28,9 @@ class DoneWords {
     /// An attempt of an earlier daemon's.
     void read(int attempt);
     void say(const std::string& worker, const rank::Done& done);
-    /// What data workers did in this attempt so far, as its feed says.
-    void account(const Json& dataWorkers);
+    /// Of a part of the receipt: what data workers did in this attempt so far, where its feed says
+    /// it.
+    void account(const std::string& worker, const Json& receipt);
     /// Tries again what could not be written. True when all is on disk now and was not before.
     bool retry();
     /// Something said is not on disk yet.

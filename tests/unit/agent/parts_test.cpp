@@ -250,12 +250,13 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
 TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     const RunDirectory directory(root + "/runs", "r-abc23");
     const auto account = [](int segments, double seconds, const std::string& codec) {
-        return Json{
-            {"segments", segments},
-            {"cpu_seconds", seconds},
-            {"frame_bytes", 1000 * segments},
-            {"network_bytes", 100 * segments},
-            {"link", {{"mb_per_second", 90.0}, {"columns", {{{"name", "x"}, {"codec", codec}}}}}}};
+        const Json columns = {{{"name", "x"}, {"codec", codec}}};
+        const Json workers = {{"segments", segments},
+                              {"cpu_seconds", seconds},
+                              {"frame_bytes", 1000 * segments},
+                              {"network_bytes", 100 * segments},
+                              {"link", {{"mb_per_second", 90.0}, {"columns", columns}}}};
+        return Json{{"data_workers", workers}};
     };
     DoneWords words(directory, clock);
     ReceiptInputs none;
@@ -265,8 +266,9 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     for (const int attempt : {1, 2}) {
         ASSERT_TRUE(directory.prepare(attempt).ok());
         words.begin(attempt);
-        words.account(account(1, 0.5, "lz4"));  // said again and again, the last word counts
-        words.account(account(attempt, 0.5 * attempt, attempt == 1 ? "none" : "zstd:-5"));
+        words.account("feed", account(1, 0.5, "lz4"));  // said again and again: the last counts
+        words.account("feed", account(attempt, 0.5 * attempt, attempt == 1 ? "none" : "zstd:-5"));
+        words.account("rank0", account(100, 100, "none"));
     }
     DoneWords adopted(directory, clock);
     adopted.read(2);
