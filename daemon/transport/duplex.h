@@ -32,7 +32,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
  public:
     void send(Out message) {
         MutexLock lock(mutex_);
-        if (isOver_) {
+        if (isOver_ || isBroken_) {
             return;
         }
         waiting_.push_back(std::move(message));
@@ -62,12 +62,15 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
             over(false);
         }
     }
+    // That a message cannot go out is no end yet: what the peer said before its end waits to be
+    // read, and gRPC lets go only when it was. The read finds the end.
     void OnWriteDone(bool ok) override {
         bool isOpen = false;
         {
             MutexLock lock(mutex_);
             isWriting_ = false;
             if (!ok) {
+                isBroken_ = true;
                 waiting_.clear();
             } else if (!waiting_.empty()) {
                 writeLocked();
@@ -75,9 +78,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
             isOpen = ok && !isOver_;
             endIfDueLocked();
         }
-        if (!ok) {
-            over(false);
-        } else if (isOpen) {
+        if (isOpen) {
             handlers_.onWritten();
         }
     }
@@ -131,6 +132,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
     mutable Mutex mutex_;
     std::deque<Out> waiting_ MR_GUARDED_BY(mutex_);
     bool isWriting_ MR_GUARDED_BY(mutex_) = false;
+    bool isBroken_ MR_GUARDED_BY(mutex_) = false;  ///< nothing can be sent any more
     bool isOver_ MR_GUARDED_BY(mutex_) = false;
     bool isEndDue_ MR_GUARDED_BY(mutex_) = false, isOwnEnd_ MR_GUARDED_BY(mutex_) = false;
     Out outgoing_;  ///< gRPC's while isWriting_
