@@ -76,7 +76,8 @@ Result<CodedHeader> headerOf(std::span<const std::byte> coded) {
     if (header.version != kCodedVersion || header.headerBytes != sizeof header) {
         return damaged("of another version");
     }
-    if (header.totalBytes != coded.size() || header.parts == 0 ||
+    if (header.totalBytes != coded.size() ||
+        (header.parts == 0 && header.frameBytes != coded.size() - sizeof header) ||
         header.parts > (coded.size() - sizeof header) / sizeof(CodedPart)) {
         return damaged("cut off, or with an impossible number of parts");
     }
@@ -85,6 +86,28 @@ Result<CodedHeader> headerOf(std::span<const std::byte> coded) {
         return damaged("its frame has an impossible size");
     }
     return header;
+}
+
+Result<std::uint64_t> boundedBytes(const CodedHeader& header, std::uint64_t mostBytes) {
+    if (header.frameBytes > mostBytes) {
+        return damaged(
+            strCat("its frame has ", header.frameBytes, " bytes, more than ", mostBytes));
+    }
+    return header.frameBytes;
+}
+
+Status checkPlace(const CodedHeader& header, std::span<const std::byte> memory) {
+    if (memory.size() != header.frameBytes ||
+        reinterpret_cast<std::uintptr_t>(memory.data()) % kPayloadAlignment != 0) {
+        return invalidArgument("coded frame: the memory given is not ", header.frameBytes,
+                               " bytes, aligned to ", kPayloadAlignment);
+    }
+    return okStatus();
+}
+
+Status checked(std::span<const std::byte> frame, CheckLevel level) {
+    const char* wrong = checkFrame(frame.data(), frame.size(), level);
+    return wrong == nullptr ? okStatus() : damaged(wrong);
 }
 
 Result<CodedHeader> checkedHeader(std::span<const std::byte> coded) {
@@ -246,14 +269,30 @@ std::size_t FrameEncoder::encode(const FrameView& frame, std::span<std::byte> ou
     return at;
 }
 
+void FrameEncoder::wrap(std::span<std::byte> out, bool isSummed) {
+    CodedHeader header{};
+    header.magic = kCodedMagic;
+    header.version = kCodedVersion;
+    header.headerBytes = sizeof header;
+    header.totalBytes = out.size();
+    header.frameBytes = header.headBytes = out.size() - kPlainHead;
+    std::memcpy(out.data(), &header, sizeof header);
+    if (isSummed) {
+        header.checksum = checksumOf(out);
+        std::memcpy(out.data(), &header, sizeof header);
+    }
+}
+
 Result<std::uint64_t> FrameDecoder::frameBytes(std::span<const std::byte> coded,
                                                std::uint64_t mostBytes) {
     ASSIGN_OR_RETURN(const CodedHeader header, checkedHeader(coded));
-    if (header.frameBytes > mostBytes) {
-        return damaged(
-            strCat("its frame has ", header.frameBytes, " bytes, more than ", mostBytes));
-    }
-    return header.frameBytes;
+    return boundedBytes(header, mostBytes);
+}
+
+Result<std::uint64_t> FrameDecoder::sharedBytes(std::span<const std::byte> coded,
+                                                std::uint64_t mostBytes) {
+    ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
+    return boundedBytes(header, mostBytes);
 }
 
 Status FrameDecoder::decode(std::span<const std::byte> coded, std::span<std::byte> memory) {
@@ -263,10 +302,24 @@ Status FrameDecoder::decode(std::span<const std::byte> coded, std::span<std::byt
 
 Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory) {
     ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
-    if (memory.size() != header.frameBytes ||
-        reinterpret_cast<std::uintptr_t>(memory.data()) % kPayloadAlignment != 0) {
-        return invalidArgument("coded frame: the memory given is not ", header.frameBytes,
-                               " bytes, aligned to ", kPayloadAlignment);
+    RETURN_IF_ERROR(checkPlace(header, memory));
+    RETURN_IF_ERROR(decodeParts(header, coded, memory));
+    // A payload may lie over the head of a forged directory, so all is checked once more.
+    return checked(memory, CheckLevel::kFull);
+}
+
+Status FrameDecoder::decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory) {
+    ASSIGN_OR_RETURN(const CodedHeader header, headerOf(coded));
+    RETURN_IF_ERROR(checkPlace(header, memory));
+    RETURN_IF_ERROR(decodeParts(header, coded, memory));
+    return checked(memory, CheckLevel::kDirectory);
+}
+
+Status FrameDecoder::decodeParts(const CodedHeader& header, std::span<const std::byte> coded,
+                                 std::span<std::byte> memory) {
+    if (header.parts == 0) {
+        std::memcpy(memory.data(), coded.data() + sizeof header, memory.size());
+        return okStatus();
     }
     std::vector<CodedPart> parts(header.parts);
     std::memcpy(parts.data(), coded.data() + sizeof header, parts.size() * sizeof(CodedPart));
@@ -283,9 +336,7 @@ Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<st
         return damaged("its head cannot be decoded");
     }
     zeroPadding(memory, header.headBytes);
-    if (const char* wrong = checkFrame(memory.data(), memory.size(), CheckLevel::kDirectory)) {
-        return damaged(wrong);
-    }
+    RETURN_IF_ERROR(checked(memory, CheckLevel::kDirectory));
     const std::vector<Payload> payloads = payloadsOf(memory.data());
     if (payloads.size() + 1 != parts.size()) {
         return damaged("its parts are not those of its directory");
@@ -299,10 +350,6 @@ Status FrameDecoder::decodeSummed(std::span<const std::byte> coded, std::span<st
     }
     if (at != coded.size()) {
         return damaged("bytes behind its last part");
-    }
-    // A payload may lie over the head of a forged directory, so all is checked once more.
-    if (const char* wrong = checkFrame(memory.data(), memory.size(), CheckLevel::kFull)) {
-        return damaged(wrong);
     }
     return okStatus();
 }

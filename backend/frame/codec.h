@@ -46,7 +46,8 @@ struct CodedHeader {
     std::uint16_t headerBytes;  ///< 64
     std::uint64_t totalBytes;   ///< of the coded frame
     std::uint64_t frameBytes;   ///< of the frame
-    std::uint32_t parts;        ///< the frame's head, then the payloads in the directory's order
+    /// The frame's head, then the payloads in the directory's order; 0: the frame follows as it is.
+    std::uint32_t parts;
     std::uint32_t reserved;
     std::uint64_t checksum;   ///< XXH3-64 of the coded frame with this field 0
     std::uint64_t headBytes;  ///< of the frame's header and directory
@@ -97,6 +98,12 @@ class FrameEncoder {
     /// To the front of `out`, which has mostBytes(): how many bytes it took.
     std::size_t encode(const FrameView& frame, std::span<std::byte> out);
 
+    /// Before a frame that was written straight behind it and is not coded.
+    static constexpr std::size_t kPlainHead = sizeof(CodedHeader);
+    /// Makes `out` a coded frame: of kPlainHead bytes that are filled here and the frame.
+    /// `isSummed`: with its checksum, for a frame that leaves the machine.
+    static void wrap(std::span<std::byte> out, bool isSummed);
+
  private:
     CodecChoice choiceOf(std::size_t column) const;
 
@@ -110,12 +117,19 @@ class FrameDecoder {
     /// `mostBytes`.
     static Result<std::uint64_t> frameBytes(std::span<const std::byte> coded,
                                             std::uint64_t mostBytes);
+    /// Likewise of a frame in memory that is shared with who coded it: there is no checksum.
+    static Result<std::uint64_t> sharedBytes(std::span<const std::byte> coded,
+                                             std::uint64_t mostBytes);
     /// Into exactly frameBytes() of memory, aligned to 64 bytes; the frame is checked in full.
     Status decode(std::span<const std::byte> coded, std::span<std::byte> memory);
     /// Likewise, of bytes whose checksum frameBytes() has held to be right: it is not made again.
     Status decodeSummed(std::span<const std::byte> coded, std::span<std::byte> memory);
+    /// Likewise, of a frame in shared memory: checked as one in memory is.
+    Status decodeShared(std::span<const std::byte> coded, std::span<std::byte> memory);
 
  private:
+    Status decodeParts(const CodedHeader& header, std::span<const std::byte> coded,
+                       std::span<std::byte> memory);
     CodecContext context_;
 };
 

@@ -100,6 +100,14 @@ bool BufferPool::holdMore(std::int64_t bytes) {
     return true;
 }
 
+bool BufferPool::hold(std::int64_t bytes) {
+    if (holdMore(bytes)) {
+        return true;
+    }
+    ReleaseUnused();
+    return holdMore(bytes);
+}
+
 void BufferPool::countAllocation(std::int64_t bytes) {
     const std::int64_t now = inUse_ += bytes;
     std::int64_t peak = peak_.load();
@@ -141,14 +149,11 @@ void* BufferPool::cut(std::int64_t bytes) {
 
 arrow::Result<BufferPool::Block*> BufferPool::makeBlock(int sizeClass) {
     const std::int64_t bytes = classBytes(sizeClass);
-    if (!holdMore(bytes)) {
-        ReleaseUnused();
-        if (!holdMore(bytes)) {
-            return arrow::Status::OutOfMemory(
-                "the memory limit of ", formatBytes(static_cast<double>(limitBytes_)),
-                " is reached: ", formatBytes(static_cast<double>(held_.load())), " are in use and ",
-                formatBytes(static_cast<double>(bytes)), " more are needed");
-        }
+    if (!hold(bytes)) {
+        return arrow::Status::OutOfMemory(
+            "the memory limit of ", formatBytes(static_cast<double>(limitBytes_)),
+            " is reached: ", formatBytes(static_cast<double>(held_.load())), " are in use and ",
+            formatBytes(static_cast<double>(bytes)), " more are needed");
     }
     void* memory = nullptr;
     if (isOfSlab(bytes)) {
@@ -203,12 +208,8 @@ arrow::Status BufferPool::Allocate(std::int64_t size, std::int64_t alignment, st
     if (size >= kSmallest && alignment <= 64) {
         return allocateBlock(size, out);
     }
-    if (!holdMore(size)) {
-        ReleaseUnused();
-        if (!holdMore(size)) {
-            return arrow::Status::OutOfMemory("the memory limit of ", limitBytes_,
-                                              " bytes is reached");
-        }
+    if (!hold(size)) {
+        return arrow::Status::OutOfMemory("the memory limit of ", limitBytes_, " bytes is reached");
     }
     const arrow::Status status = arrow::system_memory_pool()->Allocate(size, alignment, out);
     if (!status.ok()) {

@@ -48,6 +48,10 @@ class BufferPool final : public arrow::MemoryPool {
     std::int64_t num_allocations() const override { return allocations_.load(); }
     std::string backend_name() const override { return "millrace"; }
 
+    /// Memory that is not the pool's counts as held by it. False: the limit does not allow it.
+    bool hold(std::int64_t bytes);
+    void letGo(std::int64_t bytes) { held_ -= bytes; }
+
     std::int64_t limitBytes() const { return limitBytes_; }
     /// Bytes held from the system: in use and kept for the next use.
     std::int64_t heldBytes() const { return held_.load(); }

@@ -52,8 +52,8 @@ void RemoteFrames::ask(const FrameSpan& span) {
     holder_->take(order_, span, shared_from_this());
 }
 
-// The checksum is made here, on the thread that received the frame, so that a damaged one never has
-// a place in the sequence.
+// The checksum of one that travelled is made here, on the thread that received it, so that a
+// damaged frame never has a place in the sequence.
 Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
     const auto refused = [&](const std::string& what) {
         return dataLoss("frame ", frame, " of segment ", order_.name.segment, " of epoch ",
@@ -66,7 +66,8 @@ Status RemoteFrames::came(std::int64_t frame, CodedFrame coded) {
         }
     }
     const FrameFacts& facts = factsOf(frame);
-    const auto bytes = frame::FrameDecoder::frameBytes(coded.bytes, facts.bytes);
+    const auto bytes = coded.isShared() ? frame::FrameDecoder::sharedBytes(coded.bytes, facts.bytes)
+                                        : frame::FrameDecoder::frameBytes(coded.bytes, facts.bytes);
     if (!bytes.ok()) {
         return refused(std::string(messageOf(bytes.status())));
     }
@@ -112,7 +113,12 @@ Status RemoteFrames::write(const FrameRows& rows, FrameTools& tools, std::span<s
                            const frame::FrameId& id) const {
     const CodedFrame coded = codedAt(indexOf(rows.frame));
     INVARIANT(coded.owner != nullptr, "frames are written once they are at hand");
-    RETURN_IF_ERROR(tools.decoder().decodeSummed(coded.bytes, memory));
+    RETURN_IF_ERROR(coded.isShared() ? tools.decoder().decodeShared(coded.bytes, memory)
+                                     : tools.decoder().decodeSummed(coded.bytes, memory));
+    if (coded.isShared() && !coded.place.isStill()) {
+        return dataLoss("frame ", rows.frame, " of segment ", order_.name.segment, " of epoch ",
+                        order_.name.epoch, ": its worker let go of it before it was released");
+    }
     ASSIGN_OR_RETURN(const auto view,
                      frame::FrameView::open(memory, frame::CheckLevel::kDirectory));
     if (view.id() != id || view.rows() != rows.rows || !shape_.layout.isOf(view)) {

@@ -14,6 +14,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/segment/sequence/change_teller.h"
+#include "backend/segment/sequence/frame_arena.h"
 #include "backend/segment/sequence/segment_facts.h"
 #include "backend/segment/sequence/segment_frames.h"
 #include "backend/stream/segment_order.h"
@@ -26,6 +27,9 @@ class RemoteFrames;
 struct CodedFrame {
     std::shared_ptr<const void> owner;
     std::span<const std::byte> bytes;
+    SlabPlace place{};  ///< no slab: who coded it does not share this memory
+
+    bool isShared() const { return place.slab != nullptr; }
 };
 
 /// Consecutive frames: the full ones by their index, and behind the last of these the tail.
@@ -42,7 +46,7 @@ class FrameHolder {
     /// order, from any thread, also from inside of this call.
     virtual void take(const stream::SegmentOrder& order, const FrameSpan& span,
                       const std::shared_ptr<RemoteFrames>& to) = 0;
-    /// Nobody will ask for frames of the order any more.
+    /// Nobody will ask for frames of the order any more, or reads one.
     virtual void release(const stream::SegmentOrder& order) = 0;
 };
 

@@ -15,13 +15,13 @@ constexpr std::int64_t kWasteShare = 4;
 }  // namespace
 
 SegmentCoder::SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
-                           frame::CodecPlan codecs, Look look)
+                           Options options)
     : shape_(shape),
       pool_(pool),
       counters_(counters),
       tools_(shape.layout, &counters),
-      encoder_(std::move(codecs)),
-      look_(std::move(look)) {}
+      options_(std::move(options)),
+      encoder_(options_.codecs) {}
 
 Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
                                         const stream::SegmentOrder& order) {
@@ -48,26 +48,33 @@ Result<CodedSegment> SegmentCoder::code(const LocalFrames& segment,
     return coded;
 }
 
+// One that is not coded is gathered where it stays.
 Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows,
                                const frame::FrameId& id, FrameFacts& facts, CodedSegment& into) {
     StageTimer timer(counters_);
     ASSIGN_OR_RETURN(facts.bytes, segment.measure(rows, tools_));
     const auto bytes = static_cast<std::int64_t>(facts.bytes);
+    if (options_.codecs.empty()) {
+        ASSIGN_OR_RETURN(FrameArena::Room room,
+                         roomFor(bytes + std::int64_t{frame::FrameEncoder::kPlainHead}));
+        RETURN_IF_ERROR(
+            gather(segment, rows, id, facts, room.bytes.subspan(frame::FrameEncoder::kPlainHead))
+                .status());
+        timer.stop(Stage::kCollate, rows.rows, bytes);
+        frame::FrameEncoder::wrap(room.bytes, options_.arena == nullptr);
+        facts.codedBytes = room.bytes.size();
+        into.bytes += static_cast<std::int64_t>(room.bytes.size());
+        into.frames.push_back({std::move(room.owner), room.bytes, std::move(room.place)});
+        timer.stop(Stage::kSink, rows.rows, bytes);
+        return okStatus();
+    }
     if (scratch_.size() < bytes) {
         scratch_ = PooledBuffer();
         ASSIGN_OR_RETURN(scratch_, PooledBuffer::allocate(pool_, bytes));
     }
-    const std::span<std::byte> memory = scratch_.bytes().first(facts.bytes);
-    RETURN_IF_ERROR(segment.write(rows, tools_, memory, id));
-    facts.setMix(segment.mix(rows, tools_));
-    ASSIGN_OR_RETURN(const auto view,
-                     frame::FrameView::open(memory, frame::CheckLevel::kDirectory));
-    facts.rowIds = stream::rowIdsHash(view.rowFiles(), view.rowNumbers());
+    ASSIGN_OR_RETURN(const frame::FrameView view,
+                     gather(segment, rows, id, facts, scratch_.bytes().first(facts.bytes)));
     timer.stop(Stage::kCollate, rows.rows, bytes);
-    if (look_) {
-        look_(view);
-    }
-
     std::size_t codedBytes = 0;
     ASSIGN_OR_RETURN(PooledBuffer buffer, encoded(view, codedBytes));
     facts.codedBytes = codedBytes;
@@ -75,8 +82,32 @@ Status SegmentCoder::codeFrame(const LocalFrames& segment, const FrameRows& rows
     auto owner = std::make_shared<const PooledBuffer>(std::move(buffer));
     into.bytes += owner->size();
     const std::span<const std::byte> held = owner->bytes().first(codedBytes);
-    into.frames.push_back({std::move(owner), held});
+    into.frames.push_back({std::move(owner), held, {}});
     return okStatus();
+}
+
+Result<frame::FrameView> SegmentCoder::gather(const LocalFrames& segment, const FrameRows& rows,
+                                              const frame::FrameId& id, FrameFacts& facts,
+                                              std::span<std::byte> memory) {
+    RETURN_IF_ERROR(segment.write(rows, tools_, memory, id));
+    facts.setMix(segment.mix(rows, tools_));
+    ASSIGN_OR_RETURN(frame::FrameView view,
+                     frame::FrameView::open(memory, frame::CheckLevel::kDirectory));
+    facts.rowIds = stream::rowIdsHash(view.rowFiles(), view.rowNumbers());
+    if (options_.look) {
+        options_.look(view);
+    }
+    return view;
+}
+
+Result<FrameArena::Room> SegmentCoder::roomFor(std::int64_t bytes) {
+    if (options_.arena != nullptr) {
+        return options_.arena->cut(bytes);
+    }
+    ASSIGN_OR_RETURN(PooledBuffer buffer, PooledBuffer::allocate(pool_, bytes));
+    auto owner = std::make_shared<const PooledBuffer>(std::move(buffer));
+    const std::span<std::byte> room = owner->bytes();
+    return FrameArena::Room{std::move(owner), room, {}};
 }
 
 Result<PooledBuffer> SegmentCoder::encoded(const frame::FrameView& view, std::size_t& bytes) {

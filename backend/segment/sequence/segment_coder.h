@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -31,23 +32,33 @@ class SegmentCoder {
  public:
     /// Sees each frame before it is coded.
     using Look = std::function<void(const frame::FrameView&)>;
-    /// Everything outlives the coder. `codecs`: one a column, or none. `look`: null: nobody.
+    struct Options {
+        frame::CodecPlan codecs;  ///< one a column, or none
+        std::shared_ptr<FrameArena>
+            arena{};  ///< where frames without codecs lie; null: in the pool
+        Look look{};  ///< null: nobody
+    };
+    /// Everything outlives the coder.
     SegmentCoder(const StreamShape& shape, BufferPool& pool, StageCounters& counters,
-                 frame::CodecPlan codecs, Look look);
+                 Options options);
 
     Result<CodedSegment> code(const LocalFrames& segment, const stream::SegmentOrder& order);
 
  private:
     Status codeFrame(const LocalFrames& segment, const FrameRows& rows, const frame::FrameId& id,
                      FrameFacts& facts, CodedSegment& into);
+    Result<frame::FrameView> gather(const LocalFrames& segment, const FrameRows& rows,
+                                    const frame::FrameId& id, FrameFacts& facts,
+                                    std::span<std::byte> memory);
+    Result<FrameArena::Room> roomFor(std::int64_t bytes);
     Result<PooledBuffer> encoded(const frame::FrameView& view, std::size_t& bytes);
 
     const StreamShape& shape_;
     BufferPool& pool_;
     StageCounters& counters_;
     FrameTools tools_;
+    const Options options_;
     frame::FrameEncoder encoder_;
-    const Look look_;
     PooledBuffer scratch_;  ///< the frame before it is coded
 };
 

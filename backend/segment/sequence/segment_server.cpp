@@ -63,8 +63,8 @@ class SegmentServer::Impl {
     }
 
     void order(const stream::SegmentOrder& order);
-    void withdraw(const stream::SegmentOrder& order);
-    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
+    void withdraw(const stream::SegmentOrder& order, bool isReadKept);
+    std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame);
     void setCodecs(frame::CodecPlan codecs);
     State state() const;
 
@@ -75,6 +75,8 @@ class SegmentServer::Impl {
         Phase phase = Phase::kWaiting;
         bool isWithdrawn = false;      ///< while it is computed
         bool isAlone = false;          ///< nothing else may be computed beside it
+        bool isRead = false;           ///< a frame of it was asked for
+        bool isGivenUp = false;        ///< told so; kept while it may be read
         std::int64_t columnBytes = 0;  ///< expected, while it is computed
         std::int64_t heldBytes = 0;    ///< expected, then what is held
         std::vector<CodedFrame> frames;
@@ -91,12 +93,15 @@ class SegmentServer::Impl {
         std::optional<stream::SegmentOrder> order;
         std::vector<SegmentDone> givenUp;
         std::vector<Entry> dropped;
+        bool isEnd = false;
     };
 
     void work();
     Work next();
     bool beginLocked(Work& work) MR_REQUIRES(mutex_);
     bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
+    /// Its memory may be read by another process.
+    bool isRead(const Entry& entry) const { return options_.arena != nullptr && entry.isRead; }
     std::int64_t columnsLimit() const { return pool_.limitBytes() - heldMax_; }
     Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
                                  Coder& coder, std::int64_t& columnBytes);
@@ -133,11 +138,11 @@ void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
     changed_.notifyAll();
 }
 
-void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order) {
+void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order, bool isReadKept) {
     Entry dropped;  // its memory goes without the lock
     MutexLock lock(mutex_);
     const auto at = entries_.find(keyOf(order));
-    if (at == entries_.end()) {
+    if (at == entries_.end() || (isReadKept && isRead(at->second))) {
         return;
     }
     if (at->second.phase == Phase::kComputing) {
@@ -151,12 +156,13 @@ void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order) {
 }
 
 std::optional<CodedFrame> SegmentServer::Impl::frame(const stream::SegmentOrder& order,
-                                                     std::int64_t frame) const {
+                                                     std::int64_t frame) {
     MutexLock lock(mutex_);
     const auto at = entries_.find(keyOf(order));
     if (at == entries_.end() || frame < 0 || frame >= std::ssize(at->second.frames)) {
         return std::nullopt;
     }
+    at->second.isRead = true;
     return at->second.frames[static_cast<std::size_t>(frame)];
 }
 
@@ -186,8 +192,11 @@ void SegmentServer::Impl::work() {
         for (SegmentDone& done : work.givenUp) {
             done_(std::move(done));
         }
-        if (!work.order) {
+        if (work.isEnd) {
             return;
+        }
+        if (!work.order) {
+            continue;
         }
         if (begun_) {
             begun_(*work.order);
@@ -201,7 +210,7 @@ void SegmentServer::Impl::work() {
 SegmentServer::Impl::Work SegmentServer::Impl::next() {
     Work work;
     MutexLock lock(mutex_);
-    while (!isStopped_ && !beginLocked(work)) {
+    while (!isStopped_ && !beginLocked(work) && work.givenUp.empty()) {
         const auto start = std::chrono::steady_clock::now();
         const bool isBlocked = std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
             return entry.second.phase == Phase::kWaiting;
@@ -211,6 +220,7 @@ SegmentServer::Impl::Work SegmentServer::Impl::next() {
             std::chrono::steady_clock::now() - start);
         counters_.addWait(Stage::kRead, isBlocked ? Wait::kBlocked : Wait::kStarved, ns.count());
     }
+    work.isEnd = isStopped_;
     return work;
 }
 
@@ -252,7 +262,13 @@ bool SegmentServer::Impl::hasRoomLocked(const Key& key, std::int64_t bytes, Work
         if (last->first <= key) {
             break;
         }
-        if (last->second.phase == Phase::kHeld) {
+        if (last->second.phase == Phase::kHeld && isRead(last->second)) {
+            if (!std::exchange(last->second.isGivenUp, true)) {
+                SegmentDone& done = work.givenUp.emplace_back();
+                done.order = last->second.order;
+                done.isGivenUp = true;
+            }
+        } else if (last->second.phase == Phase::kHeld) {
             heldBytes_ -= last->second.heldBytes;
             SegmentDone& done = work.givenUp.emplace_back();
             done.order = last->second.order;
@@ -271,7 +287,8 @@ Result<CodedSegment> SegmentServer::Impl::compute(const stream::SegmentOrder& or
     {
         MutexLock lock(mutex_);
         if (coder.version != codecsVersion_) {
-            coder.coder.emplace(input_->shape(), pool_, counters_, codecs_, options_.look);
+            coder.coder.emplace(input_->shape(), pool_, counters_,
+                                SegmentCoder::Options{codecs_, options_.arena, options_.look});
             coder.version = codecsVersion_;
         }
     }
@@ -331,6 +348,9 @@ bool SegmentServer::Impl::settleLocked(Entry& entry, Result<CodedSegment>& coded
         return true;
     }
     const bool isMemory = coded.status().code() == absl::StatusCode::kResourceExhausted;
+    if (isMemory && options_.arena != nullptr) {
+        options_.arena->giveUnusedBack();
+    }
     if (isMemory && !entry.isAlone) {
         entry.phase = Phase::kWaiting;
         entry.isAlone = true;
@@ -360,7 +380,11 @@ void SegmentServer::order(const stream::SegmentOrder& order) {
 }
 
 void SegmentServer::withdraw(const stream::SegmentOrder& order) {
-    impl_->withdraw(order);
+    impl_->withdraw(order, false);
+}
+
+void SegmentServer::withdrawUnread(const stream::SegmentOrder& order) {
+    impl_->withdraw(order, true);
 }
 
 std::optional<CodedFrame> SegmentServer::frame(const stream::SegmentOrder& order,

@@ -41,6 +41,9 @@ struct SegmentServerOptions {
     int threads = 1;
     std::int64_t heldBytesMax = std::int64_t{1} << 30;  ///< at most half of the pool's limit
     frame::CodecPlan codecs;                            ///< empty: none is coded
+    /// Where the feed reads frames; null: they are sent. What was asked for there is kept until it
+    /// is withdrawn by its name.
+    std::shared_ptr<FrameArena> arena;
     /// Sees each frame before it is coded, from the server's threads; null: nobody.
     std::function<void(const frame::FrameView&)> look;
 };
@@ -60,6 +63,8 @@ class SegmentServer {
     /// Nobody wants it (any more): what is not begun is not begun, what is held goes, and no answer
     /// follows, though one may be under way. What is being computed is answered with kCancelled.
     void withdraw(const stream::SegmentOrder& order);
+    /// Likewise, but for what a feed may read in the arena: that goes when it is withdrawn.
+    void withdrawUnread(const stream::SegmentOrder& order);
     /// Nothing: not held. `frame` as FrameSpan counts them.
     std::optional<CodedFrame> frame(const stream::SegmentOrder& order, std::int64_t frame) const;
     /// Of frames coded from now on.

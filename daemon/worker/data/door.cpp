@@ -120,6 +120,13 @@ void Door::closed(const std::string& session, const LinkPtr& link) {
     keeper_.closed(link);
 }
 
+void Door::slabs(UniqueFd fd) {
+    const LinkPtr link = linkOf(SlabReader::sessionOf(fd.get()));
+    if (link == nullptr || !link->setSlabs(std::move(fd))) {
+        logWarn("data: a channel for slabs of no worker that joined");
+    }
+}
+
 grpc::ServerBidiReactor<v1::WorkerReport, v1::WorkerOrders>* Door::Work(
     grpc::CallbackServerContext* context) {
     const std::string session = sessionOf(*context);

@@ -48,6 +48,8 @@ class Door final
         grpc::CallbackServerContext* context) override;
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
         grpc::CallbackServerContext* context) override;
+    /// A worker of this machine opens the channel of its slabs.
+    void slabs(UniqueFd fd);
 
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;

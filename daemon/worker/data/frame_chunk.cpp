@@ -26,18 +26,28 @@ constexpr std::size_t kHeadMost = 128;
 grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame,
                            const segment::CodedFrame& coded, std::uint64_t offset) {
     const std::uint64_t bytes =
-        std::min<std::uint64_t>(kChunkBytesMost, coded.bytes.size() - offset);
+        coded.isShared() ? 0
+                         : std::min<std::uint64_t>(kChunkBytesMost, coded.bytes.size() - offset);
     v1::FrameChunk head;
     toMessage(order, *head.mutable_name());
     head.set_frame(static_cast<std::uint64_t>(frame));
     head.set_offset(offset);
     head.set_coded_bytes(coded.bytes.size());
+    if (coded.isShared()) {
+        head.mutable_place()->set_slab(coded.place.slab->id());
+        head.mutable_place()->set_generation(coded.place.generation);
+        head.mutable_place()->set_offset(coded.place.offset);
+    }
     std::string text = head.SerializeAsString();
     std::array<std::uint8_t, 16> field{};
     std::uint8_t* end = CodedOutputStream::WriteVarint32ToArray(kBytesTag, field.data());
     end = CodedOutputStream::WriteVarint32ToArray(static_cast<std::uint32_t>(bytes), end);
     text.append(reinterpret_cast<const char*>(field.data()),
                 static_cast<std::size_t>(end - field.data()));
+    if (bytes == 0) {
+        const grpc::Slice all(text);
+        return grpc::ByteBuffer(&all, 1);
+    }
     using Owner = std::shared_ptr<const void>;
     const grpc::Slice slices[] = {
         grpc::Slice(text),

@@ -19,7 +19,8 @@ namespace millrace::data {
 
 inline constexpr std::uint64_t kChunkBytesMost = 4 << 20;
 
-/// The stretch of `coded` from `offset` on, as one message that keeps the frame in memory.
+/// The stretch of `coded` from `offset` on, as one message that keeps the frame in memory; of one
+/// in shared memory its place.
 grpc::ByteBuffer makeChunk(const stream::SegmentOrder& order, std::int64_t frame,
                            const segment::CodedFrame& coded, std::uint64_t offset);
 

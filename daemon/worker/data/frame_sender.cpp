@@ -83,7 +83,7 @@ std::optional<grpc::ByteBuffer> FrameSender::nextChunk() {
         }
         grpc::ByteBuffer chunk = makeChunk(wanted.order, wanted.next, *frame, wanted.offset);
         wanted.offset += kChunkBytesMost;
-        if (wanted.offset >= frame->bytes.size()) {
+        if (frame->isShared() || wanted.offset >= frame->bytes.size()) {
             wanted.offset = 0;
             ++wanted.next;
         }

@@ -7,6 +7,7 @@
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "daemon/worker/data/codec_messages.h"
+#include "daemon/worker/data/slab_channel.h"
 
 namespace millrace::data {
 namespace {
@@ -42,6 +43,10 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     door.planHash = planHash_;
     door_ = std::make_unique<Door>(std::move(door), static_cast<DoorKeeper&>(*this));
     ASSIGN_OR_RETURN(server_, transport::Server::start(file, *door_));
+    if (file.isUnix()) {
+        ASSIGN_OR_RETURN(slabGate_, PeerGate::open(slabSocket(file.unixPath()),
+                                                   [this](int fd) { door_->slabs(UniqueFd(fd)); }));
+    }
     RETURN_IF_ERROR(file.write(joinPath_));
     thread_ = startThread("data-lead", [this](const std::stop_token& stop) { run(stop); });
     logInfo("data: workers may join", {{"file", joinPath_}, {"address", file.address}});
@@ -71,6 +76,7 @@ Lead::~Lead() {
         link->send(end);
         link->close(grpc::Status::OK);
     }
+    slabGate_.reset();
     server_.reset();
 }
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "backend/core/mutex.h"
+#include "backend/system/peer_gate.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/door.h"
 #include "daemon/worker/data/led_stream.h"
@@ -85,6 +86,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     std::string streamHash_, planHash_;
     std::unique_ptr<Door> door_;
     std::unique_ptr<transport::Server> server_;
+    std::unique_ptr<PeerGate> slabGate_;  ///< where both sides are on one machine
 
     Mutex mutex_;
     CondVar changed_;

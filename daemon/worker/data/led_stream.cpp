@@ -47,8 +47,12 @@ class LedStream::Holder final : public segment::FrameHolder {
               const std::shared_ptr<segment::RemoteFrames>& to) override {
         link_->ask(known_, span, to);
     }
+    // Nobody reads a frame of it any more: the worker may write where they lay.
     void release(const stream::SegmentOrder& order) override {
         link_->forget(known_);
+        v1::OrderName name;
+        toMessage(known_, name);
+        withdraw(link_, name);
         onReleased_(order);
     }
 
@@ -148,7 +152,6 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
     segment.frameBytes = frames->facts().frameBytes();
     segment.isArrived = segment.isOurs && desk_.arrived(frames);
     if (!segment.isArrived) {
-        withdraw(link, done.name());
         forget(hand.number);
     }
     return okStatus();
@@ -174,9 +177,6 @@ void LedStream::released(const stream::SegmentOrder& order) {
     const Segment& segment = segments_.at(number->second);
     if (!segment.isArrived || !segment.order.isSame(order)) {
         return;
-    }
-    if (const LinkPtr link = linkOf(segment.keeper.worker)) {
-        withdraw(link, nameOf(order, segment.keeper.generation));
     }
     ++numDelivered_;
     frameBytes_ += segment.frameBytes;

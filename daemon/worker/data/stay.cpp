@@ -1,5 +1,7 @@
 #include "daemon/worker/data/stay.h"
 
+#include <algorithm>
+
 #include "backend/core/log.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/codec_messages.h"
@@ -70,11 +72,30 @@ Result<std::unique_ptr<Engine>> Engine::make(const Joined& joined, int threads,
     return engine;
 }
 
-Stay::Stay(const Joined& joined, Engine& engine)
+// Slabs of a size that leaves many: one goes as a whole when its last frame is let go of.
+std::shared_ptr<segment::FrameArena> Stay::openArena(const transport::JoinFile& file,
+                                                     std::int64_t heldBytes) {
+    constexpr std::int64_t kSlabs = 16, kLeast = 1 << 20, kMost = 32 << 20;
+    if (!file.isUnix()) {
+        return nullptr;
+    }
+    auto slabs = SlabSender::connect(file.unixPath(), session_);
+    if (!slabs.ok()) {
+        logWarn("data: frames are sent, not shared", {{"why", messageOf(slabs.status())}});
+        return nullptr;
+    }
+    slabs_ = std::move(*slabs);
+    return std::make_shared<segment::FrameArena>(
+        engine_.memory->segments(), std::clamp(heldBytes / kSlabs, kLeast, kMost),
+        [this](const segment::FrameSlab& slab) { return slabs_->show(slab); });
+}
+
+Stay::Stay(const transport::JoinFile& file, const Joined& joined, Engine& engine)
     : session_(joined.session), engine_(engine), probe_(engine.input->layout()) {
     segment::SegmentServerOptions options;
     options.threads = engine.threads;
     options.heldBytesMax = engine.memory->segments().limitBytes() / kHeldShare;
+    options.arena = openArena(file, options.heldBytesMax);
     options.look = [this](const frame::FrameView& frame) { probe_.add(frame); };
     work_ = Work::make({[this](v1::WorkerOrders& orders) {
                             ordered(orders);
@@ -100,7 +121,7 @@ Stay::Stay(const Joined& joined, Engine& engine)
 
 Result<std::unique_ptr<Stay>> Stay::begin(const transport::JoinFile& file, const Joined& joined,
                                           Engine& engine) {
-    std::unique_ptr<Stay> stay(new Stay(joined, engine));
+    std::unique_ptr<Stay> stay(new Stay(file, joined, engine));
     RETURN_IF_ERROR(stay->open(file));
     return stay;
 }
@@ -213,7 +234,8 @@ void Stay::ordered(const v1::WorkerOrders& orders) {
         stream::SegmentOrder order;
         order.name = name;
         order.generation = generation;
-        drop(order);
+        server_->withdrawUnread(order);
+        sender_->forget(order);
     }
     for (const v1::OrderName& name : orders.withdrawn()) {
         const stream::SegmentOrder order = orderOf(name);

@@ -15,6 +15,7 @@
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/data/codec_probe.h"
 #include "daemon/worker/data/frame_sender.h"
+#include "daemon/worker/data/slab_channel.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "millrace/v1/data.grpc.pb.h"
@@ -63,8 +64,10 @@ class Stay {
 
  private:
     using Work = transport::ClientDuplex<v1::WorkerOrders, v1::WorkerReport>;
-    Stay(const Joined& joined, Engine& engine);
+    Stay(const transport::JoinFile& file, const Joined& joined, Engine& engine);
     Status open(const transport::JoinFile& file);
+    std::shared_ptr<segment::FrameArena> openArena(const transport::JoinFile& file,
+                                                   std::int64_t heldBytes);
     void begun(const stream::SegmentOrder& order);
     void done(const segment::SegmentDone& done);
     void ordered(const v1::WorkerOrders& orders);
@@ -76,6 +79,7 @@ class Stay {
     Engine& engine_;
     const double cpuAtFirst_ = loader::cpuSeconds();
     CodecProbe probe_;
+    std::unique_ptr<SlabSender> slabs_;  ///< null: frames are sent
     std::shared_ptr<Work> work_;
     std::atomic<std::int64_t> numComputed_{0};
     mutable Mutex mutex_;

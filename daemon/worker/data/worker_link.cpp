@@ -21,6 +21,15 @@ bool WorkerLink::setFrames(std::shared_ptr<FrameStream> stream) {
     return isFirst;
 }
 
+bool WorkerLink::setSlabs(UniqueFd fd) {
+    MutexLock lock(mutex_);
+    if (slabs_) {
+        return false;
+    }
+    slabs_.emplace(std::move(fd));
+    return slabs_->accept().ok();
+}
+
 bool WorkerLink::isWhole() const {
     MutexLock lock(mutex_);
     return work_ != nullptr && frames_ != nullptr;
@@ -128,8 +137,7 @@ void WorkerLink::came(const grpc::ByteBuffer& buffer) {
     }
 }
 
-// The chunks of a frame come in their order. One of an order that nobody waits for any more was
-// under way when it was withdrawn.
+// One of an order that nobody waits for any more was under way when it was withdrawn.
 Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
     const Name name = nameOf(orderOf(chunk.head.name()));
     const auto index = static_cast<std::int64_t>(chunk.head.frame());
@@ -144,27 +152,56 @@ Status WorkerLink::add(const FrameChunk& chunk, Whole& whole) {
                         " came without being asked for");
     }
     Owed::Partial& partial = frame->second;
-    if (chunk.head.coded_bytes() != partial.size || chunk.head.offset() != partial.come ||
-        chunk.bytes > partial.size - partial.come) {
+    if (chunk.head.coded_bytes() != partial.size) {
         return dataLoss("frame ", index, " of segment ", name.name.segment, " came as ",
                         chunk.head.coded_bytes(), " bytes; ", partial.size, " were announced");
+    }
+    RETURN_IF_ERROR(chunk.head.has_place() ? addSharedLocked(chunk, whole)
+                                           : addBytesLocked(chunk, partial, whole));
+    if (whole.coded.owner != nullptr) {
+        whole.to = place->second.to.lock();
+        whole.frame = index;
+        place->second.frames.erase(frame);
+        cameLocked(1);
+    }
+    return okStatus();
+}
+
+Status WorkerLink::addSharedLocked(const FrameChunk& chunk, Whole& whole) {
+    if (!slabs_) {
+        return dataLoss("a frame came in shared memory without a channel for it");
+    }
+    const v1::SlabPlace& place = chunk.head.place();
+    ASSIGN_OR_RETURN(const auto slab, slabs_->find(place.slab()));
+    const std::uint64_t size = slab->size();
+    if (place.offset() < segment::FrameSlab::kHeadBytes || place.offset() > size ||
+        chunk.head.coded_bytes() > size - place.offset()) {
+        return dataLoss("a frame of ", chunk.head.coded_bytes(), " bytes at ", place.offset(),
+                        " of a slab of ", size);
+    }
+    whole.coded.bytes = slab->memory().bytes().subspan(place.offset(), chunk.head.coded_bytes());
+    whole.coded.owner = slab;
+    whole.coded.place = {slab, place.generation(), place.offset()};
+    return okStatus();
+}
+
+// The chunks of a frame come in their order.
+Status WorkerLink::addBytesLocked(const FrameChunk& chunk, Owed::Partial& partial, Whole& whole) {
+    if (chunk.head.offset() != partial.come || chunk.bytes > partial.size - partial.come) {
+        return dataLoss("a chunk of ", chunk.bytes, " bytes came at ", chunk.head.offset(), " of ",
+                        partial.size, "; ", partial.come, " were there");
     }
     if (partial.bytes == nullptr) {
         partial.bytes.reset(new (std::nothrow) std::byte[partial.size]);
         if (partial.bytes == nullptr) {
-            return resourceExhausted("frame ", index, " of segment ", name.name.segment, " of ",
-                                     partial.size, " bytes: no memory for it");
+            return resourceExhausted("a frame of ", partial.size, " bytes: no memory for it");
         }
     }
     chunk.copyTo(partial.bytes.get() + partial.come);
     partial.come += chunk.bytes;
     traffic_.bytes += chunk.bytes;
     if (partial.come == partial.size) {
-        whole.to = place->second.to.lock();
-        whole.frame = index;
-        whole.coded = {partial.bytes, {partial.bytes.get(), partial.size}};
-        place->second.frames.erase(frame);
-        cameLocked(1);
+        whole.coded = {partial.bytes, {partial.bytes.get(), partial.size}, {}};
     }
     return okStatus();
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "daemon/transport/duplex.h"
 #include "daemon/worker/data/frame_chunk.h"
 #include "daemon/worker/data/link_codecs.h"
+#include "daemon/worker/data/slab_channel.h"
 #include "millrace/v1/data.pb.h"
 
 namespace millrace::data {
@@ -40,6 +42,9 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     void readNext();
     /// Ends both streams with this status.
     void close(const grpc::Status& status);
+
+    /// Where its slabs come from. False: there is one already, or it is gone.
+    bool setSlabs(UniqueFd fd);
 
     /// Frames of `order`, as it is known to the worker.
     void ask(const stream::SegmentOrder& order, const segment::FrameSpan& span,
@@ -75,11 +80,15 @@ class WorkerLink final : public std::enable_shared_from_this<WorkerLink> {
     void cameLocked(std::int64_t frames) MR_REQUIRES(mutex_);
     static Name nameOf(const stream::SegmentOrder& order) { return {order.name, order.generation}; }
     Status add(const FrameChunk& chunk, Whole& whole);
+    Status addBytesLocked(const FrameChunk& chunk, Owed::Partial& partial, Whole& whole)
+        MR_REQUIRES(mutex_);
+    Status addSharedLocked(const FrameChunk& chunk, Whole& whole) MR_REQUIRES(mutex_);
 
     const std::function<void(const std::shared_ptr<WorkerLink>&, const Status&)> onBroken_;
     mutable Mutex mutex_;
     std::shared_ptr<WorkStream> work_ MR_GUARDED_BY(mutex_);
     std::shared_ptr<FrameStream> frames_ MR_GUARDED_BY(mutex_);
+    std::optional<SlabReader> slabs_ MR_GUARDED_BY(mutex_);
     std::map<Name, Owed> owed_ MR_GUARDED_BY(mutex_);
     std::int64_t numOwed_ MR_GUARDED_BY(mutex_) = 0;         ///< frames that were asked for
     std::int64_t waitingSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< while there are any

@@ -91,6 +91,26 @@ TEST(CodedFrame, DecodesToTheSameBytesWithEveryCodec) {
     }
 }
 
+TEST(CodedFrame, OneThatIsNotCodedLiesAsItIsBehindItsHead) {
+    const FrameLayout shape = layout();
+    const FrameBuffer frame = frameOf(shape, 100, 3);
+    std::vector<std::byte> coded(FrameEncoder::kPlainHead + frame.bytes().size());
+    std::copy(frame.bytes().begin(), frame.bytes().end(), coded.begin() + FrameEncoder::kPlainHead);
+    FrameBuffer read(frame.bytes().size());
+    FrameEncoder::wrap(coded, false);
+    EXPECT_EQ(*FrameDecoder::sharedBytes(coded, 1 << 20), frame.bytes().size());
+    EXPECT_FALSE(FrameDecoder::frameBytes(coded, 1 << 20).ok()) << "there is no checksum";
+    ASSERT_TRUE(FrameDecoder().decodeShared(coded, read.bytes()).ok());
+    EXPECT_TRUE(std::equal(read.bytes().begin(), read.bytes().end(), frame.bytes().begin()));
+    FrameEncoder::wrap(coded, true);
+    EXPECT_EQ(*FrameDecoder::frameBytes(coded, 1 << 20), frame.bytes().size());
+    ASSERT_TRUE(FrameDecoder().decode(coded, read.bytes()).ok());
+    coded[1000] ^= std::byte{1};
+    EXPECT_FALSE(FrameDecoder::frameBytes(coded, 1 << 20).ok());
+    coded.pop_back();
+    EXPECT_FALSE(FrameDecoder::sharedBytes(coded, 1 << 20).ok()) << "cut off";
+}
+
 TEST(CodedFrame, DamageIsAnErrorAndNeverAFrame) {
     const FrameLayout columns = layout();
     const FrameBuffer buffer = frameOf(columns, 60, 5);

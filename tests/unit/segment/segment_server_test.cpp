@@ -82,6 +82,33 @@ TEST_F(ServerTest, AnOrderBeforeWhatIsHeldTakesItsRoomAndALaterOneWaits) {
     EXPECT_EQ(server->state().numHeld, 1);
 }
 
+// A frame that is read where it lies is written over only when its reader says so.
+TEST_F(ServerTest, WhatAFeedMayReadStaysUntilItIsWithdrawnByName) {
+    SegmentServerOptions options;
+    options.heldBytesMax = 1;
+    options.arena =
+        std::make_shared<FrameArena>(pool_, 1 << 20, [](const FrameSlab&) { return okStatus(); });
+    const auto server = serve(options, pool_);
+    server->order(orderOf(5));
+    notesUntil("done 5/0");
+    const auto frame = server->frame(orderOf(5), 0);
+    ASSERT_TRUE(frame && frame->isShared());
+    const std::vector<std::byte> bytes(frame->bytes.begin(), frame->bytes.end());
+    const SlabPlace place = frame->place;
+    server->order(orderOf(3));
+    notesUntil("given up 5/0");
+    server->withdrawUnread(orderOf(5));
+    EXPECT_TRUE(server->frame(orderOf(5), 0)) << "it was read";
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), frame->bytes.begin()));
+    EXPECT_TRUE(place.isStill());
+    server->withdraw(orderOf(5));
+    EXPECT_EQ(notesUntil("done 3/0"),
+              (Notes{"begun 5/0", "done 5/0", "given up 5/0", "begun 3/0", "done 3/0"}));
+    EXPECT_FALSE(server->frame(orderOf(5), 0));
+    server->withdrawUnread(orderOf(3));
+    EXPECT_FALSE(server->frame(orderOf(3), 0)) << "nobody read it";
+}
+
 TEST_F(ServerTest, FramesAreHeldUntilTheyAreWithdrawnAndTheirMemoryComesBack) {
     BufferPool pool(std::int64_t{1} << 30);
     const auto server = serve({}, pool);
