@@ -4,7 +4,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <thread>
 
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ using tui::Tone;
 using Samples = std::map<std::string, values::NodeSample>;
 
 constexpr std::int64_t kAttachNs = 10'000'000'000, kSampleNs = 2'000'000'000;
-constexpr int kPollMs = 50;
+constexpr int kLookMs = 50;
 
 std::string gpuText(const values::NodeInfo& node) {
     if (node.gpus.empty()) {
@@ -44,13 +43,17 @@ std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
     return names;
 }
 
-// The first sample of each node that is there; without those that do not come in time.
-Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
-                     const std::set<std::string>& names) {
+session::FollowOptions samplesAlone() {
     session::FollowOptions options;
     options.withRuns = false;
     options.withTelemetry = true;
-    session::Follower follower(daemon, clock, options);
+    return options;
+}
+
+// The first sample of each node that is there; without those that do not come in time.
+Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
+                     const std::set<std::string>& names) {
+    session::Follower follower(daemon, clock, samplesAlone());
     Samples samples;
     const std::int64_t end = clock.steadyNs() + kSampleNs;
     while (clock.steadyNs() < end && samples.size() < names.size()) {
@@ -91,8 +94,10 @@ Status startAgent(const CliContext& context, const ParsedArgs& args,
                                           code, "); its sentence stands above");
 }
 
+// A node that comes shows itself by its sample; it is asked for a little sooner.
 Status awaitNodes(CliContext& context, client::DaemonClient& daemon,
                   const std::set<std::string>& wanted) {
+    session::Follower follower(daemon, context.clock, samplesAlone());
     const std::int64_t end = context.clock.steadyNs() + kAttachNs;
     for (;;) {
         ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
@@ -103,10 +108,9 @@ Status awaitNodes(CliContext& context, client::DaemonClient& daemon,
         if (context.clock.steadyNs() > end) {
             return deadlineExceeded(
                 "not all nodes came to the daemon; was it started without --nodes? 'millrace "
-                "down', "
-                "then 'millrace up --nodes N' again");
+                "down', then 'millrace up --nodes N' again");
         }
-        std::this_thread::sleep_for(std::chrono::milliseconds(kPollMs));
+        (void)follower.next(std::chrono::milliseconds(kLookMs));
     }
 }
 
