@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 757},
         {"backend/train", "Trainer", 605},
         {"daemon/agent", "RunController", 761},
-        {"daemon/agent/run", "ActiveRun", 939},
+        {"daemon/agent/run", "ActiveRun", 933},
     };
     return kClasses;
 }
