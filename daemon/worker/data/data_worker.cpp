@@ -1,5 +1,6 @@
 #include "daemon/worker/data/data_worker.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <unistd.h>
@@ -77,7 +78,8 @@ class DataWorker {
     Status stay(const transport::JoinFile& file, Clock::time_point& lastSeen) {
         ASSIGN_OR_RETURN(const Joined joined, join(file, ownName(), request_.buildId));
         if (engine_ == nullptr) {
-            ASSIGN_OR_RETURN(engine_, Engine::make(joined, request_.threads, request_.memoryMb));
+            ASSIGN_OR_RETURN(
+                engine_, Engine::make(joined, threadsFor(joined.spec, file), request_.memoryMb));
         }
         ASSIGN_OR_RETURN(const auto stay, Stay::begin(file, joined, *engine_));
         logInfo("data: joined", {{"file", request_.joinPath}, {"threads", engine_->threads}});
@@ -96,6 +98,12 @@ class DataWorker {
         return stay->end();
     }
 
+    int threadsFor(const spec::RunSpec& spec, const transport::JoinFile& file) const {
+        const bool isGiven = request_.threads > 0 || spec.resources.loaderThreads > 0;
+        return isGiven || !file.isUnix() ? request_.threads
+                                         : sharedThreads(spec, loader::usableCores());
+    }
+
     const loader::DataRequest request_;
     const loader::Watch watch_;
     std::unique_ptr<Engine> engine_;
@@ -103,6 +111,11 @@ class DataWorker {
 };
 
 }  // namespace
+
+int sharedThreads(const spec::RunSpec& spec, int cores) {
+    const auto workers = static_cast<int>(spec.resources.dataWorkersMin);
+    return std::max(1, cores / std::max(1, workers));
+}
 
 int runDataWorker(const loader::DataRequest& request) {
     const Status status = DataWorker(request).run();

@@ -7,6 +7,10 @@
 
 namespace millrace::data {
 
+/// Threads of a worker on the feed's machine of which nobody says how many it has: its share of the
+/// cores, among the workers that a run starts there.
+int sharedThreads(const spec::RunSpec& spec, int cores);
+
 /// 0: the stream is over, or SIGTERM or SIGINT let it leave in order; a second signal ends it.
 int runDataWorker(const loader::DataRequest& request);
 
