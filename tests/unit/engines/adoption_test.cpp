@@ -189,7 +189,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
     waitForEnd(id);
-    EXPECT_FALSE(isGuardianAlive(*record));
+    EXPECT_TRUE(eventually([&] { return !isGuardianAlive(*record); }));
 }
 
 TEST(ExitRecord, WhoEndedFirstIsToldByTheTimeSinceTheBoot) {
