@@ -197,9 +197,18 @@ class ChaosCase(RunCase):
             pause(fault.seconds)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        elif fault.who in ("daemon", *NODES):
-            self.begin()
+        else:
+            wait_for(f"{fault.who} is gone", lambda: not self.is_there(pid), 20)
+            if fault.who in ("daemon", *NODES):
+                self.begin()
         return True
+
+    @staticmethod
+    def is_there(pid):
+        """Neither gone nor a rest that nobody has waited for."""
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read() != b""
+        return False
 
     def disturb_cable(self, fault):
         begin, end = (self.network.cut, self.network.mend) if fault.kind == "cut" else (self.network.slow, self.network.hasten)
@@ -261,4 +270,5 @@ class ChaosCase(RunCase):
         self.assertEqual(ended["receipt"]["order_hash"], order)
         self.assertEqual(ended["receipt"]["rows_trained"], sum(len(re.findall(r"\d+", users_and_films)) // 2
                                                                for ranks in mine.values() for users_and_films in ranks.values()))
+        self.cli("rm", "--purge", run)  # its checkpoints have no room beside two hundred others'
         return ended
