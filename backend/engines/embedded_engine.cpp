@@ -208,7 +208,11 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, 
     }
     RETURN_IF_ERROR(checkFits(record.key, record.resources));
     RETURN_IF_ERROR(grantGpus(record, entry));
-    return EmbeddedJob::create(options_.root, record, clock_);
+    auto made = EmbeddedJob::create(options_.root, record, clock_);
+    if (absl::IsResourceExhausted(made.status())) {
+        return unavailable(messageOf(made.status()));  // a full disk passes by itself
+    }
+    return made;
 }
 
 Result<JobId> EmbeddedEngine::submit(const Gang& gang) {

@@ -11,7 +11,7 @@
 // gang. One call at a time works on a gang; list() and state() tell what was seen last of one that
 // is being worked on, the others wait for it.
 // Failure: kInvalidArgument for a gang that makes no sense, kAlreadyExists for a known key with
-// another gang, kResourceExhausted when it never fits or the disk is full.
+// another gang, kResourceExhausted when it never fits, kUnavailable while the disk is full.
 #include <map>
 #include <memory>
 #include <string>

@@ -129,8 +129,8 @@ void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
         return endStopped();
     }
     const Status status = written.ok() ? beginAttempt() : written;
-    if (!status.ok()) {
-        return failStart(status);
+    if (!status.ok()) {  // of the file: the disk is full, which passes
+        return absl::IsResourceExhausted(written) ? tryLater(written) : failStart(status);
     }
     preparation_.reset();
     move(Move::kBegun);

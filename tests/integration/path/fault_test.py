@@ -111,6 +111,19 @@ class FullDiskTest(unittest.TestCase):
         self.assertRegex(self.place.err, "has no checkpoint.*--from-start")
         self.assertEqual(self.finish(run, "--from-start")["attempt"], 2)
 
+    def test_an_attempt_waits_for_room_on_the_disk(self):
+        place = self.place.up()
+        edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
+        run = place.submit()[0]
+        wait_for("a checkpoint", lambda: place.show(run)["checkpoints"])
+        self.fill()
+        os.kill(wait_for("a trainer", lambda: place.worker("millrace-trainer")), signal.SIGKILL)
+        wait_for("it says what it waits for", lambda: self.fill() or "No space left" in place.cli("ls") or "disk is full" in place.cli("ls"))
+        self.free()
+        ended = place.wait(run, "finished", "failed")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(ended["attempt"], 2)
+
     def test_a_run_that_cannot_be_stored_or_started_says_so(self):
         place = self.place.up()
         edit(place.spec, ("epochs: 3", "epochs: 12"), FREQUENT)
