@@ -80,13 +80,8 @@ void warnOfNetworkFileSystem(const std::string& path) {
     }
 }
 
-// `isLogging`: stderr has become the log file.
-Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
-    config::DaemonConfig config = asked;
-    ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
-    if (config.nodesListen.empty()) {
-        config.nodesListen = nodes::listenedBefore(config);
-    }
+// What daemon and agent begin with: their log, signals, descriptors. The signals that end them.
+Result<sigset_t> beginServing(const config::DaemonConfig& config, bool& isLogging) {
     if (!config.logFile.empty()) {
         RETURN_IF_ERROR(config::redirectOutput(config.logFile));
         isLogging = true;
@@ -94,6 +89,17 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
     warnOfNetworkFileSystem(config.stateDir);
     const sigset_t signals = blockSignals();
     raiseFileLimit();
+    return signals;
+}
+
+// `isLogging`: stderr has become the log file.
+Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
+    config::DaemonConfig config = asked;
+    ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
+    if (config.nodesListen.empty()) {
+        config.nodesListen = nodes::listenedBefore(config);
+    }
+    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
     ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
@@ -122,13 +128,7 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
 // The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
     ASSIGN_OR_RETURN(const config::InstanceLock lock, config::takeStateDirectory(config));
-    if (!config.logFile.empty()) {
-        RETURN_IF_ERROR(config::redirectOutput(config.logFile));
-        isLogging = true;
-    }
-    warnOfNetworkFileSystem(config.stateDir);
-    const sigset_t signals = blockSignals();
-    raiseFileLimit();
+    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto slot,
                      nodes::Slot::start(config, std::string(buildId()), clock, &endThisProcess));
