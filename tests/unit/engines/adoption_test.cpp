@@ -137,9 +137,9 @@ TEST_F(AdoptionTest, WithoutAnyDaemonTheOrphanLeaseEndsTheWorkers) {
 }
 
 TEST_F(AdoptionTest, PollingRenewsTheOrphanLease) {
-    Gang short_ = gang({group("rank", deafScript("up"), true)});
-    short_.orphanLease = std::chrono::seconds(1);
-    const JobId id = submit(short_);
+    Gang brief = gang({group("rank", deafScript("up"), true)});
+    brief.orphanLease = std::chrono::seconds(1);
+    const JobId id = submit(brief);
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2500);
     while (std::chrono::steady_clock::now() < until) {
         ASSERT_EQ(stateOf(id).phase, Phase::kRunning);
