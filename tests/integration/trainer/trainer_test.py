@@ -103,9 +103,10 @@ class Job:
         return {m["step"]: m["values"]["loss"] for m in self.of_type("metrics")
                 if "loss" in m["values"] and m.get("attempt", self.attempt) == self.attempt}
 
-    def wait_for_step(self, step):
+    def wait_for_step(self, step, kind="metrics"):
+        """Until it was told of; kind "checkpoint": until its file is there, which steps do not wait for."""
         def reached():
-            return any(r == "rank" and m["type"] == "metrics" and m["step"] >= step
+            return any(r == "rank" and m["type"] == kind and m["step"] >= step
                        for r, m in self.lines)
         with self.changed:
             assert self.changed.wait_for(reached, LIMIT_S), "no such step in time"
@@ -182,7 +183,7 @@ class Trainer(unittest.TestCase):
     def test_resumes_bit_for_bit_after_kill_9(self):
         whole = self.finished(name="whole")
         job = self.start()
-        job.wait_for_step(45)
+        job.wait_for_step(40, "checkpoint")
         job.trainer.kill()
         job.wait()
         resumed = self.finished(attempt=2, resume=self.checkpoint())
