@@ -56,7 +56,7 @@ class RankClient::Impl {
     }
 
     Result<std::uint64_t> send(Body body) {
-        if (std::holds_alternative<Hello>(body) || std::holds_alternative<Alive>(body)) {
+        if (!isKept(body)) {
             return invalidArgument("rank line: ", typeOf(body), " is said by the client itself");
         }
         RankLine line{0, options_.sender.attempt, std::move(body)};

@@ -152,6 +152,7 @@ struct ToJson {
     }
     Json operator()(const ErrorLine& b) const { return {{"message", b.message}}; }
     Json operator()(const Alive& b) const { return {{"trouble", b.trouble}}; }
+    Json operator()(const Held& b) const { return {{"step", b.step}}; }
 };
 
 Sender readSender(LineRead& read) {
@@ -205,14 +206,37 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
     if (type == "alive") {
         return Alive{read.textOr("trouble", "")};
     }
+    if (type == "held") {
+        return Held{read.integer("step")};
+    }
     return invalidArgument("rank line: type '", type.substr(0, 40),
                            "' is unknown; known: hello, metrics, progress, checkpoint, receipt, "
-                           "done, error, alive");
+                           "done, error, alive, held");
 }
 
-/// Lines that are never acknowledged: they count nothing.
-bool hasSeq(const Body& body) {
-    return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body);
+Json stopJson(const Stop& stop) {
+    switch (stop.kind) {
+        case Stop::Kind::kHold:
+            return {{"hold", true}};
+        case Stop::Kind::kBehind:
+            return {{"behind", stop.step}};
+        case Stop::Kind::kNow:
+            break;
+    }
+    return Json::object();
+}
+
+Result<Stop> readStop(const Json& json) {
+    if (json.contains("hold")) {
+        return Stop{Stop::Kind::kHold};
+    }
+    if (!json.contains("behind")) {
+        return Stop{};
+    }
+    LineRead read(json);
+    const std::int64_t step = read.integer("behind");
+    RETURN_IF_ERROR(read.status());
+    return Stop{Stop::Kind::kBehind, step};
 }
 
 Result<Json> parseObject(std::string_view text) {
@@ -226,16 +250,21 @@ Result<Json> parseObject(std::string_view text) {
 }  // namespace
 
 std::string_view typeOf(const Body& body) {
-    constexpr std::string_view kTypes[] = {"hello",   "metrics", "progress", "checkpoint",
-                                           "receipt", "done",    "error",    "alive"};
+    constexpr std::string_view kTypes[] = {"hello", "metrics", "progress", "checkpoint", "receipt",
+                                           "done",  "error",   "alive",    "held"};
     return kTypes[body.index()];
+}
+
+bool isKept(const Body& body) {
+    return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body) &&
+           !std::holds_alternative<Held>(body);
 }
 
 std::string formatLine(const RankLine& line) {
     Json json = std::visit(ToJson{}, line.body);
     json["seq"] = line.seq;
     json["type"] = std::string(typeOf(line.body));
-    if (line.attempt >= 0 && hasSeq(line.body)) {
+    if (line.attempt >= 0 && isKept(line.body)) {
         json["attempt"] = line.attempt;
     }
     return dumpJson(json);
@@ -251,7 +280,7 @@ Result<RankLine> parseLine(std::string_view text) {
     const std::string type = read.text("type");
     RETURN_IF_ERROR(read.status());
     ASSIGN_OR_RETURN(line.body, readBody(type, read));
-    const bool isCounted = hasSeq(line.body);
+    const bool isCounted = isKept(line.body);
     const std::int64_t seq = isCounted ? read.integer("seq") : read.integerOr("seq", 0);
     line.attempt = isCounted ? read.integerOr("attempt", -1) : -1;
     RETURN_IF_ERROR(read.status());
@@ -270,13 +299,17 @@ std::string formatCommand(const Command& command) {
         }
         return dumpJson(json);
     }
-    return std::holds_alternative<Stop>(command) ? R"({"stop":{}})" : R"({"checkpoint_now":{}})";
+    if (const Stop* stop = std::get_if<Stop>(&command)) {
+        return dumpJson(Json{{"stop", stopJson(*stop)}});
+    }
+    return R"({"checkpoint_now":{}})";
 }
 
 Result<Command> parseCommand(std::string_view text) {
     ASSIGN_OR_RETURN(const Json json, parseObject(text));
     if (json.contains("stop")) {
-        return Stop{};
+        ASSIGN_OR_RETURN(const Stop stop, readStop(json["stop"]));
+        return stop;
     }
     if (json.contains("checkpoint_now")) {
         return CheckpointNow{};

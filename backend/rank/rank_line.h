@@ -74,12 +74,18 @@ struct Alive {
     std::string trouble;  ///< what is wrong at the worker now, a sentence; "": nothing
     bool operator==(const Alive&) const = default;
 };
+/// The answer to Stop::kHold: the furthest step that a rank of that machine has begun. Neither kept
+/// nor acknowledged.
+struct Held {
+    std::int64_t step = 0;
+    bool operator==(const Held&) const = default;
+};
 
 using Body =
-    std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine, Alive>;
+    std::variant<Hello, Metrics, Progress, Checkpoint, ReceiptLine, Done, ErrorLine, Alive, Held>;
 
 struct RankLine {
-    std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (hello, alive)
+    std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (isKept())
     std::int64_t attempt = -1;  ///< of a line that an older attempt left; -1: the sender's own
     Body body;
     bool operator==(const RankLine&) const = default;
@@ -89,6 +95,8 @@ std::string formatLine(const RankLine& line);  ///< without the line end
 Result<RankLine> parseLine(std::string_view text);
 /// "metrics", "done", ...
 std::string_view typeOf(const Body& body);
+/// Not hello, alive, held.
+bool isKept(const Body& body);
 
 /// To the worker.
 struct Ack {
@@ -97,6 +105,11 @@ struct Ack {
     bool operator==(const Ack&) const = default;
 };
 struct Stop {
+    /// Of ranks on several machines: kHold asks for Held, and that no further step is begun until
+    /// kBehind names the last one.
+    enum class Kind { kNow, kHold, kBehind };
+    Kind kind = Kind::kNow;
+    std::int64_t step = 0;  ///< kBehind
     bool operator==(const Stop&) const = default;
 };
 struct CheckpointNow {

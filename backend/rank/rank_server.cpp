@@ -305,8 +305,8 @@ void RankServer::ack(ConnectionId connection, std::int64_t attempt, std::uint64_
     impl_->post(connection, formatCommand(Ack{seq, attempt}));
 }
 
-void RankServer::stop(ConnectionId connection) {
-    impl_->post(connection, formatCommand(Stop{}));
+void RankServer::stop(ConnectionId connection, const Stop& how) {
+    impl_->post(connection, formatCommand(how));
 }
 
 void RankServer::checkpointNow(ConnectionId connection) {

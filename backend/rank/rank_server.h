@@ -43,7 +43,7 @@ class RankServer {
     /// After the store's commit: everything of that sender's `attempt` up to `seq`. A connection
     /// that is gone is ignored: the worker sends again.
     void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
-    void stop(ConnectionId connection);
+    void stop(ConnectionId connection, const Stop& how = {});
     void checkpointNow(ConnectionId connection);
     void close(ConnectionId connection);
     std::size_t numConnections() const;

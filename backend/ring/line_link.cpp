@@ -139,11 +139,13 @@ void LineLink::talk(int socket) {
         ",\"alive_ms\":" + std::to_string(options_.aliveMs) + "}\n";
     std::string in;
     nextAliveNs_ = 0;
+    answers_.clear();
     {
         const MutexLock lock(mutex_);
         unsent_ = 0;
     }
     while (!isEnding()) {
+        out += std::exchange(answers_, {});
         fill(out);
         const int untilAlive = addAlive(out);
         const short events = static_cast<short>(POLLIN | (out.empty() ? 0 : POLLOUT));
@@ -220,12 +222,23 @@ bool LineLink::obey(const std::string& line) {
     if (command.readCount("ack", seq)) {
         command.readCount("attempt", attempt);
         acknowledge(attempt, static_cast<std::uint64_t>(seq));
-    } else if (command.find("stop") != nullptr && options_.onStop) {
-        options_.onStop();
+    } else if (const stream::TinyJson* how = command.find("stop")) {
+        stop(*how);
     } else if (command.find("checkpoint_now") != nullptr && options_.onCheckpoint) {
         options_.onCheckpoint();
     }
     return true;
+}
+
+void LineLink::stop(const stream::TinyJson& how) {
+    std::int64_t behind = 0;
+    if (how.find("hold") != nullptr && options_.onHold) {
+        answers_ += "{\"type\":\"held\",\"step\":" + std::to_string(options_.onHold()) + "}\n";
+    } else if (how.readCount("behind", behind) && options_.onStopBehind) {
+        options_.onStopBehind(behind);
+    } else if (options_.onStop) {
+        options_.onStop();
+    }
 }
 
 void LineLink::acknowledge(std::int64_t attempt, std::uint64_t seq) {

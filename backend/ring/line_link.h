@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "backend/core/mutex.h"
+#include "backend/stream/state/tiny_json.h"
 
 namespace millrace::ring {
 
@@ -22,7 +23,10 @@ struct LineLinkOptions {
     std::string socketPath, run;
     std::int64_t attempt = 1, rank = 0, aliveMs = 1'000;
     std::uint64_t memoryBytes = std::uint64_t{64} << 20;
-    std::function<void()> onStop, onCheckpoint;  ///< of the link's thread; quick
+    // Of the link's thread; quick.
+    std::function<void()> onStop, onCheckpoint;
+    std::function<std::int64_t()> onHold;  ///< a stop is to be agreed on; the furthest step begun
+    std::function<void(std::int64_t step)> onStopBehind;
 };
 
 class LineLink {
@@ -57,6 +61,7 @@ class LineLink {
     int addAlive(std::string& out);
     bool read(int socket, std::string& in);
     bool obey(const std::string& line);
+    void stop(const stream::TinyJson& how);
     void acknowledge(std::int64_t attempt, std::uint64_t seq);
     void wake() const;
     bool isEnding();
@@ -64,7 +69,9 @@ class LineLink {
     const LineLinkOptions options_;
     int wake_ = -1;
     std::thread thread_;
-    std::int64_t nextAliveNs_ = 0;  // the thread's own
+    // The thread's own.
+    std::int64_t nextAliveNs_ = 0;
+    std::string answers_;  ///< lines that are not kept
     Mutex mutex_;
     CondVar emptied_;
     std::deque<Line> lines_ MR_GUARDED_BY(mutex_);

@@ -37,6 +37,10 @@ std::unique_ptr<millrace_run> openRun(const millrace_run_options& options, std::
     link.memoryBytes = options.memory_bytes > 0 ? options.memory_bytes : link.memoryBytes;
     link.onStop = [&page = run->page] { page.stop(); };
     link.onCheckpoint = [&page = run->page] { page.wantCheckpoint(); };
+    link.onHold = [&page = run->page] { return static_cast<std::int64_t>(page.hold()); };
+    link.onStopBehind = [&page = run->page](std::int64_t step) {
+        page.stopBehind(static_cast<std::uint64_t>(step));
+    };
     run->link = std::make_unique<LineLink>(std::move(link));
     return run;
 }
@@ -133,10 +137,20 @@ int millrace_run_begin(millrace_run* run, std::int64_t step, std::int32_t* is_du
     if (run == nullptr || !run->isOwn() || step < 1 || is_due == nullptr) {
         return MILLRACE_FEED_INVALID;
     }
+    constexpr std::int64_t kHeldNs = 100'000'000;
+    using Answer = ring::StepPage::Answer;
     bool isDue = false;
-    const bool mayGo = run->page.begin(static_cast<std::uint64_t>(step), isDue);
-    *is_due = mayGo && isDue ? 1 : 0;
-    return mayGo ? 0 : MILLRACE_FEED_ABORTED;
+    const Answer answer = run->page.beginWithin(static_cast<std::uint64_t>(step), kHeldNs, isDue);
+    *is_due = answer == Answer::kGo && isDue ? 1 : 0;
+    switch (answer) {
+        case Answer::kGo:
+            return 0;
+        case Answer::kOver:
+            return MILLRACE_FEED_ABORTED;
+        case Answer::kHeld:
+            return MILLRACE_FEED_TIMEOUT;
+    }
+    return MILLRACE_FEED_FAILED;
 }
 
 int millrace_run_is_over(const millrace_run* run, std::int64_t step) {

@@ -50,6 +50,8 @@ uint64_t millrace_run_acked(const millrace_run* run);
 
 /* The rank is about to begin `step` (from 1; each rank its steps one after the other). 0: it may.
  * MILLRACE_FEED_ABORTED: the run stops, and every rank ends with the same step, before this one.
+ * MILLRACE_FEED_TIMEOUT, after 100 ms: ranks of several machines are agreeing on that step; ask
+ * again, after a look at the program's signals.
  * *is_due is set to 1 where the daemon wants a checkpoint at the end of `step`: in every rank at
  * the same step. */
 int millrace_run_begin(millrace_run* run, int64_t step, int32_t* is_due);

@@ -4,8 +4,12 @@
 // a checkpoint (decision 0031).
 //
 // A stop freezes the furthest step: whoever has not begun it yet still does, nobody begins one
-// behind it, so that all end with the same one. Threads, processes: any; one atomic word decides.
-// Owns: the mapping. Failure: open() is false with a sentence.
+// behind it, so that all end with the same one. Where ranks are on several machines each machine's
+// page is held first, the furthest step of all pages is where all stop, and stopBehind() lets the
+// ranks of the others come up to it (decision 0040).
+// Threads, processes: any; one atomic word decides. Owns: the mapping. Failure: open() is false
+// with a sentence.
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -15,6 +19,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "backend/ring/ring_layout.h"
 
 namespace millrace::ring {
 
@@ -48,16 +54,36 @@ class StepPage {
         return true;
     }
 
-    void stop() { words_->state.fetch_or(kStop, std::memory_order_acq_rel); }
+    enum class Answer { kGo, kOver, kHeld };
+
+    void stop() {
+        words_->state.fetch_or(kStop, std::memory_order_acq_rel);
+        tell();
+    }
+    /// No rank here begins a step behind the furthest one until stopBehind(); the furthest one.
+    std::uint64_t hold() {
+        return words_->state.fetch_or(kHold, std::memory_order_acq_rel) & kStep;
+    }
+    /// All end with `step`, or with the furthest one that was begun here if that is behind it.
+    void stopBehind(std::uint64_t step) {
+        std::uint64_t state = words_->state.load(std::memory_order_acquire);
+        while ((state & kStop) == 0 &&
+               !words_->state.compare_exchange_weak(
+                   state, kStop | std::max(state & kStep, std::min(step, kStep)),
+                   std::memory_order_acq_rel, std::memory_order_acquire)) {
+        }
+        tell();
+    }
     /// The step that is begun next, whichever it is, ends with a checkpoint.
     void wantCheckpoint() { words_->state.fetch_or(kWanted, std::memory_order_acq_rel); }
 
-    /// False: the run stops before `step`. A rank's steps are begun one after the other.
-    bool begin(std::uint64_t step, bool& isDue) {
+    /// kOver: the run stops before `step`. kHeld: ask again. A rank's steps are begun one after the
+    /// other.
+    Answer begin(std::uint64_t step, bool& isDue) {
         std::uint64_t state = words_->state.load(std::memory_order_acquire);
         while (step > (state & kStep)) {
-            if ((state & kStop) != 0) {
-                return false;
+            if ((state & (kStop | kHold)) != 0) {
+                return (state & kStop) != 0 ? Answer::kOver : Answer::kHeld;
             }
             if ((state & kWanted) != 0) {
                 // Before the word says that it is begun: whoever begins it behind this rank sees
@@ -70,7 +96,17 @@ class StepPage {
             }
         }
         isDue = words_->due[step % kDue].load(std::memory_order_acquire) == step;
-        return true;
+        return Answer::kGo;
+    }
+    /// As begin(), but waits for so long while it is held.
+    Answer beginWithin(std::uint64_t step, std::int64_t waitNs, bool& isDue) {
+        const std::uint32_t seen = words_->told.load(std::memory_order_acquire);
+        Answer answer = begin(step, isDue);
+        if (answer == Answer::kHeld) {
+            futexWait(words_->told, seen, waitNs);
+            answer = begin(step, isDue);
+        }
+        return answer;
     }
     bool isOver(std::uint64_t step) const {
         const std::uint64_t state = words_->state.load(std::memory_order_acquire);
@@ -80,11 +116,17 @@ class StepPage {
  private:
     static constexpr std::size_t kBytes = 4096, kDue = 64;
     static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kWanted = kStop >> 1,
-                                   kStep = kWanted - 1;
+                                   kHold = kStop >> 2, kStep = kHold - 1;
     struct Words {
-        std::atomic<std::uint64_t> state;  ///< the furthest step begun, and the two wishes
+        std::atomic<std::uint64_t> state;  ///< the furthest step begun, and the three wishes
         std::atomic<std::uint64_t> due[kDue];
+        std::atomic<std::uint32_t> told;  ///< futex of who is held
     };
+
+    void tell() {
+        words_->told.fetch_add(1, std::memory_order_acq_rel);
+        futexWake(words_->told);
+    }
     static_assert(sizeof(Words) <= kBytes);
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

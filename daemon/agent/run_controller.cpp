@@ -243,8 +243,7 @@ DoorListener RunController::listenerFor(const std::string& runId) {
                 return;
             }
             run->heard(sender, line);
-            const bool isKept = !std::holds_alternative<rank::Alive>(line.body);
-            if (isKept && !intake_.add(id, sender, line)) {
+            if (rank::isKept(line.body) && !intake_.add(id, sender, line)) {
                 run->dropConnection(id);
             }
         });

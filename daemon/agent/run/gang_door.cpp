@@ -14,6 +14,8 @@ void GangDoor::close() {
     connections_.clear();
     dropped_.clear();
     held_.clear();
+    agreement_.reset();
+    done_.clear();
     door_.reset();
 }
 
@@ -34,8 +36,31 @@ void GangDoor::drop(rank::ConnectionId connection) {
 }
 
 void GangDoor::stop(rank::ConnectionId connection) {
-    if (door_ != nullptr) {
-        door_->stop(connection);
+    if (door_ == nullptr) {
+        return;
+    }
+    if (agreeing_ > 0 && !agreement_) {
+        agreement_.emplace(agreeing_);
+        for (const std::int64_t rank : done_) {
+            agreement_->done(rank);
+        }
+    }
+    door_->stop(connection, agreement_ ? agreement_->word() : rank::Stop{});
+}
+
+void GangDoor::heard(const rank::Sender& sender, const rank::Body& body) {
+    if (sender.role != "rank") {
+        return;
+    }
+    bool isAgreed = false;
+    if (const auto* held = std::get_if<rank::Held>(&body)) {
+        isAgreed = agreement_ && agreement_->held(sender.rank, held->step);
+    } else if (std::holds_alternative<rank::Done>(body)) {
+        done_.insert(sender.rank);
+        isAgreed = agreement_ && agreement_->done(sender.rank);
+    }
+    if (isAgreed) {
+        stopRanks();
     }
 }
 

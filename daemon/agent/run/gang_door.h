@@ -5,19 +5,22 @@
 // nothing is said to anybody. Failure: open() says why there is none.
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "daemon/agent/run/committed_line.h"
+#include "daemon/agent/run/stop_agreement.h"
 #include "daemon/agent/run/worker_door.h"
 
 namespace millrace::agent {
 
 class GangDoor {
  public:
-    /// `maker` outlives it.
-    explicit GangDoor(DoorMaker& maker) : maker_(maker) {}
+    /// `maker` outlives it. `agreeing`: so many ranks, on several machines, are to stop behind the
+    /// same step, which they cannot agree on by themselves; 0: they can.
+    explicit GangDoor(DoorMaker& maker, int agreeing = 0) : maker_(maker), agreeing_(agreeing) {}
 
     Status open(const std::string& socketPath, const std::string& runId, int attempt,
                 DoorListener listener);
@@ -35,16 +38,21 @@ class GangDoor {
 
     void stop(rank::ConnectionId connection);
     void stopRanks();
+    /// What a rank said that may be an answer.
+    void heard(const rank::Sender& sender, const rank::Body& body);
     /// Held back while `isHeld`, the newest of each worker, and sent once it is not.
     void ack(const AckOrder& order, bool isHeld);
     void releaseAcks();
 
  private:
     DoorMaker& maker_;
+    const int agreeing_;
     std::unique_ptr<WorkerDoor> door_;
     int attempt_ = 0;
     std::map<rank::ConnectionId, rank::Sender> connections_;
     std::set<rank::ConnectionId> dropped_;
+    std::optional<StopAgreement> agreement_;
+    std::set<std::int64_t> done_;  ///< ranks that have done all of their steps
     std::map<std::pair<rank::ConnectionId, std::int64_t>, AckOrder> held_;
 };
 

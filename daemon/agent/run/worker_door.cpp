@@ -51,7 +51,7 @@ class RankDoor final : public WorkerDoor {
     void ack(rank::ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
         server_->ack(id, attempt, seq);
     }
-    void stop(rank::ConnectionId id) override { server_->stop(id); }
+    void stop(rank::ConnectionId id, const rank::Stop& how) override { server_->stop(id, how); }
     void checkpointNow(rank::ConnectionId id) override { server_->checkpointNow(id); }
     void close(rank::ConnectionId id) override { server_->close(id); }
 

@@ -137,7 +137,9 @@ class Link:
     def begin(self, step: int, epoch: int, rows: int, waited: float) -> tuple[bool, bool]:
         """The loop is about to get the batch of a step, for which it waited so long. Whether it may, and whether the
         daemon wants a checkpoint at the step's end."""
-        code = self._library.millrace_run_begin(self._handle, step, ctypes.byref(self._due))
+        code = _library.TIMEOUT
+        while code == _library.TIMEOUT:  # ranks of several machines agree on a stop
+            code = self._library.millrace_run_begin(self._handle, step, ctypes.byref(self._due))
         if code == _library.ABORTED:
             return False, False
         now = time.monotonic()

@@ -31,6 +31,7 @@ struct FakeDoorState {
     DoorListener listener;
     std::map<std::pair<std::int64_t, rank::ConnectionId>, std::uint64_t> acks;
     std::vector<rank::ConnectionId> stops, closed;
+    std::vector<rank::Stop> stopWords;  ///< of `stops`
     bool isOpen = true;
 };
 
@@ -57,7 +58,10 @@ class FakeDoors final : public DoorMaker {
         void ack(rank::ConnectionId id, std::int64_t attempt, std::uint64_t seq) override {
             state_->acks[{attempt, id}] = seq;
         }
-        void stop(rank::ConnectionId id) override { state_->stops.push_back(id); }
+        void stop(rank::ConnectionId id, const rank::Stop& how) override {
+            state_->stops.push_back(id);
+            state_->stopWords.push_back(how);
+        }
         void checkpointNow(rank::ConnectionId) override {}
         void close(rank::ConnectionId id) override { state_->closed.push_back(id); }
 

@@ -23,14 +23,16 @@ std::vector<Body> someBodies() {
             ReceiptLine{Json{{"rows_scanned", 5}}},
             done,
             ErrorLine{"a.csv: line 7: \"quote\"\n"},
-            Alive{"no space left on device"}};
+            Alive{"no space left on device"},
+            Held{41}};
 }
 
 TEST(RankLine, EveryKindRoundTrips) {
     std::uint64_t seq = 0;
     for (const Body& body : someBodies()) {
-        const bool isCounted =
-            !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body);
+        const bool isCounted = !std::holds_alternative<Hello>(body) &&
+                               !std::holds_alternative<Alive>(body) &&
+                               !std::holds_alternative<Held>(body);
         const RankLine line{isCounted ? ++seq : 0, isCounted ? 3 : -1, body};
         const std::string text = formatLine(line);
         EXPECT_EQ(text.find('\n'), std::string::npos);

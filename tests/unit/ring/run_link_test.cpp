@@ -47,6 +47,9 @@ class RunLink : public ::testing::Test {
                                 const rank::RankLine& line) {
             const std::lock_guard lock(mutex_);
             numAlive_ += std::holds_alternative<rank::Alive>(line.body) ? 1 : 0;
+            if (const auto* held = std::get_if<rank::Held>(&line.body)) {
+                held_ = held->step;
+            }
             if (line.seq > 0) {
                 lines_.push_back(line);
             }
@@ -92,6 +95,7 @@ class RunLink : public ::testing::Test {
     rank::ConnectionId connection_ = 0;
     rank::Sender sender_;
     int numAlive_ = 0;
+    std::int64_t held_ = -1;  ///< as it was said last
     std::vector<rank::RankLine> lines_;
     std::unique_ptr<rank::RankServer> server_;
 };
@@ -196,8 +200,9 @@ TEST_F(RunLink, RanksInThreadsAgree) {
         for (int rank = 0; rank < kRanks; ++rank) {
             threads.emplace_back([&, rank] {
                 bool isDue = false;
-                for (std::int64_t step = 1;
-                     pages[rank].begin(static_cast<std::uint64_t>(step), isDue); ++step) {
+                for (std::int64_t step = 1; pages[rank].begin(static_cast<std::uint64_t>(step),
+                                                              isDue) == StepPage::Answer::kGo;
+                     ++step) {
                     last[rank] = step;
                     due[rank] += isDue ? step : 0;
                 }
@@ -209,6 +214,81 @@ TEST_F(RunLink, RanksInThreadsAgree) {
         threads.clear();
         EXPECT_THAT(last, ::testing::Each(last[0])) << round;
         EXPECT_THAT(due, ::testing::Each(due[0])) << round;
+    }
+}
+
+TEST_F(RunLink, HeldRanksWaitUntilTheLastStepOfAllMachinesIsNamed) {
+    startServer();
+    const RunHandle first = open(0), second = open(1);
+    std::int32_t isDue = 0;
+    for (std::int64_t step = 1; step <= 12; ++step) {
+        EXPECT_EQ(millrace_run_begin(first.get(), step, &isDue), 0);
+    }
+    ASSERT_TRUE(sees([&] { return connection_ != 0; }));
+    using Kind = rank::Stop::Kind;
+    server_->stop(connection_, {Kind::kHold});
+    ASSERT_TRUE(sees([&] { return held_ == 12; }));
+    EXPECT_EQ(millrace_run_begin(first.get(), 13, &isDue), MILLRACE_FEED_TIMEOUT);
+    EXPECT_EQ(millrace_run_is_over(first.get(), 13), 0) << "nobody has said so yet";
+    EXPECT_EQ(millrace_run_begin(second.get(), 12, &isDue), 0) << "the furthest one here";
+    std::jthread waiting([&] {
+        std::int32_t due = 0;
+        int code = MILLRACE_FEED_TIMEOUT;
+        while (code == MILLRACE_FEED_TIMEOUT) {
+            code = millrace_run_begin(first.get(), 13, &due);
+        }
+        EXPECT_EQ(code, 0);
+    });
+    server_->stop(connection_, {Kind::kBehind, 14});
+    waiting.join();
+    EXPECT_EQ(millrace_run_begin(first.get(), 14, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(first.get(), 15, &isDue), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_run_is_over(second.get(), 15), 1);
+    // Asked again, by another daemon for instance: what was agreed on.
+    server_->stop(connection_, {Kind::kHold});
+    ASSERT_TRUE(sees([&] { return held_ == 14; }));
+    EXPECT_EQ(millrace_run_begin(second.get(), 14, &isDue), 0);
+}
+
+// As RanksInThreadsAgree, on two machines.
+TEST_F(RunLink, RanksOfTwoMachinesAgree) {
+    for (int round = 0; round < 200; ++round) {
+        constexpr int kMachines = 2, kRanks = 4;
+        std::vector<std::int64_t> last(kRanks);
+        std::vector<StepPage> pages(kRanks), daemons(kMachines);
+        std::string error;
+        const auto pathOf = [&](int machine) {
+            return folder_ / ("page" + std::to_string(round) + "-" + std::to_string(machine));
+        };
+        for (int i = 0; i < kRanks; ++i) {
+            ASSERT_TRUE(pages[i].open(pathOf(i % kMachines), error)) << error;
+        }
+        for (int i = 0; i < kMachines; ++i) {
+            ASSERT_TRUE(daemons[i].open(pathOf(i), error)) << error;
+        }
+        std::vector<std::jthread> threads;
+        for (int rank = 0; rank < kRanks; ++rank) {
+            threads.emplace_back([&, rank] {
+                bool isDue = false;
+                StepPage::Answer answer = StepPage::Answer::kGo;
+                for (std::uint64_t step = 1; answer != StepPage::Answer::kOver;) {
+                    answer = pages[rank].beginWithin(step, 1'000'000, isDue);
+                    if (answer == StepPage::Answer::kGo) {
+                        last[rank] = static_cast<std::int64_t>(step++);
+                    }
+                }
+            });
+        }
+        std::this_thread::yield();
+        std::uint64_t furthest = 0;
+        for (StepPage& daemon : daemons) {
+            furthest = std::max(furthest, daemon.hold());
+        }
+        for (StepPage& daemon : daemons) {
+            daemon.stopBehind(furthest);
+        }
+        threads.clear();
+        EXPECT_THAT(last, ::testing::Each(static_cast<std::int64_t>(furthest))) << round;
     }
 }
 

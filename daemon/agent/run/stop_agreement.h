@@ -1,0 +1,46 @@
+#pragma once
+// StopAgreement: behind which step the ranks of several machines stop (decision 0040).
+//
+// The ranks of one machine agree in a page that they share. Those of several are held first: each
+// says the furthest step that was begun on its machine, and begins none behind it; the furthest of
+// all is where all stop. A rank that has done all of its steps is as one that says the last step.
+// A value; one owner.
+#include <algorithm>
+#include <cstdint>
+#include <set>
+
+#include "backend/rank/rank_line.h"
+
+namespace millrace::agent {
+
+class StopAgreement {
+ public:
+    /// Behind every step: who is not done yet does the rest.
+    static constexpr std::int64_t kLastStep = std::int64_t{1} << 60;
+
+    explicit StopAgreement(int ranks) : ranks_(ranks) {}
+
+    /// What a rank is told now.
+    rank::Stop word() const {
+        return isAgreed() ? rank::Stop{rank::Stop::Kind::kBehind, step_}
+                          : rank::Stop{rank::Stop::Kind::kHold};
+    }
+    /// True: with this answer all have spoken, and all are to be told.
+    bool held(std::int64_t rank, std::int64_t step) {
+        const bool wasAgreed = isAgreed();
+        if (!wasAgreed && rank >= 0 && rank < ranks_) {
+            step_ = std::max(step_, step);
+            spoken_.insert(rank);
+        }
+        return !wasAgreed && isAgreed();
+    }
+    bool done(std::int64_t rank) { return held(rank, kLastStep); }
+    bool isAgreed() const { return static_cast<int>(spoken_.size()) == ranks_; }
+
+ private:
+    const int ranks_;
+    std::int64_t step_ = 0;
+    std::set<std::int64_t> spoken_;
+};
+
+}  // namespace millrace::agent

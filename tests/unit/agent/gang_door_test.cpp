@@ -1,0 +1,90 @@
+// The door of an attempt: what its ranks are told when the run stops.
+#include "daemon/agent/run/gang_door.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using Kind = rank::Stop::Kind;
+
+constexpr rank::Stop kNow{}, kHold{Kind::kHold};
+
+constexpr rank::Stop behind(std::int64_t step) {
+    return {Kind::kBehind, step};
+}
+
+rank::Sender rankOf(std::int64_t rank) {
+    return {"r-abcde", 1, "rank", rank, 1};
+}
+
+class GangDoorTest : public ::testing::Test {
+ protected:
+    void open(int agreeing) {
+        door_.emplace(doors_, agreeing);
+        ASSERT_TRUE(door_->open("", "r-abcde", 1, {}).ok());
+        for (int rank = 0; rank < 2; ++rank) {
+            door_->hello(static_cast<rank::ConnectionId>(rank), rankOf(rank));
+        }
+        door_->hello(9, {"r-abcde", 1, "feed", 0, 1});
+    }
+    std::vector<rank::Stop> words() {
+        return std::exchange(doors_.doors.at("r-abcde.a1")->stopWords, {});
+    }
+    void held(std::int64_t rank, std::int64_t step) {
+        door_->heard(rankOf(rank), rank::Held{step});
+    }
+
+    FakeDoors doors_;
+    std::optional<GangDoor> door_;
+};
+
+TEST_F(GangDoorTest, RanksOfOneMachineStopByThemselves) {
+    open(0);
+    door_->stopRanks();
+    EXPECT_THAT(words(), ElementsAre(kNow, kNow)) << "not the feed";
+}
+
+TEST_F(GangDoorTest, RanksOfSeveralMachinesAreHeldThenStopBehindTheFurthestStep) {
+    open(2);
+    door_->stopRanks();
+    EXPECT_THAT(words(), ElementsAre(kHold, kHold));
+    held(0, 40);
+    held(0, 40);  // once more, over another connection
+    EXPECT_THAT(words(), ElementsAre());
+    held(1, 42);
+    EXPECT_THAT(words(), ElementsAre(behind(42), behind(42)));
+    held(1, 42);
+    EXPECT_THAT(words(), ElementsAre()) << "told once";
+    door_->hello(3, rankOf(0));
+    door_->stop(3);
+    EXPECT_THAT(words(), ElementsAre(behind(42))) << "who comes again hears what was agreed on";
+}
+
+TEST_F(GangDoorTest, ARankThatHasDoneAllStepsHoldsNobody) {
+    open(2);
+    door_->heard(rankOf(1), rank::Done{.step = 50});
+    door_->stopRanks();
+    EXPECT_THAT(words(), ElementsAre(kHold, kHold));
+    held(0, 49);
+    EXPECT_THAT(words(),
+                ElementsAre(behind(StopAgreement::kLastStep), behind(StopAgreement::kLastStep)));
+}
+
+TEST_F(GangDoorTest, AnotherAttemptAgreesAnew) {
+    open(2);
+    door_->stopRanks();
+    held(0, 40);
+    ASSERT_TRUE(door_->open("", "r-abcde", 2, {}).ok());
+    door_->hello(7, rankOf(0));
+    door_->stop(7);
+    held(1, 42);
+    EXPECT_THAT(doors_.doors.at("r-abcde.a2")->stopWords, ElementsAre(kHold));
+}
+
+}  // namespace
+}  // namespace millrace::agent
