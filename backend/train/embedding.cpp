@@ -1,6 +1,7 @@
 #include "backend/train/embedding.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "backend/core/philox.h"
 #include "backend/train/network_shape.h"
@@ -101,6 +102,51 @@ void EmbeddingTable::addGradients(const IdColumn& ids, std::int64_t rows, const 
             }
         }
     }
+}
+
+// Their number, the rows, the sums.
+void EmbeddingTable::appendGradients(std::string& out) const {
+    const std::int64_t count = numTouched();
+    out.append(reinterpret_cast<const char*>(&count), sizeof count);
+    out.append(reinterpret_cast<const char*>(touched_.data()), touched_.size() * sizeof count);
+    out.append(reinterpret_cast<const char*>(gradients_.data()),
+               gradients_.size() * sizeof gradients_[0]);
+}
+
+Status EmbeddingTable::addFrom(std::string_view& in) {
+    const auto take = [&in](std::size_t bytes) {
+        const char* at = in.data();
+        in.remove_prefix(bytes);
+        return at;
+    };
+    const Status broken = internalError("ranks: gradients of ", name_, " are not whole");
+    std::int64_t count = 0;
+    if (in.size() < sizeof count) {
+        return broken;
+    }
+    std::memcpy(&count, take(sizeof count), sizeof count);
+    const auto width = static_cast<std::size_t>(dim_);
+    if (count < 0 || static_cast<std::size_t>(count) >
+                         in.size() / (sizeof count + width * sizeof gradients_[0])) {
+        return broken;
+    }
+    const auto rows = static_cast<std::size_t>(count);
+    const char* ids = take(rows * sizeof count);
+    const char* sums = take(rows * width * sizeof gradients_[0]);
+    std::vector<float> values(width);
+    for (std::size_t i = 0; i < rows; ++i) {
+        std::int64_t id = 0;
+        std::memcpy(&id, ids + i * sizeof id, sizeof id);
+        if (id < 0 || id >= rows_) {
+            return broken;
+        }
+        std::memcpy(values.data(), sums + i * width * sizeof values[0], width * sizeof values[0]);
+        float* to = gradientSlot(id);
+        for (std::size_t d = 0; d < width; ++d) {
+            to[d] += values[d];
+        }
+    }
+    return okStatus();
 }
 
 void EmbeddingTable::apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight) {

@@ -7,6 +7,7 @@
 // Threads: one owner. Failure: an id outside the table is kInvalidArgument.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -30,6 +31,10 @@ class EmbeddingTable {
     /// Adds the gradients of pooled vectors to those of the rows that they came from.
     void addGradients(const IdColumn& ids, std::int64_t rows, const float* gradients,
                       std::int64_t stride);
+    /// The step's gradients as bytes, for addFrom() of the same build.
+    void appendGradients(std::string& out) const;
+    /// Adds those at the front of `in`, and takes them away; kInternal where they are not whole.
+    Status addFrom(std::string_view& in);
     /// Updates the touched rows with gradient / weight and forgets the gradients. `optimizer`: the
     /// table's own, with the learning rate of now; `updates`: the number of this update of the
     /// model, from 1.

@@ -1,95 +1,121 @@
 #include "backend/train/eval_share.h"
 
-#include <cstring>
+#include <span>
 
 namespace millrace::train {
 namespace {
 
+/// First in the bytes; then a word a head, a bit each.
+struct Counts {
+    std::uint64_t rows = 0, heads = 0;
+};
+constexpr std::uint64_t kIsThere = 1, kHasMasks = 2;
+
 template <class T>
 void put(std::string& out, const std::vector<T>& values) {
-    const std::uint64_t count = values.size();
-    out.append(reinterpret_cast<const char*>(&count), sizeof count);
     out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
+/// Nothing where there are not so many.
 template <class T>
-bool take(std::string_view& in, std::vector<T>& values) {
-    std::uint64_t count = 0;
-    if (in.size() < sizeof count) {
-        return false;
-    }
-    std::memcpy(&count, in.data(), sizeof count);
-    in.remove_prefix(sizeof count);
+std::span<const T> take(std::string_view& in, std::uint64_t count) {
     if (count > in.size() / sizeof(T)) {
-        return false;
+        return {};
     }
-    values.resize(count);
-    std::memcpy(values.data(), in.data(), count * sizeof(T));
+    const std::span<const T> values(reinterpret_cast<const T*>(in.data()), count);
     in.remove_prefix(count * sizeof(T));
-    return true;
+    return values;
+}
+
+template <class T>
+void append(std::vector<T>& to, const T* from, std::size_t count) {
+    to.insert(to.end(), from, from + count);
 }
 
 }  // namespace
 
 void EvalShare::add(const BatchView& batch, const std::vector<double>& probabilities) {
     const auto rows = static_cast<std::size_t>(batch.rows);
-    files_.insert(files_.end(), batch.rowFiles, batch.rowFiles + rows);
-    rows_.insert(rows_.end(), batch.rowNumbers, batch.rowNumbers + rows);
-    probabilities_.insert(probabilities_.end(), probabilities.begin(), probabilities.end());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
         const HeadColumn& column = batch.heads[h];
         Head& head = heads_[h];
         head.isThere = head.isThere && column.labels != nullptr;
-        for (std::size_t r = 0; r < rows; ++r) {
-            head.labels.push_back(column.labels ? column.labels[r] : 0);
-            head.masks.push_back(column.masks ? column.masks[r] : 1);
+        if (!head.isThere) {
+            continue;
+        }
+        append(head.labels, column.labels, rows);
+        if (column.masks != nullptr) {
+            head.masks.resize(rows_.size(), 1);
+            append(head.masks, column.masks, rows);
+        } else if (!head.masks.empty()) {
+            head.masks.resize(rows_.size() + rows, 1);
         }
     }
+    append(rows_, batch.rowNumbers, rows);
+    append(files_, batch.rowFiles, rows);
+    append(probabilities_, probabilities.data(), rows * heads_.size());
 }
 
 std::string EvalShare::bytes() const {
+    const Counts counts{rows_.size(), heads_.size()};
+    std::vector<std::uint64_t> kinds;
+    for (const Head& head : heads_) {
+        kinds.push_back((head.isThere ? kIsThere : 0) | (head.masks.empty() ? 0 : kHasMasks));
+    }
     std::string out;
-    put(out, files_);
+    out.reserve(sizeof counts + heads_.size() * sizeof kinds[0] +
+                rows_.size() * (12 + 13 * heads_.size()));
+    out.append(reinterpret_cast<const char*>(&counts), sizeof counts);
+    put(out, kinds);
     put(out, rows_);
     put(out, probabilities_);
+    put(out, files_);
     for (const Head& head : heads_) {
-        out.push_back(head.isThere ? 1 : 0);
-        put(out, head.labels);
-        put(out, head.masks);
+        put(out, head.isThere ? head.labels : std::vector<float>());
+    }
+    for (const Head& head : heads_) {
+        put(out, head.isThere ? head.masks : std::vector<std::uint8_t>());
     }
     return out;
 }
 
 Status EvalShare::addTo(std::string_view bytes, std::size_t numHeads, Evaluation& evaluation) {
-    EvalShare share(numHeads);
-    bool isWhole =
-        take(bytes, share.files_) && take(bytes, share.rows_) && take(bytes, share.probabilities_);
-    for (Head& head : share.heads_) {
-        isWhole = isWhole && !bytes.empty();
-        if (isWhole) {
-            head.isThere = bytes.front() != 0;
-            bytes.remove_prefix(1);
-            isWhole = take(bytes, head.labels) && take(bytes, head.masks) &&
-                      head.labels.size() == share.rows_.size() &&
-                      head.masks.size() == share.rows_.size();
-        }
+    const Status broken = internalError("ranks: a share of the evaluation is not whole");
+    const auto counts = take<Counts>(bytes, 1);
+    if (counts.empty() || counts[0].heads != numHeads ||
+        counts[0].rows > bytes.size() / sizeof(std::uint64_t)) {
+        return broken;
     }
-    if (!isWhole || share.files_.size() != share.rows_.size() ||
-        share.probabilities_.size() != share.rows_.size() * numHeads) {
-        return internalError("ranks: a share of the evaluation is not whole");
-    }
-    if (share.rows_.empty()) {
+    const std::uint64_t rows = counts[0].rows;
+    const auto kinds = take<std::uint64_t>(bytes, numHeads);
+    const auto numbers = take<std::uint64_t>(bytes, rows);
+    const auto probabilities = take<double>(bytes, rows * numHeads);
+    const auto files = take<std::uint32_t>(bytes, rows);
+    if (rows == 0) {
         return okStatus();
     }
     BatchView batch;
-    batch.rows = static_cast<std::int64_t>(share.rows_.size());
-    batch.rowFiles = share.files_.data();
-    batch.rowNumbers = share.rows_.data();
-    for (const Head& head : share.heads_) {
-        batch.heads.push_back(
-            {head.isThere ? head.labels.data() : nullptr, nullptr, head.masks.data()});
+    batch.rows = static_cast<std::int64_t>(rows);
+    batch.rowFiles = files.data();
+    batch.rowNumbers = numbers.data();
+    batch.heads.resize(numHeads);
+    bool isWhole = !kinds.empty() && !probabilities.empty() && !files.empty();
+    for (std::size_t h = 0; isWhole && h < numHeads; ++h) {
+        if ((kinds[h] & kIsThere) != 0) {
+            batch.heads[h].labels = take<float>(bytes, rows).data();
+            isWhole = batch.heads[h].labels != nullptr;
+        }
     }
-    evaluation.add(batch, share.probabilities_);
+    for (std::size_t h = 0; isWhole && h < numHeads; ++h) {
+        if (kinds[h] == (kIsThere | kHasMasks)) {
+            batch.heads[h].masks = take<std::uint8_t>(bytes, rows).data();
+            isWhole = batch.heads[h].masks != nullptr;
+        }
+    }
+    if (!isWhole || !bytes.empty()) {
+        return broken;
+    }
+    evaluation.add(batch, probabilities);
     return okStatus();
 }
 

@@ -19,7 +19,7 @@ Evaluation::Evaluation(const std::vector<std::string>& heads)
     }
 }
 
-void Evaluation::add(const BatchView& batch, const std::vector<double>& probabilities) {
+void Evaluation::add(const BatchView& batch, std::span<const double> probabilities) {
     const std::size_t stride = heads_.size();
     for (std::int64_t r = 0; r < batch.rows; ++r) {
         rows_.add(batch.rowFiles[r], batch.rowNumbers[r]);

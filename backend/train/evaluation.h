@@ -1,6 +1,7 @@
 #pragma once
 // One pass over the evaluation rows: figures by head, which rows they were, and what the model said
 // of each. Threads: one owner.
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ class Evaluation {
     explicit Evaluation(const std::vector<std::string>& heads);
 
     /// Predictions of the batch, [rows, heads].
-    void add(const BatchView& batch, const std::vector<double>& probabilities);
+    void add(const BatchView& batch, std::span<const double> probabilities);
 
     std::size_t numHeads() const { return heads_.size(); }
     /// False of a head whose labels the evaluation rows do not have.

@@ -73,13 +73,13 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::run(std::int64_t s
 millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t step,
                                                                    const SourceOpener& open,
                                                                    const NextEvent& next) {
-    // A rank alone needs no share that travels.
-    const bool isAlone = group_.size() == 1;
+    // Rank 0's own share need not travel.
+    const bool isFirst = group_.rank() == 0;
     Evaluation evaluation(heads_);
     EvalShare share(heads_.size());
     const millrace::Result<bool> own =
         score(open, next, [&](const BatchView& batch, const std::vector<double>& probabilities) {
-            isAlone ? evaluation.add(batch, probabilities) : share.add(batch, probabilities);
+            isFirst ? evaluation.add(batch, probabilities) : share.add(batch, probabilities);
         });
     const bool isLost = absl::IsUnavailable(own.status()) && !reporter_.stopRequested();
     const Pass pass = own.ok()                    ? (*own ? Pass::kWhole : Pass::kCutShort)
@@ -103,14 +103,12 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t 
     if (worst == Pass::kCutShort) {
         return std::nullopt;
     }
-    if (!isAlone) {
-        ASSIGN_OR_RETURN(const std::vector<std::string> shares, group_.gather(share.bytes()));
-        if (group_.rank() > 0) {
-            return Result{};
-        }
-        for (const std::string& one : shares) {
-            RETURN_IF_ERROR(EvalShare::addTo(one, heads_.size(), evaluation));
-        }
+    ASSIGN_OR_RETURN(const std::vector<std::string> shares, group_.collect(share.bytes()));
+    if (!isFirst) {
+        return Result{};
+    }
+    for (const std::string& one : shares) {
+        RETURN_IF_ERROR(EvalShare::addTo(one, heads_.size(), evaluation));
     }
     ASSIGN_OR_RETURN(Result result, figuresOf(evaluation, step));
     return result;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <span>
+#include <string>
 
 namespace millrace::train {
 namespace {
@@ -40,29 +43,67 @@ InputScaler::InputScaler(std::int64_t width)
       mean_(static_cast<std::size_t>(width), 0.0F),
       factor_(static_cast<std::size_t>(width), 1.0F) {}
 
-void InputScaler::observe(const BatchView& batch) {
+void InputScaler::addTo(Statistics& statistics, const BatchView& batch) {
     std::size_t first = 0;
     for (const DenseColumn& column : batch.dense) {
         const float* values = column.values;
         for (std::int64_t r = 0; r < batch.rows; ++r) {
             for (std::int64_t c = 0; c < column.width; ++c, ++values) {
                 if (std::isfinite(*values)) {
-                    step_.add(first + static_cast<std::size_t>(c), *values);
+                    statistics.add(first + static_cast<std::size_t>(c), *values);
                 }
             }
         }
         first += static_cast<std::size_t>(column.width);
     }
-    if (!isStarted_) {
-        isStarted_ = true;
-        refresh(step_);
-    }
 }
 
-void InputScaler::endStep() {
-    statistics_.merge(step_);
-    step_ = Statistics(width_);
-    refresh(statistics_);
+Result<std::vector<InputScaler::Statistics>> InputScaler::ofAllRanks(const Statistics& mine,
+                                                                     Group& group) const {
+    std::string told;
+    for (const std::vector<double>* values : {&mine.count, &mine.mean, &mine.squares}) {
+        told += bytesOfValues(std::span<const double>(*values));
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> all, group.gather(told));
+    std::vector<Statistics> out;
+    for (const std::string& one : all) {
+        if (one.size() != told.size()) {
+            return internalError("ranks: statistics of another width");
+        }
+        Statistics& to = out.emplace_back(width_);
+        std::size_t from = 0;
+        for (std::vector<double>* values : {&to.count, &to.mean, &to.squares}) {
+            const std::size_t bytes = values->size() * sizeof(double);
+            std::memcpy(values->data(), one.data() + from, bytes);
+            from += bytes;
+        }
+    }
+    return out;
+}
+
+Status InputScaler::start(const BatchView* batch, Group& group) {
+    isStarted_ = true;
+    if (width_ > 0) {
+        Statistics first(width_);
+        if (batch != nullptr) {
+            addTo(first, *batch);
+        }
+        ASSIGN_OR_RETURN(const std::vector<Statistics> all, ofAllRanks(first, group));
+        refresh(all[0]);
+    }
+    return okStatus();
+}
+
+Status InputScaler::endStep(Group& group) {
+    if (width_ > 0) {
+        ASSIGN_OR_RETURN(const std::vector<Statistics> all, ofAllRanks(step_, group));
+        for (const Statistics& one : all) {
+            statistics_.merge(one);
+        }
+        step_ = Statistics(width_);
+        refresh(statistics_);
+    }
+    return okStatus();
 }
 
 void InputScaler::refresh(const Statistics& from) {

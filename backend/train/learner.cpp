@@ -44,8 +44,8 @@ Result<std::unique_ptr<Learner>> makeLearner(const LearnerOptions& options, Grou
     RETURN_IF_ERROR(checkArithmetic(options));
     RETURN_IF_ERROR(checkNetwork(options));
     ASSIGN_OR_RETURN(const std::string device, resolveDevice(options.device));
-    const bool isForLoops = device == "cpu" && options.precision == "fp32" && group.size() == 1;
-    return isForLoops ? NetworkLearner::make(options) : makeTensorLearner(options, group);
+    const bool isForLoops = device == "cpu" && options.precision == "fp32";
+    return isForLoops ? NetworkLearner::make(options, group) : makeTensorLearner(options, group);
 }
 
 }  // namespace millrace::train

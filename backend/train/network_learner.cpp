@@ -2,23 +2,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
 
 #include "backend/train/network_shape.h"
 #include "backend/train/part_timer.h"
 
 namespace millrace::train {
-Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& options) {
+Result<std::unique_ptr<Learner>> NetworkLearner::make(const LearnerOptions& options, Group& group) {
     const NetworkOptions network = networkOf(options);
     std::string error;
     std::unique_ptr<DenseNetwork> made = makeTorchNetwork(network, error);
     if (!made) {
         return internalError("train: LibTorch refused the model: ", error);
     }
-    return std::unique_ptr<Learner>(new NetworkLearner(options, std::move(made)));
+    return std::unique_ptr<Learner>(new NetworkLearner(options, std::move(made), group));
 }
 
-NetworkLearner::NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network)
-    : options_(options), network_(std::move(network)), scaler_(options.denseWidth) {
+NetworkLearner::NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network,
+                               Group& group)
+    : options_(options), group_(group), network_(std::move(network)), scaler_(options.denseWidth) {
     for (const TableOptions& table : options.tables) {
         tables_.emplace_back(table.name, table.rows, table.dim, options.ofTables(), options.seed);
     }
@@ -75,6 +78,9 @@ Status NetworkLearner::accumulate(const BatchView& batch, LossSums& sums) {
 
 Status NetworkLearner::forwardToLoss(const BatchView& batch, LossSums& sums) {
     const PartTimer timer(times_.forward);
+    if (!scaler_.isStarted()) {
+        RETURN_IF_ERROR(scaler_.start(&batch, group_));
+    }
     scaler_.observe(batch);
     RETURN_IF_ERROR(forward(batch, true));
     lossGradients(batch, logits_, logitGradients_, sums);
@@ -123,13 +129,77 @@ double NetworkLearner::divisorOf(double weight, UpdateFigures* figures) {
     return weight * clipDivisor(norm, options_.clipNorm);
 }
 
-Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
-    scaler_.endStep();
-    stepRows_ = 0;
-    if (!(weight > 0) || !std::isfinite(weight)) {
-        clearGradients();
-        return checkStepWeight(weight);
+Status NetworkLearner::communicate(bool isUpdate) {
+    const PartTimer timer(group_.size() > 1 ? times_.communication : times_.optimizer);
+    if (!scaler_.isStarted()) {
+        RETURN_IF_ERROR(scaler_.start(nullptr, group_));
     }
+    RETURN_IF_ERROR(scaler_.endStep(group_));
+    if (isUpdate && group_.size() > 1) {
+        RETURN_IF_ERROR(sumLayersOverRanks());
+        RETURN_IF_ERROR(sumTablesOverRanks());
+    }
+    return okStatus();
+}
+
+Status NetworkLearner::sumLayersOverRanks() {
+    layers_.clear();
+    for (const NetworkParameter& p : network_->parameters()) {
+        layers_.insert(layers_.end(), p.gradient, p.gradient + p.size);
+    }
+    RETURN_IF_ERROR(group_.sum(std::span(layers_)));
+    const float* from = layers_.data();
+    for (const NetworkParameter& p : network_->parameters()) {
+        std::copy(from, from + p.size, p.gradient);
+        from += p.size;
+    }
+    return okStatus();
+}
+
+// Rank 0 adds up what the others give, in their order, and all take its sums.
+Status NetworkLearner::sumTablesOverRanks() {
+    const auto own = [this] {
+        std::string out;
+        for (const EmbeddingTable& table : tables_) {
+            table.appendGradients(out);
+        }
+        return out;
+    };
+    const auto add = [this](std::string_view from) {
+        for (EmbeddingTable& table : tables_) {
+            RETURN_IF_ERROR(table.addFrom(from));
+        }
+        return from.empty() ? okStatus() : internalError("ranks: gradients of more tables");
+    };
+    const bool isFirst = group_.rank() == 0;
+    ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                     group_.collect(isFirst ? std::string() : own()));
+    for (std::size_t rank = 1; rank < all.size(); ++rank) {
+        RETURN_IF_ERROR(add(all[rank]));
+    }
+    ASSIGN_OR_RETURN(const std::string sums, group_.ofFirst(isFirst ? own() : std::string()));
+    if (isFirst) {
+        return okStatus();
+    }
+    for (EmbeddingTable& table : tables_) {
+        table.clear();
+    }
+    return add(sums);
+}
+
+Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
+    const bool isUpdate = weight > 0 && std::isfinite(weight);
+    RETURN_IF_ERROR(communicate(isUpdate));
+    stepRows_ = 0;
+    if (isUpdate) {
+        update(weight, figures);
+    }
+    clearGradients();
+    return checkStepWeight(weight);
+}
+
+// The gradients are those of all ranks: each makes the same update.
+void NetworkLearner::update(double weight, UpdateFigures* figures) {
     const PartTimer timer(times_.optimizer);
     ++updates_;
     const double divisor = divisorOf(weight, figures);
@@ -152,8 +222,6 @@ Status NetworkLearner::apply(double weight, UpdateFigures* figures) {
     for (EmbeddingTable& table : tables_) {
         table.apply(ofTables, updates_, divisor);
     }
-    clearGradients();
-    return okStatus();
 }
 
 Status NetworkLearner::predict(const BatchView& batch, std::vector<double>& probabilities) {

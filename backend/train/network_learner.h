@@ -11,13 +11,15 @@
 #include "backend/train/embedding.h"
 #include "backend/train/input_scaler.h"
 #include "backend/train/learner.h"
+#include "backend/train/ranks/group.h"
 
 namespace millrace::train {
 
 class NetworkLearner final : public Learner {
  public:
     /// `options` are checked (checkNetwork).
-    static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options);
+    /// `group` outlives it.
+    static Result<std::unique_ptr<Learner>> make(const LearnerOptions& options, Group& group);
 
     Status accumulate(const BatchView& batch, LossSums& sums) override;
     Status apply(double weight, UpdateFigures* figures) override;
@@ -35,7 +37,8 @@ class NetworkLearner final : public Learner {
     const EmbeddingTable& table(std::size_t index) const { return tables_[index]; }
 
  private:
-    NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network);
+    NetworkLearner(const LearnerOptions& options, std::unique_ptr<DenseNetwork> network,
+                   Group& group);
     void initialise();
     void clearGradients();
     /// What the step's gradients are divided by: its weight, more where they are clipped.
@@ -43,8 +46,14 @@ class NetworkLearner final : public Learner {
     Status forward(const BatchView& batch, bool keepsGraph);
     Status forwardToLoss(const BatchView& batch, LossSums& sums);
     Status take(const Checkpoint& checkpoint, bool weightsOnly);
+    /// Statistics and, for an update, gradients become those of all ranks.
+    Status communicate(bool isUpdate);
+    Status sumLayersOverRanks();
+    Status sumTablesOverRanks();
+    void update(double weight, UpdateFigures* figures);
 
     LearnerOptions options_;
+    Group& group_;
     std::unique_ptr<DenseNetwork> network_;
     std::vector<EmbeddingTable> tables_;
     InputScaler scaler_;
@@ -56,6 +65,7 @@ class NetworkLearner final : public Learner {
     std::vector<std::int64_t> notFinite_;             ///< of the running or the last step
     std::vector<std::vector<float>> first_, second_;  // moments, as parameters()
     std::vector<float> dense_, vectors_, vectorGradients_, logits_, logitGradients_;
+    std::vector<float> layers_;  ///< gradients of all, in one piece
 };
 
 }  // namespace millrace::train

@@ -12,6 +12,10 @@ class LoneGroup final : public Group {
     Result<std::vector<std::string>> gather(std::string_view mine) override {
         return std::vector<std::string>{std::string(mine)};
     }
+    Result<std::vector<std::string>> collect(std::string_view mine) override {
+        return gather(mine);
+    }
+    Result<std::string> ofFirst(std::string_view mine) override { return std::string(mine); }
     Status sum(std::span<float> /*values*/) override { return okStatus(); }
     Status sum(std::span<double> /*values*/) override { return okStatus(); }
 };
@@ -31,16 +35,26 @@ class ThreadGroup final : public Group {
     int size() const override { return static_cast<int>(meeting_->told.size()); }
 
     Result<std::vector<std::string>> gather(std::string_view mine) override {
-        meeting_->told[static_cast<std::size_t>(rank_)] = mine;
-        meeting_->all.arrive_and_wait();
-        std::vector<std::string> out = meeting_->told;
-        meeting_->all.arrive_and_wait();
-        return out;
+        return heard(mine, true);
+    }
+    Result<std::vector<std::string>> collect(std::string_view mine) override {
+        return heard(mine, rank_ == 0);
+    }
+    Result<std::string> ofFirst(std::string_view mine) override {
+        std::vector<std::string> all = heard(mine, true);
+        return std::move(all.front());
     }
     Status sum(std::span<float> values) override { return added(values); }
     Status sum(std::span<double> values) override { return added(values); }
 
  private:
+    std::vector<std::string> heard(std::string_view mine, bool isTold) {
+        meeting_->told[static_cast<std::size_t>(rank_)] = mine;
+        meeting_->all.arrive_and_wait();
+        std::vector<std::string> out = isTold ? meeting_->told : std::vector<std::string>();
+        meeting_->all.arrive_and_wait();
+        return out;
+    }
     template <class T>
     Status added(std::span<T> values) {
         ASSIGN_OR_RETURN(const std::vector<std::string> told,

@@ -23,6 +23,10 @@ class Group {
     virtual int size() const = 0;
     /// What each rank gives, by rank. Sizes may differ.
     virtual Result<std::vector<std::string>> gather(std::string_view mine) = 0;
+    /// As gather(), for rank 0 alone; the others get nothing.
+    virtual Result<std::vector<std::string>> collect(std::string_view mine) = 0;
+    /// What rank 0 gives; `mine` of the others does not count.
+    virtual Result<std::string> ofFirst(std::string_view mine) = 0;
     /// The sum over ranks, place by place; all give as many.
     virtual Status sum(std::span<float> values) = 0;
     virtual Status sum(std::span<double> values) = 0;

@@ -111,16 +111,34 @@ class SocketGroup final : public Group {
             }
             return out;
         }
-        out.emplace_back(mine);
-        for (const Peer& peer : peers_) {
-            ASSIGN_OR_RETURN(out.emplace_back(), peer.receiveText());
-        }
+        ASSIGN_OR_RETURN(out, collect(mine));
         for (const Peer& peer : peers_) {
             for (const std::string& one : out) {
                 RETURN_IF_ERROR(peer.sendText(one));
             }
         }
         return out;
+    }
+    Result<std::vector<std::string>> collect(std::string_view mine) override {
+        std::vector<std::string> out;
+        if (rank_ > 0) {
+            RETURN_IF_ERROR(peers_[0].sendText(mine));
+            return out;
+        }
+        out.emplace_back(mine);
+        for (const Peer& peer : peers_) {
+            ASSIGN_OR_RETURN(out.emplace_back(), peer.receiveText());
+        }
+        return out;
+    }
+    Result<std::string> ofFirst(std::string_view mine) override {
+        if (rank_ > 0) {
+            return peers_[0].receiveText();
+        }
+        for (const Peer& peer : peers_) {
+            RETURN_IF_ERROR(peer.sendText(mine));
+        }
+        return std::string(mine);
     }
     Status sum(std::span<float> values) override { return added(values); }
     Status sum(std::span<double> values) override { return added(values); }

@@ -44,11 +44,9 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
     if (sender.role != "rank") {
         return;
     }
-    if (stop_.has_value() && door_.isOpen()) {
+    if (stop_.has_value()) {
         door_.stop(connection);
-        return;
-    }
-    if (sender.rank == 0 && journal_.run().state == values::RunState::kStarting) {
+    } else if (sender.rank == 0 && journal_.run().state == values::RunState::kStarting) {
         recovery_.loaded();
         journal_.setState(values::RunState::kRunning);
         journal_.publish();

@@ -81,7 +81,7 @@ LearnerOptions optionsOf(const Arguments& arguments) {
 Result<std::unique_ptr<Learner>> makeBenchLearner(const Arguments& arguments, Group& group) {
     const LearnerOptions options = optionsOf(arguments);
     const std::string& which = arguments.at("learner");
-    return which == "loops"     ? NetworkLearner::make(options)
+    return which == "loops"     ? NetworkLearner::make(options, group)
            : which == "trainer" ? makeLearner(options, group)
                                 : makeTensorLearner(options, group);
 }

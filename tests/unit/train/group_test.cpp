@@ -53,6 +53,23 @@ TEST_P(Groups, HearTheSameInTheOrderOfRanks) {
     });
 }
 
+TEST_P(Groups, RankZeroCollectsAndTells) {
+    const auto [kind, size] = GetParam();
+    inRanks(kind, size, [size = size](Group& group) {
+        for (int round = 0; round < 50; ++round) {
+            const auto all = group.collect(strCat("of ", group.rank(), " in ", round));
+            ASSERT_TRUE(all.ok()) << all.status();
+            ASSERT_EQ(all->size(), group.rank() == 0 ? static_cast<std::size_t>(size) : 0);
+            for (std::size_t rank = 0; rank < all->size(); ++rank) {
+                EXPECT_EQ((*all)[rank], strCat("of ", rank, " in ", round));
+            }
+            const auto told = group.ofFirst(strCat(group.rank(), " says ", round));
+            ASSERT_TRUE(told.ok()) << told.status();
+            EXPECT_EQ(*told, strCat("0 says ", round));
+        }
+    });
+}
+
 TEST_P(Groups, AddInTheOrderOfRanks) {
     const auto [kind, size] = GetParam();
     inRanks(kind, size, [size = size](Group& group) {

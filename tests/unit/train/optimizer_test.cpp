@@ -187,12 +187,44 @@ TEST(Embedding, UpdatesTouchedRowsOnly) {
     }
 }
 
+TEST(EmbeddingTable, AddsWhatAnotherRankGivesAndRefusesWhatIsNotWhole) {
+    const OptimizerOptions optimizer;
+    EmbeddingTable first("t", 10, 2, optimizer, 1), second("t", 10, 2, optimizer, 1);
+    const std::vector<std::int64_t> ids{3, 5, 3, 7};
+    const std::vector<float> gradients{1, 2, 4, 8, 16, 32, 64, 128};
+    const auto column = [&](std::size_t from) {
+        IdColumn out;
+        out.values = ids.data() + from;
+        return out;
+    };
+    first.addGradients(column(0), 2, gradients.data(), 2);
+    second.addGradients(column(2), 2, gradients.data() + 4, 2);
+    std::string bytes;
+    second.appendGradients(bytes);
+    std::string_view rest = bytes;
+    ASSERT_TRUE(first.addFrom(rest).ok());
+    EXPECT_TRUE(rest.empty());
+    EXPECT_EQ(first.numTouched(), 3);
+    EXPECT_THAT(std::vector<float>(first.gradient(3), first.gradient(3) + 2),
+                ::testing::ElementsAre(17, 34));
+    EXPECT_THAT(std::vector<float>(first.gradient(7), first.gradient(7) + 2),
+                ::testing::ElementsAre(64, 128));
+    for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+        std::string_view part = std::string_view(bytes).substr(0, cut);
+        EXPECT_FALSE(EmbeddingTable("t", 10, 2, optimizer, 1).addFrom(part).ok()) << cut;
+    }
+    std::string_view whole = bytes;
+    EXPECT_FALSE(EmbeddingTable("t", 7, 2, optimizer, 1).addFrom(whole).ok()) << "row 7 of 7";
+}
+
 TEST(InputScaler, BringsLargeInputsToOneScaleAndCutsOutliers) {
     InputScaler scaler(1);
     const std::vector<float> values{1e9F, 1e9F + 2000, 1e9F + 4000, NAN};
     BatchView batch;
     batch.rows = 4;
     batch.dense = {{values.data(), 1}};
+    const std::unique_ptr<Group> alone = makeLoneGroup();
+    ASSERT_TRUE(scaler.start(&batch, *alone).ok());
     scaler.observe(batch);
     std::vector<float> out;
     scaler.scale(batch, out);
@@ -222,8 +254,9 @@ TEST(InputScaler, HasTheSameStatisticsHoweverAStepIsCut) {
     observe(cut, 0, 10);
     observe(cut, 10, 64);
     std::vector<TensorRef> a, b;
-    whole.endStep();
-    cut.endStep();
+    const std::unique_ptr<Group> alone = makeLoneGroup();
+    ASSERT_TRUE(whole.endStep(*alone).ok());
+    ASSERT_TRUE(cut.endStep(*alone).ok());
     whole.appendTensors(a);
     cut.appendTensors(b);
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -238,7 +271,8 @@ TEST(InputScaler, LeavesAConstantInputAtZero) {
     batch.rows = 2;
     batch.dense = {{values.data(), 1}};
     scaler.observe(batch);
-    scaler.endStep();
+    const std::unique_ptr<Group> alone = makeLoneGroup();
+    ASSERT_TRUE(scaler.endStep(*alone).ok());
     std::vector<float> out;
     scaler.scale(batch, out);
     EXPECT_EQ(out[0], 0);

@@ -19,14 +19,22 @@ struct Ranks {
     const test::RecordingReporter& first() const { return fixtures[0]->reporter; }
 };
 
-Ranks run(int size, const std::function<void(TrainerFixture&, int rank)>& prepare,
+// Double is tensors, float on a CPU loops: the two learners make the ranks' sums each in its way.
+struct Arithmetic {
+    const char* precision;
+    double tolerance;  ///< relative, of a loss
+};
+constexpr Arithmetic kDouble{"fp64", 1e-9}, kFloat{"fp32", 1e-5};
+
+Ranks run(const Arithmetic& arithmetic, int size,
+          const std::function<void(TrainerFixture&, int rank)>& prepare,
           const std::string& resume = "") {
     Ranks out;
     const auto groups = makeThreadGroups(size);
     for (int rank = 0; rank < size; ++rank) {
         out.fixtures.push_back(std::make_unique<TrainerFixture>("dlrm"));
         TrainerFixture& f = *out.fixtures.back();
-        f.options.learner.precision = "fp64";
+        f.options.learner.precision = arithmetic.precision;
         f.options.hasEval = true;
         f.train.rank = f.eval.rank = rank;
         f.train.worldSize = f.eval.worldSize = size;
@@ -54,14 +62,21 @@ Ranks run(int size, const std::function<void(TrainerFixture&, int rank)>& prepar
 
 void asIs(TrainerFixture& /*fixture*/, int /*rank*/) {}
 
-TEST(Ranks, TrainAsOneDoes) {
-    const Ranks one = run(1, asIs);
+class RanksIn : public ::testing::TestWithParam<Arithmetic> {
+ protected:
+    const Arithmetic in_ = GetParam();
+};
+INSTANTIATE_TEST_SUITE_P(Both, RanksIn, ::testing::Values(kDouble, kFloat),
+                         [](const auto& info) { return std::string(info.param.precision); });
+
+TEST_P(RanksIn, TrainAsOneDoes) {
+    const Ranks one = run(in_, 1, asIs);
     for (const int size : {2, 4}) {
-        const Ranks several = run(size, asIs);
+        const Ranks several = run(in_, size, asIs);
         const auto losses = several.first().losses(), want = one.first().losses();
         ASSERT_EQ(losses.size(), want.size());
         for (std::size_t i = 0; i < want.size(); ++i) {
-            EXPECT_NEAR(losses[i], want[i], 1e-9 * want[i])
+            EXPECT_NEAR(losses[i], want[i], in_.tolerance * want[i])
                 << "step " << i << " of " << size << " ranks";
         }
         for (std::size_t r = 0; r < several.outcomes.size(); ++r) {
@@ -78,13 +93,13 @@ TEST(Ranks, TrainAsOneDoes) {
                   one.first().done.params.at("eval_order_hash"));
         for (const char* figure : {"eval.auc", "eval.log_loss", "eval.calibration"}) {
             EXPECT_NEAR(several.first().done.metrics.at(figure),
-                        one.first().done.metrics.at(figure), 1e-9)
+                        one.first().done.metrics.at(figure), in_.tolerance)
                 << figure;
         }
     }
 }
 
-TEST(Ranks, ClipAndDropOutAsOneDoes) {
+TEST_P(RanksIn, ClipAndDropOutAsOneDoes) {
     const auto prepare = [](TrainerFixture& f, int /*rank*/) {
         LearnerOptions& o = f.options.learner;
         o.tableOptimizer.emplace().kind = OptimizerKind::kRowwiseAdagrad;
@@ -93,29 +108,29 @@ TEST(Ranks, ClipAndDropOutAsOneDoes) {
         o.dropout = 0.25;
         o.schedule = {ScheduleOptions::Kind::kLinear, 2, 8, 0.1};
     };
-    const Ranks one = run(1, prepare);
+    const Ranks one = run(in_, 1, prepare);
     const auto want = one.first().losses();
-    EXPECT_NE(want, run(1, asIs).first().losses());
+    EXPECT_NE(want, run(in_, 1, asIs).first().losses());
     for (const int size : {2, 4}) {
-        const Ranks several = run(size, prepare);
+        const Ranks several = run(in_, size, prepare);
         const auto losses = several.first().losses();
         ASSERT_EQ(losses.size(), want.size());
         for (std::size_t i = 0; i < want.size(); ++i) {
-            EXPECT_NEAR(losses[i], want[i], 1e-9 * want[i]) << "step " << i;
+            EXPECT_NEAR(losses[i], want[i], in_.tolerance * want[i]) << "step " << i;
         }
         EXPECT_EQ(several.weights[size - 1], several.weights[0]);
     }
 }
 
-TEST(Ranks, TwoRunsAreEqualBitForBit) {
-    EXPECT_EQ(run(2, asIs).weights[0], run(2, asIs).weights[0]);
+TEST_P(RanksIn, TwoRunsAreEqualBitForBit) {
+    EXPECT_EQ(run(in_, 2, asIs).weights[0], run(in_, 2, asIs).weights[0]);
 }
 
 TEST(Ranks, AStopThatOneHearsEndsAllBehindTheSameStep) {
     for (const int who : {0, 1, 2}) {
         // A rank above 0 sends no metrics: it is asked from the start, or hears of it in the midst
         // of its share.
-        const Ranks ranks = run(3 + 1, [who](TrainerFixture& f, int rank) {
+        const Ranks ranks = run(kDouble, 3 + 1, [who](TrainerFixture& f, int rank) {
             if (rank == who) {
                 f.reporter.stopAt = rank == 0 ? 3 : -1;
                 f.train.stopAfter = rank == 0 ? -1 : 3;
@@ -131,19 +146,19 @@ TEST(Ranks, AStopThatOneHearsEndsAllBehindTheSameStep) {
     }
 }
 
-TEST(Ranks, GoOnAtAnotherNumberOfThem) {
-    const Ranks whole = run(1, asIs);
+TEST_P(RanksIn, GoOnAtAnotherNumberOfThem) {
+    const Ranks whole = run(in_, 1, asIs);
     const Ranks begun =
-        run(2, [](TrainerFixture& f, int rank) { f.reporter.stopAt = rank == 0 ? 4 : 0; });
+        run(in_, 2, [](TrainerFixture& f, int rank) { f.reporter.stopAt = rank == 0 ? 4 : 0; });
     ASSERT_EQ(begun.first().checkpoints.size(), 1U);
     const std::string file = begun.fixtures[0]->pathOf(begun.first().checkpoints[0]);
     for (const int size : {1, 4}) {
-        const Ranks rest = run(size, asIs, file);
+        const Ranks rest = run(in_, size, asIs, file);
         const auto want = whole.first().losses(), losses = rest.first().losses();
         ASSERT_EQ(losses.size() + static_cast<std::size_t>(begun.first().checkpoints[0].step),
                   want.size());
         for (std::size_t i = 0; i < losses.size(); ++i) {
-            EXPECT_NEAR(losses[i], want[want.size() - losses.size() + i], 1e-9)
+            EXPECT_NEAR(losses[i], want[want.size() - losses.size() + i], in_.tolerance)
                 << "of " << size << " ranks";
         }
     }
