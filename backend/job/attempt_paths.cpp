@@ -8,6 +8,10 @@
 
 namespace millrace::job {
 
+std::string feedName(int feed) {
+    return feed == 0 ? std::string(kFeed) : strCat(kFeed, feed);
+}
+
 std::string rankName(int rank) {
     return strCat("rank", rank);
 }

@@ -17,6 +17,8 @@ namespace millrace::job {
 
 /// The feed's name: its role, its folder, its worker in the store.
 inline constexpr std::string_view kFeed = "feed";
+/// "feed", and "feed1", ... of relays.
+std::string feedName(int feed);
 /// One data worker; several are data0, data1, ...
 inline constexpr std::string_view kData = "data";
 /// "rank0": the same of a rank.
@@ -39,6 +41,8 @@ class AttemptPaths {
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
     /// What data workers join with.
     std::string joinFile() const { return directory_ + "/data.join"; }
+    /// Where the ranks of the built-in trainer meet.
+    std::string groupSocket() const { return directory_ + "/ranks.sock"; }
     /// A worker's own folder: its log, what it keeps for a while.
     std::string worker(std::string_view name) const;
     /// Names of the workers that have a log, sorted.

@@ -7,6 +7,7 @@ namespace millrace::job {
 namespace {
 
 constexpr std::int64_t kMostAttempts = 1'000'000'000;
+constexpr std::int64_t kMostFeeds = 4096;
 
 Json textOrNull(const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
@@ -28,6 +29,37 @@ Status checkVersion(const Json& json) {
 Status needText(const Json& json, const char* key, std::string& into) {
     into = jsonString(json, key);
     return into.empty() ? invalidArgument("'", key, "' must be text") : okStatus();
+}
+
+Status readCount(const Json& json, const char* key, int& into) {
+    const std::int64_t count = jsonInt(json, key);
+    if (count < 0 || count > kMostFeeds) {
+        return invalidArgument("'", key, "' must be a number from 0 to ", kMostFeeds);
+    }
+    into = static_cast<int>(count);
+    return okStatus();
+}
+
+/// What a relay serves, and by which number it is known.
+Status readRelay(const Json& json, JobFile& job) {
+    RETURN_IF_ERROR(readCount(json, "followers", job.followers));
+    RETURN_IF_ERROR(readCount(json, "feed", job.feed));
+    job.follow = jsonString(json, "follow");
+    const Json& ranks = jsonMember(json, "ranks");
+    for (const Json& rank : ranks.is_array() ? ranks : Json::array()) {
+        const std::int64_t number = rank.is_number_integer() ? rank.get<std::int64_t>() : -1;
+        if (number < 0 || number >= job.spec.train.ranks ||
+            (!job.ranks.empty() && number <= job.ranks.back())) {
+            return invalidArgument("'ranks' must hold ranks of the spec's ", job.spec.train.ranks,
+                                   ", ascending");
+        }
+        job.ranks.push_back(static_cast<int>(number));
+    }
+    if (job.follow.empty() != job.ranks.empty() || job.follow.empty() != (job.feed == 0)) {
+        return invalidArgument(
+            "'follow', 'ranks' and a 'feed' from 1 stand together: they make a relay");
+    }
+    return okStatus();
 }
 
 Status readMembers(const Json& json, JobFile& job) {
@@ -54,26 +86,34 @@ Status readMembers(const Json& json, JobFile& job) {
     job.resume = jsonString(json, "resume");
     job.initFrom = jsonString(json, "init_from");
     job.dataListen = jsonString(json, "data_listen");
-    return okStatus();
+    return readRelay(json, job);
 }
 
 }  // namespace
 
 std::string JobFile::toText() const {
-    const Json json = {{"version", kVersion},
-                       {"run", run},
-                       {"uid", uid},
-                       {"attempt", attempt},
-                       {"spec", spec.toJson()},
-                       {"spec_hash", specHash},
-                       {"stream_hash", streamHash},
-                       {"plan_hash", planHash},
-                       {"resume", textOrNull(resume)},
-                       {"init_from", textOrNull(initFrom)},
-                       {"data_listen", textOrNull(dataListen)},
-                       {"checkpoint_dir", checkpointDirectory},
-                       {"rank_socket", rankSocket},
-                       {"feed_socket", feedSocket}};
+    Json json = {{"version", kVersion},
+                 {"run", run},
+                 {"uid", uid},
+                 {"attempt", attempt},
+                 {"spec", spec.toJson()},
+                 {"spec_hash", specHash},
+                 {"stream_hash", streamHash},
+                 {"plan_hash", planHash},
+                 {"resume", textOrNull(resume)},
+                 {"init_from", textOrNull(initFrom)},
+                 {"data_listen", textOrNull(dataListen)},
+                 {"checkpoint_dir", checkpointDirectory},
+                 {"rank_socket", rankSocket},
+                 {"feed_socket", feedSocket}};
+    if (followers > 0) {
+        json["followers"] = followers;
+    }
+    if (!follow.empty()) {
+        json["follow"] = follow;
+        json["ranks"] = ranks;
+        json["feed"] = feed;
+    }
     const std::string rest = dumpJson(json);
     return strCat(R"({"plan":)", planText.empty() ? "null" : planText, ",", rest.substr(1));
 }

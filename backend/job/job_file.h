@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/core/status.h"
 #include "backend/spec/run_spec.h"
@@ -29,6 +30,11 @@ struct JobFile {
     std::string rankSocket, feedSocket;
     std::string dataListen;  ///< HOST where the feed listens for data workers of other machines;
                              ///< "": a unix socket
+    // Ranks on other nodes (docs/architecture/data-plane.md).
+    int followers = 0;   ///< relays that will come: the feed makes its join file for them
+    std::string follow;  ///< the leading feed's join file, of a relay's job; "": this feed leads
+    std::vector<int> ranks;  ///< a relay's: those that are served here, ascending
+    int feed = 0;            ///< on the rank line; 0: the feed that leads
 
     std::string toText() const;
     static Result<JobFile> fromText(std::string_view text);

@@ -81,6 +81,38 @@ TEST(JobFile, EveryMemberComesBack) {
     }
 }
 
+TEST(JobFile, ARelaysMembersComeBackAndStandTogether) {
+    JobFile lead = someJob();
+    lead.followers = 2;
+    const Result<JobFile> led = JobFile::fromText(lead.toText());
+    ASSERT_TRUE(led.ok()) << led.status();
+    EXPECT_EQ(led->followers, 2);
+    JobFile relay = someJob();
+    relay.spec.train.ranks = 4;
+    relay.planText = "";
+    relay.follow = "/slot/runs/r-abc23/a3/data.join";
+    relay.ranks = {1, 3};
+    relay.feed = 1;
+    const Result<JobFile> read = JobFile::fromText(relay.toText());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->follow, relay.follow);
+    EXPECT_EQ(read->ranks, relay.ranks);
+    EXPECT_EQ(read->feed, 1);
+    for (const auto& [key, wrong] :
+         std::vector<std::pair<std::string, Json>>{{"ranks", {1, 4}},
+                                                   {"ranks", {3, 1}},
+                                                   {"ranks", {1, 1}},
+                                                   {"ranks", Json::array()},
+                                                   {"follow", ""},
+                                                   {"feed", 0},
+                                                   {"feed", -1},
+                                                   {"followers", 100'000}}) {
+        Json json = Json::parse(relay.toText());
+        json[key] = wrong;
+        EXPECT_THAT(errorOf(json), HasSubstr("'" + key + "'")) << wrong;
+    }
+}
+
 TEST(JobFile, AnotherVersionIsRefusedByItsNumber) {
     Json json = someJson();
     json["version"] = 2;
