@@ -80,6 +80,8 @@ constexpr MetricEntry kEntries[] = {
      "data workers that are there; only where the spec has them"},
     {metric::kLoaderDataWorkersWanted, "data workers wanted", "", Unit::kCount, Origin::kWorker, Show::kUnlessZero, Chart::kOwn, "processes",
      "as many as would keep the ranks from waiting, within the spec's bounds"},
+    {metric::kLoaderRelayBytesPerSecond, "relayed bytes/s", "", Unit::kBytesPerSecond, Origin::kWorker, Show::kAlways, Chart::kOwn, "",
+     "what a relay brings to the ranks of its node"},
     {metric::kSystemCpuPercent, "", "", Unit::kPercent, Origin::kDaemon, Show::kAlways, Chart::kCpu, "% of all cores, 0 to 100",
      "the machine's processors"},
     {metric::kSystemMemoryUsedBytes, "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",

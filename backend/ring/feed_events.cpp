@@ -13,37 +13,27 @@
 namespace millrace::ring {
 namespace {
 
-constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
-
 /// Until an entry can be taken. Costs no system call when one is there.
 int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
     FeedLink& link = *feed.link;
-    ReaderRing& from = link.ring();
-    if (!link.isAborted() && from.hasNext()) {
+    if (!link.isAborted() && link.ring().hasNext()) {
         return 0;
     }
     const std::int64_t start = steadyNs();
     const std::int64_t end = timeoutMs < 0 ? INT64_MAX : steadyAfter(timeoutMs);
-    int result = kGoOn;
-    while (result == kGoOn) {
-        const std::uint32_t seen = from.beginWait();
-        const bool lost = link.isLost();
-        const std::int64_t left = end - steadyNs();
-        if (link.isAborted()) {
-            result = feed.fail(MILLRACE_FEED_ABORTED, "aborted");
-        } else if (from.hasNext()) {
-            result = 0;
-        } else if (lost) {
-            result = feed.fail(MILLRACE_FEED_LOST, "the feed is gone");
-        } else if (left <= 0) {
-            result = MILLRACE_FEED_TIMEOUT;
-        } else {
-            from.sleep(seen, left < kLongestSleepNs ? left : kLongestSleepNs);
-        }
-        from.endWait();
-    }
+    const FeedLink::Wait found = link.waitForEntry(end);
     feed.stats.wait_ns += static_cast<std::uint64_t>(steadyNs() - start);
-    return result;
+    switch (found) {
+        case FeedLink::Wait::kAborted:
+            return feed.fail(MILLRACE_FEED_ABORTED, "aborted");
+        case FeedLink::Wait::kLost:
+            return feed.fail(MILLRACE_FEED_LOST, "the feed is gone");
+        case FeedLink::Wait::kTimeout:
+            return MILLRACE_FEED_TIMEOUT;
+        case FeedLink::Wait::kEntry:
+            break;
+    }
+    return 0;
 }
 
 const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload) {

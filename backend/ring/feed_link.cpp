@@ -19,6 +19,7 @@ namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
 
 bool isAskedToAbort(const FeedLink::Target& target) {
     pollfd items[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
@@ -208,6 +209,27 @@ std::string FeedLink::nextRing() {
     const MutexLock lock(mutex_);
     ring_.swap(next);
     return "";
+}
+
+FeedLink::Wait FeedLink::waitForEntry(std::int64_t endNs) {
+    ReaderRing& from = *ring_;
+    for (;;) {
+        const std::uint32_t seen = from.beginWait();
+        const bool lost = isLost();
+        const std::int64_t left = endNs - steadyNs();
+        const bool hasNext = from.hasNext();
+        const bool isOver = isAborted() || hasNext || lost || left <= 0;
+        if (!isOver) {
+            from.sleep(seen, left < kLongestSleepNs ? left : kLongestSleepNs);
+        }
+        from.endWait();
+        if (isOver) {
+            return isAborted() ? Wait::kAborted
+                   : hasNext   ? Wait::kEntry
+                   : lost      ? Wait::kLost
+                               : Wait::kTimeout;
+        }
+    }
 }
 
 void FeedLink::abort() {

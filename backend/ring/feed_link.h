@@ -42,6 +42,10 @@ class FeedLink {
     const std::shared_ptr<ReaderRing>& sharedRing() const { return ring_; }
     /// After a continue record: goes over to the next ring. Empty, or what is wrong.
     std::string nextRing();
+    enum class Wait { kEntry, kLost, kAborted, kTimeout };
+    /// Until an entry can be taken, at most to `endNs` of the steady clock. What is there comes
+    /// before the feed's end, an abort before both.
+    Wait waitForEntry(std::int64_t endNs);
     bool isLost() const { return lost_.load(std::memory_order_seq_cst); }
     bool isAborted() const { return aborted_.load(std::memory_order_seq_cst); }
 

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "backend/core/json_bounds.h"
+#include "backend/core/json.h"
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
@@ -19,10 +19,6 @@
 
 namespace millrace::ring {
 namespace {
-
-constexpr std::int64_t kHelloVersion = 2;
-constexpr char kKeepName[] = "keep", kDropName[] = "drop";
-constexpr std::size_t kMaxHelloBytes = std::size_t{4} << 20;
 
 /// A rank's socket, shared with its writer, which passes larger rings over it.
 class ReaderSocket {
@@ -89,45 +85,6 @@ struct Connection {
     bool isDone = false;
 };
 
-Result<FeedHello> parseHello(std::string_view line) {
-    ASSIGN_OR_RETURN(const Json json, parseBounded(line, "hello", {kMaxHelloBytes}));
-    FeedHello hello;
-    if (const std::int64_t version = jsonInt(json, "version"); version != kHelloVersion) {
-        return invalidArgument("hello: version ", version, ", this feed speaks version ",
-                               kHelloVersion,
-                               "; the loader and the reader's library must be of one version");
-    }
-    hello.attempt = jsonInt(json, "attempt", -1);
-    hello.rank = static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "rank", -1), -1, 1 << 20));
-    hello.worldSize =
-        static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "world_size"), 0, 1 << 20));
-    hello.stream = jsonString(json, "stream");
-    hello.join = jsonBool(json, "join");
-    const std::string last = jsonString(json, "last", kKeepName);
-    if (last != kKeepName && last != kDropName) {
-        return invalidArgument("hello: last '", last, "' must be ", kKeepName, " or ", kDropName);
-    }
-    hello.last = last == kDropName ? stream::LastStep::kDrop : stream::LastStep::kKeep;
-    hello.numaNode =
-        static_cast<int>(std::clamp<std::int64_t>(jsonInt(json, "numa_node", -1), -1, 1 << 20));
-    if (const Json& state = jsonMember(json, "state"); state.is_object()) {
-        const std::string wrong = hello.state.emplace().read(dumpJson(state));
-        if (!wrong.empty()) {
-            return invalidArgument("hello: ", wrong);
-        }
-    } else if (!state.is_null()) {
-        return invalidArgument("hello: 'state' must be an object or null");
-    }
-    if (const Json& next = jsonMember(json, "next"); next.is_object()) {
-        const std::int64_t epoch = jsonInt(next, "epoch", -1), number = jsonInt(next, "number", -1);
-        if (epoch < 0 || epoch > UINT32_MAX || number < 0) {
-            return invalidArgument("hello: 'next' must hold epoch and number");
-        }
-        hello.next = FeedPosition{static_cast<std::uint32_t>(epoch), number};
-    }
-    return hello;
-}
-
 Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
     if (!hello.state) {
         return okStatus();
@@ -152,11 +109,8 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
 }
 
 Status refusedLast(const FeedHello& hello, const FeedHello& other) {
-    const auto name = [](stream::LastStep last) {
-        return last == stream::LastStep::kDrop ? kDropName : kKeepName;
-    };
-    return failedPrecondition("hello: rank ", hello.rank, " asks for last=", name(hello.last),
-                              ", rank ", other.rank, " for last=", name(other.last),
+    return failedPrecondition("hello: rank ", hello.rank, " asks for last=", nameOf(hello.last),
+                              ", rank ", other.rank, " for last=", nameOf(other.last),
                               "; all ranks of a stream must ask for the same");
 }
 

@@ -85,7 +85,7 @@ std::uint32_t ReaderRing::nextKind() const {
     return kind;
 }
 
-const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index) {
+const char* ReaderRing::look(RingEntry& entry, unsigned char*& payload) {
     const std::uint64_t published = writer_->published.load(std::memory_order_seq_cst);
     {
         // More than a ring's entries in flight: the writer overwrote what was not given back.
@@ -104,8 +104,15 @@ const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uin
         entry.bytes > header_.dataBytes || at + entry.bytes > header_.dataBytes) {
         return "a ring entry points outside the ring";
     }
-    nextPosition_ = entry.position + alignData(entry.bytes);
     payload = memory_ + kDataOffset + at;
+    return nullptr;
+}
+
+const char* ReaderRing::take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index) {
+    if (const char* wrong = look(entry, payload)) {
+        return wrong;
+    }
+    nextPosition_ = entry.position + alignData(entry.bytes);
     index = taken_++;
     {
         const std::lock_guard lock(mutex_);

@@ -28,6 +28,8 @@ class ReaderRing {
     bool hasNext() const { return writer_->published.load(std::memory_order_seq_cst) > taken_; }
     /// Of the next entry (hasNext()); take() looks at it anew.
     std::uint32_t nextKind() const;
+    /// The next entry (hasNext()) and its payload; it stays the next one.
+    const char* look(RingEntry& entry, unsigned char*& payload);
     /// The next entry (hasNext()) with its payload and its index for release().
     const char* take(RingEntry& entry, unsigned char*& payload, std::uint64_t& index);
     void release(std::uint64_t index);

@@ -484,6 +484,16 @@ Status RingWriter::error(const Status& why, std::stop_token stop) {
     return okStatus();
 }
 
+Status RingWriter::commitAs(const FrameSlot& slot, const RingEntry& as) {
+    const auto kind = static_cast<EntryKind>(as.kind);
+    RETURN_IF_ERROR(
+        impl_->commit(slot, {kind, as.epoch, as.number, slot.bytes.size(), as.stride, as.count}));
+    if (kind == EntryKind::kEndOfStream || kind == EntryKind::kError) {
+        impl_->endGiven();
+    }
+    return okStatus();
+}
+
 Status RingWriter::drain(std::stop_token stop) {
     return impl_->drain(std::move(stop));
 }

@@ -14,6 +14,7 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/unique_fd.h"
 #include "backend/ring/frame_sink.h"
+#include "backend/ring/ring_layout.h"
 #include "backend/stream/state/step_mark.h"
 
 namespace millrace::ring {
@@ -93,6 +94,9 @@ class RingWriter final : public StepSink {
     /// The last thing a reader sees: the status's sentence, cut at 4096 bytes, and its exit code
     /// (core/exit_codes.h), so that a rank can tell bad input from a full disk.
     Status error(const Status& why, std::stop_token stop) override;
+    /// In the place of commit(): the slot is filled with the payload of `as`, an entry of another
+    /// ring of the same stream and rank. Its last one is this ring's.
+    Status commitAs(const FrameSlot& slot, const RingEntry& as);
 
     /// Blocks until the reader has taken everything that was committed (it may still hold it).
     Status drain(std::stop_token stop);

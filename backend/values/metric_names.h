@@ -48,6 +48,7 @@ inline constexpr char kLoaderRowsKeptPerSecond[] = "loader.rows_kept_per_second"
 inline constexpr char kLoaderCpuPercent[] = "loader.cpu_percent";
 inline constexpr char kLoaderDataWorkers[] = "loader.data_workers";
 inline constexpr char kLoaderDataWorkersWanted[] = "loader.data_workers_wanted";
+inline constexpr char kLoaderRelayBytesPerSecond[] = "loader.relay_bytes_per_second";
 
 // What the daemon measures beside a run.
 inline constexpr char kSystemPrefix[] = "system.";

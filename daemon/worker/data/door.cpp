@@ -63,6 +63,13 @@ grpc::ServerBidiReactor<In, Out>* refuse() {
 
 }  // namespace
 
+Door::Door(DoorOptions options, DoorKeeper& keeper)
+    : options_(std::move(options)),
+      keeper_(keeper),
+      followers_({options_.feedSocket, options_.isNetwork, options_.spec, options_.streamHash,
+                  options_.planHash,
+                  [this](const v1::JoinRequest& request) { return admits(request); }}) {}
+
 // The token first: who does not have it learns nothing else.
 Status Door::admits(const v1::JoinRequest& request) const {
     if (!transport::isSameToken(request.token(), options_.token)) {
@@ -76,8 +83,8 @@ Status Door::admits(const v1::JoinRequest& request) const {
     if (request.build_id() != options_.buildId) {
         return failedPrecondition("join: build ", request.build_id(), " came to build ",
                                   options_.buildId,
-                                  "; feed and data workers must be of one build of Millrace, for "
-                                  "their bytes must be equal");
+                                  "; a feed, its data workers and relays must be of one build of "
+                                  "Millrace, for their bytes must be equal");
     }
     return okStatus();
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The door of the data plane: the service that workers call, who is let in, and which stream is
-// whose.
+// The door of the data plane: the service that workers and relays call, who is let in, and which
+// stream is whose.
 //
 // Threads: gRPC's; the keeper is called from them, never under a lock. Owns: the links of those
 // that were let in, until their streams end. Failure: of a worker: a status with a sentence.
@@ -10,6 +10,7 @@
 
 #include "backend/core/mutex.h"
 #include "daemon/worker/data/worker_link.h"
+#include "daemon/worker/relay/followers.h"
 #include "millrace/v1/data.grpc.pb.h"
 
 namespace millrace::data {
@@ -28,19 +29,23 @@ class DoorKeeper {
     virtual void broken(const std::shared_ptr<WorkerLink>& link, const Status& why) = 0;
 };
 
-/// What a worker must know and show.
+/// What a worker or relay must know and show.
 struct DoorOptions {
     std::string buildId, token;
     std::int64_t attempt = 0;
     std::string spec, plan;  ///< JSON
     std::string streamHash, planHash;
+    std::string feedSocket;  ///< where the ranks behind relays have their rings
+    bool isNetwork = false;
 };
 
-class Door final
-    : public v1::Data::WithRawCallbackMethod_Frames<
-          v1::Data::WithCallbackMethod_Work<v1::Data::WithCallbackMethod_Join<v1::Data::Service>>> {
+using DoorService = v1::Data::WithRawCallbackMethod_Ring<
+    v1::Data::WithCallbackMethod_Follow<v1::Data::WithRawCallbackMethod_Frames<
+        v1::Data::WithCallbackMethod_Work<v1::Data::WithCallbackMethod_Join<v1::Data::Service>>>>>;
+
+class Door final : public DoorService {
  public:
-    Door(DoorOptions options, DoorKeeper& keeper) : options_(std::move(options)), keeper_(keeper) {}
+    Door(DoorOptions options, DoorKeeper& keeper);
 
     grpc::ServerWriteReactor<v1::JoinPiece>* Join(grpc::CallbackServerContext* context,
                                                   const v1::JoinRequest* request) override;
@@ -48,8 +53,15 @@ class Door final
         grpc::CallbackServerContext* context) override;
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
         grpc::CallbackServerContext* context) override;
+    relay::Followers::FollowReactor* Follow(grpc::CallbackServerContext*) override {
+        return followers_.follow();
+    }
+    relay::Followers::RingReactor* Ring(grpc::CallbackServerContext*) override {
+        return followers_.ring();
+    }
     /// A worker of this machine opens the channel of its slabs.
     void slabs(UniqueFd fd);
+    void endRelays() { followers_.end(); }
 
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;
@@ -64,6 +76,7 @@ class Door final
 
     const DoorOptions options_;
     DoorKeeper& keeper_;
+    relay::Followers followers_;
     Mutex mutex_;
     std::map<std::string, LinkPtr> links_ MR_GUARDED_BY(mutex_);  ///< by session
 };

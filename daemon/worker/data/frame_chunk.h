@@ -1,5 +1,5 @@
 #pragma once
-// v1::FrameChunk and v1::FrameRequest as raw buffers: the frame's bytes are not copied into a
+// v1::FrameChunk as a raw buffer: the frame's bytes are not copied into a
 // message on one side, and copied once, to where the frame is put together, on the other.
 //
 // Threads: any. Failure: kDataLoss for bytes that are no chunk.
@@ -36,9 +36,5 @@ struct FrameChunk {
     std::vector<grpc::Slice> slices_;
     std::size_t skipped_ = 0;  ///< bytes of the slices before the payload
 };
-
-grpc::ByteBuffer bufferOf(const google::protobuf::MessageLite& message);
-/// False: it is no such message.
-bool readBuffer(const grpc::ByteBuffer& buffer, google::protobuf::MessageLite& message);
 
 }  // namespace millrace::data

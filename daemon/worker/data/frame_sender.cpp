@@ -2,6 +2,7 @@
 
 #include <grpcpp/generic/generic_stub.h>
 
+#include "daemon/transport/raw_buffer.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/messages.h"
 
@@ -43,7 +44,7 @@ void FrameSender::close() {
 
 void FrameSender::asked(const grpc::ByteBuffer& buffer) {
     v1::FrameRequest request;
-    if (!readBuffer(buffer, request)) {
+    if (!transport::readBuffer(buffer, request)) {
         return;  // of no feed of this build
     }
     const auto first = static_cast<std::int64_t>(request.first());

@@ -41,6 +41,8 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     door.plan = options.plan.toJsonText();
     door.streamHash = streamHash_;
     door.planHash = planHash_;
+    door.feedSocket = options.feedSocket;
+    door.isNetwork = isNetwork_;
     door_ = std::make_unique<Door>(std::move(door), static_cast<DoorKeeper&>(*this));
     ASSIGN_OR_RETURN(server_, transport::Server::start(file, *door_));
     if (file.isUnix()) {
@@ -49,7 +51,7 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     }
     RETURN_IF_ERROR(file.write(joinPath_));
     thread_ = startThread("data-lead", [this](const std::stop_token& stop) { run(stop); });
-    logInfo("data: workers may join", {{"file", joinPath_}, {"address", file.address}});
+    logInfo("data: workers and relays may join", {{"file", joinPath_}, {"address", file.address}});
     return okStatus();
 }
 
@@ -77,6 +79,7 @@ Lead::~Lead() {
         link->close(grpc::Status::OK);
     }
     slabGate_.reset();
+    door_->endRelays();
     server_.reset();
 }
 

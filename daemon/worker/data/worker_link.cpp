@@ -3,6 +3,7 @@
 #include <new>
 
 #include "backend/core/clock.h"
+#include "daemon/transport/raw_buffer.h"
 #include "daemon/worker/data/messages.h"
 
 namespace millrace::data {
@@ -94,7 +95,7 @@ void WorkerLink::ask(const stream::SegmentOrder& order, const segment::FrameSpan
     toMessage(order, *request.mutable_name());
     request.set_first(static_cast<std::uint64_t>(span.first));
     request.set_count(static_cast<std::uint64_t>(span.count));
-    frames->send(bufferOf(request));
+    frames->send(transport::bufferOf(request));
 }
 
 void WorkerLink::forget(const stream::SegmentOrder& order) {

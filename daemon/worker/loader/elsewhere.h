@@ -53,7 +53,8 @@ struct ElsewhereOptions {
     spec::RunSpec spec;
     stream::Plan plan;
     std::optional<frame::CodecPlan>
-        codecs;  ///< given; none: chosen for the network, if there is one
+        codecs;              ///< given; none: chosen for the network, if there is one
+    std::string feedSocket;  ///< where the ranks behind relays have their rings
 };
 /// A data worker: `millrace-loader data --join FILE`.
 struct DataRequest {
@@ -64,11 +65,17 @@ struct DataRequest {
     std::string buildId;
 };
 
+struct FeedJob;
+class FeedEvents;
+class FeedOwner;
+
 /// What a program with a network has; one without has handOver alone.
 struct DataPlane {
     std::string buildId;
     std::function<Result<std::unique_ptr<SegmentsElsewhere>>(const ElsewhereOptions&)> lead;
     std::function<int(const DataRequest&)> work;
+    /// A feed whose rings come from another one; the exit code.
+    std::function<int(const FeedJob&, FeedEvents&, FeedOwner&)> follow;
     /// The same command line to the program that has a network; returns when it cannot be started,
     /// with the exit code.
     std::function<int()> handOver;

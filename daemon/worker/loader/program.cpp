@@ -148,30 +148,35 @@ void addProfile(CLI::App& app, ProfileRequest& request) {
 
 void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
     CLI::App* feed = app.add_subcommand(
-        "feed", "a stream into the rings of its ranks: of a daemon's job, or of a spec");
+        "feed",
+        "a stream into the rings of its ranks: of a daemon's job, of a spec, or of another feed");
     CLI::Option* ofJob = feed->add_option("--job", job, "the job's job.json; the daemon starts it");
     CLI::Option* spec =
         feed->add_option("--spec", request.specPath, "the spec, a YAML file: without a daemon");
     CLI::Option* socket = feed->add_option("--socket", request.socketPath,
                                            "where ranks come to: a path that is to be made");
+    CLI::Option* follow = feed->add_option(
+        "--follow", request.follow,
+        "a relay: the rings of --ranks come from the feed that writes this join file");
+    CLI::Option* ranks =
+        feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")
+            ->delimiter(',')
+            ->check(CLI::NonNegativeNumber);
+    feed->add_option("--life-fd", request.lifeFd,
+                     "a descriptor: the feed ends when it comes to its end")
+        ->check(CLI::NonNegativeNumber)
+        ->needs(socket);
     CLI::Option* ofSpec[] = {
-        socket,
         addSet(*feed, request.sets),
         addVariation(*feed, request.variation),
         feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
             ->check(CLI::Range(1, kWorldMost)),
-        feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")
-            ->delimiter(',')
-            ->check(CLI::NonNegativeNumber),
         feed->add_option("--attempt", request.attempt, "ranks of another are refused (0)"),
-        feed->add_option("--life-fd", request.lifeFd,
-                         "a descriptor: the feed ends when it comes to its end")
-            ->check(CLI::NonNegativeNumber),
         feed->add_option("--join-file", request.joinFile,
-                         "data workers join with this file, which is made here"),
+                         "data workers and relays join with this file, which is made here"),
         feed->add_option("--listen", request.listen,
-                         "HOST or HOST:PORT: data workers of other machines come here over TLS (a "
-                         "unix socket beside the join file)"),
+                         "HOST or HOST:PORT: those of other machines come here over TLS (a unix "
+                         "socket beside the join file)"),
         feed->add_option("--codecs", request.codecs,
                          "for columns on their way from data workers: none, or a report of 'stream "
                          "--link --json' (over TLS those are chosen that pay)")};
@@ -179,9 +184,11 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
         option->needs(spec);
     }
     spec->needs(socket)->excludes(ofJob);
-    feed->callback([ofJob, spec] {
-        if (ofJob->empty() && spec->empty()) {
-            throw CLI::RequiredError("--spec (or a daemon's --job)");
+    follow->needs(socket)->needs(ranks)->excludes(ofJob)->excludes(spec);
+    ranks->needs(socket);
+    feed->callback([ofJob, spec, follow] {
+        if (ofJob->empty() && spec->empty() && follow->empty()) {
+            throw CLI::RequiredError("--spec (or --follow, or a daemon's --job)");
         }
     });
 }
@@ -217,7 +224,8 @@ int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
         return runScores(arguments.scores);
     }
     // A feed whose spec alone says that it has data workers finds that out later.
-    if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty())) {
+    if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty() ||
+                                  !arguments.feed.follow.empty())) {
         return plane.handOver();
     }
     const Status ready = segment::initializeKernels();
@@ -290,7 +298,7 @@ int runProgram(int argc, char** argv, DataPlane plane) {
         ->add_option("DIRECTORY", arguments.scores)
         ->required();
     CLI::App* reader = app.add_subcommand("ring-reader", "")->group("");
-    reader->add_option("--socket", arguments.reader.socketPath)->required();
+    reader->add_option("--socket", arguments.reader.socketPaths)->required();
     reader->add_option("--data", arguments.reader.part);
     reader->add_option("--ranks", arguments.reader.ranks);
     reader->add_option("--state", arguments.reader.statePath);

@@ -17,6 +17,7 @@
 
 #include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/train/dense_network.h"
 #include "daemon/worker/trainer/job.h"
 
@@ -130,7 +131,8 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
         return train::FeedSource::open(feed);
     };
     train::SocketGroupOptions meeting;
-    meeting.path = job.directory.substr(0, job.directory.rfind('/')) + "/ranks.sock";
+    meeting.path =
+        job::AttemptPaths(job.directory.substr(0, job.directory.rfind('/'))).groupSocket();
     meeting.rank = rank;
     meeting.size = static_cast<int>(job.spec.train.ranks);
     meeting.abortFd = gStopFd;

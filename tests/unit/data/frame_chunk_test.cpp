@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/transport/raw_buffer.h"
+
 namespace millrace::data {
 namespace {
 
@@ -53,10 +55,10 @@ TEST(FrameChunk, ComesAsItWasSentHoweverItIsCut) {
 TEST(FrameChunk, IsTheMessageThatTheSchemaSays) {
     const segment::CodedFrame coded = frameOf(300);
     v1::FrameChunk message;
-    ASSERT_TRUE(readBuffer(makeChunk(order(), 2, coded, 0), message));
+    ASSERT_TRUE(transport::readBuffer(makeChunk(order(), 2, coded, 0), message));
     EXPECT_EQ(message.frame(), 2U);
     EXPECT_EQ(message.bytes().size(), 300U);
-    const auto chunk = FrameChunk::read(bufferOf(message));
+    const auto chunk = FrameChunk::read(transport::bufferOf(message));
     ASSERT_TRUE(chunk.ok()) << chunk.status();
     EXPECT_EQ(chunk->bytes, 300U);
 }

@@ -8,6 +8,7 @@
 #include "daemon/worker/data/lead.h"
 #include "daemon/worker/data/messages.h"
 #include "daemon/worker/data/stay.h"
+#include "daemon/worker/relay/follow_link.h"
 #include "tests/support/poll.h"
 #include "tests/unit/segment/stream_fixture.h"
 
@@ -196,6 +197,43 @@ TEST_F(LiarsTest, AnotherTokenIsRefusedAndLearnsNothingElse) {
     const Status status = refusal(file, "other");
     EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
     EXPECT_EQ(messageOf(status).find("99"), std::string::npos) << status;
+}
+
+/// What a relay hears that asks for a ring with this file.
+Status ringRefusal(const transport::JoinFile& file, const std::string& build) {
+    const auto channel = transport::openChannel(file);
+    EXPECT_TRUE(channel.ok()) << channel.status();
+    grpc::ClientContext context;
+    const auto call = v1::Data::NewStub(*channel)->Ring(&context);
+    v1::RingWord word;
+    *word.mutable_join() = relay::requestOf(file, build);
+    word.set_hello("{}");
+    call->Write(word);
+    v1::RingEntries none;
+    EXPECT_FALSE(call->Read(&none));
+    return transport::toStatus(call->Finish());
+}
+
+Status followRefusal(const transport::JoinFile& file, const std::string& build) {
+    const auto link = relay::FollowLink::open(file, build, [] {});
+    EXPECT_TRUE(link.ok()) << link.status();
+    EXPECT_TRUE(test::eventually([&] { return (*link)->isOver(); }));
+    EXPECT_FALSE((*link)->answer());
+    return (*link)->end();
+}
+
+TEST_F(LiarsTest, RelaysThatAreNotWhatTheySayAreRefusedByName) {
+    for (const auto& refusalOf : {ringRefusal, followRefusal}) {
+        EXPECT_NE(messageOf(refusalOf(file_, "ffffffffffffffff"))
+                      .find("build ffffffffffffffff came to build 00112233445566aa"),
+                  std::string::npos);
+        transport::JoinFile file = file_;
+        file.attempt = 3;
+        EXPECT_NE(messageOf(refusalOf(file, kBuild)).find("attempt 3 came to attempt 4"),
+                  std::string::npos);
+        file.token[7] ^= 1;
+        EXPECT_EQ(refusalOf(file, kBuild).code(), absl::StatusCode::kUnauthenticated);
+    }
 }
 
 TEST_F(LiarsTest, WhoDidNotJoinGetsNoOrders) {

@@ -163,7 +163,7 @@ Status Feed::openElsewhere() {
         return okStatus();
     }
     ElsewhereOptions options{job_.joinFile, job_.listen, job_.attempt, plane_.buildId,
-                             job_.spec,     job_.plan,   std::nullopt};
+                             job_.spec,     job_.plan,   std::nullopt, job_.feedSocket};
     if (job_.codecs == FeedRequest::kNoCodecs) {
         options.codecs.emplace();
     } else if (!job_.codecs.empty()) {
@@ -424,7 +424,7 @@ Status Feed::startTrain() {
     request.input = train_;
     request.dealing = dealing(*train_);
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
-    if (elsewhere_ != nullptr) {
+    if (job_.hasDataWorkers) {
         request.shareWithElsewhere(memory_.segments().limitBytes());
     }
     for (auto& [rank, reader] : readers_) {
@@ -449,7 +449,7 @@ Status Feed::startTrain() {
                      Producer::start(std::move(request), memory_.segments(), counters_,
                                      reportEnd(readers_.begin()->second.hello)));
     isProducing_ = true;
-    if (elsewhere_ != nullptr) {
+    if (job_.hasDataWorkers) {
         elsewhere_->attach(trainProducer_->desk(), train_);
     }
     return okStatus();
@@ -541,7 +541,7 @@ void Feed::sendMetrics(bool isLast) {
         {metric::kLoaderRowsKeptPerSecond, static_cast<double>(kept - lastKept_) / seconds},
         {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
     stageMetrics_.add(seconds, isLast, metrics.values);
-    if (elsewhere_ != nullptr) {
+    if (elsewhere_ != nullptr && job_.hasDataWorkers) {
         addWorkers(elsewhere_->figures(), metrics.values);
         sendAccount(isLast);
     }

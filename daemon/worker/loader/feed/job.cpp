@@ -56,42 +56,59 @@ Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
 
 Result<FeedJob> FeedJob::read(const std::string& path) {
     ASSIGN_OR_RETURN(job::JobFile file, job::JobFile::read(path));
-    Result<stream::Plan> plan = planOf(file.planText);
-    if (!plan.ok()) {
-        return annotate(plan.status(), path);
-    }
     FeedJob job;
+    job.follow = std::move(file.follow);
+    if (job.follow.empty()) {
+        Result<stream::Plan> plan = planOf(file.planText);
+        if (!plan.ok()) {
+            return annotate(plan.status(), path);
+        }
+        job.plan = std::move(*plan);
+    }
     job.attempt = file.attempt;
     job.spec = std::move(file.spec);
-    job.plan = std::move(*plan);
     job.feedSocket = std::move(file.feedSocket);
-    job.ranks = allRanks(job.worldSize());
+    job.ranks = job.follow.empty() ? allRanks(job.worldSize()) : std::move(file.ranks);
     job.run = std::move(file.run);
+    job.feed = file.feed;
     job.rankSocket = std::move(file.rankSocket);
     const job::AttemptPaths paths = job::AttemptPaths::ofJob(path);
-    job.directory = paths.worker(job::kFeed);
-    if (job.spec.resources.dataWorkersMax > 0) {
+    job.directory = paths.worker(job::feedName(job.feed));
+    job.hasDataWorkers = job.follow.empty() && job.spec.resources.dataWorkersMax > 0;
+    if (job.hasDataWorkers || file.followers > 0) {
         job.joinFile = paths.joinFile();
         job.listen = std::move(file.dataListen);
+    }
+    // A script's ranks meet in a library of their own.
+    if (job.spec.command.empty() && (file.followers > 0 || !job.follow.empty())) {
+        job.groupSocket = paths.groupSocket();
     }
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
 }
 
 Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
-    ASSIGN_OR_RETURN(ResolvedRun run,
-                     resolveFile(request.specPath, request.variation, request.sets));
     FeedJob job;
     job.attempt = request.attempt;
+    job.feedSocket = request.socketPath;
+    job.groupSocket = request.groupSocket;
+    job.follow = request.follow;
+    if (!job.follow.empty()) {
+        job.ranks = request.ranks;
+        std::sort(job.ranks.begin(), job.ranks.end());
+        return job;
+    }
+    ASSIGN_OR_RETURN(ResolvedRun run,
+                     resolveFile(request.specPath, request.variation, request.sets));
     job.spec = std::move(run.spec);
     job.plan = std::move(run.plan);
-    job.feedSocket = request.socketPath;
     job.joinFile = request.joinFile;
     job.listen = request.listen;
     job.codecs = request.codecs;
     if (job.joinFile.empty() && job.spec.resources.dataWorkersMax > 0) {
         job.joinFile = request.socketPath + ".join";
     }
+    job.hasDataWorkers = !job.joinFile.empty();
     if (request.worldSize > 0) {
         RETURN_IF_ERROR(checkWorld(request.worldSize, job.spec));
         job.spec.train.ranks = request.worldSize;

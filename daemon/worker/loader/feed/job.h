@@ -28,6 +28,8 @@ struct FeedRequest {
     /// Of the columns on their way from data workers: a report's file, kNoCodecs, or "": chosen.
     std::string codecs;
     static constexpr char kNoCodecs[] = "none";
+    std::string follow;       ///< as FeedJob; then there is no spec
+    std::string groupSocket;  ///< as FeedJob
 };
 
 struct FeedJob {
@@ -35,12 +37,17 @@ struct FeedJob {
     spec::RunSpec spec;        ///< train.ranks: of the whole stream
     stream::Plan plan;
     std::string feedSocket;
-    std::vector<int> ranks;  ///< served here, ascending
-    std::string joinFile;    ///< to be made; "": no data workers
-    std::string listen;      ///< as ElsewhereOptions
-    std::string codecs;      ///< as FeedRequest
+    std::vector<int> ranks;       ///< served here, ascending; empty of a relay: all
+    std::string joinFile;         ///< to be made; "": no data workers and no relays
+    bool hasDataWorkers = false;  ///< they may compute its segments
+    std::string listen;           ///< as ElsewhereOptions
+    std::string codecs;           ///< as FeedRequest
+    std::string follow;  ///< the join file of the feed whose rings come through this relay; "":
+                         ///< no relay. One knows neither spec nor plan
+    std::string groupSocket;  ///< of the ranks of the built-in trainer; "": theirs is not carried
     // Of a run's.
     std::string run;
+    int feed = 0;  ///< as job::JobFile
     std::string rankSocket;
     std::string directory;  ///< the feed's own, for what it must keep
 

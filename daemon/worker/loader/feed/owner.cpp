@@ -23,7 +23,7 @@ Result<std::unique_ptr<FeedOwner>> DaemonOwner::connect(const FeedJob& job) {
     rank::RankClientOptions options;
     options.socketPath = job.rankSocket;
     options.directory = job.directory;
-    options.sender = {job.run, job.attempt, "feed", 0, ::getpid()};
+    options.sender = {job.run, job.attempt, "feed", job.feed, ::getpid()};
     // One that takes the place of a feed that failed: what it says comes behind all that that one
     // said.
     constexpr std::uint64_t kSeqsOfOne = 1'000'000'000;

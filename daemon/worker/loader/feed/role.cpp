@@ -27,9 +27,15 @@ Result<FeedJob> resolveWatched(const FeedRequest& request, FeedEvents& events, F
     return FeedJob::resolve(request);
 }
 
-// It is read again there: only what the job says tells whether it has data workers.
+// It is read again there: only what the job says tells whether it has data workers or relays, or is
+// one.
 bool isForNetwork(const FeedJob& job, const DataPlane& plane) {
-    return !job.joinFile.empty() && plane.lead == nullptr;
+    return (!job.joinFile.empty() || !job.follow.empty()) && plane.lead == nullptr;
+}
+
+int serve(FeedJob job, const DataPlane& plane, FeedEvents& events, FeedOwner& owner) {
+    return job.follow.empty() ? serveFeed(std::move(job), plane, events, owner)
+                              : plane.follow(job, events, owner);
 }
 
 }  // namespace
@@ -44,7 +50,7 @@ int runFeed(const std::string& jobPath, const DataPlane& plane) {
     }
     FeedEvents events;
     auto owner = DaemonOwner::connect(*job);
-    return owner.ok() ? serveFeed(std::move(*job), plane, events, **owner) : fail(owner.status());
+    return owner.ok() ? serve(std::move(*job), plane, events, **owner) : fail(owner.status());
 }
 
 int runFeed(const FeedRequest& request, const DataPlane& plane) {
@@ -62,7 +68,7 @@ int runFeed(const FeedRequest& request, const DataPlane& plane) {
     if (isForNetwork(*job, plane)) {
         return plane.handOver();
     }
-    return serveFeed(std::move(*job), plane, events, **owner);
+    return serve(std::move(*job), plane, events, **owner);
 }
 
 }  // namespace millrace::loader

@@ -223,7 +223,9 @@ Result<FeedPtr> openRank(const RingReaderOptions& options, int rank, const std::
     feed.state = state.empty() ? nullptr : state.c_str();
     char error[512] = "";
     millrace_feed* opened = nullptr;
-    if (millrace_feed_open(options.socketPath.c_str(), &feed, &opened, error, sizeof error) != 0) {
+    const std::size_t place = options.socketPaths.size() > 1 ? static_cast<std::size_t>(rank) : 0;
+    if (millrace_feed_open(options.socketPaths.at(place).c_str(), &feed, &opened, error,
+                           sizeof error) != 0) {
         return unavailable(error);
     }
     return FeedPtr(opened, &millrace_feed_close);
@@ -255,6 +257,10 @@ Status readAll(const RingReaderOptions& options, const std::vector<FeedPtr>& fee
 }
 
 Result<Json> readRings(const RingReaderOptions& options) {
+    if (options.socketPaths.size() > 1 &&
+        static_cast<int>(options.socketPaths.size()) != options.ranks) {
+        return invalidArgument("--socket: one for all ranks, or one a rank");
+    }
     std::string state;
     if (!options.statePath.empty()) {
         ASSIGN_OR_RETURN(state, readFile(options.statePath));

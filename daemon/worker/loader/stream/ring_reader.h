@@ -2,11 +2,12 @@
 // The reader process of `millrace stream --through-ring`: reads the rings as the ranks of a run do,
 // each on a thread of its own, and holds what they know against each other.
 #include <string>
+#include <vector>
 
 namespace millrace::loader {
 
 struct RingReaderOptions {
-    std::string socketPath;
+    std::vector<std::string> socketPaths;  ///< one for all ranks, or one a rank
     std::string part = "train";
     int ranks = 1;
     std::string statePath;   ///< a file with the state to go on from; "": the start

@@ -1,0 +1,65 @@
+#include "daemon/worker/relay/follow_link.h"
+
+#include <unistd.h>
+
+#include "daemon/transport/transport.h"
+
+namespace millrace::relay {
+
+bool isPassing(const Status& status) {
+    return status.code() == absl::StatusCode::kUnavailable ||
+           status.code() == absl::StatusCode::kDeadlineExceeded ||
+           status.code() == absl::StatusCode::kNotFound ||
+           status.code() == absl::StatusCode::kCancelled;
+}
+
+v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& buildId) {
+    char host[256] = "";
+    ::gethostname(host, sizeof host - 1);
+    v1::JoinRequest request;
+    request.set_build_id(buildId);
+    request.set_token(file.token);
+    request.set_attempt(file.attempt);
+    request.set_name(strCat(host, "/", ::getpid()));
+    return request;
+}
+
+Result<std::unique_ptr<FollowLink>> FollowLink::open(const transport::JoinFile& file,
+                                                     const std::string& buildId,
+                                                     std::function<void()> onChange) {
+    ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
+    std::unique_ptr<FollowLink> link(new FollowLink());
+    link->call_ = Call::make({[self = link.get(), onChange](v1::FollowAnswer& answer) {
+                                  {
+                                      MutexLock lock(self->mutex_);
+                                      self->answer_ = std::move(answer);
+                                  }
+                                  onChange();
+                                  self->call_->readNext();
+                              },
+                              onChange});
+    const auto stub = v1::Data::NewStub(channel);
+    link->call_->start([&stub](grpc::ClientContext* context, auto* reactor) {
+        stub->async()->Follow(context, reactor);
+    });
+    link->call_->send(requestOf(file, buildId));
+    link->call_->readNext();
+    return link;
+}
+
+FollowLink::~FollowLink() {
+    call_->close();
+    call_->waitDone();
+}
+
+std::optional<v1::FollowAnswer> FollowLink::answer() const {
+    MutexLock lock(mutex_);
+    return answer_;
+}
+
+Status FollowLink::end() const {
+    call_->waitDone();
+    return transport::toStatus(call_->status());
+}
+
+}  // namespace millrace::relay

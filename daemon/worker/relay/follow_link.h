@@ -1,0 +1,50 @@
+#pragma once
+// A relay's word with the feed that it follows: asks to be let in, hears what the stream is, and
+// later that it is over or the feed gone.
+//
+// Threads: any; `onChange` comes on gRPC's. Owns: its call. Failure: end().
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "daemon/transport/duplex.h"
+#include "daemon/transport/join_file.h"
+#include "millrace/v1/data.grpc.pb.h"
+
+namespace millrace::relay {
+
+/// Between two tries to reach a feed that is away.
+inline constexpr std::chrono::milliseconds kTryAgain{500};
+
+/// The feed is away, or has not written its join file: worth another try.
+bool isPassing(const Status& status);
+
+/// Who comes.
+v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& buildId);
+
+class FollowLink {
+ public:
+    static Result<std::unique_ptr<FollowLink>> open(const transport::JoinFile& file,
+                                                    const std::string& buildId,
+                                                    std::function<void()> onChange);
+    ~FollowLink();
+
+    /// Nothing: it has not come yet.
+    std::optional<v1::FollowAnswer> answer() const;
+    bool isOver() const { return call_->isOver(); }
+    /// Once it is over: OK where the feed came to its end.
+    Status end() const;
+
+ private:
+    using Call = transport::ClientDuplex<v1::FollowAnswer, v1::JoinRequest>;
+    FollowLink() = default;
+    std::shared_ptr<Call> call_;
+    mutable Mutex mutex_;
+    std::optional<v1::FollowAnswer> answer_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::relay

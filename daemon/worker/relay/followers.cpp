@@ -1,0 +1,86 @@
+#include "daemon/worker/relay/followers.h"
+
+#include <utility>
+
+#include "backend/core/log.h"
+#include "daemon/transport/transport.h"
+
+namespace millrace::relay {
+
+void Followers::end() {
+    std::list<std::shared_ptr<FollowCall>> relays;
+    std::list<std::shared_ptr<RingPump>> rings;
+    {
+        MutexLock lock(mutex_);
+        isEnded_ = true;
+        relays.swap(relays_);
+        rings.swap(rings_);
+    }
+    rings.clear();
+    for (const auto& relay : relays) {
+        relay->close(grpc::Status::OK);
+    }
+}
+
+Followers::FollowReactor* Followers::follow() {
+    const auto place = std::make_shared<std::weak_ptr<FollowCall>>();
+    const std::shared_ptr<FollowCall> call =
+        FollowCall::start({[this, place](const v1::JoinRequest& request) {
+                               if (const auto self = place->lock()) {
+                                   came(self, request);
+                               }
+                           },
+                           [] {}});
+    *place = call;
+    call->readNext();
+    return call.get();
+}
+
+void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request) {
+    const Status admitted = options_.admits(request);
+    if (!admitted.ok()) {
+        logWarn("data: refused a relay", {{"relay", request.name()}, {"why", messageOf(admitted)}});
+        call->close(transport::toGrpc(admitted));
+        return;
+    }
+    bool isEnded = false;
+    {
+        MutexLock lock(mutex_);
+        isEnded = isEnded_;
+        relays_.remove_if([](const auto& relay) { return relay->isOver(); });
+        relays_.push_back(call);
+    }
+    if (isEnded) {
+        call->close(grpc::Status::OK);
+        return;
+    }
+    logInfo("data: relay follows", {{"relay", request.name()}});
+    v1::FollowAnswer answer;
+    answer.set_spec(options_.spec);
+    answer.set_stream_hash(options_.streamHash);
+    answer.set_plan_hash(options_.planHash);
+    call->send(std::move(answer));
+    call->readNext();  // finds the relay's end
+}
+
+Followers::RingReactor* Followers::ring() {
+    const std::shared_ptr<RingPump> pump =
+        RingPump::start({options_.feedSocket, options_.isNetwork, options_.admits});
+    std::list<std::shared_ptr<RingPump>> over;  // their threads end outside of the lock
+    MutexLock lock(mutex_);
+    for (auto ring = rings_.begin(); ring != rings_.end();) {
+        const auto next = std::next(ring);
+        if ((*ring)->isOver()) {
+            over.splice(over.end(), rings_, ring);
+        }
+        ring = next;
+    }
+    if (isEnded_ || rings_.size() >= kRingsMost) {
+        pump->close({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     isEnded_ ? "the feed is over" : "the feed serves too many rings"});
+    }
+    rings_.push_back(pump);
+    return &pump->call();
+}
+
+}  // namespace millrace::relay

@@ -1,0 +1,196 @@
+#include "daemon/worker/relay/relay_ring.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+#include "daemon/transport/duplex.h"
+#include "daemon/transport/raw_buffer.h"
+#include "daemon/transport/transport.h"
+#include "daemon/worker/relay/follow_link.h"
+
+namespace millrace::relay {
+namespace {
+
+// For the feed to hear that the rank has taken the end.
+constexpr std::chrono::seconds kEndTime{5};
+
+/// Until the time is up or a stop is asked for.
+void rest(const std::stop_token& stop, std::chrono::milliseconds time) {
+    Mutex mutex;
+    CondVar changed;
+    const std::stop_callback wake(stop, [&] {
+        MutexLock lock(mutex);
+        changed.notifyAll();
+    });
+    MutexLock lock(mutex);
+    if (!stop.stop_requested()) {
+        changed.waitFor(mutex, time);
+    }
+}
+
+}  // namespace
+
+/// The call; at most two messages of it wait here, one of them with gRPC.
+class RelayRing::Call {
+ public:
+    Call() {
+        duplex_ = Duplex::make({[this](grpc::ByteBuffer& message) {
+                                    MutexLock lock(mutex_);
+                                    message_ = std::move(message);
+                                    changed_.notifyAll();
+                                },
+                                [this] {
+                                    MutexLock lock(mutex_);
+                                    isClosed_ = true;
+                                    changed_.notifyAll();
+                                }});
+    }
+    ~Call() {
+        if (isStarted_) {
+            duplex_->close();
+            duplex_->waitDone();
+        }
+    }
+
+    Status start(const transport::JoinFile& file, const v1::RingWord& first) {
+        ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
+        duplex_->start([&channel](grpc::ClientContext* context, auto* reactor) {
+            grpc::TemplatedGenericStub<grpc::ByteBuffer, grpc::ByteBuffer> stub(channel);
+            stub.PrepareBidiStreamingCall(context, "/millrace.v1.Data/Ring", {}, reactor);
+        });
+        isStarted_ = true;
+        send(first);
+        duplex_->readNext();
+        return okStatus();
+    }
+    void send(const v1::RingWord& word) { duplex_->send(transport::bufferOf(word)); }
+
+    /// The next message; nothing when the call is over or a stop was asked for.
+    std::optional<grpc::ByteBuffer> take(const std::stop_token& stop) {
+        const std::stop_callback wake(stop, [this] {
+            MutexLock lock(mutex_);
+            changed_.notifyAll();
+        });
+        std::optional<grpc::ByteBuffer> message;
+        {
+            MutexLock lock(mutex_);
+            while (!message_ && !isClosed_ && !stop.stop_requested()) {
+                changed_.wait(mutex_);
+            }
+            message.swap(message_);
+        }
+        if (message) {
+            duplex_->readNext();
+        }
+        return message;
+    }
+    /// The same, whoever asks for a stop.
+    bool takeWithin(std::chrono::milliseconds time) {
+        const auto end = std::chrono::steady_clock::now() + time;
+        MutexLock lock(mutex_);
+        while (!message_ && !isClosed_ && std::chrono::steady_clock::now() < end) {
+            changed_.waitFor(mutex_, time);
+        }
+        return message_.has_value();
+    }
+    /// Blocks until the call's end, or a stop.
+    void awaitEnd(const std::stop_token& stop) {
+        const std::stop_callback wake(stop, [this] {
+            MutexLock lock(mutex_);
+            changed_.notifyAll();
+        });
+        MutexLock lock(mutex_);
+        while (!isClosed_ && !stop.stop_requested()) {
+            changed_.wait(mutex_);
+        }
+    }
+    /// Of a call that is over.
+    Status status() {
+        duplex_->waitDone();
+        return transport::toStatus(duplex_->status());
+    }
+
+ private:
+    using Duplex = transport::ClientDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
+    std::shared_ptr<Duplex> duplex_;
+    bool isStarted_ = false;
+    Mutex mutex_;
+    CondVar changed_;
+    std::optional<grpc::ByteBuffer> message_ MR_GUARDED_BY(mutex_);
+    bool isClosed_ MR_GUARDED_BY(mutex_) = false;
+};
+
+RelayRing::RelayRing(RelayRingOptions options) : options_(std::move(options)) {
+    thread_ = startThread("relay-ring", [this](const std::stop_token& stop) { run(stop); });
+}
+
+RelayRing::~RelayRing() = default;
+
+void RelayRing::run(const std::stop_token& stop) {
+    RingCopy to(*options_.writer);
+    for (;;) {
+        const Status status = copy(to, stop);
+        if (status.ok() || stop.stop_requested()) {
+            return;
+        }
+        // A relay that the feed knows no longer ends beside this.
+        const bool isLinks = isPassing(status) ||
+                             status.code() == absl::StatusCode::kUnauthenticated ||
+                             status.code() == absl::StatusCode::kDataLoss;
+        if (!isLinks) {
+            logWarn("relay: a rank's ring ends", {{"why", messageOf(status)}});
+            const Status told = options_.writer->error(status, stop);
+            static_cast<void>(told);  // a rank that is gone comes back or not
+            return;
+        }
+        if (to.hasBegun()) {
+            logWarn("relay: hangs up on a rank", {{"why", messageOf(status)}});
+            options_.writer->hangUp();
+            return;
+        }
+        rest(stop, kTryAgain);
+    }
+}
+
+Status RelayRing::copy(RingCopy& to, const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(options_.joinPath));
+    v1::RingWord first;
+    *first.mutable_join() = requestOf(file, options_.buildId);
+    first.set_hello(options_.hello);
+    Call call;
+    RETURN_IF_ERROR(call.start(file, first));
+    while (!to.hasEnd()) {
+        const std::optional<grpc::ByteBuffer> message = call.take(stop);
+        if (!message) {
+            return stop.stop_requested() ? cancelled("the rank is gone") : call.status();
+        }
+        options_.counters->bytes += message->Length();
+        RETURN_IF_ERROR(to.take(*message, stop));
+    }
+    return tellEnd(call, stop);
+}
+
+/// A rank goes when it has taken the end: the stop that follows is no reason not to tell the feed.
+Status RelayRing::tellEnd(Call& call, const std::stop_token& stop) {
+    const Status drained = options_.writer->drain(stop);
+    if (!options_.writer->hasTakenEnd()) {
+        return drained.ok() ? cancelled("the rank is gone") : drained;
+    }
+    v1::RingWord taken;
+    taken.set_is_end_taken(true);
+    call.send(taken);
+    if (!call.takeWithin(kEndTime)) {
+        logWarn("relay: the feed did not hear that a rank has come to the end");
+        return okStatus();
+    }
+    call.awaitEnd(stop);
+    return okStatus();
+}
+
+}  // namespace millrace::relay

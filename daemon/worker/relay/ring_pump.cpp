@@ -1,0 +1,241 @@
+#include "daemon/worker/relay/ring_pump.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/core/thread.h"
+#include "daemon/transport/raw_buffer.h"
+#include "daemon/transport/transport.h"
+
+namespace millrace::relay {
+namespace {
+
+// Of one message; a single entry may be larger.
+constexpr std::uint64_t kMessageBytes = 1 << 20;
+constexpr std::size_t kMessageEntries = 256;
+// One is with the connection, one waits for it.
+constexpr std::size_t kMessagesAhead = 2;
+constexpr std::int64_t kFeedTimeNs = 10'000'000'000;
+
+/// An entry that was taken; given back by whoever lets go of it last.
+class Taken {
+ public:
+    Taken(std::shared_ptr<ring::ReaderRing> from, std::uint64_t index)
+        : from_(std::move(from)), index_(index) {}
+    ~Taken() { from_->release(index_); }
+    Taken(const Taken&) = delete;
+    Taken& operator=(const Taken&) = delete;
+
+ private:
+    const std::shared_ptr<ring::ReaderRing> from_;
+    const std::uint64_t index_;
+};
+
+std::span<const std::byte> bytesOf(const unsigned char* payload, std::uint64_t bytes) {
+    return {reinterpret_cast<const std::byte*>(payload), bytes};
+}
+
+Status notOfARing(const char* wrong) {
+    return dataLoss("ring: ", wrong);
+}
+
+}  // namespace
+
+RingPump::RingPump(PumpOptions options)
+    : options_(std::move(options)), abort_(::eventfd(0, EFD_CLOEXEC)), writer_(options_.isHashed) {}
+
+std::shared_ptr<RingPump> RingPump::start(PumpOptions options) {
+    std::shared_ptr<RingPump> pump(new RingPump(std::move(options)));
+    const std::weak_ptr<RingPump> self = pump;  // the call outlives it for a moment
+    pump->call_ = RingCall::start({[self](grpc::ByteBuffer& buffer) {
+                                       if (const auto pump = self.lock()) {
+                                           pump->heard(buffer);
+                                       }
+                                   },
+                                   [self] {
+                                       if (const auto pump = self.lock()) {
+                                           pump->ended();
+                                       }
+                                   },
+                                   [self] {
+                                       if (const auto pump = self.lock()) {
+                                           MutexLock lock(pump->mutex_);
+                                           pump->changed_.notifyAll();
+                                       }
+                                   }});
+    pump->call_->readNext();
+    return pump;
+}
+
+RingPump::~RingPump() {
+    close({grpc::StatusCode::UNAVAILABLE, "the feed ends"});
+}
+
+void RingPump::close(const grpc::Status& status) {
+    ended();
+    call_->close(status);
+}
+
+/// The call's end wakes the thread, wherever it waits.
+void RingPump::ended() {
+    MutexLock lock(mutex_);
+    isClosed_ = true;
+    isOver_ = isOver_ || !isBegun_;
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(abort_.get(), &one, sizeof one));
+    changed_.notifyAll();
+}
+
+void RingPump::heard(const grpc::ByteBuffer& buffer) {
+    v1::RingWord word;
+    Status status = transport::readBuffer(buffer, word)
+                        ? okStatus()
+                        : invalidArgument("ring: a word of no relay of this build");
+    if (status.ok()) {
+        status = word.has_join() ? begin(word) : okStatus();
+    }
+    if (!status.ok()) {
+        close(transport::toGrpc(status));
+        return;
+    }
+    if (word.is_end_taken()) {
+        MutexLock lock(mutex_);
+        isEndTaken_ = true;
+        changed_.notifyAll();
+    }
+    call_->readNext();
+}
+
+Status RingPump::begin(const v1::RingWord& word) {
+    RETURN_IF_ERROR(options_.admits(word.join()));
+    MutexLock lock(mutex_);
+    if (isBegun_ || isClosed_) {
+        return invalidArgument("ring: a second hello on one call");
+    }
+    isBegun_ = true;
+    hello_ = word.hello() + "\n";
+    thread_ = startThread("ring-pump", [this](std::stop_token) {
+        const Status status = pump();
+        link_.reset();  // the feed sees the rank's end
+        call_->close(transport::toGrpc(status));
+        isOver_ = true;
+    });
+    return okStatus();
+}
+
+Status RingPump::openLink() {
+    ring::FeedLink::Target target{
+        options_.feedSocket, hello_, -1, abort_.get(), ring::steadyNs() + kFeedTimeNs, nullptr};
+    stream::TinyJson answer;
+    std::string error;
+    ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
+    link_ = ring::FeedLink::open(target, answer, error, failure);
+    if (link_ != nullptr) {
+        return okStatus();
+    }
+    return failure == ring::FeedLink::Failure::kRefused ? failedPrecondition(error)
+                                                        : unavailable(error);
+}
+
+Status RingPump::pump() {
+    RETURN_IF_ERROR(openLink());
+    for (;;) {
+        if (!link_->ring().hasNext()) {
+            RETURN_IF_ERROR(flush());
+            if (link_->waitForEntry(INT64_MAX) != ring::FeedLink::Wait::kEntry) {
+                return unavailable("the feed hung up");
+            }
+        }
+        const auto kind = static_cast<ring::EntryKind>(link_->ring().nextKind());
+        if (kind == ring::EntryKind::kEndOfStream || kind == ring::EntryKind::kError) {
+            return sendEnd();
+        }
+        RETURN_IF_ERROR(takeEntry());
+    }
+}
+
+Status RingPump::takeEntry() {
+    const std::shared_ptr<ring::ReaderRing> from = link_->sharedRing();
+    ring::RingEntry entry{};
+    unsigned char* payload = nullptr;
+    std::uint64_t index = 0;
+    if (const char* wrong = from->take(entry, payload, index)) {
+        return notOfARing(wrong);
+    }
+    const auto taken = std::make_shared<const Taken>(from, index);
+    const auto kind = static_cast<ring::EntryKind>(entry.kind);
+    if (kind == ring::EntryKind::kContinue) {
+        const std::string wrong = link_->nextRing();
+        return wrong.empty() ? okStatus() : unavailable(wrong);
+    }
+    return kind == ring::EntryKind::kNothing ? okStatus()
+                                             : put(entry, bytesOf(payload, entry.bytes), taken);
+}
+
+Status RingPump::put(const ring::RingEntry& entry, std::span<const std::byte> payload,
+                     const std::shared_ptr<const void>& owner) {
+    std::uint64_t offset = 0;
+    do {
+        const std::uint64_t piece = std::min(kPieceBytesMost, payload.size() - offset);
+        if (!writer_.isEmpty() && writer_.bytes() + piece > kMessageBytes) {
+            RETURN_IF_ERROR(flush());
+        }
+        writer_.add(entry, offset, payload.subspan(offset, piece), owner);
+        offset += piece;
+    } while (offset < payload.size());
+    return writer_.numEntries() < kMessageEntries ? okStatus() : flush();
+}
+
+Status RingPump::flush() {
+    if (writer_.isEmpty()) {
+        return okStatus();
+    }
+    {
+        MutexLock lock(mutex_);
+        while (!isClosed_ && call_->numWaiting() >= kMessagesAhead) {
+            changed_.wait(mutex_);
+        }
+        if (isClosed_) {
+            return cancelled("the relay closed the ring");
+        }
+    }
+    call_->send(writer_.take());
+    return okStatus();
+}
+
+/// Sent before it is taken: to the feed a rank that goes away now has not come to the end.
+Status RingPump::sendEnd() {
+    const std::shared_ptr<ring::ReaderRing> from = link_->sharedRing();
+    ring::RingEntry entry{};
+    unsigned char* payload = nullptr;
+    std::uint64_t index = 0;
+    if (const char* wrong = from->look(entry, payload)) {
+        return notOfARing(wrong);
+    }
+    RETURN_IF_ERROR(put(entry, bytesOf(payload, entry.bytes), from));
+    RETURN_IF_ERROR(flush());
+    MutexLock lock(mutex_);
+    while (!isClosed_ && !isEndTaken_) {
+        changed_.wait(mutex_);
+    }
+    if (!isEndTaken_) {
+        return cancelled("the relay closed the ring");
+    }
+    if (const char* wrong = from->take(entry, payload, index)) {
+        return notOfARing(wrong);
+    }
+    from->release(index);
+    call_->send(transport::bufferOf(v1::RingEntries()));
+    while (!isClosed_) {
+        changed_.wait(mutex_);
+    }
+    return okStatus();
+}
+
+}  // namespace millrace::relay

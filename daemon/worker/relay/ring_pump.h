@@ -1,0 +1,72 @@
+#pragma once
+// One ring of a rank behind a relay, on the leading feed's side: reads the rank's ring as the rank
+// would, and sends on what stands in it.
+//
+// The end of the ring is taken only when the rank has taken it, and the ring is closed when the
+// rank has closed: what the feed knows of a rank is the same as of one on its own machine. An entry
+// is given back to the ring when gRPC has its bytes; few are on their way at a time, so that a rank
+// that stands fills its ring and nothing else.
+// Threads: one of its own ("ring-pump") from the first word on; gRPC's tell it what came. Owns: its
+// call and its connection to the feed. Failure: the call's status.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "backend/core/mutex.h"
+#include "backend/core/unique_fd.h"
+#include "backend/ring/feed_link.h"
+#include "daemon/transport/duplex.h"
+#include "daemon/worker/relay/ring_entries.h"
+
+namespace millrace::relay {
+
+using RingCall = transport::ServerDuplex<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+struct PumpOptions {
+    std::string feedSocket;
+    bool isHashed = false;
+    std::function<Status(const v1::JoinRequest&)> admits;
+};
+
+class RingPump final : public std::enable_shared_from_this<RingPump> {
+ public:
+    /// The call waits for its first word.
+    static std::shared_ptr<RingPump> start(PumpOptions options);
+    ~RingPump();
+    RingCall& call() { return *call_; }
+    /// Nothing runs any more.
+    bool isOver() const { return isOver_; }
+    /// Ends the call and with it the rank's ring.
+    void close(const grpc::Status& status);
+
+ private:
+    explicit RingPump(PumpOptions options);
+    void heard(const grpc::ByteBuffer& buffer);
+    Status begin(const v1::RingWord& word);
+    void ended();
+    Status pump();
+    Status openLink();
+    Status takeEntry();
+    Status put(const ring::RingEntry& entry, std::span<const std::byte> payload,
+               const std::shared_ptr<const void>& owner);
+    Status flush();
+    Status sendEnd();
+
+    const PumpOptions options_;
+    std::shared_ptr<RingCall> call_;
+    UniqueFd abort_;  ///< readable: the call is over
+    std::string hello_;
+    std::unique_ptr<ring::FeedLink> link_;  ///< the thread's own
+    EntriesWriter writer_;                  ///< likewise
+    std::atomic<bool> isOver_{false};
+
+    Mutex mutex_;
+    CondVar changed_;
+    bool isBegun_ MR_GUARDED_BY(mutex_) = false, isClosed_ MR_GUARDED_BY(mutex_) = false;
+    bool isEndTaken_ MR_GUARDED_BY(mutex_) = false;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::relay
