@@ -1,0 +1,254 @@
+#include "daemon/transport/socket_pump.h"
+
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "backend/core/log.h"
+#include "backend/core/mutex.h"
+#include "backend/core/thread.h"
+
+namespace millrace::transport {
+namespace {
+
+constexpr std::size_t kPieceBytes = 64 << 10;
+
+/// What other threads leave for the pump's.
+struct Note {
+    enum class Kind { kOpened, kAttached, kReceived, kWritten, kClosed } kind;
+    std::uint64_t id = 0;
+    UniqueFd socket;                 ///< of kOpened
+    std::shared_ptr<ByteLink> link;  ///< of kAttached
+    std::string bytes;               ///< of kReceived
+};
+
+struct Connection {
+    UniqueFd socket;
+    std::shared_ptr<ByteLink> link;
+    std::string out;          ///< for the socket
+    bool isLinkOver = false;  ///< nothing comes from it any more
+    bool isDeaf = false;      ///< the socket takes nothing any more
+    bool isDone = false;
+
+    short wanted() const {
+        const bool mayRead = link != nullptr && !isLinkOver && link->takesMore();
+        return static_cast<short>((mayRead ? POLLIN : 0) | (out.empty() ? 0 : POLLOUT));
+    }
+};
+
+}  // namespace
+
+// Bounded: a link leaves the next bytes only when it was asked for them.
+struct SocketPump::Inbox {
+    void put(Note note) {
+        MutexLock lock(mutex);
+        if (isOver) {
+            return;
+        }
+        notes.push_back(std::move(note));
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t n = ::write(wake.get(), &one, sizeof one);
+    }
+    std::vector<Note> take() {
+        std::uint64_t count = 0;
+        [[maybe_unused]] const ssize_t n = ::read(wake.get(), &count, sizeof count);
+        MutexLock lock(mutex);
+        return std::exchange(notes, {});
+    }
+
+    UniqueFd wake;
+    Mutex mutex;
+    std::vector<Note> notes MR_GUARDED_BY(mutex);
+    std::uint64_t lastId MR_GUARDED_BY(mutex) = 0;
+    bool isOver MR_GUARDED_BY(mutex) = false;
+};
+
+void SocketPump::Port::received(std::string bytes) const {
+    inbox_->put({Note::Kind::kReceived, id_, {}, nullptr, std::move(bytes)});
+}
+
+void SocketPump::Port::written() const {
+    inbox_->put({Note::Kind::kWritten, id_, {}, nullptr, ""});
+}
+
+void SocketPump::Port::closed() const {
+    inbox_->put({Note::Kind::kClosed, id_, {}, nullptr, ""});
+}
+
+class SocketPump::Impl {
+ public:
+    Status start() {
+        inbox->wake = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (!inbox->wake.isOpen()) {
+            return errnoStatus(errno, "eventfd");
+        }
+        thread_ = startThread("tunnel", [this](std::stop_token stop) { loop(stop); });
+        return okStatus();
+    }
+    ~Impl() {
+        if (thread_.joinable()) {
+            thread_.request_stop();
+            inbox->put({Note::Kind::kWritten, 0, {}, nullptr, ""});
+            thread_.join();
+        }
+        {
+            MutexLock lock(inbox->mutex);
+            inbox->isOver = true;
+        }
+        for (Note& note : inbox->take()) {
+            if (note.link != nullptr) {
+                connections_[note.id].link = std::move(note.link);
+            }
+        }
+        for (auto& [id, connection] : connections_) {
+            if (connection.link != nullptr) {
+                connection.link->close();
+                connection.link->waitDone();
+            }
+        }
+    }
+
+    const std::shared_ptr<Inbox> inbox = std::make_shared<Inbox>();
+
+ private:
+    void loop(const std::stop_token& stop) {
+        std::vector<pollfd> fds;
+        while (!stop.stop_requested()) {
+            for (Note& note : inbox->take()) {
+                obey(note);
+            }
+            forgetDone();
+            fds.assign(1, {inbox->wake.get(), POLLIN, 0});
+            for (auto& [id, connection] : connections_) {
+                const short wanted = connection.wanted();
+                fds.push_back({wanted == 0 ? -1 : connection.socket.get(), wanted, 0});
+            }
+            ::poll(fds.data(), fds.size(), -1);
+            std::size_t at = 1;
+            for (auto& [id, connection] : connections_) {
+                move(connection, fds[at++].revents);
+            }
+            forgetDone();
+        }
+    }
+
+    void forgetDone() {
+        std::erase_if(connections_, [](const auto& one) { return one.second.isDone; });
+    }
+
+    void obey(Note& note) {
+        if (note.kind == Note::Kind::kOpened) {
+            if (connections_.size() >= kConnectionsMost) {
+                return logWarn("tunnel: too many connections", {{"most", kConnectionsMost}});
+            }
+            connections_[note.id].socket = std::move(note.socket);
+            return;
+        }
+        const auto found = connections_.find(note.id);
+        if (found == connections_.end()) {
+            if (note.link != nullptr) {  // its socket's other end is gone already
+                note.link->close();
+            }
+            return;
+        }
+        Connection& connection = found->second;
+        switch (note.kind) {
+            case Note::Kind::kAttached:
+                connection.link = std::move(note.link);
+                connection.link->readNext();
+                break;
+            case Note::Kind::kReceived:
+                connection.out = std::move(note.bytes);
+                write(connection);
+                break;
+            case Note::Kind::kClosed:
+                connection.isLinkOver = true;
+                connection.isDone = connection.out.empty();
+                break;
+            case Note::Kind::kOpened:
+            case Note::Kind::kWritten:
+                break;
+        }
+    }
+
+    static void move(Connection& connection, short revents) {
+        if ((revents & POLLOUT) != 0 || (revents != 0 && !connection.out.empty())) {
+            write(connection);
+        }
+        if ((revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !connection.isLinkOver) {
+            read(connection);
+        }
+    }
+
+    static void read(Connection& connection) {
+        if (connection.link == nullptr || !connection.link->takesMore()) {
+            return;
+        }
+        std::string bytes(kPieceBytes, '\0');
+        const ssize_t n = ::recv(connection.socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+        if (n > 0) {
+            bytes.resize(static_cast<std::size_t>(n));
+            connection.link->send(std::move(bytes));
+        } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+            connection.link->close();
+            connection.isDone = true;
+        }
+    }
+
+    // The link is asked for more when all of it is taken.
+    static void write(Connection& connection) {
+        if (!connection.isDeaf && !connection.out.empty()) {
+            const ssize_t n = ::send(connection.socket.get(), connection.out.data(),
+                                     connection.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            connection.out.erase(0, n > 0 ? static_cast<std::size_t>(n) : 0);
+            connection.isDeaf = n < 0 && errno != EAGAIN && errno != EINTR;
+        }
+        if (connection.isDeaf) {
+            connection.out.clear();
+        }
+        if (!connection.out.empty()) {
+            return;
+        }
+        if (connection.isLinkOver) {
+            connection.isDone = true;
+        } else if (connection.link != nullptr) {
+            connection.link->readNext();
+        }
+    }
+
+    std::map<std::uint64_t, Connection> connections_;  ///< the thread's own
+    std::jthread thread_;
+};
+
+SocketPump::SocketPump(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SocketPump::~SocketPump() = default;
+
+Result<std::unique_ptr<SocketPump>> SocketPump::start() {
+    auto impl = std::make_unique<Impl>();
+    RETURN_IF_ERROR(impl->start());
+    return std::unique_ptr<SocketPump>(new SocketPump(std::move(impl)));
+}
+
+std::shared_ptr<const SocketPump::Port> SocketPump::open(UniqueFd socket) {
+    std::uint64_t id = 0;
+    {
+        MutexLock lock(impl_->inbox->mutex);
+        id = ++impl_->inbox->lastId;
+    }
+    impl_->inbox->put({Note::Kind::kOpened, id, std::move(socket), nullptr, ""});
+    return std::make_shared<const Port>(impl_->inbox, id);
+}
+
+void SocketPump::attach(const Port& port, std::shared_ptr<ByteLink> link) {
+    impl_->inbox->put({Note::Kind::kAttached, port.id_, {}, std::move(link), ""});
+}
+
+}  // namespace millrace::transport
