@@ -4,6 +4,7 @@
 #include "daemon/worker/loader/program.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include <fcntl.h>
@@ -284,7 +285,8 @@ int runProgram(int argc, char** argv, DataPlane plane) {
     CLI::App app("Millrace's loader: reads, processes and delivers training data.",
                  "millrace-loader");
     app.set_version_flag("--version",
-                         strCat("millrace-loader " MILLRACE_VERSION ", build ", plane.buildId));
+                         strCat(std::filesystem::path(argv[0]).filename().string(),
+                                " " MILLRACE_VERSION ", build ", plane.buildId));
     app.footer(kFooter);
     app.require_subcommand(1);
     addStream(app, arguments);

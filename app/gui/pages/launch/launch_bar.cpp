@@ -2,22 +2,12 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QRegularExpression>
 #include <QVBoxLayout>
 
+#include "app/gui/models/details/run_cli.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
-namespace {
-
-QString shellWord(const QString& text) {
-    static const QRegularExpression kPlain(QStringLiteral("^[A-Za-z0-9_./:=@%+,~-]+$"));
-    return kPlain.match(text).hasMatch()
-               ? text
-               : u'\'' + QString(text).replace(u'\'', QStringLiteral("'\\''")) + u'\'';
-}
-
-}  // namespace
 
 LaunchBar::LaunchBar(QWidget* parent)
     : QFrame(parent),
@@ -122,23 +112,23 @@ QString launchCommand(const QString& path, const QStringList& variations, bool h
                       const LaunchBar& bar) {
     QString rest;
     if (!bar.project().isEmpty()) {
-        rest += QStringLiteral(" --project ") + shellWord(bar.project());
+        rest += QStringLiteral(" --project ") + shellQuoted(bar.project());
     }
     for (const auto& [key, value] : bar.tags()) {
         rest += QStringLiteral(" --tag ") +
-                shellWord(QString::fromStdString(key) + u'=' + QString::fromStdString(value));
+                shellQuoted(QString::fromStdString(key) + u'=' + QString::fromStdString(value));
     }
     if (!bar.note().isEmpty()) {
-        rest += QStringLiteral(" --note ") + shellWord(bar.note());
+        rest += QStringLiteral(" --note ") + shellQuoted(bar.note());
     }
-    const QString run = QStringLiteral("millrace run ") + shellWord(path);
+    const QString run = QStringLiteral("millrace run ") + shellQuoted(path);
     if (hasBase && areAll && !variations.isEmpty()) {
         return run + QStringLiteral(" --all-variations") + rest;
     }
     QString command = hasBase ? run + rest : QString();
     QString some = run;
     for (const QString& variation : variations) {
-        some += QStringLiteral(" --variation ") + shellWord(variation);
+        some += QStringLiteral(" --variation ") + shellQuoted(variation);
     }
     if (!variations.isEmpty()) {
         command += (hasBase ? QStringLiteral(" && ") : QString()) + some + rest;
