@@ -78,6 +78,7 @@ std::vector<CommandSpec> runCommands() {
          {kOneRun},
          {integer("--step", "N", "from the checkpoint of this step"),
           integer("--ranks", "N", "with so many ranks, which divide the micro-batches of a step"),
+          integer("--nodes", "N", "with its ranks on so many nodes, the head's among them"),
           flag("--from-start", "from step 0, whatever checkpoints there are"),
           flag("--watch", "follows the run"), flag("--plain", "with --watch: prints lines")},
          {"millrace resume r-abc23 --watch"},

@@ -294,6 +294,9 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (args.has("--ranks") && args.number("--ranks", 0) < 1) {
         return failUsage(context, "--ranks: how many there are to be, from 1");
     }
+    if (args.has("--nodes") && args.number("--nodes", 0) < 1) {
+        return failUsage(context, "--nodes: how many are to train, from 1");
+    }
     const Result<Daemon> daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
@@ -302,12 +305,12 @@ int runResume(CliContext& context, const ParsedArgs& args) {
     if (!found.ok()) {
         return fail(context, found.status());
     }
-    const int ranks = args.number("--ranks", 0);
+    const values::RankWish wish{args.number("--ranks", 0), args.number("--nodes", 0)};
     const std::int64_t step =
         args.has("--from-start") ? values::kFromStart : args.number("--step", values::kFromLast);
-    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step, ranks);
+    Result<RunSummary> run = (*daemon)->resume(found->summary.id, step, wish);
     if (takesStart(context, *found, run.status())) {
-        run = (*daemon)->resume(found->summary.id, values::kFromStart, ranks);
+        run = (*daemon)->resume(found->summary.id, values::kFromStart, wish);
     }
     if (!run.ok()) {
         return fail(context, run.status());

@@ -19,6 +19,7 @@
 #include "backend/values/log_line.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
+#include "backend/values/rank_wish.h"
 #include "backend/values/run_list.h"
 
 namespace millrace::client {
@@ -63,9 +64,9 @@ class DaemonClient {
     virtual Result<values::RunSummary> stop(const std::string& run, int graceSeconds,
                                             const std::string& reason) = 0;
     /// `step`: of a checkpoint; 0: the last one; -1: from the start, whatever checkpoints there
-    /// are. `ranks`: of a run with a command; 0: as before.
+    /// are.
     virtual Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                              int ranks) = 0;
+                                              const values::RankWish& wish) = 0;
     /// Hides a run that has ended; `isForGood`: frees what it takes, with no way back.
     virtual Result<values::RemovedRun> remove(const std::string& run, bool isForGood) = 0;
     virtual Result<values::RunSummary> restore(const std::string& run) = 0;

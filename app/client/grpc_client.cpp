@@ -273,11 +273,12 @@ class GrpcClient final : public DaemonClient {
     }
 
     Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
-                                      int ranks) override {
+                                      const values::RankWish& wish) override {
         v1::ResumeRunRequest request;
         request.set_run(run);
         request.set_step(step);
-        request.set_ranks(static_cast<std::uint32_t>(ranks));
+        request.set_ranks(static_cast<std::uint32_t>(wish.ranks));
+        request.set_nodes(static_cast<std::uint32_t>(wish.nodes));
         ASSIGN_OR_RETURN(const auto reply, call<v1::Runs>(&v1::Runs::Stub::Resume, request));
         return convert::fromProto(reply.run());
     }

@@ -61,7 +61,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
     filled.submittedMs = clock.wallMs();
     const auto numRanks = std::count_if(record.workers.begin(), record.workers.end(),
                                         [](const WorkerRecord& w) { return w.rank >= 0; });
-    if (numRanks > 0) {
+    if (numRanks > 0 && filled.masterPort == 0) {
         ASSIGN_OR_RETURN(filled.masterPort, freePort());
     }
     RETURN_IF_ERROR(writeGangRecord(directory, filled));
@@ -120,12 +120,14 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
     all["MR_DIRECTORY"] = worker.directory;
     all["MR_REPLACED"] = std::to_string(worker.record.numReplaced);
     if (group.hasRanks) {
-        // One machine: every rank of the gang is local.
-        const std::string world = std::to_string(group.slots * group.procs);
-        all["RANK"] = all["LOCAL_RANK"] = std::to_string(number);
-        all["WORLD_SIZE"] = all["LOCAL_WORLD_SIZE"] = world;
-        all["GROUP_RANK"] = "0";
-        all["MASTER_ADDR"] = "127.0.0.1";
+        const int local = group.slots * group.procs;
+        const std::string world = std::to_string(group.place.world > 0 ? group.place.world : local);
+        all["RANK"] = std::to_string(group.place.first + number);
+        all["LOCAL_RANK"] = std::to_string(number);
+        all["WORLD_SIZE"] = world;
+        all["LOCAL_WORLD_SIZE"] = std::to_string(local);
+        all["GROUP_RANK"] = std::to_string(group.place.node);
+        all["MASTER_ADDR"] = group.place.masterAddress;
         if (record_.masterPort > 0) {
             all["MASTER_PORT"] = std::to_string(record_.masterPort);
         }
@@ -141,7 +143,7 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
             all["TORCHELASTIC_MAX_RESTARTS"] = "0";
             all["ROLE_RANK"] = all["RANK"];
             all["ROLE_WORLD_SIZE"] = world;
-            all["GROUP_WORLD_SIZE"] = "1";
+            all["GROUP_WORLD_SIZE"] = std::to_string(group.place.nodes);
         }
     }
     std::vector<std::string> texts;
@@ -164,7 +166,8 @@ Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
                     strCat(record_.orphanLease.count()),
                     "--"};
     for (const std::string& argument : group.argv) {
-        options.argv.push_back(group.isUsers ? argument : withRank(argument, number));
+        options.argv.push_back(group.isUsers ? argument
+                                             : withRank(argument, group.place.first + number));
     }
     options.environment = environmentOf(worker, group, number);
     options.isWholeEnvironment = group.isUsers;
@@ -439,6 +442,7 @@ State EmbeddedJob::state() const {
     state.exitCode = record_.exitCode;
     state.worker = record_.worker;
     state.reason = record_.reason;
+    state.masterPort = record_.masterPort;
     state.asOfMs = clock_.wallMs();
     return state;
 }

@@ -21,21 +21,49 @@ constexpr std::array<std::string_view, 11> kEvents = {
     "placed",   "started", "worker_exit", "worker_vacant", "worker_silent", "worker_answers",
     "stopping", "missing", "unreachable", "reachable",     "ended"};
 
+Json toJson(const RankPlace& place) {
+    return {{"first", place.first}, {"world", place.world},           {"node", place.node},
+            {"nodes", place.nodes}, {"address", place.masterAddress}, {"port", place.masterPort}};
+}
+
+RankPlace placeFromJson(const Json& json) {
+    RankPlace place;
+    place.first = static_cast<int>(jsonInt(json, "first"));
+    place.world = static_cast<int>(jsonInt(json, "world"));
+    place.node = static_cast<int>(jsonInt(json, "node"));
+    place.nodes = static_cast<int>(jsonInt(json, "nodes", 1));
+    place.masterAddress = jsonString(json, "address");
+    place.masterPort = static_cast<int>(jsonInt(json, "port"));
+    return place;
+}
+
+std::map<std::string, std::string> textsOf(const Json& json) {
+    std::map<std::string, std::string> texts;
+    for (const auto& [name, value] : json.items()) {
+        texts[name] = value.is_string() ? value.get<std::string>() : "";
+    }
+    return texts;
+}
+
 Json toJson(const Group& group) {
-    return {{"name", group.name},
-            {"slots", group.slots},
-            {"procs", group.procs},
-            {"cpus", group.resources.cpus},
-            {"gpus", group.resources.gpus},
-            {"memory", group.resources.memoryBytes},
-            {"labels", group.labels},
-            {"ranks", group.hasRanks},
-            {"critical", group.isCritical},
-            {"argv", group.argv},
-            {"environment", group.environment},
-            {"directory", group.workingDirectory},
-            {"users", group.isUsers},
-            {"replacements", group.replacements}};
+    Json json = {{"name", group.name},
+                 {"slots", group.slots},
+                 {"procs", group.procs},
+                 {"cpus", group.resources.cpus},
+                 {"gpus", group.resources.gpus},
+                 {"memory", group.resources.memoryBytes},
+                 {"labels", group.labels},
+                 {"ranks", group.hasRanks},
+                 {"critical", group.isCritical},
+                 {"argv", group.argv},
+                 {"environment", group.environment},
+                 {"directory", group.workingDirectory},
+                 {"users", group.isUsers},
+                 {"replacements", group.replacements}};
+    if (group.place != RankPlace()) {  // a gang of one node keeps its hash
+        json["place"] = toJson(group.place);
+    }
+    return json;
 }
 
 }  // namespace
@@ -44,9 +72,38 @@ std::vector<std::string> workerNames(const Group& group) {
     const int count = group.slots * group.procs;
     std::vector<std::string> names;
     for (int i = 0; i < count; ++i) {
-        names.push_back(group.hasRanks || count > 1 ? strCat(group.name, i) : group.name);
+        const int number = group.place.first + i;
+        names.push_back(group.hasRanks || count > 1 ? strCat(group.name, number) : group.name);
     }
     return names;
+}
+
+std::string groupText(const Group& group) {
+    return dumpJson(toJson(group));
+}
+
+Result<Group> groupFromText(std::string_view text) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, "group"));
+    Group group;
+    group.name = jsonString(json, "name");
+    group.slots = static_cast<int>(jsonInt(json, "slots", 1));
+    group.procs = static_cast<int>(jsonInt(json, "procs", 1));
+    group.resources = {jsonReal(json, "cpus"), static_cast<int>(jsonInt(json, "gpus")),
+                       static_cast<std::uint64_t>(jsonInt(json, "memory"))};
+    group.labels = textsOf(jsonMember(json, "labels"));
+    group.hasRanks = jsonBool(json, "ranks");
+    group.isCritical = jsonBool(json, "critical", true);
+    for (const Json& argument : jsonMember(json, "argv")) {
+        group.argv.push_back(argument.is_string() ? argument.get<std::string>() : "");
+    }
+    group.environment = textsOf(jsonMember(json, "environment"));
+    group.workingDirectory = jsonString(json, "directory");
+    group.isUsers = jsonBool(json, "users");
+    group.replacements = static_cast<int>(jsonInt(json, "replacements"));
+    if (const Json& place = jsonMember(json, "place"); place.is_object()) {
+        group.place = placeFromJson(place);
+    }
+    return group.name.empty() ? Result<Group>(invalidArgument("group: has no name")) : group;
 }
 
 std::string gangHash(const Gang& gang) {

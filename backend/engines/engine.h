@@ -24,6 +24,16 @@
 
 namespace millrace::engines {
 
+/// Where a group's ranks stand among those of an attempt that is spread over several nodes.
+struct RankPlace {
+    int first = 0;            ///< the rank of its first process
+    int world = 0;            ///< ranks of all nodes; 0: the group's own are all there are
+    int node = 0, nodes = 1;  ///< GROUP_RANK, GROUP_WORLD_SIZE
+    std::string masterAddress = "127.0.0.1";
+    int masterPort = 0;  ///< 0: the engine finds a free one
+    bool operator==(const RankPlace&) const = default;
+};
+
 /// Equal places of one kind: `slots` places with `procs` processes each.
 struct Group {
     std::string name;  ///< "feed", "rank"; a worker is called name, or name + number (workerNames)
@@ -42,15 +52,20 @@ struct Group {
     /// same submit starts it again in its place. Not one that ended with kExitInput, nor one whose
     /// guardian is gone, nor when a worker with a rank has ended.
     int replacements = 0;
+    RankPlace place;  ///< of a group with ranks
 };
+
+/// As text, for another node's agent, and back; kInvalidArgument for what is no group's.
+std::string groupText(const Group& group);
+Result<Group> groupFromText(std::string_view text);
 
 /// The names of the group's workers, in order: also their folders' names.
 std::vector<std::string> workerNames(const Group& group);
 
 /// A run's workers, placed together or not at all.
 struct Gang {
-    /// "<run>.a<attempt>", or "<run>.a<attempt>.<part>" of what belongs to an attempt and comes and
-    /// goes by itself ("d3"); [a-z0-9][a-z0-9.-]{0,59}: name and idempotency key.
+    /// "<run>.a<attempt>", or "<run>.a<attempt>.<part>" of what belongs to an attempt and is placed
+    /// by itself ("d3", "p1"); [a-z0-9][a-z0-9.-]{0,59}: name and idempotency key.
     std::string key;
     int attempt = 1;
     std::vector<Group> groups;
@@ -114,6 +129,7 @@ struct State {
     std::string worker;          ///< the first critical worker that failed
     std::string reason;          ///< a sentence, or the engine's own words
     std::vector<WorkerState> workers;
+    int masterPort = 0;  ///< where its ranks meet (MASTER_PORT); 0: none
     std::int64_t asOfMs = 0;
 };
 

@@ -110,7 +110,10 @@ Result<GangRecord> recordOf(const Gang& gang) {
     std::set<std::string> names;
     for (const Group& group : gang.groups) {
         RETURN_IF_ERROR(checkGroup(gang, group));
-        int rank = 0;
+        int rank = group.place.first;
+        if (group.hasRanks && group.place.masterPort != 0) {
+            record.masterPort = group.place.masterPort;
+        }
         for (const std::string& name : workerNames(group)) {
             if (!names.insert(name).second) {
                 return invalidArgument("gang ", gang.key, ": two workers are called ", name);
@@ -191,6 +194,25 @@ Result<GangRecord> readGangRecord(const std::string& directory, std::string_view
     r.worker = jsonString(*json, "worker");
     r.reason = jsonString(*json, "reason");
     return r;
+}
+
+std::vector<std::string> recordedKeys(const std::string& root) {
+    std::vector<std::string> keys;
+    std::error_code error;
+    for (const auto& run : std::filesystem::directory_iterator(root, error)) {
+        const job::RunPaths paths(root, run.path().filename().string());
+        for (const int attempt : paths.attempts()) {
+            const std::string directory = paths.attempt(attempt).directory();
+            for (const auto& file : std::filesystem::directory_iterator(directory, error)) {
+                std::string name = file.path().filename().string();
+                if (name.starts_with("gang.") && name.ends_with(".json")) {
+                    const std::string part = name.substr(4, name.size() - 9);  // ".d0" or ""
+                    keys.push_back(strCat(run.path().filename().string(), ".a", attempt, part));
+                }
+            }
+        }
+    }
+    return keys;
 }
 
 // The record last: what could not be removed is found again.

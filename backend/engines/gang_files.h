@@ -31,7 +31,7 @@ struct GangRecord {
     std::chrono::seconds orphanLease{0}, timeLimit{0};
     schedule::Resources resources;  ///< of all slots
     std::vector<std::string> gpus;  ///< granted, by their names for CUDA_VISIBLE_DEVICES
-    int masterPort = 0;             ///< 0: no ranks
+    int masterPort = 0;             ///< 0: no ranks, or none found yet
     std::vector<WorkerRecord> workers;
     bool isEnded = false;
     Cause cause = Cause::kNone;  ///< set when the gang was told to end
@@ -44,6 +44,9 @@ Result<GangRecord> recordOf(const Gang& gang);
 Status writeGangRecord(const std::string& directory, const GangRecord& record);
 /// kNotFound when there is none, kDataLoss when it cannot be read.
 Result<GangRecord> readGangRecord(const std::string& directory, std::string_view key);
+
+/// Keys of all gangs that have a record, ended ones too.
+std::vector<std::string> recordedKeys(const std::string& root);
 
 /// Record and workers' folders.
 Status removeGang(const std::string& directory, const GangRecord& record);

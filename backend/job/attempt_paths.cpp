@@ -33,6 +33,28 @@ std::optional<int> rankOf(std::string_view worker) {
     return worker.starts_with(kPrefix) ? countOf(worker.substr(kPrefix.size())) : std::nullopt;
 }
 
+std::optional<int> relayOf(std::string_view worker) {
+    return worker.starts_with(kFeed) && worker.size() > kFeed.size()
+               ? countOf(worker.substr(kFeed.size()))
+               : std::nullopt;
+}
+
+std::optional<PartOfAttempt> partOf(std::string_view key, char letter) {
+    const std::size_t dot = key.rfind('.');
+    const std::string_view part = dot == std::string_view::npos ? "" : key.substr(dot + 1);
+    const std::size_t attemptDot = key.substr(0, dot).rfind(".a");
+    if (part.size() < 2 || part[0] != letter || attemptDot == std::string_view::npos ||
+        attemptDot == 0) {
+        return std::nullopt;
+    }
+    const auto attempt = countOf(key.substr(attemptDot + 2, dot - attemptDot - 2));
+    const auto number = countOf(part.substr(1));
+    if (!attempt.has_value() || !number.has_value()) {
+        return std::nullopt;
+    }
+    return PartOfAttempt{std::string(key.substr(0, attemptDot)), *attempt, *number};
+}
+
 AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {
     return AttemptPaths(std::filesystem::path(jobPath).parent_path().string());
 }

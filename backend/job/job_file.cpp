@@ -91,6 +91,12 @@ Status readMembers(const Json& json, JobFile& job) {
 
 }  // namespace
 
+void JobFile::moveTo(const AttemptPaths& paths) {
+    rankSocket = paths.rankSocket();
+    feedSocket = paths.feedSocket();
+    follow = follow.empty() ? "" : paths.joinFile();
+}
+
 std::string JobFile::toText() const {
     Json json = {{"version", kVersion},
                  {"run", run},

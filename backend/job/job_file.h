@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::job {
@@ -35,6 +36,9 @@ struct JobFile {
     std::string follow;  ///< the leading feed's join file, of a relay's job; "": this feed leads
     std::vector<int> ranks;  ///< a relay's: those that are served here, ascending
     int feed = 0;            ///< on the rank line; 0: the feed that leads
+
+    /// The same job in another node's directory: sockets and join file are there.
+    void moveTo(const AttemptPaths& paths);
 
     std::string toText() const;
     static Result<JobFile> fromText(std::string_view text);

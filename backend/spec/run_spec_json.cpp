@@ -140,6 +140,7 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     a.unless("deterministic", s.deterministic, true);
     a.unless("tf32", s.tf32, false);
     a("ranks", s.ranks);
+    a.unless("nodes", s.nodes, std::int64_t{1});
     a("threads", s.threads);
     a("max_steps", s.maxSteps);
     a.section("checkpoint", [&](auto& inner) {
@@ -471,6 +472,9 @@ Status checkUsable(const RunSpec& spec) {
     if (spec.train.ranks <= 0 || spec.microBatchesPerStep() % spec.train.ranks != 0) {
         return invalidArgument(
             "resolved spec: train.ranks must divide batch.rows / batch.micro_rows");
+    }
+    if (spec.train.nodes <= 0 || spec.train.ranks % spec.train.nodes != 0) {
+        return invalidArgument("resolved spec: train.nodes must divide train.ranks");
     }
     return okStatus();
 }

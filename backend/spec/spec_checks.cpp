@@ -294,6 +294,12 @@ void resolveBatch(Json& spec, Problems& problems) {
                      strCat("train.ranks (", ranks, ") must divide batch.rows / micro_rows (",
                             rows / micro, "): one of ", divisors(rows / micro)));
     }
+    const std::int64_t nodes = jsonInt(spec["train"], "nodes", 1);
+    if (ranks > 0 && nodes > 0 && ranks % nodes != 0) {
+        problems.add("train.nodes", "check",
+                     strCat("train.nodes (", nodes, ") must divide train.ranks (", ranks,
+                            "): one of ", divisors(ranks)));
+    }
 }
 
 void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,

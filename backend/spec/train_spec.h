@@ -63,6 +63,7 @@ struct TrainSpec {
     bool deterministic = true;
     bool tf32 = false;
     std::int64_t ranks = 1;
+    std::int64_t nodes = 1;  ///< that the ranks are spread over
     std::int64_t threads = 1;
     std::int64_t maxSteps = 0;              ///< stop after this step; 0: no limit
     std::int64_t checkpointEverySteps = 0;  ///< 0: only at the end

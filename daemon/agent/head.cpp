@@ -4,6 +4,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/system/network_interface.h"
 
 namespace millrace::agent {
 namespace {
@@ -88,10 +89,11 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
     control.dataListen = config.nodesHost();
+    control.rankInterface = control.dataListen.empty() ? "" : interfaceFacing(control.dataListen);
     controller_ = std::make_unique<RunController>(
         std::move(control),
         ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
-                        [this] { poller_->poke(); }, telemetry_.get(), nodes_.get()});
+                        [this] { poller_->poke(); }, telemetry_.get(), nodes_.get(), nodes_.get()});
     const values::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
                            node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};

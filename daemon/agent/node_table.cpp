@@ -34,6 +34,15 @@ NodeOrders::Placed NodeTable::orderOf(const DataPlacement& placement) const {
     return {placement, logs_.end({name.run, name.attempt, name.worker()})};
 }
 
+NodeOrders::Part NodeTable::orderOf(const PartPlacement& placement) const {
+    const PartName& name = placement.name;
+    NodeOrders::Part order{placement, {}};
+    for (const std::string& worker : workersOf(placement)) {
+        order.logOffsets[worker] = logs_.end({name.run, name.attempt, worker});
+    }
+    return order;
+}
+
 NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) {
     for (auto& [name, node] : nodes_) {
         if (node.session.get() == &session) {
@@ -51,6 +60,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
                              "': the head's own node has this name; give the agent another --name");
     }
     std::vector<DataPlacement> placements;
+    std::vector<PartPlacement> parts;
     NodeOrders orders;
     {
         MutexLock lock(mutex_);
@@ -73,6 +83,9 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         for (const auto& [key, placement] : node.placed) {
             placements.push_back(placement);
         }
+        for (const auto& [key, placement] : node.parts) {
+            parts.push_back(placement);
+        }
         orders.ended = toEnd(node);
         orders.wantsSamples = numWatches_ > 0;
         forgetOldest();
@@ -80,7 +93,11 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
     for (const DataPlacement& placement : placements) {
         orders.placed.push_back(orderOf(placement));
     }
-    logInfo("nodes: attached", {{"node", name}, {"placed", orders.placed.size()}});
+    for (const PartPlacement& placement : parts) {
+        orders.parts.push_back(orderOf(placement));
+    }
+    logInfo("nodes: attached",
+            {{"node", name}, {"placed", orders.placed.size() + orders.parts.size()}});
     session->send(orders);
     return okStatus();
 }
@@ -100,7 +117,7 @@ void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
         for (engines::WorkerState& worker : state.workers) {
             worker.node = node.info.name;
         }
-        if (isLiving(state) || node.placed.contains(key)) {
+        if (isLiving(state) || node.isPlaced(key)) {
             node.gangs[key] = std::move(state);
         } else {
             node.gangs.erase(key);
@@ -113,7 +130,7 @@ std::vector<std::string> NodeTable::toEnd(Node& node) {
     const bool isOld = clock_.steadyNs() - madeNs_ >= kUnknownNs;
     std::vector<std::string> keys;
     for (const auto& [key, state] : node.gangs) {
-        const bool isUnwanted = !node.placed.contains(key) && (isOld || node.ended.contains(key));
+        const bool isUnwanted = !node.isPlaced(key) && (isOld || node.ended.contains(key));
         if (isUnwanted && isLiving(state) && node.told.insert(key).second) {
             keys.push_back(key);
         }
@@ -147,17 +164,33 @@ void NodeTable::report(const NodeSession& session, NodeNews news) {
     run(errands);
 }
 
-std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session,
-                                            const std::string& key) const {
+std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const std::string& key,
+                                            const std::string& worker) const {
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        const bool isKnown = node.placed.contains(key) || node.ended.contains(key);
-        const auto worker = DataWorkerName::parse(key);
-        if (node.session.get() == &session && isKnown && worker.has_value()) {
-            return job::LogKey{worker->run, worker->attempt, worker->worker()};
+        const bool isKnown = node.isPlaced(key) || node.ended.contains(key);
+        if (node.session.get() != &session || !isKnown) {
+            continue;
+        }
+        if (const auto data = DataWorkerName::parse(key)) {
+            return job::LogKey{data->run, data->attempt, data->worker()};
+        }
+        const auto part = PartName::parse(key);
+        if (part.has_value() && PartName::hasWorker(worker)) {
+            return job::LogKey{part->run, part->attempt, worker};
         }
     }
     return std::nullopt;
+}
+
+bool NodeTable::hasPartOf(const std::string& run, int attempt) const {
+    MutexLock lock(mutex_);
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+        return std::any_of(node.second.kept.begin(), node.second.kept.end(), [&](const auto& kept) {
+            const auto name = PartName::parse(kept.first);
+            return name.has_value() && name->run == run && name->attempt == attempt;
+        });
+    });
 }
 
 void NodeTable::detach(const NodeSession& session) {
@@ -180,7 +213,7 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     NodeStanding standing;
     standing.name = name;
     standing.cores = node.info.cores;
-    standing.numPlaced = static_cast<int>(node.placed.size());
+    standing.numPlaced = static_cast<int>(node.placed.size() + node.parts.size());
     standing.isThere = node.session != nullptr && silentNs < kSilentNs;
     standing.isLost = !standing.isThere && silentNs >= options_.away.count() * kNsPerMs;
     return standing;
@@ -206,6 +239,67 @@ NodeStanding NodeTable::standing(const std::string& name) const {
     Node never;
     never.heardNs = madeNs_;
     return standingOf(name, never);
+}
+
+PartStanding NodeTable::partStandingOf(const std::string& name, const Node& node) const {
+    const NodeStanding seen = standingOf(name, node);
+    PartStanding standing;
+    standing.name = name;
+    standing.total = {static_cast<double>(node.info.cores), static_cast<int>(node.info.gpus.size()),
+                      node.info.memoryBytes};
+    standing.free = standing.total;
+    for (const auto& [key, needs] : node.kept) {
+        standing.free -= needs;
+    }
+    standing.heardMs = node.heardMs;
+    standing.isThere = seen.isThere;
+    standing.isLost = seen.isLost;
+    return standing;
+}
+
+std::vector<PartStanding> NodeTable::partStandings() const {
+    std::vector<PartStanding> all;
+    MutexLock lock(mutex_);
+    for (const auto& [name, node] : nodes_) {
+        if (node.heardNs != 0) {
+            all.push_back(partStandingOf(name, node));
+        }
+    }
+    return all;
+}
+
+PartStanding NodeTable::partStanding(const std::string& name) const {
+    MutexLock lock(mutex_);
+    const auto found = nodes_.find(name);
+    if (found != nodes_.end() && found->second.heardNs != 0) {
+        return partStandingOf(name, found->second);
+    }
+    Node never;
+    never.heardNs = madeNs_;
+    return partStandingOf(name, never);
+}
+
+void NodeTable::keep(const std::string& name, const std::string& key,
+                     const schedule::Resources& needs) {
+    MutexLock lock(mutex_);
+    nodes_[name].kept[key] = needs;
+}
+
+void NodeTable::place(const std::string& name, const PartPlacement& placement) {
+    std::shared_ptr<NodeSession> session;
+    NodeOrders orders;
+    {
+        MutexLock lock(mutex_);
+        Node& node = nodes_[name];
+        node.parts[placement.name.key()] = placement;
+        node.ended.erase(placement.name.key());
+        session = node.session;
+        orders.wantsSamples = numWatches_ > 0;
+    }
+    if (session != nullptr) {
+        orders.parts.push_back(orderOf(placement));
+        session->send(orders);
+    }
 }
 
 void NodeTable::place(const std::string& name, const DataPlacement& placement) {
@@ -234,7 +328,8 @@ void NodeTable::end(const std::string& name, const std::string& key) {
             return;
         }
         Node& node = found->second;
-        const bool wasPlaced = node.placed.erase(key) > 0;
+        node.kept.erase(key);
+        const bool wasPlaced = node.placed.erase(key) + node.parts.erase(key) > 0;
         const auto gang = node.gangs.find(key);
         if (gang != node.gangs.end() && !isLiving(gang->second)) {
             node.gangs.erase(gang);

@@ -2,11 +2,11 @@
 // NodeTable: the nodes beside the head's own, by what their agents say: which are there, what is
 // placed on them, how it stands, and their samples.
 //
-// Wanted is what the crews of runs placed; it is told to a node when it comes, and again whenever
-// it differs from what the node reports. Nothing is asked of a node that waits for its answer.
-// Threads: any; sessions are called without the lock. Owns: nothing of the nodes. Bounded: nodes
-// that never came back are forgotten beyond kNodesMost; a node's placements are its crews'.
-// Failure: attach() says why a node may not come in.
+// Wanted is what the crews of runs placed, data workers and parts that train; it is told to a node
+// when it comes, and again whenever it differs from what the node reports. Nothing is asked of a
+// node that waits for its answer. Threads: any; sessions are called without the lock. Owns: nothing
+// of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost; a node's
+// placements are its crews'. Failure: attach() says why a node may not come in.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,6 +21,7 @@
 #include "backend/job/worker_logs.h"
 #include "backend/values/node.h"
 #include "daemon/agent/crew/data_nodes.h"
+#include "daemon/agent/crew/part_nodes.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -31,7 +32,12 @@ struct NodeOrders {
         DataPlacement placement;
         std::uint64_t logOffset = 0;  ///< so much of its log is here
     };
+    struct Part {
+        PartPlacement placement;
+        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much is here
+    };
     std::vector<Placed> placed;
+    std::vector<Part> parts;
     std::vector<std::string> ended;  ///< keys of gangs
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent ends, with all its workers
@@ -56,7 +62,7 @@ struct NodeTableOptions {
     std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
 };
 
-class NodeTable final : public DataNodes {
+class NodeTable final : public DataNodes, public PartNodes {
  public:
     static constexpr std::size_t kNodesMost = 4096;
 
@@ -81,8 +87,11 @@ class NodeTable final : public DataNodes {
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs);
     void report(const NodeSession& session, NodeNews news);
-    /// Whose log a node may send; nothing: it has no such worker.
-    std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key) const;
+    /// Whose log a node may send: of `worker` of that gang; nothing: it has no such worker.
+    std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key,
+                                     const std::string& worker) const;
+    /// Whether a node has a part of this attempt: its ranks may speak with the attempt's door.
+    bool hasPartOf(const std::string& run, int attempt) const;
     void detach(const NodeSession& session);
 
     // The faces' side.
@@ -103,6 +112,11 @@ class NodeTable final : public DataNodes {
     void end(const std::string& node, const std::string& key) override;
     std::optional<engines::State> state(const std::string& node,
                                         const std::string& key) const override;
+    std::vector<PartStanding> partStandings() const override;
+    PartStanding partStanding(const std::string& node) const override;
+    void keep(const std::string& node, const std::string& key,
+              const schedule::Resources& needs) override;
+    void place(const std::string& node, const PartPlacement& placement) override;
 
  private:
     struct Node {
@@ -110,17 +124,25 @@ class NodeTable final : public DataNodes {
         std::shared_ptr<NodeSession> session;  ///< null: it is not connected
         std::int64_t heardNs = 0, heardMs = 0;
         std::map<std::string, DataPlacement> placed;
-        std::map<std::string, engines::State> gangs;  ///< as it says
-        std::set<std::string> ended;                  ///< that were placed and are to end
-        std::set<std::string> told;                   ///< of those: on this session
+        std::map<std::string, PartPlacement> parts;
+        std::map<std::string, schedule::Resources> kept;  ///< for parts, by key
+        std::map<std::string, engines::State> gangs;      ///< as it says
+        std::set<std::string> ended;                      ///< that were placed and are to end
+        std::set<std::string> told;                       ///< of those: on this session
         NodeReport report;
+        bool isPlaced(const std::string& key) const {
+            return placed.contains(key) || parts.contains(key);
+        }
     };
     /// To be sent without the lock.
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
     Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
+    PartStanding partStandingOf(const std::string& name, const Node& node) const
+        MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const DataPlacement& placement) const;
+    NodeOrders::Part orderOf(const PartPlacement& placement) const;
     void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
     std::vector<std::string> toEnd(Node& node) MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);

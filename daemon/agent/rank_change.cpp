@@ -1,17 +1,22 @@
 #include "daemon/agent/rank_change.h"
 
+#include <utility>
+
 #include "backend/spec/run_spec.h"
 #include "backend/stream/steps.h"
 
 namespace millrace::agent {
 
-Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, int ranks) {
+Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, const values::RankWish& wish) {
     ASSIGN_OR_RETURN(const Json json, parseJson(run.resolvedSpec, "resolved spec"));
     ASSIGN_OR_RETURN(spec::RunSpec spec, spec::RunSpec::fromJson(json));
-    if (ranks == 0 || ranks == spec.train.ranks) {
+    const std::int64_t ranks = wish.ranks == 0 ? spec.train.ranks : wish.ranks;
+    const bool areFewer = ranks < spec.train.nodes;
+    const std::int64_t nodes = wish.nodes != 0 ? wish.nodes : areFewer ? 1 : spec.train.nodes;
+    if (ranks == spec.train.ranks && nodes == spec.train.nodes) {
         return runs::MaybeSpecChange();
     }
-    if (spec.command.empty() && !spec.model.hasTables()) {
+    if (ranks != spec.train.ranks && spec.command.empty() && !spec.model.hasTables()) {
         return invalidArgument("--ranks ", ranks, ": model.type ", spec.model.type(), " of run ",
                                run.id, " sums up the stream in one rank");
     }
@@ -22,18 +27,39 @@ Result<runs::MaybeSpecChange> withRanks(const runs::RunRecord& run, int ranks) {
                                ", micro_rows ", spec.batch.microRows,
                                "); admissible: ", stream::admissibleRanks(perStep));
     }
-    spec.train.ranks = ranks;
+    if (nodes < 1 || ranks % nodes != 0) {
+        return invalidArgument("--nodes ", nodes, ": does not divide the ", ranks,
+                               " ranks; each node has as many of them");
+    }
     runs::SpecChange change;
+    if (ranks != spec.train.ranks) {
+        change.params["train.ranks"] = std::to_string(ranks);
+    }
+    if (nodes != spec.train.nodes) {
+        change.params["train.nodes"] = std::to_string(nodes);
+    }
+    spec.train.ranks = ranks;
+    spec.train.nodes = nodes;
     change.resolvedSpec = dumpJson(spec.toJson());
     change.specHash = spec::specHash(spec);
-    change.params["train.ranks"] = std::to_string(ranks);
     return runs::MaybeSpecChange(std::move(change));
 }
 
-std::string describeChange(const runs::RunRecord& run, int ranks) {
-    const auto before = run.params.find("train.ranks");
-    return strCat("goes on with ", ranks, ranks == 1 ? " rank" : " ranks",
-                  before == run.params.end() ? "" : strCat("; before: ", before->second));
+std::string describeChange(const runs::RunRecord& run, const runs::SpecChange& change) {
+    std::string text = "goes on with", before;
+    for (const auto& [key, noun] : {std::pair("train.ranks", "rank"), {"train.nodes", "node"}}) {
+        const auto now = change.params.find(key);
+        if (now == change.params.end()) {
+            continue;
+        }
+        const auto then = run.params.find(key);
+        const bool isFirst = before.empty();
+        strAppend(&text, isFirst ? " " : ", ", now->second, " ", noun,
+                  now->second == "1" ? "" : "s");
+        strAppend(&before, isFirst ? "; before: " : ", ",
+                  then == run.params.end() ? "1" : then->second);
+    }
+    return text + before;
 }
 
 }  // namespace millrace::agent

@@ -41,7 +41,9 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              [this](const std::string& runId) { return active(runId); },
              parts_.nodes,
              options_.times,
-             options_.dataListen},
+             options_.dataListen,
+             parts_.partNodes,
+             options_.rankInterface},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox) {}

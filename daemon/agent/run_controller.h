@@ -32,7 +32,8 @@ struct ControllerOptions {
     std::string warning;                        ///< that stands as long as the daemon does
     std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
     RunTimes times = {};
-    std::string dataListen = {};  ///< as Workplace
+    std::string dataListen = {};     ///< as Workplace
+    std::string rankInterface = {};  ///< as Workplace
 };
 
 struct ControllerParts {
@@ -45,6 +46,7 @@ struct ControllerParts {
     std::function<void()> pokeEngine;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
     DataNodes* nodes = nullptr;      ///< null: there is no other node
+    PartNodes* partNodes = nullptr;  ///< the same, for ranks
 };
 
 class RunController {
@@ -114,6 +116,7 @@ class RunController {
     void startOne(const Waiting& waiting);
     Status readQueue();
     Result<JobFacts> factsOf(const std::string& id);
+    bool lacksNodes(const std::string& id);
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
     Status adoptOne(const std::string& id);
@@ -146,7 +149,8 @@ class RunController {
     bool isDown_ = false;
     bool isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
-    std::int64_t unreadNs_ = 0;  // > 0: a run in it could not; the queue is looked at again then
+    // > 0: a run in it could not, or lacks nodes; the queue is looked at again then
+    std::int64_t unreadNs_ = 0;
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
     std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more

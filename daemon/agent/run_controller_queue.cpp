@@ -8,6 +8,8 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kQueueRetryNs = 1'000 * kNsPerMs;
+// Between looks whether the nodes that a run waits for have come.
+constexpr std::int64_t kNodesRetryNs = 500 * kNsPerMs;
 // Specs that were read for runs that have left the queue.
 constexpr std::size_t kMostStaleFacts = 100;
 
@@ -72,6 +74,24 @@ void RunController::noteUnread(const std::string& id, const Status& why) {
     unreadNs_ = parts_.clock.steadyNs() + kUnreadRetryNs;
 }
 
+// A run whose ranks are spread over several nodes waits until there are so many.
+bool RunController::lacksNodes(const std::string& id) {
+    const JobFacts& facts = facts_.at(id);
+    if (facts.nodes <= 1) {
+        return false;
+    }
+    const auto standings = parts_.partNodes == nullptr ? std::vector<PartStanding>()
+                                                       : parts_.partNodes->partStandings();
+    const Status found = chooseNodes(standings, facts.nodes - 1, partNeeds(facts)).status();
+    if (!found.ok()) {
+        values::RunLive live = parts_.live.get(id);
+        live.queuedReason = messageOf(found);
+        parts_.live.set(id, live);
+        unreadNs_ = parts_.clock.steadyNs() + kNodesRetryNs;
+    }
+    return !found.ok();
+}
+
 void RunController::refuse(const std::string& id, const std::string& reason) {
     const Status status =
         parts_.store.setState(id, {values::RunState::kFailed, strCat("refused: ", reason), 0});
@@ -94,6 +114,9 @@ void RunController::startWaiting() {
     }
     std::vector<schedule::QueuedJob> queued;
     for (const Waiting& waiting : queue_) {
+        if (lacksNodes(waiting.id)) {
+            continue;  // those behind it need not wait for a node to come
+        }
         queued.push_back({waiting.id, waiting.needs, 0});
     }
     std::vector<schedule::RunningJob> running;

@@ -410,14 +410,14 @@ Result<values::RunSummary> RunService::stop(const std::string& run, const std::s
 }
 
 Result<values::RunSummary> RunService::resume(const std::string& run, std::int64_t step,
-                                              int ranks) {
+                                              const values::RankWish& wish) {
     return change(run, [&](const std::string& id) -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord record, store_.get(id));
         RETURN_IF_ERROR(record.model.empty() ? okStatus() : checkTrainer());
-        ASSIGN_OR_RETURN(const auto changed, withRanks(record, ranks));
+        ASSIGN_OR_RETURN(const auto changed, withRanks(record, wish));
         RETURN_IF_ERROR(controller_.resume(id, step, changed));
         if (changed.has_value()) {
-            directoryOf(id).addEvent({SystemClock().wallMs(), describeChange(record, ranks)});
+            directoryOf(id).addEvent({SystemClock().wallMs(), describeChange(record, *changed)});
         }
         return okStatus();
     });

@@ -14,6 +14,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/runs/run_store.h"
+#include "backend/values/rank_wish.h"
 #include "backend/values/submit.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspector.h"
@@ -65,7 +66,8 @@ class RunService {
                               std::int64_t offset) const;
     Result<values::RunSummary> stop(const std::string& run, const std::string& reason,
                                     std::chrono::milliseconds grace);
-    Result<values::RunSummary> resume(const std::string& run, std::int64_t step, int ranks = 0);
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
+                                      const values::RankWish& wish = {});
     /// Hides a run; `isForGood`: frees what it takes, with no way back.
     Result<values::RemovedRun> remove(const std::string& run, bool isForGood = false);
     Result<values::RunSummary> restore(const std::string& run);

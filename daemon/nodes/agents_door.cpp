@@ -1,15 +1,19 @@
 #include "daemon/nodes/agents_door.h"
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include <unistd.h>
 
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/job/log_mirror.h"
+#include "backend/system/unix_socket.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/transport/duplex.h"
+#include "daemon/transport/socket_pump.h"
 #include "daemon/transport/transport.h"
 #include "millrace/v1/agent.grpc.pb.h"
 #include "proto/convert/node_convert.h"
@@ -77,7 +81,8 @@ std::string listenedBefore(const config::DaemonConfig& config) {
                               : before->address;
 }
 
-class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::Agents::Service> {
+class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
+                                   v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>> {
  public:
     Impl(std::string runsDir, std::string buildId, agent::NodeTable& table, const Clock& clock)
         : runsDir_(std::move(runsDir)),
@@ -88,6 +93,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::
     Status open(const config::DaemonConfig& config) {
         joinPath_ = config.nodesJoinFile();
         ASSIGN_OR_RETURN(file_, joinFileFor(config));
+        ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
         auto server = transport::Server::start(file_, *this);
         if (!server.ok() && !file_.isUnix() && config.nodesListen.find(':') == std::string::npos) {
             file_.address = config.nodesListen + ":0";  // another has the port of before
@@ -130,7 +136,50 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::
         return stream.get();
     }
 
+    // A worker of a part speaks with its attempt's door.
+    grpc::ServerBidiReactor<v1::TunnelBytes, v1::TunnelBytes>* Tunnel(
+        grpc::CallbackServerContext* context) override {
+        Result<UniqueFd> door = doorFor(*context);
+        if (!door.ok()) {
+            const auto refused = Tunnelled::start({[](v1::TunnelBytes&) {}, [] {}});
+            refused->close(transport::toGrpc(door.status()));
+            return refused.get();
+        }
+        const auto port = pump_->open(std::move(*door));
+        const std::shared_ptr<Tunnelled> stream = Tunnelled::start(
+            {[port](v1::TunnelBytes& bytes) { port->received(std::move(*bytes.mutable_data())); },
+             [port] { port->closed(); }, [port] { port->written(); }});
+        pump_->attach(*port, transport::makeLink<v1::TunnelBytes>(
+                                 stream, [](Tunnelled& one) { one.close(grpc::Status::OK); },
+                                 [](Tunnelled&) {}));
+        return stream.get();
+    }
+
  private:
+    using Tunnelled = transport::ServerDuplex<v1::TunnelBytes, v1::TunnelBytes>;
+
+    static std::string metadataOf(const grpc::CallbackServerContext& context, const char* key) {
+        const auto& all = context.client_metadata();
+        const auto found = all.find(key);
+        return found == all.end() ? "" : std::string(found->second.data(), found->second.size());
+    }
+
+    // The token first; only an attempt that has a part somewhere names a socket here.
+    Result<UniqueFd> doorFor(const grpc::CallbackServerContext& context) const {
+        if (!transport::isSameToken(metadataOf(context, "millrace-token-bin"), file_.token)) {
+            return Status(absl::StatusCode::kUnauthenticated, "tunnel: another token");
+        }
+        const std::string run = metadataOf(context, "millrace-run");
+        const std::string text = metadataOf(context, "millrace-attempt");
+        int attempt = 0;
+        const auto read = std::from_chars(text.data(), text.data() + text.size(), attempt);
+        if (read.ec != std::errc() || !table_.hasPartOf(run, attempt)) {
+            return failedPrecondition("tunnel: attempt ", text, " of run ", run,
+                                      " has no part on another node (any more)");
+        }
+        return connectUnixNonBlocking(job::RunPaths(runsDir_, run).attempt(attempt).rankSocket());
+    }
+
     // The token first: who does not have it learns nothing else.
     Status admits(const v1::Attachment& attachment) const {
         if (!transport::isSameToken(attachment.token(), file_.token)) {
@@ -177,7 +226,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::
 
     // Only of what was placed there: a node names no files of the head's.
     Status keep(const Session& session, const v1::LogPart& part) {
-        const auto key = table_.logOf(session, part.key());
+        const auto key = table_.logOf(session, part.key(), part.worker());
         if (!key.has_value()) {
             return okStatus();
         }
@@ -196,7 +245,8 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<v1::
     std::string joinPath_;
     Mutex mutex_;
     std::vector<std::weak_ptr<Session>> sessions_ MR_GUARDED_BY(mutex_);  ///< that are open
-    std::unique_ptr<transport::Server> server_;
+    std::unique_ptr<transport::SocketPump> pump_;
+    std::unique_ptr<transport::Server> server_;  ///< ends first
 };
 
 AgentsDoor::AgentsDoor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -88,6 +88,19 @@ v1::HeadOrders toProto(const agent::NodeOrders& orders) {
         placed.set_join_file(one.placement.joinFile);
         placed.set_log_offset(one.logOffset);
     }
+    for (const agent::NodeOrders::Part& one : orders.parts) {
+        const agent::PartPlacement& placement = one.placement;
+        v1::PartPlacement& part = *message.add_parts();
+        part.set_run(placement.name.run);
+        part.set_attempt(placement.name.attempt);
+        part.set_part(placement.name.part);
+        part.set_ranks(placement.ranks);
+        part.set_job_file(placement.jobFile);
+        part.set_join_file(placement.joinFile);
+        part.set_probe_path(placement.probePath);
+        part.set_probe_text(placement.probeText);
+        part.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());
+    }
     for (const std::string& key : orders.ended) {
         message.add_ended(key);
     }
@@ -101,6 +114,17 @@ agent::NodeOrders fromProto(const v1::HeadOrders& message) {
     for (const v1::DataPlacement& one : message.placed()) {
         orders.placed.push_back(
             {{{one.run(), one.attempt(), one.number()}, one.join_file()}, one.log_offset()});
+    }
+    for (const v1::PartPlacement& one : message.parts()) {
+        agent::NodeOrders::Part part;
+        part.placement = {{one.run(), one.attempt(), one.part()},
+                          one.ranks(),
+                          one.job_file(),
+                          one.join_file(),
+                          one.probe_path(),
+                          one.probe_text()};
+        part.logOffsets.insert(one.log_offsets().begin(), one.log_offsets().end());
+        orders.parts.push_back(std::move(part));
     }
     orders.ended.assign(message.ended().begin(), message.ended().end());
     orders.wantsSamples = message.wants_samples();

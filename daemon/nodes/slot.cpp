@@ -1,6 +1,7 @@
 #include "daemon/nodes/slot.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -11,8 +12,13 @@
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
+#include "backend/engines/gang_files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/system/network_interface.h"
+#include "backend/telemetry/probes.h"
 #include "daemon/nodes/messages.h"
+#include "daemon/nodes/part_files.h"
+#include "daemon/transport/join_file.h"
 #include "proto/convert/node_convert.h"
 
 namespace millrace::nodes {
@@ -26,6 +32,18 @@ constexpr std::size_t kLogBytes = 256 << 10;
 
 bool isOver(const engines::State& state) {
     return state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
+}
+
+/// Whose gang this is.
+struct Owner {
+    std::string run;
+    int attempt = 1;
+};
+
+std::optional<Owner> attemptOf(std::string_view key) {
+    auto parts = job::partOf(key, 'd');
+    parts = parts.has_value() ? parts : job::partOf(key, 'p');
+    return parts.has_value() ? std::optional(Owner{parts->run, parts->attempt}) : std::nullopt;
 }
 
 engines::State refused(const Status& why) {
@@ -50,9 +68,11 @@ Status Slot::open() {
     engines::EmbeddedOptions options;
     options.root = config_.runsDir();
     options.execProgram = config_.binDir + "/millrace-exec";
-    ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock_));
     telemetry_ = std::make_unique<agent::TelemetryService>(
         clock_, live_, config_.stateDir, std::string(config::daemonVersion()), config_.nodeName);
+    options.gpus =
+        telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
+    ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock_));
     thread_ = startThread("slot", [this](std::stop_token stop) { loop(stop); });
     return okStatus();
 }
@@ -129,8 +149,12 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         place(order);
     }
+    for (const agent::NodeOrders::Part& order : orders.parts) {
+        place(order);
+    }
     for (const std::string& key : orders.ended) {
-        cancel(key, kLeaveGrace);
+        // An attempt that is over writes no checkpoint any more.
+        cancel(key, agent::PartName::parse(key).has_value() ? kEndGrace : kLeaveGrace);
     }
     forgetOld();
     if (orders.wantsSamples != (watch_ != nullptr)) {
@@ -146,19 +170,19 @@ void Slot::obey(const v1::HeadOrders& message) {
 
 // The folders of attempt and run go with the last worker in them.
 void Slot::forget(const std::string& key) {
-    const auto name = agent::DataWorkerName::parse(key);
-    if (!name.has_value() || !engine_->forget({engine_->name(), "", key}).ok()) {
+    const auto owner = attemptOf(key);
+    if (!owner.has_value() || !engine_->forget({engine_->name(), "", key}).ok()) {
         return;
     }
-    const job::RunPaths run(config_.runsDir(), name->run);
-    const job::AttemptPaths attempt = run.attempt(name->attempt);
+    const job::RunPaths run(config_.runsDir(), owner->run);
+    const job::AttemptPaths attempt = run.attempt(owner->attempt);
     const bool isLast = std::none_of(gangs_.begin(), gangs_.end(), [&](const auto& gang) {
-        const auto other = agent::DataWorkerName::parse(gang.first);
-        return other.has_value() && other->run == name->run && other->attempt == name->attempt;
+        const auto other = attemptOf(gang.first);
+        return other.has_value() && other->run == owner->run && other->attempt == owner->attempt;
     });
     if (isLast && attempt.workers().empty()) {
-        ::unlink(attempt.joinFile().c_str());
-        ::rmdir(attempt.directory().c_str());
+        std::error_code error;
+        std::filesystem::remove_all(attempt.directory(), error);
         ::rmdir(run.directory().c_str());
     }
 }
@@ -168,21 +192,9 @@ void Slot::forgetOld() {
     if (std::exchange(isLookedThrough_, true)) {
         return;
     }
-    std::vector<std::string> runs;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(config_.runsDir(), error)) {
-        runs.push_back(entry.path().filename().string());
-    }
-    for (const std::string& run : runs) {
-        const job::RunPaths paths(config_.runsDir(), run);
-        for (const int attempt : paths.attempts()) {
-            for (const std::string& worker : paths.attempt(attempt).workers()) {
-                const auto number = worker.substr(std::min(worker.size(), job::kData.size()));
-                const std::string key = strCat(run, ".a", attempt, ".d", number);
-                if (!placed_.contains(key) && !gangs_.contains(key)) {
-                    forget(key);
-                }
-            }
+    for (const std::string& key : engines::recordedKeys(config_.runsDir())) {
+        if (!placed_.contains(key) && !gangs_.contains(key)) {
+            forget(key);
         }
     }
 }
@@ -191,25 +203,62 @@ std::string Slot::joinPathOf(const agent::DataWorkerName& name) const {
     return job::RunPaths(config_.runsDir(), name.run).attempt(name.attempt).joinFile();
 }
 
+// Where ranks of a script meet those of other nodes.
+std::string Slot::interfaceToHead() const {
+    const auto file = transport::JoinFile::read(config_.joinFile);
+    return !file.ok() || file->isUnix()
+               ? ""
+               : interfaceFacing(file->address.substr(0, file->address.rfind(':')));
+}
+
+// Only a key that makes sense names a directory.
+bool Slot::mayPlace(const std::string& key) const {
+    return !isEnding_ && engine_->gangDirectory(key).ok() && attemptOf(key).has_value();
+}
+
 // Its state is told in any case: of one that has ended while nobody was there to hear it, too.
 void Slot::place(const agent::NodeOrders::Placed& order) {
     const agent::DataWorkerName& name = order.placement.name;
     const std::string key = name.key();
-    // Only a key that makes sense names a directory.
-    if (isEnding_ || !engine_->gangDirectory(key).ok() ||
-        !agent::DataWorkerName::parse(key).has_value()) {
+    if (!mayPlace(key)) {
         return;
     }
-    placed_[key] = {{name.run, name.attempt, name.worker()}, order.logOffset};
+    placed_[key].logs = {{{name.run, name.attempt, name.worker()}, order.logOffset}};
     told_.erase(key);
     const std::string path = joinPathOf(name);
     Status status = makeDirectories(job::AttemptPaths::ofJob(path).directory(), 0700);
     if (status.ok()) {
         status = writeFileAtomic(path, order.placement.joinFile, 0600);
     }
-    if (status.ok()) {
-        status = start(name);
+    started(key, status.ok() ? start(key) : status);
+}
+
+void Slot::place(const agent::NodeOrders::Part& order) {
+    const agent::PartName& name = order.placement.name;
+    const std::string key = name.key();
+    if (!mayPlace(key)) {
+        return;
     }
+    placed_[key] = {};
+    for (const auto& [worker, offset] : order.logOffsets) {
+        placed_[key].logs.push_back({{name.run, name.attempt, worker}, offset});
+    }
+    told_.erase(key);
+    const auto known = engine_->find(key);
+    const bool isKnown = known.ok() && known->has_value();
+    if (const Status seen = isKnown ? okStatus() : checkProbe(order.placement); !seen.ok()) {
+        gangs_[key] = refused(seen);
+        gangs_[key].cause = engines::Cause::kRefused;
+        return;
+    }
+    Status status = layOutPart(config_.runsDir(), order.placement, interfaceToHead());
+    if (status.ok()) {
+        status = openTunnel(key);
+    }
+    started(key, status.ok() ? start(key) : status);
+}
+
+void Slot::started(const std::string& key, const Status& status) {
     if (isTransient(status)) {
         gangs_[key].phase = engines::Phase::kSubmitting;  // the next turn tries again
         gangs_[key].reason = messageOf(status);
@@ -218,10 +267,32 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
     }
 }
 
-Status Slot::start(const agent::DataWorkerName& name) {
-    const auto placed = engine_->submit(agent::dataGang(name, joinPathOf(name), config_.binDir));
+Status Slot::openTunnel(const std::string& key) {
+    const auto name = agent::PartName::parse(key);
+    if (!name.has_value() || tunnels_.contains(key)) {
+        return okStatus();
+    }
+    const job::RunPaths run(config_.runsDir(), name->run);
+    ASSIGN_OR_RETURN(tunnels_[key], RankTunnel::open(run.attempt(name->attempt), name->run,
+                                                     name->attempt, config_.joinFile));
+    return okStatus();
+}
+
+Result<engines::Gang> Slot::gangOf(const std::string& key) const {
+    if (const auto part = agent::PartName::parse(key)) {
+        return partGangOf(config_.runsDir(), *part, config_.binDir);
+    }
+    const auto data = agent::DataWorkerName::parse(key);
+    return data.has_value()
+               ? Result<engines::Gang>(agent::dataGang(*data, joinPathOf(*data), config_.binDir))
+               : notFound("gang ", key, ": is of no kind that a node has");
+}
+
+Status Slot::start(const std::string& key) {
+    ASSIGN_OR_RETURN(const engines::Gang gang, gangOf(key));
+    const auto placed = engine_->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed.status()) ? okStatus() : placed.status());
-    ASSIGN_OR_RETURN(gangs_[name.key()], engine_->state({engine_->name(), "", name.key()}));
+    ASSIGN_OR_RETURN(gangs_[key], engine_->state({engine_->name(), "", key}));
     return okStatus();
 }
 
@@ -241,11 +312,16 @@ void Slot::follow() {
         }
     }
     for (auto& [key, state] : gangs_) {
-        const auto name = agent::DataWorkerName::parse(key);
-        if (state.phase == engines::Phase::kSubmitting && name.has_value() && !isEnding_) {
-            if (const Status started = start(*name); !started.ok() && !isTransient(started)) {
-                state = refused(started);
-            }
+        if (isOver(state)) {
+            tunnels_.erase(key);
+            continue;
+        }
+        Status status = openTunnel(key);
+        if (status.ok() && state.phase == engines::Phase::kSubmitting && !isEnding_) {
+            status = start(key);
+        }
+        if (!status.ok() && !isTransient(status)) {
+            state = refused(status);
         }
     }
     showWorkers();
@@ -258,12 +334,12 @@ void Slot::follow() {
 void Slot::showWorkers() {
     std::map<std::string, values::RunLive> runs;
     for (const auto& [key, state] : gangs_) {
-        const auto name = agent::DataWorkerName::parse(key);
+        const auto owner = attemptOf(key);
         for (const engines::WorkerState& worker : state.workers) {
             const bool isRunning = worker.isStarted && !worker.exitCode.has_value();
-            if (name.has_value() && isRunning) {
-                runs[name->run].workers.push_back(
-                    {worker.name, "running", static_cast<int>(worker.pid), 0, name->attempt, ""});
+            if (owner.has_value() && isRunning) {
+                runs[owner->run].workers.push_back(
+                    {worker.name, "running", static_cast<int>(worker.pid), 0, owner->attempt, ""});
             }
         }
     }
@@ -298,24 +374,34 @@ void Slot::addGangs(v1::AgentReport& report) {
 void Slot::addLogs(v1::AgentReport& report) {
     for (auto it = placed_.begin(); it != placed_.end();) {
         auto& [key, placed] = *it;
-        const auto block = logs_.read(placed.log, placed.sent, kLogBytes);
-        const bool isAll = !block.ok() || (block->bytes.empty() && block->start == placed.sent);
+        bool isAll = true;
+        for (Log& log : placed.logs) {
+            isAll = sendLog(key, log, report) && isAll;
+        }
         if (isAll && !gangs_.contains(key)) {  // its end is told
             forget(key);
             it = placed_.erase(it);
             continue;
         }
-        if (block.ok() && !block->bytes.empty()) {
-            v1::LogPart& part = *report.add_logs();
-            part.set_key(key);
-            part.set_start(block->start);
-            part.set_lines(block->bytes);
-            placed.sent = block->end();
-        } else if (block.ok()) {
-            placed.sent = block->start;  // a rotation went past it
-        }
         ++it;
     }
+}
+
+// Whether all of it was sent before.
+bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) const {
+    const auto block = logs_.read(log.key, log.sent, kLogBytes);
+    const bool isAll = !block.ok() || (block->bytes.empty() && block->start == log.sent);
+    if (block.ok() && !block->bytes.empty()) {
+        v1::LogPart& part = *report.add_logs();
+        part.set_key(key);
+        part.set_worker(log.key.worker);
+        part.set_start(block->start);
+        part.set_lines(block->bytes);
+        log.sent = block->end();
+    } else if (block.ok()) {
+        log.sent = block->start;  // a rotation went past it
+    }
+    return isAll;
 }
 
 void Slot::report() {

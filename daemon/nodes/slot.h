@@ -1,6 +1,7 @@
 #pragma once
-// Slot: the agent of a node. It keeps the data workers that a head places here, with the same
-// guardians, files and adoption as the head's own, and tells the head how they do.
+// Slot: the agent of a node. It keeps what a head places here, data workers and parts of attempts
+// that train, with the same guardians, files and adoption as the head's own, and tells the head how
+// they do.
 //
 // Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
 // same state directory adopts them. What is new goes to the head at most five times a second:
@@ -23,6 +24,7 @@
 #include "daemon/agent/telemetry_service.h"
 #include "daemon/config/daemon_config.h"
 #include "daemon/nodes/head_link.h"
+#include "daemon/nodes/rank_tunnel.h"
 
 namespace millrace::nodes {
 
@@ -37,10 +39,14 @@ class Slot {
     ~Slot();
 
  private:
+    /// A worker's log.
+    struct Log {
+        job::LogKey key;
+        std::uint64_t sent = 0;
+    };
     /// What the head placed here on this connection.
     struct Placed {
-        job::LogKey log;
-        std::uint64_t sent = 0;  ///< of the log
+        std::vector<Log> logs;
     };
 
     Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
@@ -51,7 +57,12 @@ class Slot {
     void call();
     void obey(const v1::HeadOrders& message);
     void place(const agent::NodeOrders::Placed& order);
-    Status start(const agent::DataWorkerName& name);
+    void place(const agent::NodeOrders::Part& order);
+    bool mayPlace(const std::string& key) const;
+    void started(const std::string& key, const Status& status);
+    Status openTunnel(const std::string& key);
+    Result<engines::Gang> gangOf(const std::string& key) const;
+    Status start(const std::string& key);
     void cancel(const std::string& key, std::chrono::milliseconds grace);
     void follow();
     void report();
@@ -62,6 +73,8 @@ class Slot {
     void forgetOld();
     void news();
     std::string joinPathOf(const agent::DataWorkerName& name) const;
+    std::string interfaceToHead() const;
+    bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
 
     const config::DaemonConfig config_;
     const Clock& clock_;
@@ -74,6 +87,7 @@ class Slot {
     // Of its thread:
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
     std::map<std::string, Placed> placed_;
+    std::map<std::string, std::unique_ptr<RankTunnel>> tunnels_;  ///< of living parts
     std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;

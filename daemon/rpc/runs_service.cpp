@@ -253,7 +253,8 @@ RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunReq
                                         v1::ResumeRunResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response] {
         return fillRun(
-            runs_.resume(request->run(), request->step(), static_cast<int>(request->ranks())),
+            runs_.resume(request->run(), request->step(),
+                         {static_cast<int>(request->ranks()), static_cast<int>(request->nodes())}),
             response);
     });
 }

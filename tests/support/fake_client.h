@@ -92,7 +92,8 @@ class FakeClient : public DaemonClient {
     Result<values::RunSummary> stop(const std::string& run, int, const std::string&) override {
         return change(run, [](values::RunSummary& r) { r.state = values::RunState::kStopping; });
     }
-    Result<values::RunSummary> resume(const std::string& run, std::int64_t step, int) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t step,
+                                      const values::RankWish&) override {
         answers_.note(answers_.resumes, step);
         ASSIGN_OR_RETURN(const values::RunDetail detail, get(run));
         if (step == 0 && detail.checkpoints.empty()) {

@@ -71,7 +71,8 @@ class FakeDaemonClient final : public FakeClient {
             r.exitReason = reason.empty() ? "stopped on request" : reason;
         });
     }
-    Result<values::RunSummary> resume(const std::string& run, std::int64_t, int) override {
+    Result<values::RunSummary> resume(const std::string& run, std::int64_t,
+                                      const values::RankWish&) override {
         RETURN_IF_ERROR(enter("resume"));
         return daemon_.change(run,
                               [](values::RunSummary& r) { r.state = values::RunState::kQueued; });

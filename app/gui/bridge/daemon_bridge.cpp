@@ -373,7 +373,7 @@ void DaemonBridge::resume(const std::string& run, std::int64_t step, QObject* co
                           Done<values::RunSummary> done) {
     parts_->ask<values::RunSummary>(
         {context, "", false, std::move(done)},
-        [run, step](client::DaemonClient& to) { return to.resume(run, step, 0); });
+        [run, step](client::DaemonClient& to) { return to.resume(run, step, {}); });
 }
 
 void DaemonBridge::remove(const std::string& run, QObject* context, Done<values::RunSummary> done) {

@@ -23,13 +23,19 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       facts_(std::move(facts)),
       needs_(needs),
       journal_(place, std::move(run)),
-      door_(place.doors),
+      door_(place.doors, isSpread() && facts_.isScript() ? facts_.ranks : 0),
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock),
       crew_({place.engine, place.clock, place.nodes, place.binDir, place.pokeEngine,
              place.times.crewPaceNs},
             journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
+      parts_({place.clock, place.partNodes,
+              [this](const PartName& name, int masterPort) {
+                  return makePart(journal_.run(), name, facts_, journal_.directory().paths(),
+                                  {place_.dataListen, place_.rankInterface}, masterPort);
+              }},
+             journal_.id(), facts_.nodes),
       recovery_(place.clock) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
@@ -103,7 +109,7 @@ void ActiveRun::noticeBegin(const CommittedLine& line) {
     const bool isWork = std::holds_alternative<rank::Metrics>(line.line.body) ||
                         std::holds_alternative<rank::Checkpoint>(line.line.body) ||
                         (progress != nullptr && progress->step > begin_.resumeStep);
-    if (hasBegun_ || !isWork || line.worker == job::kFeed) {
+    if (hasBegun_ || !isWork || !job::rankOf(line.worker).has_value()) {
         return;
     }
     hasBegun_ = true;
@@ -117,13 +123,22 @@ void ActiveRun::retained(const Status& status) {
 }
 
 void ActiveRun::engineSays(const engines::State& state) {
-    gang_ = state;
+    own_ = state;
+    lookAtGang();
+}
+
+void ActiveRun::lookAtGang() {
+    gang_ = parts_.with(own_);
+    const engines::State& state = *gang_;
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
     journal_.live().workers = health_.workers(all, attempt());
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     recovery_.look(state);
+    if (isGone) {
+        parts_.end();
+    }
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
     } else if (!isGone && !state.workers.empty() && !hasLivingRank(state) &&
@@ -188,6 +203,9 @@ void ActiveRun::tick(bool isFlushed) {
 
 // Its workers may be there, or were until a moment ago.
 void ActiveRun::followGoing(bool isFlushed) {
+    if (isSpread()) {
+        followParts();
+    }
     lookAtHealth();
     journal_.publish();
     if (done_.retry()) {
@@ -206,6 +224,17 @@ void ActiveRun::followGoing(bool isFlushed) {
         door_.isEmpty() || place_.clock.steadyNs() - state_.sinceNs() >= kDrainNs;
     if (isDrained && crew_.isOver() && isFlushed) {
         conclude();
+    }
+}
+
+// One attempt: what fails on one node ends it on all.
+void ActiveRun::followParts() {
+    journal_.addNews(parts_.tick(own_), "run: parts");
+    if (own_.has_value()) {
+        lookAtGang();
+    }
+    if (parts_.hasFailed() && state_.may(Move::kCut)) {
+        cut(Move::kCut);
     }
 }
 
@@ -255,6 +284,7 @@ void ActiveRun::cut(Move how) {
 }
 
 void ActiveRun::askCancel() {
+    parts_.end();
     const Status status = place_.engine.cancel(job_, kForcedGrace);
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
     place_.pokeEngine();

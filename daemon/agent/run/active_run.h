@@ -13,6 +13,7 @@
 
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/data_crew.h"
+#include "daemon/agent/crew/part_crew.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/checkpoint_keeper.h"
 #include "daemon/agent/run/done_words.h"
@@ -107,6 +108,9 @@ class ActiveRun {
     void noticeBegin(const CommittedLine& line);
     void retained(const Status& status);
     void followGoing(bool isFlushed);
+    void followParts();
+    void lookAtGang();
+    bool isSpread() const { return facts_.nodes > 1; }
     void followDeadlines();
     std::int64_t lingerNs() const;
     void endSilentRank();
@@ -143,6 +147,7 @@ class ActiveRun {
     CheckpointKeeper checkpoints_;
     RunHealth health_;
     DataCrew crew_;
+    PartCrew parts_;
     Recovery recovery_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
@@ -151,7 +156,8 @@ class ActiveRun {
     bool stoodStill_ = false;          // the present attempt was ended because a rank did
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
     engines::JobId job_;
-    std::optional<engines::State> gang_;         // the engine's newest word
+    std::optional<engines::State> own_;          // the engine's newest word of it
+    std::optional<engines::State> gang_;         // the same with the parts on other nodes
     std::map<std::string, std::string> errors_;  // worker -> its own sentence
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;

@@ -77,6 +77,7 @@ Status ActiveRun::followGang() {
     if (!door_.isOpen()) {
         RETURN_IF_ERROR(openDoor());
     }
+    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt(), partNeeds(facts_)));
     bool isOther = false;  // this daemon would start something else
     if (journal_.run().state == values::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
@@ -117,6 +118,7 @@ void ActiveRun::noteUnknown(const Status& status) {
 
 // An engine that follows it keeps its workers alive: they would train beside the next attempt.
 void ActiveRun::cancelLost() {
+    parts_.end();
     const std::string key = gangKey(id(), attempt());
     const engines::JobId lost =
         job_.native == key ? job_ : engines::JobId{place_.engine.name(), "", key};

@@ -28,6 +28,7 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
 
 void ActiveRun::end(values::RunState state, const std::string& reason) {
     preparation_.reset();
+    parts_.end();
     ending_ = Ending{state, reason};
     move(Move::kVerdict);
     askReceipt();

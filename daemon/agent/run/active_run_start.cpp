@@ -152,6 +152,7 @@ Status ActiveRun::beginAttempt() {
     job_ = {};
     errors_.clear();
     done_.begin(next);
+    own_.reset();
     gang_.reset();
     health_.restart();
     journal_.setState(values::RunState::kStarting);
@@ -168,6 +169,7 @@ void ActiveRun::place() {
 
 Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
+    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt(), partNeeds(facts_)));
     values::RunLive& live = journal_.live();
     live.attempt = attempt();
     live.resumeStep = begin_.resumeStep;
@@ -185,7 +187,7 @@ Status ActiveRun::placeNow() {
 Result<engines::JobId> ActiveRun::submitGang() {
     ASSIGN_OR_RETURN(const engines::Gang gang,
                      makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
-                              place_.binDir, needs_));
+                              place_.binDir, needs_, {place_.dataListen, place_.rankInterface}));
     return place_.engine.submit(gang);
 }
 

@@ -26,7 +26,7 @@ std::string joined(const std::vector<std::string>& texts) {
 
 // The ranks are the user's own program, as it was submitted.
 Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobFacts& facts,
-                    const std::string& jobPath, const std::string& binDir) {
+                    const Meeting& meeting) {
     ASSIGN_OR_RETURN(values::LaunchPlace place, launchOf(run.launch));
     rank.isUsers = true;
     rank.workingDirectory = place.workingDirectory.empty() ? run.baseDir : place.workingDirectory;
@@ -36,11 +36,36 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
                      job::resolveCommand(facts.command, {rank.environment["PATH"],
                                                          rank.workingDirectory, run.baseDir}));
     rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(facts.threadsPerRank));
-    // Where its module finds the library and the programs of this daemon's version.
-    rank.environment.try_emplace("MILLRACE_BIN_DIR", binDir);
-    rank.environment["MILLRACE_JOB"] = jobPath;
     rank.environment["MILLRACE_SPEC"] = place.specPath;
+    if (facts.nodes > 1 && rank.place.node == 0 && !meeting.interface.empty()) {
+        rank.environment.try_emplace("GLOO_SOCKET_IFNAME", meeting.interface);
+    }
     return okStatus();
+}
+
+// The ranks of one training node, without what they are told there.
+Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& facts, int node,
+                                 const Meeting& meeting) {
+    engines::Group rank;
+    rank.name = "rank";
+    rank.procs = facts.ranksPerNode();
+    rank.hasRanks = true;
+    if (facts.nodes > 1) {
+        rank.place = {node * facts.ranksPerNode(),
+                      facts.ranks,
+                      node,
+                      facts.nodes,
+                      meeting.host.empty() ? rank.place.masterAddress : meeting.host,
+                      0};
+    }
+    if (facts.isScript()) {
+        RETURN_IF_ERROR(becomeScript(rank, run, facts, meeting));
+    } else if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+        // The trainer wants its waiting threads asleep; set here it need not start itself again.
+        // What was set for the daemon on purpose reaches it as it is.
+        rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
+    }
+    return rank;
 }
 
 }  // namespace
@@ -49,6 +74,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     ASSIGN_OR_RETURN(const spec::RunSpec spec, specOf(resolvedSpec));
     JobFacts facts;
     facts.ranks = static_cast<int>(spec.train.ranks);
+    facts.nodes = static_cast<int>(spec.train.nodes);
     facts.threadsPerRank = std::max<std::int64_t>(1, spec.train.threads);
     facts.maxRestarts = spec.train.maxRestarts;
     facts.checkpointKeep = spec.train.checkpointKeep;
@@ -86,14 +112,20 @@ schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& to
     schedule::Resources needs;
     const double loader =
         facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : total.cpus;
-    const double ranks = static_cast<double>(facts.ranks * facts.threadsPerRank);
+    const double ranks = static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank);
     const int loaders = 1 + facts.dataWorkers;  // the feed and the data workers
     needs.cpus = std::min(total.cpus, loaders * loader + ranks);
-    needs.gpus = static_cast<int>(facts.ranks * facts.gpusPerRank);
+    needs.gpus = static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank);
     needs.memoryBytes = std::min(total.memoryBytes,
                                  static_cast<std::uint64_t>(loaders) *
                                      static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000);
     return needs;
+}
+
+schedule::Resources partNeeds(const JobFacts& facts) {
+    return {static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank),
+            static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank),
+            static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000};
 }
 
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
@@ -109,6 +141,7 @@ Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job:
     job.checkpointDirectory = paths.checkpoints();
     job.rankSocket = files.rankSocket();
     job.feedSocket = files.feedSocket();
+    job.followers = static_cast<int>(job.spec.train.nodes) - 1;
     return job;
 }
 
@@ -131,26 +164,16 @@ Result<values::LaunchPlace> launchOf(const std::string& text) {
 
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const job::RunPaths& paths, const std::string& binDir,
-                               const schedule::Resources& needs) {
+                               const schedule::Resources& needs, const Meeting& meeting) {
     const std::string job = paths.attempt(attempt).jobFile();
     engines::Group feed;
     feed.name = job::kFeed;
     feed.argv = {binDir + "/millrace-loader", "feed", "--job", job};
     feed.resources.memoryBytes = needs.memoryBytes;
-    engines::Group rank;
-    rank.name = "rank";
-    rank.procs = facts.ranks;
-    rank.hasRanks = true;
+    ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, facts, 0, meeting));
+    giveCommand(rank, job, binDir);
     if (facts.isScript()) {
         feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
-        RETURN_IF_ERROR(becomeScript(rank, run, facts, job, binDir));
-    } else {
-        rank.argv = {binDir + "/millrace-trainer", "--job", job, "--rank", "{rank}"};
-        // The trainer wants its waiting threads asleep; set here it need not start itself again.
-        // What was set for the daemon on purpose reaches it as it is.
-        if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
-            rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
-        }
     }
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
@@ -160,6 +183,25 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     gang.groups = {feed, rank};
     gang.user = run.owner;
     return gang;
+}
+
+Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
+                               const JobFacts& facts, const job::RunPaths& paths,
+                               const Meeting& meeting, int masterPort) {
+    ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, facts, name.part, meeting));
+    ranks.place.masterPort = masterPort;
+    ranks.resources.cpus = partNeeds(facts).cpus;
+    ranks.resources.gpus = partNeeds(facts).gpus;
+    const job::AttemptPaths files = paths.attempt(name.attempt);
+    ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::read(files.jobFile()));
+    job.planText = {};  // a relay opens no dataset
+    job.followers = 0;
+    job.follow = files.joinFile();
+    job.feed = name.part;
+    for (int i = 0; i < facts.ranksPerNode(); ++i) {
+        job.ranks.push_back(ranks.place.first + i);
+    }
+    return PartPlacement{name, engines::groupText(ranks), job.toText(), "", "", ""};
 }
 
 std::string gangKey(const std::string& runId, int attempt) {

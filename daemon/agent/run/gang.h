@@ -11,12 +11,14 @@
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "backend/runs/run_record.h"
+#include "daemon/agent/crew/part_nodes.h"
 
 namespace millrace::agent {
 
 /// What the agent needs to know of a resolved spec.
 struct JobFacts {
     int ranks = 1;
+    int nodes = 1;  ///< that the ranks are spread over
     std::int64_t threadsPerRank = 1;
     std::int64_t loaderThreads = 0;  ///< 0: one a core
     std::int64_t memoryLimitMb = 0;
@@ -32,6 +34,7 @@ struct JobFacts {
     std::string model, dataset;
 
     bool isScript() const { return !command.empty(); }
+    int ranksPerNode() const { return ranks / nodes; }
 
     static Result<JobFacts> read(std::string_view resolvedSpec);
 };
@@ -42,17 +45,32 @@ Status checkStartable(const JobFacts& facts, const std::string& noTrainer);
 /// What a run that waits because of such a status, or of damage, shows.
 std::string reasonToWait(const Status& why);
 
-/// What the run takes of a machine that has `total`: never more cores or memory than there are, so
-/// that a default written for a larger machine still runs.
+/// What the run takes of the head's machine, which has `total`: never more cores or memory than
+/// there are, so that a default written for a larger machine still runs.
 schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total);
+
+/// What each part of it takes of another node.
+schedule::Resources partNeeds(const JobFacts& facts);
 
 /// The attempt's job without a plan and without checkpoints.
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
 
-/// Of a run with a command: kNotFound when its program or its script is not there any more.
+/// How the head's node is reached by the ranks of other nodes.
+struct Meeting {
+    std::string host;       ///< "": all nodes are this machine
+    std::string interface;  ///< of this machine that `host` is on; "": not known
+};
+
+/// Of a run with a command: kNotFound when its program or its script is not there any more. Of
+/// several training nodes: what is on the head's.
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const job::RunPaths& paths, const std::string& binDir,
-                               const schedule::Resources& needs);
+                               const schedule::Resources& needs, const Meeting& meeting);
+/// The part of the attempt on another training node, without its join file. Its job is the
+/// attempt's, which `paths` has.
+Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
+                               const JobFacts& facts, const job::RunPaths& paths,
+                               const Meeting& meeting, int masterPort);
 
 /// What RunRecord::launch holds, from and to text.
 std::string launchText(const values::LaunchPlace& place);

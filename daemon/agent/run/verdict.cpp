@@ -35,6 +35,11 @@ const engines::WorkerState* failedOnInput(const AttemptFacts& facts, const engin
     return nullptr;
 }
 
+// No worker is to blame, but the node that it was on.
+bool isOfNode(const engines::State& gang) {
+    return gang.cause == engines::Cause::kNodeLost || gang.cause == engines::Cause::kRefused;
+}
+
 // The worker whose end is the cause: one that failed on its input, else the engine's first, else
 // one that spoke of an error.
 std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
@@ -48,6 +53,9 @@ std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
 }
 
 std::string failureReason(const AttemptFacts& facts, const engines::State& gang) {
+    if (isOfNode(gang)) {
+        return gang.reason;
+    }
     const std::string name = culprit(facts, gang);
     const auto error = facts.errors.find(name);
     if (error != facts.errors.end()) {
@@ -83,13 +91,13 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const std::string reason = failureReason(facts, gang);
-    if (failedOnInput(facts, gang) != nullptr) {
+    if (failedOnInput(facts, gang) != nullptr || gang.cause == engines::Cause::kRefused) {
         return {Verdict::Kind::kFailed, reason};
     }
     const bool tookSteps = facts.lastStep > facts.resumeStep;
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
     const bool wasKilled =
-        facts.stoodStill ||
+        facts.stoodStill || gang.cause == engines::Cause::kNodeLost ||
         (worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal));
     if (facts.maxRestarts == 0) {
         return {Verdict::Kind::kFailed, reason};

@@ -27,7 +27,8 @@ class RankDoor final : public WorkerDoor {
             // Each (attempt, worker) costs memory and a row in the store.
             const bool isRank =
                 sender.role == "rank" && sender.rank >= 0 && sender.rank < kMostRanks;
-            if (!isRank && sender.role != job::kFeed) {
+            const bool isFeed = sender.role == job::kFeed && sender.rank < kMostRanks;
+            if (!isRank && !isFeed) {
                 return invalidArgument("hello of ", toUtf8(sender.role, kMostRoleShown), " ",
                                        sender.rank, "; a worker is a feed, or a rank from 0 to ",
                                        kMostRanks - 1);
@@ -70,7 +71,9 @@ Result<std::unique_ptr<WorkerDoor>> RankDoorMaker::open(const std::string& socke
 }
 
 std::string workerNameOf(const rank::Sender& sender) {
-    return sender.role == "rank" ? job::rankName(sender.rank) : sender.role;
+    return sender.role == "rank" ? job::rankName(sender.rank)
+           : sender.rank > 0     ? job::feedName(sender.rank)
+                                 : sender.role;
 }
 
 }  // namespace millrace::agent

@@ -8,6 +8,7 @@
 #include "backend/job/worker_logs.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/data_nodes.h"
+#include "daemon/agent/crew/part_nodes.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
 #include "daemon/agent/run/live_table.h"
 #include "daemon/agent/run/side_thread.h"
@@ -39,7 +40,9 @@ struct Workplace {
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
     DataNodes* nodes = nullptr;  ///< for data workers; null: there is no other node
     RunTimes times = {};
-    std::string dataListen = {};  ///< HOST where a feed listens for data workers; "": a unix socket
+    std::string dataListen = {};  ///< HOST where a feed listens for other nodes; "": a unix socket
+    PartNodes* partNodes = nullptr;  ///< for ranks; null: there is no other node
+    std::string rankInterface = {};  ///< of this machine that `dataListen` is on; "": not known
 };
 
 }  // namespace millrace::agent

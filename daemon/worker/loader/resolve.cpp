@@ -61,9 +61,10 @@ std::string counted(std::int64_t count, std::string_view noun) {
     return strCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-// Whether this machine has the GPUs that the ranks want.
+// Whether this machine has the GPUs that its ranks want.
 Status checkGpus(const spec::RunSpec& spec) {
-    const std::int64_t wanted = spec.train.ranks * spec.resources.gpusPerRank;
+    const std::int64_t ranks = spec.train.ranks / spec.train.nodes;
+    const std::int64_t wanted = ranks * spec.resources.gpusPerRank;
     if (wanted == 0) {
         return okStatus();
     }
@@ -72,9 +73,9 @@ Status checkGpus(const spec::RunSpec& spec) {
         telemetry::usableGpus(probe.gpus(), std::getenv("CUDA_VISIBLE_DEVICES")).size());
     return wanted <= has
                ? okStatus()
-               : invalidArgument("resources.gpus_per_rank: ", counted(spec.train.ranks, "rank"),
-                                 " with ", counted(spec.resources.gpusPerRank, "GPU"),
-                                 spec.train.ranks == 1 ? " needs " : " each need ", wanted,
+               : invalidArgument("resources.gpus_per_rank: ", counted(ranks, "rank"), " with ",
+                                 counted(spec.resources.gpusPerRank, "GPU"),
+                                 ranks == 1 ? " needs " : " each need ", wanted,
                                  "; this machine has ", has,
                                  probe.note().empty() ? "" : strCat(" (", probe.note(), ")"));
 }

@@ -207,7 +207,8 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.module = moduleOf(spec, out.learner);
     const Json all = spec.toJson();
     Json trainKeys = jsonMember(all, "train");
-    for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from", "early_stop"}) {
+    for (const char* key :
+         {"checkpoint", "max_restarts", "max_steps", "init_from", "early_stop", "nodes"}) {
         if (trainKeys.is_object()) {
             trainKeys.erase(key);
         }

@@ -118,11 +118,33 @@ TEST_F(NodeTableTest, WhatIsPlacedIsToldNowOrWhenTheNodeComes) {
     ASSERT_EQ(session->sent.size(), 1U);
     ASSERT_EQ(session->sent[0].placed.size(), 1U);
     EXPECT_EQ(session->sent[0].placed[0].placement.joinFile, "join");
-    table.place("node1", {{"r-abcde", 1, 1}, "join"});
+    table.place("node1", DataPlacement{{"r-abcde", 1, 1}, "join"});
     EXPECT_EQ(session->sent.at(1).placed.at(0).placement.name.number, 1);
     EXPECT_EQ(table.standing("node1").numPlaced, 2);
-    EXPECT_EQ(table.logOf(*session, kKey)->worker, "data0");
-    EXPECT_FALSE(table.logOf(*session, "r-other.a1.d0").has_value());
+    EXPECT_EQ(table.logOf(*session, kKey, "data0")->worker, "data0");
+    EXPECT_FALSE(table.logOf(*session, "r-other.a1.d0", "data0").has_value());
+}
+
+TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
+    const auto session = attach();
+    const PartPlacement part{{"r-abcde", 1, 1}, R"({"name":"rank","ranks":true})", "", "join"};
+    const std::string key = part.name.key();
+    EXPECT_FALSE(table.hasPartOf("r-abcde", 1));
+    table.keep("node1", key, {3, 0, 0});
+    EXPECT_EQ(table.partStanding("node1").free.cpus, 1);
+    EXPECT_EQ(table.partStandings().at(0).total.cpus, 4);
+    EXPECT_TRUE(table.hasPartOf("r-abcde", 1));
+    EXPECT_FALSE(table.hasPartOf("r-abcde", 2));
+    table.place("node1", part);
+    EXPECT_THAT(session->sent.back().parts.at(0).logOffsets,
+                ElementsAre(std::pair("feed1", 0), std::pair("rank0", 0)));
+    EXPECT_EQ(table.logOf(*session, key, "rank0")->worker, "rank0");
+    EXPECT_FALSE(table.logOf(*session, key, "../rank0").has_value());
+    say(*session, {{key, living()}});
+    table.end("node1", key);
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
+    EXPECT_EQ(table.partStanding("node1").free.cpus, 4);
+    EXPECT_TRUE(table.logOf(*session, key, "feed1").has_value()) << "its last lines";
 }
 
 TEST_F(NodeTableTest, ItsWordIsKeptUntilNobodyAsksAnyMore) {

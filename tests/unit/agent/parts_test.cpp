@@ -203,7 +203,27 @@ TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     EXPECT_EQ(needsOf(facts, machine).cpus, 3 * 2 + 1);
     EXPECT_EQ(needsOf(facts, machine).memoryBytes, 300'000'000U);
     const job::RunPaths paths("/runs", run.id);
-    EXPECT_EQ(makeGang(run, 3, facts, paths, "/bin", {})->groups.size(), 2U);
+    EXPECT_EQ(makeGang(run, 3, facts, paths, "/bin", {}, {})->groups.size(), 2U);
+}
+
+TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
+    runs::RunRecord run;
+    run.id = "r-abcde";
+    JobFacts facts;
+    facts.ranks = 4;
+    facts.threadsPerRank = 2;
+    facts.loaderThreads = 1;
+    EXPECT_EQ(
+        makeGang(run, 1, facts, job::RunPaths("/runs", run.id), "/bin", {}, {})->groups.at(1).place,
+        engines::RankPlace());
+    facts.nodes = 2;
+    EXPECT_EQ(needsOf(facts, {64, 0, 0}).cpus, 1 + 2 * 2);
+    EXPECT_EQ(partNeeds(facts).cpus, 2 * 2);
+    const auto gang =
+        makeGang(run, 1, facts, job::RunPaths("/runs", run.id), "/bin", {}, {"10.0.0.1", "eth0"});
+    const engines::Group& ranks = gang->groups.at(1);
+    EXPECT_THAT(engines::workerNames(ranks), ElementsAre("rank0", "rank1"));
+    EXPECT_EQ(ranks.place, (engines::RankPlace{0, 4, 0, 2, "10.0.0.1", 0}));
 }
 
 TEST(Job, ADataWorkerIsAGangOfItsOwn) {
@@ -233,7 +253,8 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     const auto policyOf = [] {
         runs::RunRecord run;
         run.id = "r-abcde";
-        const auto gang = makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {});
+        const auto gang =
+            makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {}, {});
         const auto found = gang->groups.at(1).environment.find("OMP_WAIT_POLICY");
         return found == gang->groups.at(1).environment.end() ? "inherited" : found->second;
     };

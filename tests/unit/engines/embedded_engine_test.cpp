@@ -59,6 +59,20 @@ TEST_F(EmbeddedEngineTest, RanksGetTheirEnvironmentAndTheirNumber) {
               std::string::npos);
 }
 
+TEST_F(EmbeddedEngineTest, RanksOfAnotherNodeGetTheirPlaceAmongAll) {
+    Group ranks = group("rank", "", true, 2);
+    ranks.argv = {"sh", "-c",
+                  "echo arg={rank} $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $GROUP_RANK "
+                  "$MASTER_ADDR:$MASTER_PORT"};
+    ranks.place = {2, 4, 1, 2, "10.0.0.1", 4711};
+    const State end = waitForEnd(submit(gang({ranks}, "r-abcde.a3.p1")));
+    EXPECT_EQ(end.masterPort, 4711);
+    EXPECT_EQ(workerOf(end, "rank3").rank, 3);
+    const std::string log = readText(workerFile("rank3", "out.log", "r-abcde/a3"));
+    EXPECT_NE(log.find(" o arg=3 3/4 1/2 1 10.0.0.1:4711\n"), std::string::npos) << log;
+    EXPECT_EQ(recordedKeys(file("runs")), std::vector<std::string>{"r-abcde.a3.p1"});
+}
+
 TEST_F(EmbeddedEngineTest, TheFirstFailureIsNamedAndEndsTheOthers) {
     const JobId id = submit(gang(
         {group("feed", deafScript("up")),

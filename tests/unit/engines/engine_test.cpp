@@ -17,6 +17,37 @@ TEST(Engine, WorkersAreNumberedWhenThereAreSeveralOrWhenTheyAreRanks) {
     EXPECT_EQ(workerNames(group), std::vector<std::string>{"rank0"});
 }
 
+TEST(Engine, RanksOfAnotherNodeAreNumberedBehindThoseBeforeThem) {
+    Group group;
+    group.name = "rank";
+    group.hasRanks = true;
+    group.procs = 2;
+    group.place = {2, 4, 1, 2, "10.0.0.1", 4711};
+    EXPECT_EQ(workerNames(group), (std::vector<std::string>{"rank2", "rank3"}));
+}
+
+TEST(Engine, AGroupGoesToAnotherNodeAsText) {
+    Group group;
+    group.name = "rank";
+    group.procs = 2;
+    group.resources = {2.5, 1, 4'000'000'000};
+    group.labels = {{"disk", "fast"}};
+    group.hasRanks = group.isUsers = true;
+    group.isCritical = false;
+    group.argv = {"python3", "train.py", "--name", "a \"b\""};
+    group.environment = {{"HOME", "/srv/ada"}};
+    group.workingDirectory = "/work";
+    group.replacements = 3;
+    group.place = {2, 4, 1, 2, "10.0.0.1", 4711};
+    const auto read = groupFromText(groupText(group));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(groupText(*read), groupText(group));
+    EXPECT_EQ(read->place, group.place);
+    EXPECT_EQ(read->argv, group.argv);
+    EXPECT_FALSE(groupFromText("{}").ok());
+    EXPECT_FALSE(groupFromText("rank").ok());
+}
+
 TEST(Engine, TheFourOutcomesOfAskingStayApart) {
     EXPECT_EQ(troubleOf(okStatus()), Trouble::kNone);
     EXPECT_EQ(troubleOf(unavailable("away")), Trouble::kUnreachable);

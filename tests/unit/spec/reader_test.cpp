@@ -387,6 +387,18 @@ TEST(SpecReader, RanksThatDoNotDivideAreRefusedWithTheAdmissibleCounts) {
     EXPECT_EQ(errorsOf(withLine("train: {ranks: 3}")),
               "4:16 train.ranks (3) must divide batch.rows / micro_rows (8): one of 1, 2, 4, 8");
     EXPECT_TRUE(readSpec(withLine("train: {ranks: 4}")).ok());
+    EXPECT_EQ(errorsOf(withLine("train: {ranks: 4, nodes: 3}")),
+              "4:26 train.nodes (3) must divide train.ranks (4): one of 1, 2, 4");
+}
+
+TEST(SpecReader, WhereTheRanksAreChangesNoHashOfARunOnOneNode) {
+    const auto spec = [](const std::string& train) {
+        return *readSpec(withLine("train: {ranks: 4" + train + "}")).spec;
+    };
+    EXPECT_FALSE(spec("").toJson()["train"].contains("nodes"));
+    EXPECT_EQ(specHash(spec(", nodes: 1")), specHash(spec("")));
+    EXPECT_NE(specHash(spec(", nodes: 2")), specHash(spec("")));
+    EXPECT_EQ(streamHash(spec(", nodes: 2")), streamHash(spec("")));
 }
 
 TEST(SpecReader, ModelsMustFitTogether) {

@@ -1,0 +1,270 @@
+#include "daemon/agent/crew/part_crew.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <signal.h>
+
+#include "backend/core/exit_codes.h"
+#include "backend/core/files.h"
+#include "backend/core/json.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::size_t kPartsBytesMost = std::size_t{1} << 20;
+// Once the attempt's own gang has ended well: the others read what is left of their rings.
+constexpr std::int64_t kFinishNs = 15'000'000'000;
+// A node's word comes later than a survivor's own end by what the connection takes: within it a
+// death by SIGKILL, which no survivor dies, is the first.
+constexpr std::int64_t kBlurMs = 1'000;
+
+bool isGone(const std::optional<engines::State>& gang) {
+    return gang.has_value() &&
+           (gang->phase == engines::Phase::kEnded || gang->phase == engines::Phase::kMissing);
+}
+
+// By itself, not because it was told to.
+bool isFailure(engines::Cause cause) {
+    return cause != engines::Cause::kNone && cause != engines::Cause::kOk &&
+           cause != engines::Cause::kCancelled;
+}
+
+const engines::WorkerState* workerOf(const engines::State& state) {
+    const auto found = std::find_if(state.workers.begin(), state.workers.end(),
+                                    [&](const auto& one) { return one.name == state.worker; });
+    return found == state.workers.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Status PartCrew::begin(const job::RunPaths& paths, int attempt, const schedule::Resources& needs) {
+    if (numParts_ < 1 || (attempt == attempt_ && !parts_.empty())) {
+        return okStatus();
+    }
+    paths_ = paths.attempt(attempt);
+    attempt_ = attempt;
+    probePath_ = paths.checkpoints() + "/.probe";
+    isEnding_ = false;
+    doneNs_ = 0;
+    parts_.clear();
+    if (!read()) {
+        if (const Status chosen = choose(needs); !chosen.ok()) {
+            parts_.clear();
+            return chosen;
+        }
+    }
+    for (const Part& part : parts_) {
+        const PartStanding node = place_.nodes->partStanding(part.node);
+        place_.nodes->keep(part.node, part.name.key(), withinNode(needs, node.total));
+    }
+    return okStatus();
+}
+
+Status PartCrew::choose(const schedule::Resources& needs) {
+    const std::vector<PartStanding> standings =
+        place_.nodes == nullptr ? std::vector<PartStanding>() : place_.nodes->partStandings();
+    ASSIGN_OR_RETURN(const auto nodes, chooseNodes(standings, numParts_, needs));
+    for (int part = 1; part <= numParts_; ++part) {
+        Part one;
+        one.name = {run_, attempt_, part};
+        one.node = nodes[static_cast<std::size_t>(part - 1)];
+        one.state.phase = engines::Phase::kPlacing;
+        parts_.push_back(std::move(one));
+    }
+    RETURN_IF_ERROR(writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600));
+    return save();
+}
+
+Status PartCrew::save() const {
+    Json parts = Json::array();
+    for (const Part& part : parts_) {
+        parts.push_back({{"part", part.name.part}, {"node", part.node}});
+    }
+    return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
+}
+
+// Of an earlier daemon.
+bool PartCrew::read() {
+    const std::string path = paths_.directory() + "/parts.json";
+    const Result<std::string> text = readFile(path, kPartsBytesMost);
+    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+    if (!json.ok() || !json->is_array() || place_.nodes == nullptr) {
+        return false;
+    }
+    for (const Json& one : *json) {
+        Part part;
+        part.name = {run_, attempt_, static_cast<int>(jsonInt(one, "part"))};
+        part.node = jsonString(one, "node");
+        part.state.phase = engines::Phase::kPlacing;
+        parts_.push_back(std::move(part));
+    }
+    return !parts_.empty();
+}
+
+void PartCrew::look(Part& part, std::vector<std::string>& news) {
+    if (part.isOver()) {
+        return;
+    }
+    const PartStanding node = place_.nodes->partStanding(part.node);
+    if (const auto state = place_.nodes->state(part.node, part.name.key())) {
+        part.state = *state;
+        for (engines::WorkerState& worker : part.state.workers) {
+            worker.rank = job::rankOf(worker.name).value_or(-1);
+            worker.isCritical = true;
+        }
+    } else if (isEnding_ && node.isThere) {  // it never was there, or has said its end
+        part.state.phase = engines::Phase::kEnded;
+    }
+    if (!part.isOver() && node.isLost) {
+        part.lostMs = std::max<std::int64_t>(1, node.heardMs);
+        news.push_back(strCat("node ", part.node,
+                              " is lost: its ranks count as ended; they end when it comes back"));
+    }
+}
+
+void PartCrew::place(Part& part, const std::string& joinFile, int masterPort,
+                     std::vector<std::string>& news) {
+    Result<PartPlacement> made = place_.make(part.name, masterPort);
+    if (!made.ok()) {
+        part.state.phase = engines::Phase::kEnded;
+        part.state.cause = engines::Cause::kEngineFailed;
+        part.state.reason = strCat("node ", part.node, ": ", messageOf(made.status()));
+        return;
+    }
+    if (part.joinFile.empty()) {
+        news.push_back(
+            strCat("part ", part.name.part, " of its ranks is placed on node ", part.node));
+    }
+    part.joinFile = joinFile;
+    made->joinFile = joinFile;
+    made->probePath = probePath_;
+    made->probeText = strCat(run_, ".a", attempt_);
+    place_.nodes->place(part.node, *made);
+}
+
+std::vector<std::string> PartCrew::tick(const std::optional<engines::State>& gang) {
+    std::vector<std::string> news;
+    if (parts_.empty()) {
+        return news;
+    }
+    const std::string joinFile = isEnding_ || !gang.has_value()
+                                     ? ""
+                                     : readFile(paths_.joinFile(), kPartsBytesMost).value_or("");
+    for (Part& part : parts_) {
+        look(part, news);
+        const bool isStale = !joinFile.empty() && joinFile != part.joinFile;
+        if (isStale && !part.isOver() && !isGone(gang)) {
+            place(part, joinFile, gang->masterPort, news);
+        }
+    }
+    if (isGone(gang) && gang->cause == engines::Cause::kOk) {
+        const std::int64_t now = place_.clock.steadyNs();
+        doneNs_ = doneNs_ == 0 ? now : doneNs_;
+        if (now - doneNs_ >= kFinishNs) {
+            end();
+        }
+    } else if (isGone(gang) || (gang.has_value() && isFailure(gang->cause))) {
+        end();
+    }
+    return news;
+}
+
+void PartCrew::end() {
+    isEnding_ = true;
+    for (Part& part : parts_) {
+        place_.nodes->end(part.node, part.name.key());
+    }
+}
+
+bool PartCrew::areOver() const {
+    return std::all_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return part.isOver(); });
+}
+
+std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
+    Failure failure;
+    failure.state.cause = part.state.cause;
+    failure.state.reason = part.state.reason;
+    if (part.lostMs != 0) {
+        failure.timeMs = part.lostMs;
+        failure.state.cause = engines::Cause::kNodeLost;
+        failure.state.reason =
+            strCat("node ", part.node, " with ", part.name.relay(), " and its ranks is lost");
+        return failure;
+    }
+    // One that nobody here asked to end does not go on either.
+    const bool isStray = part.isOver() && part.state.cause != engines::Cause::kOk && !isEnding_;
+    if (!isFailure(part.state.cause) && !isStray) {
+        return std::nullopt;
+    }
+    failure.state.worker = part.state.worker;
+    failure.state.exitCode = part.state.exitCode;
+    failure.timeMs = part.state.asOfMs;
+    if (const engines::WorkerState* worker = workerOf(part.state)) {
+        failure.timeMs = worker->endedMs;
+        failure.isKilled = worker->signal == SIGKILL;
+    }
+    if (failure.state.worker.empty() || failure.state.reason.empty()) {
+        failure.state.reason =
+            strCat("node ", part.node, ": ",
+                   part.state.reason.empty() ? "its part of the run ended" : part.state.reason);
+    }
+    return failure;
+}
+
+std::optional<PartCrew::Failure> PartCrew::firstFailure(
+    const std::optional<engines::State>& gang) const {
+    std::vector<Failure> all;
+    if (gang.has_value() && isFailure(gang->cause)) {
+        const engines::WorkerState* worker = workerOf(*gang);
+        all.push_back({worker == nullptr ? gang->asOfMs : worker->endedMs,
+                       worker != nullptr && worker->signal == SIGKILL, *gang});
+    }
+    for (const Part& part : parts_) {
+        if (const auto failure = failureOf(part)) {
+            all.push_back(*failure);
+        }
+    }
+    if (all.empty()) {
+        return std::nullopt;
+    }
+    const auto isBefore = [](const Failure& a, const Failure& b) { return a.timeMs < b.timeMs; };
+    std::stable_sort(all.begin(), all.end(), isBefore);
+    const std::int64_t firstMs = all.front().timeMs;
+    const auto killed = std::find_if(all.begin(), all.end(), [&](const Failure& one) {
+        return one.isKilled && one.timeMs - firstMs <= kBlurMs;
+    });
+    return killed == all.end() ? all.front() : *killed;
+}
+
+bool PartCrew::hasFailed() const {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [this](const Part& part) { return failureOf(part).has_value(); });
+}
+
+engines::State PartCrew::with(const std::optional<engines::State>& gang) const {
+    engines::State all = gang.value_or(engines::State());
+    if (parts_.empty()) {
+        return all;
+    }
+    for (const Part& part : parts_) {
+        for (engines::WorkerState worker : part.state.workers) {
+            worker.node = part.node;
+            all.workers.push_back(std::move(worker));
+        }
+    }
+    if (const auto failure = firstFailure(gang)) {
+        all.cause = failure->state.cause;
+        all.worker = failure->state.worker;
+        all.exitCode = failure->state.exitCode;
+        all.reason = failure->state.reason;
+    }
+    const bool isLeft = isGone(gang) && !areOver();
+    if (isLeft || (gang.has_value() && !isGone(gang) && hasFailed())) {
+        all.phase = engines::Phase::kStopping;
+    }
+    return all;
+}
+
+}  // namespace millrace::agent

@@ -1,0 +1,40 @@
+#pragma once
+// RankTunnel: the door of an attempt on a node of one of its parts. Ranks and relay speak here as
+// they would with the head; each connection becomes a call to it (Agents.Tunnel).
+//
+// Nothing is kept here: when a call ends the worker's connection does, and the worker comes again
+// and sends what was not acknowledged. Threads: the gate's and the pump's; made and ended by one
+// owner. Owns: the socket, all connections. Bounded: by the pump. Failure: of open(), a sentence;
+// why the head cannot be reached stands in the log, once for each reason.
+#include <memory>
+#include <string>
+
+#include "backend/job/attempt_paths.h"
+#include "backend/system/peer_gate.h"
+#include "daemon/transport/socket_pump.h"
+
+namespace millrace::nodes {
+
+class RankTunnel {
+ public:
+    /// `joinPath` is read for each connection: a head that listens elsewhere now has written it
+    /// anew.
+    static Result<std::unique_ptr<RankTunnel>> open(const job::AttemptPaths& paths,
+                                                    const std::string& run, int attempt,
+                                                    const std::string& joinPath);
+
+ private:
+    RankTunnel(std::string run, int attempt, std::string joinPath)
+        : run_(std::move(run)), attempt_(attempt), joinPath_(std::move(joinPath)) {}
+    void take(UniqueFd socket);
+    Status call(UniqueFd socket);
+
+    const std::string run_;
+    const int attempt_;
+    const std::string joinPath_;
+    std::string told_;  ///< of the gate's thread: the last reason that stands in the log
+    std::unique_ptr<transport::SocketPump> pump_;
+    std::unique_ptr<PeerGate> gate_;  ///< ends first
+};
+
+}  // namespace millrace::nodes

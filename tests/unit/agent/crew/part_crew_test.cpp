@@ -1,0 +1,333 @@
+// The parts of an attempt on other nodes: where they are, and what is the attempt's first failure.
+#include "daemon/agent/crew/part_crew.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <signal.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "backend/core/files.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Nodes with parts that do what the test says.
+class FakePartNodes final : public PartNodes {
+ public:
+    std::vector<PartStanding> partStandings() const override {
+        std::vector<PartStanding> all;
+        for (const auto& [name, node] : nodes) {
+            all.push_back(node);
+        }
+        return all;
+    }
+    PartStanding partStanding(const std::string& node) const override {
+        const auto found = nodes.find(node);
+        return found == nodes.end() ? PartStanding{node} : found->second;
+    }
+    void keep(const std::string& node, const std::string& key,
+              const schedule::Resources& needs) override {
+        kept[key] = {node, needs.cpus};
+    }
+    void place(const std::string& node, const PartPlacement& placement) override {
+        placed[placement.name.key()] = {node, placement};
+    }
+    void end(const std::string& node, const std::string& key) override {
+        ended.push_back(strCat(key, " on ", node));
+    }
+    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
+        const auto found = states.find(key);
+        return found == states.end() ? std::nullopt : std::optional(found->second);
+    }
+    void come(const std::string& name, double cores = 2) {
+        nodes[name] = {name, {cores, 0, 1'000}, {cores, 0, 1'000}, 1'000, true, false};
+    }
+
+    std::map<std::string, PartStanding> nodes;
+    std::map<std::string, std::pair<std::string, double>> kept;
+    std::map<std::string, std::pair<std::string, PartPlacement>> placed;
+    std::map<std::string, engines::State> states;
+    std::vector<std::string> ended;
+};
+
+engines::WorkerState worker(const std::string& name, std::optional<int> code, int signal = 0,
+                            std::int64_t endedMs = 0) {
+    engines::WorkerState one;
+    one.name = name;
+    one.rank = job::rankOf(name).value_or(-1);
+    one.isStarted = true;
+    one.exitCode = code;
+    one.signal = signal;
+    one.endedMs = endedMs;
+    return one;
+}
+
+engines::State going(const std::string& feed, const std::string& rank) {
+    engines::State state;
+    state.phase = engines::Phase::kRunning;
+    state.masterPort = 4711;
+    state.workers = {worker(feed, std::nullopt), worker(rank, std::nullopt)};
+    return state;
+}
+
+engines::State failed(const std::string& feed, const std::string& rank, int code, int signal,
+                      std::int64_t endedMs) {
+    engines::State state = going(feed, rank);
+    state.phase = engines::Phase::kEnded;
+    state.cause = engines::Cause::kWorkerFailed;
+    state.worker = rank;
+    state.exitCode = code;
+    state.reason = rank + " failed";
+    state.workers = {worker(feed, 143, SIGTERM, endedMs + 5), worker(rank, code, signal, endedMs)};
+    return state;
+}
+
+engines::State endedWell(const std::string& feed, const std::string& rank) {
+    engines::State state = going(feed, rank);
+    state.phase = engines::Phase::kEnded;
+    state.cause = engines::Cause::kOk;
+    state.workers = {worker(feed, 0), worker(rank, 0)};
+    return state;
+}
+
+class PartCrewTest : public ::testing::Test {
+ protected:
+    PartCrewTest() {
+        std::filesystem::create_directories(paths.attempt(1).directory());
+        std::filesystem::create_directories(paths.checkpoints());
+        nodes.come("node1");
+        nodes.come("node2");
+    }
+    std::unique_ptr<PartCrew> make(int numNodes = 2) {
+        const auto part = [](const PartName& name, int port) -> Result<PartPlacement> {
+            return PartPlacement{name, strCat("port ", port), "job", "", "", ""};
+        };
+        return std::make_unique<PartCrew>(PartCrewPlace{clock, &nodes, part}, "r-abcde", numNodes);
+    }
+    void begin(int numNodes = 2) {
+        crew = make(numNodes);
+        begun = crew->begin(paths, 1, {1, 0, 500});
+    }
+    void feedListens(const std::string& text = "join") {
+        std::ofstream(paths.attempt(1).joinFile()) << text;
+    }
+    std::string tick(const engines::State& gang) {
+        std::string all;
+        for (const std::string& news : crew->tick(gang)) {
+            all += news + "\n";
+        }
+        return all;
+    }
+    void place() {
+        begin();
+        feedListens();
+        tick(going("feed", "rank0"));
+        nodes.states[kKey] = going("feed1", "rank1");
+        tick(going("feed", "rank0"));
+    }
+
+    const std::string kKey = "r-abcde.a1.p1";
+    tests::TempDir directory;
+    FakeClock clock;
+    FakePartNodes nodes;
+    job::RunPaths paths{directory / "runs", "r-abcde"};
+    std::unique_ptr<PartCrew> crew;
+    Status begun;
+};
+
+TEST_F(PartCrewTest, ARunOfOneNodeHasNone) {
+    begin(1);
+    EXPECT_TRUE(begun.ok());
+    EXPECT_EQ(tick(going("feed", "rank0")), "");
+    EXPECT_EQ(crew->with(going("feed", "rank0")).workers.size(), 2U);
+    EXPECT_FALSE(std::filesystem::exists(paths.attempt(1).directory() + "/parts.json"));
+}
+
+TEST_F(PartCrewTest, TheNodesWithTheMostThatIsFreeAreChosenAndTooFewIsSaid) {
+    nodes.come("node3", 8);
+    nodes.nodes["node2"].free.cpus = 0;
+    begin(3);
+    EXPECT_TRUE(begun.ok()) << begun;
+    EXPECT_EQ(nodes.kept.at("r-abcde.a1.p1").first, "node3");
+    EXPECT_EQ(nodes.kept.at("r-abcde.a1.p2").first, "node1");
+    nodes.nodes["node3"].isThere = false;
+    begin(3);
+    EXPECT_TRUE(begun.ok()) << "written down: the same again";
+    std::filesystem::remove(paths.attempt(1).directory() + "/parts.json");
+    begin(3);
+    EXPECT_TRUE(absl::IsUnavailable(begun));
+    EXPECT_THAT(std::string(messageOf(begun)),
+                HasSubstr("needs 2 nodes beside the head's with 1 core and 500 B free for "
+                          "each; ready: node1"));
+}
+
+TEST_F(PartCrewTest, ANeedWrittenForALargerMachineFitsAFreeOne) {
+    EXPECT_EQ(withinNode({64, 1, 9'000}, {2, 0, 1'000}), (schedule::Resources{2, 1, 1'000}));
+    EXPECT_TRUE(chooseNodes(nodes.partStandings(), 2, {64, 0, 9'000}).ok());
+    EXPECT_FALSE(chooseNodes(nodes.partStandings(), 1, {1, 1, 0}).ok()) << "there is no GPU";
+}
+
+TEST_F(PartCrewTest, APartIsPlacedWhenTheFeedListensAndAgainWhenItListensAnew) {
+    begin();
+    tick(going("feed", "rank0"));
+    EXPECT_THAT(nodes.placed, IsEmpty());
+    feedListens("first");
+    EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("part 1 of its ranks is placed on node"));
+    const auto& [node, placement] = nodes.placed.at(kKey);
+    EXPECT_EQ(node, "node1");
+    EXPECT_EQ(placement.ranks, "port 4711");
+    EXPECT_EQ(placement.joinFile, "first");
+    EXPECT_EQ(readFile(placement.probePath).value(), placement.probeText);
+    feedListens("second");
+    EXPECT_EQ(tick(going("feed", "rank0")), "");
+    EXPECT_EQ(nodes.placed.at(kKey).second.joinFile, "second");
+}
+
+TEST_F(PartCrewTest, TheNextDaemonFindsThePartsWhereTheyAre) {
+    nodes.nodes["node1"].free.cpus = 0;
+    place();
+    nodes.nodes["node1"].free.cpus = 2;
+    begin();
+    EXPECT_TRUE(begun.ok());
+    EXPECT_EQ(nodes.kept.at(kKey).first, "node2");
+    tick(going("feed", "rank0"));
+    EXPECT_FALSE(crew->hasFailed());
+    EXPECT_EQ(crew->with(going("feed", "rank0")).workers.at(3).node, "node2");
+}
+
+TEST_F(PartCrewTest, TheAttemptIsOverWhenNothingIsLeftAnywhere) {
+    place();
+    EXPECT_EQ(crew->with(going("feed", "rank0")).phase, engines::Phase::kRunning);
+    const engines::State own = endedWell("feed", "rank0");
+    tick(own);
+    EXPECT_EQ(crew->with(own).phase, engines::Phase::kStopping) << "the part is not over";
+    nodes.states[kKey] = endedWell("feed1", "rank1");
+    tick(own);
+    EXPECT_EQ(crew->with(own).phase, engines::Phase::kEnded);
+    EXPECT_EQ(crew->with(own).cause, engines::Cause::kOk);
+    EXPECT_THAT(nodes.ended, IsEmpty());
+}
+
+TEST_F(PartCrewTest, APartThatDoesNotEndAfterTheOthersIsEnded) {
+    place();
+    tick(endedWell("feed", "rank0"));
+    clock.advanceMs(14'999);
+    tick(endedWell("feed", "rank0"));
+    EXPECT_THAT(nodes.ended, IsEmpty());
+    clock.advanceMs(1);
+    tick(endedWell("feed", "rank0"));
+    EXPECT_THAT(nodes.ended, ElementsAre(kKey + " on node1"));
+}
+
+TEST_F(PartCrewTest, APartsFailureIsTheAttempts) {
+    place();
+    nodes.states[kKey] = failed("feed1", "rank1", 1, 0, 1'000);
+    tick(going("feed", "rank0"));
+    EXPECT_TRUE(crew->hasFailed());
+    const engines::State all = crew->with(going("feed", "rank0"));
+    EXPECT_EQ(all.phase, engines::Phase::kStopping);
+    EXPECT_EQ(all.worker, "rank1");
+    // What was ended because of it is not the cause, and neither is a survivor that fell later.
+    engines::State own = failed("feed", "rank0", 1, 0, 1'400);
+    EXPECT_EQ(crew->with(own).worker, "rank1");
+    own.cause = engines::Cause::kCancelled;
+    EXPECT_EQ(crew->with(own).worker, "rank1");
+    EXPECT_EQ(crew->with(own).cause, engines::Cause::kWorkerFailed);
+}
+
+TEST_F(PartCrewTest, TheFirstByTheHeadsClockIsTheCauseAndAKilledOneWithinTheBlur) {
+    place();
+    nodes.states[kKey] = failed("feed1", "rank1", 1, 0, 5'000);
+    tick(failed("feed", "rank0", 1, 0, 4'000));
+    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 4'000)).worker, "rank0");
+    begin();
+    nodes.states[kKey] = failed("feed1", "rank1", 137, SIGKILL, 4'300);
+    tick(failed("feed", "rank0", 1, 0, 4'000));
+    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 4'000)).worker, "rank1");
+    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 3'000)).worker, "rank0");
+}
+
+TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
+    place();
+    tick(failed("feed", "rank0", 1, 0, 1'000));
+    EXPECT_THAT(nodes.ended, ElementsAre(kKey + " on node1"));
+    EXPECT_FALSE(crew->hasFailed());
+    nodes.states[kKey].phase = engines::Phase::kEnded;
+    nodes.states[kKey].cause = engines::Cause::kCancelled;
+    tick(failed("feed", "rank0", 1, 0, 1'000));
+    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
+    EXPECT_EQ(all.phase, engines::Phase::kEnded);
+    EXPECT_EQ(all.worker, "rank0");
+}
+
+TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
+    place();
+    nodes.nodes["node1"].isThere = false;
+    tick(going("feed", "rank0"));
+    EXPECT_FALSE(crew->hasFailed()) << "it may come back";
+    nodes.nodes["node1"].isLost = true;
+    nodes.nodes["node1"].heardMs = 2'000;
+    EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("node node1 is lost"));
+    EXPECT_TRUE(crew->hasFailed());
+    // A rank that fell later, as its peer was gone, is not the cause.
+    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 9'000));
+    EXPECT_EQ(all.phase, engines::Phase::kEnded);
+    EXPECT_EQ(all.cause, engines::Cause::kNodeLost);
+    EXPECT_EQ(all.reason, "node node1 with feed1 and its ranks is lost");
+}
+
+TEST_F(PartCrewTest, AnAttemptThatNeverWasPlacedIsOverAtOnce) {
+    begin();
+    crew->end();
+    tick(endedWell("feed", "rank0"));
+    EXPECT_EQ(crew->with(endedWell("feed", "rank0")).phase, engines::Phase::kEnded);
+}
+
+TEST(PartName, IsReadAsItIsWritten) {
+    const PartName name{"r-abcde", 3, 2};
+    EXPECT_EQ(name.key(), "r-abcde.a3.p2");
+    EXPECT_EQ(name.relay(), "feed2");
+    const auto read = PartName::parse(name.key());
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->key(), name.key());
+    for (const char* other : {"r-abcde.a3", "r-abcde.a3.d1", "r-abcde.a3.p", ".a3.p1"}) {
+        EXPECT_FALSE(PartName::parse(other).has_value()) << other;
+    }
+    EXPECT_TRUE(PartName::hasWorker("feed12"));
+    EXPECT_TRUE(PartName::hasWorker("rank0"));
+    for (const char* other : {"feed", "../x", "rank", "data0", "feed1/.."}) {
+        EXPECT_FALSE(PartName::hasWorker(other)) << other;
+    }
+}
+
+TEST(PartName, ItsGangHasARelayAndItsRanks) {
+    engines::Group ranks;
+    ranks.name = "rank";
+    ranks.procs = 2;
+    ranks.hasRanks = true;
+    ranks.place = {2, 4, 1, 2, "10.0.0.1", 4711};
+    const engines::Gang gang = partGang({"r-abcde", 1, 1}, ranks, "/n/job.json", "/bin");
+    EXPECT_THAT(engines::workerNames(gang.groups.at(0)), ElementsAre("feed1"));
+    EXPECT_THAT(engines::workerNames(gang.groups.at(1)), ElementsAre("rank2", "rank3"));
+    EXPECT_EQ(gang.groups.at(0).replacements, 0);
+    EXPECT_THAT(gang.groups.at(1).argv,
+                ElementsAre("/bin/millrace-trainer", "--job", "/n/job.json", "--rank", "{rank}"));
+    ranks.isUsers = true;
+    ranks.argv = {"/usr/bin/python3", "train.py"};
+    const engines::Gang script = partGang({"r-abcde", 1, 1}, ranks, "/n/job.json", "/bin");
+    EXPECT_GT(script.groups.at(0).replacements, 3);
+    EXPECT_EQ(script.groups.at(1).argv, ranks.argv);
+    EXPECT_EQ(script.groups.at(1).environment.at("MILLRACE_JOB"), "/n/job.json");
+}
+
+}  // namespace
+}  // namespace millrace::agent
