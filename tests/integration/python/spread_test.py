@@ -30,8 +30,12 @@ class SpreadCase(RunCase):
 
     def agent(self, name):
         join = os.path.join(self.folder, "state", "millrace", "nodes.join")
-        subprocess.run([os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
+        subprocess.run([*self.prefix(), os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
                         os.path.join(self.folder, name)], check=True, capture_output=True, timeout=60)
+
+    def prefix(self):
+        """Of an agent's command."""
+        return []
 
     def await_nodes(self, *names, state="attached"):
         def states():
@@ -102,6 +106,8 @@ class Spread(SpreadCase):
         self.assertTrue(second["MILLRACE_JOB"].startswith(os.path.join(self.folder, node)))
         self.cli("logs", run, "--worker", "feed1")
         wait_for("its files are gone", lambda: not os.path.exists(os.path.join(self.folder, node, "runs", run)))
+        self.cli("down")
+        wait_for(lambda: f"nothing is left: {[self.command_of(pid) for pid in self.processes()]}", lambda: not self.processes())
 
     def test_with_data_workers_on_the_other_nodes(self):
         spec = self.prepare(total=2000, more="resources: {data_workers: {min: 2, max: 2}, loader_threads: 1}\n")
@@ -203,6 +209,23 @@ class Spread(SpreadCase):
         self.assertEqual(self.show(run)["state"], "queued")
         self.agent("node3")
         self.assert_whole(run, spec, 1)
+
+
+class SpreadUnseen(SpreadCase):
+    def prefix(self):
+        runs = os.path.join(self.folder, "state", "millrace", "runs")
+        inside = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs tmpfs {runs} && exec \"$@\"", "sh"]
+        if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("this machine permits no mounts")
+        return inside
+
+    def test_a_node_that_does_not_see_the_checkpoints_fails_the_run_by_name(self):
+        spec = self.prepare(total=500)
+        run = self.submit(spec, *TWO)[0]
+        ended = self.wait(run, "failed", "finished")
+        self.assertEqual((ended["state"], ended["attempt"]), ("failed", 1), ended["exit_reason"])
+        self.assertRegex(ended["exit_reason"], r"^node node\d: does not see the run's checkpoints: .*/checkpoints .*--state-dir")
+        self.assertEqual(self.told(1), [], "nothing was started there")
 
 
 class SpreadTls(SpreadCase):

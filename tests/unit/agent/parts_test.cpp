@@ -180,6 +180,25 @@ TEST(Job, FactsComeFromTheResolvedSpec) {
     EXPECT_FALSE(JobFacts::read("{").ok());
 }
 
+TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
+    AttemptFacts facts;
+    facts.maxRestarts = 2;
+    facts.isScript = true;
+    facts.errors["rank0"] = "a peer is gone";
+    engines::State gang;
+    gang.phase = engines::Phase::kEnded;
+    gang.cause = engines::Cause::kNodeLost;
+    gang.reason = "node node1 with feed1 and its ranks is lost";
+    Verdict verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_EQ(verdict.reason, gang.reason);
+    gang.cause = engines::Cause::kRefused;
+    gang.reason = "node node1: does not see the run's checkpoints";
+    verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed) << "the same again would end the same";
+    EXPECT_EQ(verdict.reason, gang.reason);
+}
+
 TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     JobFacts facts;
     facts.loaderThreads = 64;
