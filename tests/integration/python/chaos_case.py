@@ -70,6 +70,8 @@ def plan_faults(seed, steps, count=3):
 
 
 class ChaosCase(RunCase):
+    options = ()  # of the runs to which things happen
+
     def make_state(self):
         state = os.path.join(self.folder, "state")
         os.mkdir(state, 0o700)
@@ -254,7 +256,7 @@ class ChaosCase(RunCase):
         rows, weights, order = undisturbed
         shutil.rmtree(self.rows, True)
         os.mkdir(self.rows)
-        run = self.submit(self.spec_file)[0]
+        run = self.submit(self.spec_file, *self.options)[0]
         try:
             self.let_happen(faults, run)
             ended = self.wait(run, "finished", "failed", seconds=150)

@@ -23,6 +23,21 @@ class Chaos(ChaosCase):
         wait_for(lambda: f"no process is left, but {self.processes()}", lambda: not self.processes(), 20)
 
 
+class ChaosOfNodes(ChaosCase):
+    """The second rank is on one of the other nodes, which the undisturbed run's is not."""
+    options = ("--set", "train.nodes=2")
+
+    def test_three_seeds_change_no_row_and_no_weight(self):
+        whole = self.undisturbed()
+        wish = os.environ.get("CHAOS_SEED")
+        for seed in [int(wish)] if wish else range(1, 4):
+            faults = plan_faults(seed, len(whole[0]))
+            with self.subTest(seed=seed, faults="; ".join(map(str, faults))):
+                self.disturbed(faults, whole)
+        self.cli("down")
+        wait_for(lambda: f"no process is left, but {self.processes()}", lambda: not self.processes(), 20)
+
+
 if __name__ == "__main__":
     chaos_net.enter_own_network()
     unittest.main()
