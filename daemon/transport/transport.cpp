@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <grpcpp/create_channel_posix.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server_posix.h>
 
 #include "backend/system/unix_socket.h"
@@ -57,9 +58,30 @@ grpc::ChannelArguments channelArguments() {
     return arguments;
 }
 
+/// gRPC (1.51) ends the threads of its callbacks with the last channel that has had any, and aborts
+/// where one of these threads lets go of that channel, as a call's end may. A channel that nobody
+/// lets go of keeps them: one that reaches nothing, with a call that fails at once.
+void keepCallbackThreads() {
+    struct Kept {
+        std::shared_ptr<grpc::Channel> channel =
+            grpc::CreateChannel("unix:/dev/null", grpc::InsecureChannelCredentials());
+        grpc::GenericStub stub{channel};
+        grpc::ClientContext context;
+        grpc::Slice nothing;
+        grpc::ByteBuffer request{&nothing, 1}, response;
+        Kept() {
+            stub.UnaryCall(&context, "/millrace/None", {}, &request, &response,
+                           [](grpc::Status) {});
+        }
+    };
+    static const auto* const kKept = new Kept();
+    static_cast<void>(kKept);
+}
+
 }  // namespace
 
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
+    keepCallbackThreads();
     if (file.isUnix()) {
         ASSIGN_OR_RETURN(UniqueFd fd, connectOwnUnix(file.unixPath()));
         ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
