@@ -43,8 +43,9 @@ struct SocketGroupOptions {
     int rank = 0, size = 1;
     int abortFd = -1;  ///< readable: the meeting ends with kCancelled; -1: nothing ends it
 };
-/// Ranks that are processes of one machine. Rank 0 listens, the others come, for up to a minute;
-/// all that is said goes over rank 0. kDeadlineExceeded when somebody does not come.
+/// Ranks that are processes of one machine, or see one socket through a tunnel. Rank 0 listens, the
+/// others come, for up to a minute; all that is said goes over rank 0. kDeadlineExceeded when
+/// somebody does not come.
 Result<std::unique_ptr<Group>> makeSocketGroup(const SocketGroupOptions& options);
 
 /// The bytes of `values`, for gather().

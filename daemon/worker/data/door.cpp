@@ -63,12 +63,17 @@ grpc::ServerBidiReactor<In, Out>* refuse() {
 
 }  // namespace
 
-Door::Door(DoorOptions options, DoorKeeper& keeper)
-    : options_(std::move(options)),
-      keeper_(keeper),
-      followers_({options_.feedSocket, options_.isNetwork, options_.spec, options_.streamHash,
-                  options_.planHash,
-                  [this](const v1::JoinRequest& request) { return admits(request); }}) {}
+Result<std::unique_ptr<Door>> Door::open(DoorOptions options, DoorKeeper& keeper) {
+    std::unique_ptr<Door> door(new Door(std::move(options), keeper));
+    const DoorOptions& of = door->options_;
+    ASSIGN_OR_RETURN(
+        door->followers_,
+        relay::Followers::open({of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash,
+                                of.planHash, [self = door.get()](const v1::JoinRequest& request) {
+                                    return self->admits(request);
+                                }}));
+    return door;
+}
 
 // The token first: who does not have it learns nothing else.
 Status Door::admits(const v1::JoinRequest& request) const {

@@ -35,17 +35,19 @@ struct DoorOptions {
     std::int64_t attempt = 0;
     std::string spec, plan;  ///< JSON
     std::string streamHash, planHash;
-    std::string feedSocket;  ///< where the ranks behind relays have their rings
+    std::string feedSocket;   ///< where the ranks behind relays have their rings
+    std::string groupSocket;  ///< where rank 0 of the built-in trainer waits; "": nowhere
     bool isNetwork = false;
 };
 
-using DoorService = v1::Data::WithRawCallbackMethod_Ring<
-    v1::Data::WithCallbackMethod_Follow<v1::Data::WithRawCallbackMethod_Frames<
-        v1::Data::WithCallbackMethod_Work<v1::Data::WithCallbackMethod_Join<v1::Data::Service>>>>>;
+using WorkerService = v1::Data::WithRawCallbackMethod_Frames<
+    v1::Data::WithCallbackMethod_Work<v1::Data::WithCallbackMethod_Join<v1::Data::Service>>>;
+using DoorService = v1::Data::WithCallbackMethod_Group<
+    v1::Data::WithRawCallbackMethod_Ring<v1::Data::WithCallbackMethod_Follow<WorkerService>>>;
 
 class Door final : public DoorService {
  public:
-    Door(DoorOptions options, DoorKeeper& keeper);
+    static Result<std::unique_ptr<Door>> open(DoorOptions options, DoorKeeper& keeper);
 
     grpc::ServerWriteReactor<v1::JoinPiece>* Join(grpc::CallbackServerContext* context,
                                                   const v1::JoinRequest* request) override;
@@ -54,16 +56,21 @@ class Door final : public DoorService {
     grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Frames(
         grpc::CallbackServerContext* context) override;
     relay::Followers::FollowReactor* Follow(grpc::CallbackServerContext*) override {
-        return followers_.follow();
+        return followers_->follow();
     }
     relay::Followers::RingReactor* Ring(grpc::CallbackServerContext*) override {
-        return followers_.ring();
+        return followers_->ring();
+    }
+    relay::Followers::GroupReactor* Group(grpc::CallbackServerContext*) override {
+        return followers_->group();
     }
     /// A worker of this machine opens the channel of its slabs.
     void slabs(UniqueFd fd);
-    void endRelays() { followers_.end(); }
+    void endRelays() { followers_->end(); }
+    bool isCarrying() { return followers_->isCarrying(); }
 
  private:
+    Door(DoorOptions options, DoorKeeper& keeper) : options_(std::move(options)), keeper_(keeper) {}
     using LinkPtr = std::shared_ptr<WorkerLink>;
     /// Sessions that did not become whole are forgotten, the oldest first, beyond so many.
     static constexpr std::size_t kSessionsMost = 4096;
@@ -76,7 +83,7 @@ class Door final : public DoorService {
 
     const DoorOptions options_;
     DoorKeeper& keeper_;
-    relay::Followers followers_;
+    std::unique_ptr<relay::Followers> followers_;
     Mutex mutex_;
     std::map<std::string, LinkPtr> links_ MR_GUARDED_BY(mutex_);  ///< by session
 };

@@ -42,8 +42,9 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     door.streamHash = streamHash_;
     door.planHash = planHash_;
     door.feedSocket = options.feedSocket;
+    door.groupSocket = options.groupSocket;
     door.isNetwork = isNetwork_;
-    door_ = std::make_unique<Door>(std::move(door), static_cast<DoorKeeper&>(*this));
+    ASSIGN_OR_RETURN(door_, Door::open(std::move(door), static_cast<DoorKeeper&>(*this)));
     ASSIGN_OR_RETURN(server_, transport::Server::start(file, *door_));
     if (file.isUnix()) {
         ASSIGN_OR_RETURN(slabGate_, PeerGate::open(slabSocket(file.unixPath()),
@@ -79,7 +80,9 @@ Lead::~Lead() {
         link->close(grpc::Status::OK);
     }
     slabGate_.reset();
-    door_->endRelays();
+    if (door_ != nullptr) {
+        door_->endRelays();
+    }
     server_.reset();
 }
 
@@ -127,6 +130,10 @@ void Lead::detach() {
         }
     }
     desk->onChange(nullptr);
+}
+
+bool Lead::isCarrying() {
+    return door_->isCarrying();
 }
 
 Lead::Figures Lead::figures() {

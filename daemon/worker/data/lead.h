@@ -35,6 +35,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     void detach() override;
     Figures figures() override;
     Account account() override;
+    bool isCarrying() override;
 
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;

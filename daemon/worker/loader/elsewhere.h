@@ -42,6 +42,8 @@ class SegmentsElsewhere {
     /// Since the last call.
     virtual Figures figures() = 0;
     virtual Account account() = 0;
+    /// Ranks on other nodes speak with rank 0 through this process: it is not to end.
+    virtual bool isCarrying() = 0;
 };
 
 /// A stream that data workers may join.
@@ -53,8 +55,9 @@ struct ElsewhereOptions {
     spec::RunSpec spec;
     stream::Plan plan;
     std::optional<frame::CodecPlan>
-        codecs;              ///< given; none: chosen for the network, if there is one
-    std::string feedSocket;  ///< where the ranks behind relays have their rings
+        codecs;               ///< given; none: chosen for the network, if there is one
+    std::string feedSocket;   ///< where the ranks behind relays have their rings
+    std::string groupSocket;  ///< as FeedJob
 };
 /// A data worker: `millrace-loader data --join FILE`.
 struct DataRequest {

@@ -163,6 +163,10 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
         feed->add_option("--ranks", request.ranks, "the ranks served here: 0,1 (all)")
             ->delimiter(',')
             ->check(CLI::NonNegativeNumber);
+    feed->add_option("--group-socket", request.groupSocket,
+                     "where ranks of the built-in trainer meet: of a leading feed rank 0's, of a "
+                     "relay one that it makes and carries to that")
+        ->needs(socket);
     feed->add_option("--life-fd", request.lifeFd,
                      "a descriptor: the feed ends when it comes to its end")
         ->check(CLI::NonNegativeNumber)

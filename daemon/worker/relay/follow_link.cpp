@@ -6,8 +6,10 @@
 
 namespace millrace::relay {
 
+// A connection that breaks in the middle of a word is an internal error to gRPC.
 bool isPassing(const Status& status) {
-    return status.code() == absl::StatusCode::kUnavailable ||
+    return status.code() == absl::StatusCode::kInternal ||
+           status.code() == absl::StatusCode::kUnavailable ||
            status.code() == absl::StatusCode::kDeadlineExceeded ||
            status.code() == absl::StatusCode::kNotFound ||
            status.code() == absl::StatusCode::kCancelled;

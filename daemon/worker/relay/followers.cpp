@@ -7,6 +7,15 @@
 
 namespace millrace::relay {
 
+Result<std::unique_ptr<Followers>> Followers::open(FollowersOptions options) {
+    std::unique_ptr<Followers> followers(new Followers(std::move(options)));
+    if (!followers->options_.groupSocket.empty()) {
+        ASSIGN_OR_RETURN(followers->group_, GroupExit::open(followers->options_.groupSocket,
+                                                            followers->options_.admits));
+    }
+    return followers;
+}
+
 void Followers::end() {
     std::list<std::shared_ptr<FollowCall>> relays;
     std::list<std::shared_ptr<RingPump>> rings;
@@ -20,6 +29,16 @@ void Followers::end() {
     for (const auto& relay : relays) {
         relay->close(grpc::Status::OK);
     }
+}
+
+Followers::GroupReactor* Followers::group() {
+    if (group_ != nullptr) {
+        return group_->call().get();
+    }
+    const auto refused = GroupExit::Call::start({[](v1::GroupBytes&) {}, [] {}});
+    refused->close({grpc::StatusCode::FAILED_PRECONDITION,
+                    "this feed carries no group; start it with --group-socket"});
+    return refused.get();
 }
 
 Followers::FollowReactor* Followers::follow() {

@@ -13,6 +13,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "daemon/transport/duplex.h"
+#include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/ring_pump.h"
 #include "millrace/v1/data.pb.h"
 
@@ -20,6 +21,7 @@ namespace millrace::relay {
 
 struct FollowersOptions {
     std::string feedSocket;
+    std::string groupSocket;  ///< where rank 0 waits for the others; "": no group is carried
     bool isNetwork = false;
     std::string spec;  ///< JSON
     std::string streamHash, planHash;
@@ -30,22 +32,28 @@ class Followers {
  public:
     using FollowReactor = grpc::ServerBidiReactor<v1::JoinRequest, v1::FollowAnswer>;
     using RingReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+    using GroupReactor = grpc::ServerBidiReactor<v1::GroupBytes, v1::GroupBytes>;
 
-    explicit Followers(FollowersOptions options) : options_(std::move(options)) {}
+    static Result<std::unique_ptr<Followers>> open(FollowersOptions options);
     ~Followers() { end(); }
     /// The feed is over: relays hear that it has come to its end.
     void end();
 
     FollowReactor* follow();
     RingReactor* ring();
+    GroupReactor* group();
+    /// Ranks behind relays speak with rank 0.
+    bool isCarrying() { return group_ != nullptr && group_->numOpen() > 0; }
 
     static constexpr std::size_t kRingsMost = 8192;
 
  private:
+    explicit Followers(FollowersOptions options) : options_(std::move(options)) {}
     using FollowCall = transport::ServerDuplex<v1::JoinRequest, v1::FollowAnswer>;
     void came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequest& request);
 
     const FollowersOptions options_;
+    std::unique_ptr<GroupExit> group_;  ///< null: no group is carried
     Mutex mutex_;
     bool isEnded_ MR_GUARDED_BY(mutex_) = false;
     std::list<std::shared_ptr<FollowCall>> relays_ MR_GUARDED_BY(mutex_);

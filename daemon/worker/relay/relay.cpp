@@ -17,6 +17,7 @@
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/relay/follow_link.h"
+#include "daemon/worker/relay/group_tunnel.h"
 #include "daemon/worker/relay/relay_ring.h"
 
 namespace millrace::relay {
@@ -87,6 +88,7 @@ class Relay {
     std::vector<int> ranks_;
     std::map<Key, Reader> readers_;
     std::unique_ptr<ring::FeedServer> server_;
+    std::unique_ptr<GroupEntry> group_;  ///< null: no group is carried
     SteadyClock::time_point lastMetrics_ = SteadyClock::now();
     std::uint64_t lastBytes_ = 0;
 };
@@ -127,7 +129,9 @@ Status Relay::checkLink() {
         away_ = opened.ok() ? away_ : opened;
     }
     const auto patience = server_ == nullptr ? kFileTime : kAwayTime;
-    if (SteadyClock::now() - lastSeen_ > patience) {
+    // A feed that is killed leaves its file; one that ends takes it away.
+    const bool isEnded = server_ != nullptr && link_ == nullptr && absl::IsNotFound(away_);
+    if (isEnded || SteadyClock::now() - lastSeen_ > patience) {
         return unavailable(job_.follow, ": the feed that writes it is gone, or never came (",
                            messageOf(away_), ")");
     }
@@ -168,7 +172,10 @@ Status Relay::open(const v1::FollowAnswer& answer) {
             [this](const ring::FeedHello& hello) {
                 events_.push({loader::FeedEvent::Kind::kClosed, hello});
             }));
-    logInfo("relay: serves", {{"ranks", ranks_.size()}, {"follows", job_.follow}});
+    if (!job_.groupSocket.empty()) {
+        ASSIGN_OR_RETURN(group_, GroupEntry::open(job_.groupSocket, job_.follow, buildId_));
+    }
+    logInfo("relay: serves", {{"ranks", ranks_.size()}, {"attempt", file.attempt}});
     return okStatus();
 }
 
@@ -205,6 +212,9 @@ void Relay::handle(const loader::FeedEvent& event) {
 }
 
 bool Relay::isDone() const {
+    if (server_ == nullptr) {
+        return false;
+    }
     std::size_t done = 0;
     for (const auto& [key, reader] : readers_) {
         const bool isTrain = key.first == "train";
@@ -213,7 +223,7 @@ bool Relay::isDone() const {
         }
         done += isTrain ? 1 : 0;
     }
-    return done == ranks_.size();
+    return done == ranks_.size() && (group_ == nullptr || group_->numOpen() == 0);
 }
 
 void Relay::sendMetrics() {
@@ -230,6 +240,7 @@ void Relay::sendMetrics() {
 }
 
 Status Relay::awaitLead() {
+    logInfo("relay: follows", {{"file", job_.follow}});
     while (!isEndWanted()) {
         RETURN_IF_ERROR(checkLink());
         const auto answer = link_ == nullptr ? std::nullopt : link_->answer();
@@ -259,15 +270,18 @@ Status Relay::run() {
             sendMetrics();
         }
     }
-    const bool isAllGiven = isDone() || readers_.empty();
-    const bool isWanted = isEndWanted() && !isDone();
+    const bool isAllGiven = isDone();
+    const bool isNobodyHere = readers_.empty();
     readers_.clear();
     server_.reset();
-    if (isWanted) {
+    if (isAllGiven) {
+        return okStatus();
+    }
+    if (isEndWanted()) {
         return owner_.wantsEnd() ? owner_.endWanted() : cancelled("stopped on request");
     }
     if (lead.code() == absl::StatusCode::kCancelled) {
-        return isAllGiven ? okStatus() : unavailable(messageOf(lead));
+        return isNobodyHere ? okStatus() : unavailable(messageOf(lead));
     }
     return lead;
 }

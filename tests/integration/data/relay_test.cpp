@@ -32,6 +32,9 @@ class DataRelay : public DataProgram {
     void expectBothEnd(std::unique_ptr<Subprocess>& relay) {
         expectEnd(relay, 0);
         expectEnd(feed_, 0);
+        if (HasFailure()) {
+            ADD_FAILURE() << said("relay-1") << said("feed");
+        }
     }
     /// Every value of it.
     void expectSameStream(const std::vector<std::string>& feedArguments, std::size_t workers) {
@@ -96,6 +99,162 @@ TEST_F(DataRelay, RanksEvaluateWhenTheyHaveTrained) {
     expectBothEnd(relay);
     EXPECT_EQ(seen, expected);
     EXPECT_FALSE(seen.empty());
+}
+
+/// Long streams, to which things happen at moments that a seed decides.
+class DataRelayChaos : public DataRelay {
+ protected:
+    static constexpr const char* kEpochs = "batch.epochs=40";
+
+    void SetUp() override {
+        DataRelay::SetUp();
+        const Json streamed = report({"--set", kEpochs});
+        orderHash_ = streamed["order_hash"];
+        batches_ = streamed["micro_batches"];
+    }
+    /// Calls `happen` at `times` moments of rank 0's share; all ranks see what one process sees.
+    void read(std::vector<std::string> sockets, int times, const std::function<void()>& happen) {
+        std::mt19937 random(11);
+        std::set<std::int64_t> moments;
+        const std::int64_t most = batches_ / 2;
+        while (std::ssize(moments) < times) {
+            moments.insert(1 + static_cast<std::int64_t>(random() % (most - most / 10)));
+        }
+        RankOptions options;
+        options.happens = [&](std::int64_t batch) {
+            if (moments.contains(batch)) {
+                happen();
+            }
+        };
+        RankReaders readers(std::move(sockets), options);
+        EXPECT_EQ(orderHashOf(readers.readState()), orderHash_) << said("feed") << said("relay-1");
+        reopens_ = readers.reopens();
+    }
+
+    std::string orderHash_;
+    std::int64_t batches_ = 0;
+    int reopens_ = 0;
+};
+
+TEST_F(DataRelayChaos, ARelayThatIsKilledAgainAndAgainChangesNothing) {
+    startLead({"--set", kEpochs});
+    auto relay = startRelay();
+    read(sockets(), 6, [&] {
+        relay->signal(SIGKILL);
+        EXPECT_TRUE(relay->wait().ok());
+        relay = startRelay();
+    });
+    EXPECT_GE(reopens_, 6);
+    expectBothEnd(relay);
+}
+
+TEST_F(DataRelayChaos, OverTlsToo) {
+    startLead({"--set", kEpochs, "--listen", "127.0.0.1"});
+    auto relay = startRelay();
+    read(sockets(), 3, [&] {
+        relay->signal(SIGKILL);
+        EXPECT_TRUE(relay->wait().ok());
+        relay = startRelay();
+    });
+    expectBothEnd(relay);
+}
+
+TEST_F(DataRelayChaos, DataWorkersThatAreKilledChangeNothing) {
+    startLead({"--set", kEpochs}, "{min: 1, max: 4}");
+    int number = 0;
+    std::vector<std::unique_ptr<Subprocess>> workers;
+    const auto add = [&] { workers.push_back(startWorker(strCat("worker-", number++))); };
+    add();
+    add();
+    awaitJoined(2);
+    auto relay = startRelay();
+    read(sockets(), 4, [&] {
+        workers[workers.size() - 2]->signal(SIGKILL);
+        add();
+        awaitJoined(static_cast<std::size_t>(number));
+    });
+    expectBothEnd(relay);
+    expectEnd(workers.back(), 0);
+}
+
+// The feed that leads dies and another one takes its place, with another token in the same file.
+TEST_F(DataRelayChaos, AnotherFeedThatLeadsIsFollowedOn) {
+    startLead({"--set", kEpochs});
+    auto relay = startRelay();
+    read(sockets(), 2, [&] {
+        feed_->signal(SIGKILL);
+        EXPECT_TRUE(feed_->wait().ok());
+        startLead({"--set", kEpochs});
+    });
+    expectBothEnd(relay);
+}
+
+// All ranks behind relays: the leading feed has no reader of its own.
+TEST_F(DataRelayChaos, BothRanksMayBeBehindRelays) {
+    startLead({"--set", kEpochs});
+    auto first = startRelay(0), second = startRelay(1);
+    read({relaySocket(0), relaySocket(1)}, 2, [&] {
+        second->signal(SIGKILL);
+        EXPECT_TRUE(second->wait().ok());
+        second = startRelay(1);
+    });
+    expectEnd(first, 0);
+    expectBothEnd(second);
+}
+
+TEST_F(DataRelay, ARankThatItDoesNotServeIsRefused) {
+    startLead();
+    auto relay = startRelay();
+    const auto seen = RankReaders({relaySocket(1)}, {}).read();
+    EXPECT_NE(seen[0].error.find("rank 0 of 1, this feed serves 2"), std::string::npos)
+        << seen[0].error;
+    const SubprocessOutput other = run({"ring-reader", "--socket", relaySocket(1), "--ranks", "2"});
+    EXPECT_NE(other.err.find("not one of those that this relay serves"), std::string::npos)
+        << other.err;
+}
+
+// What the feed says of its data reaches every rank, with the exit code of its kind.
+TEST_F(DataRelay, DamagedDataIsToldBehindARelayToo) {
+    const SubprocessOutput good = run({"count", "spec.yaml"});
+    ASSERT_EQ(good.exitCode, 0) << good.err;
+    startLead({"--set", "batch.order=as_is"});
+    auto relay = startRelay();
+    ASSERT_TRUE(test::eventually([&] { return numSaid("relay-1", "relay: serves") > 0; }));
+    std::string text = readFile(directory_ / "part-1.csv").value();
+    text.replace(text.find("1501"), 4, "x5y1");
+    write("part-1.csv", text);
+    for (const RankSeen& seen : RankReaders(sockets(), {}).read()) {
+        EXPECT_EQ(seen.result, MILLRACE_FEED_FAILED);
+        EXPECT_NE(seen.error.find("part-1.csv"), std::string::npos) << seen.error;
+    }
+    expectEnd(feed_, 4);
+    expectEnd(relay, 0);
+}
+
+TEST_F(DataRelay, WhoseFeedDiedEndsAndSaysSo) {
+    startLead();
+    auto relay = startRelay();
+    ASSERT_TRUE(test::eventually([&] { return numSaid("relay-1", "relay: serves") > 0; }));
+    feed_->signal(SIGKILL);
+    EXPECT_TRUE(feed_->wait().ok());
+    ::unlink(joinFile().c_str());
+    expectEnd(relay, 5);
+    EXPECT_NE(said("relay-1").find("is gone"), std::string::npos) << said("relay-1");
+}
+
+TEST_F(DataRelay, WhoIsToldToStopEndsAtOnce) {
+    auto early = startRelay();  // no feed is there yet
+    ASSERT_TRUE(test::eventually([&] { return numSaid("relay-1", "relay: follows") > 0; }));
+    early->signal(SIGTERM);
+    expectEnd(early, 3);
+    startLead();
+    auto relay = startRelay();
+    ASSERT_TRUE(test::eventually([&] { return numSaid("relay-1", "relay: serves") > 0; }));
+    relay->signal(SIGTERM);
+    expectEnd(relay, 3);
+    auto next = startRelay();
+    RankReaders(sockets(), {}).readState();
+    expectBothEnd(next);
 }
 
 }  // namespace

@@ -162,8 +162,9 @@ Status Feed::openElsewhere() {
     if (job_.joinFile.empty() || !error_.ok()) {
         return okStatus();
     }
-    ElsewhereOptions options{job_.joinFile, job_.listen, job_.attempt, plane_.buildId,
-                             job_.spec,     job_.plan,   std::nullopt, job_.feedSocket};
+    ElsewhereOptions options{job_.joinFile,  job_.listen,     job_.attempt,
+                             plane_.buildId, job_.spec,       job_.plan,
+                             std::nullopt,   job_.feedSocket, job_.groupSocket};
     if (job_.codecs == FeedRequest::kNoCodecs) {
         options.codecs.emplace();
     } else if (!job_.codecs.empty()) {
@@ -259,6 +260,7 @@ bool Feed::areAllTold() const {
 // that all is delivered says nothing.
 bool Feed::isDone() const {
     return !isProducing_ && readers_.size() == job_.ranks.size() &&
+           (elsewhere_ == nullptr || !elsewhere_->isCarrying()) &&
            std::all_of(readers_.begin(), readers_.end(),
                        [](const auto& entry) { return entry.second.hasAll(); }) &&
            std::all_of(evalReaders_.begin(), evalReaders_.end(),
