@@ -113,6 +113,45 @@ class NodesTest(unittest.TestCase):
         self.assertRegex(log, "data: computed.*segments")
         self.nothing_is_left()
 
+    def test_the_trainers_ranks_on_two_nodes_read_the_order_of_one(self):
+        self.place.cli("up", "--nodes", "3")
+        edit(self.place.spec, LONG)
+        alone = self.place.wait(self.place.submit()[0], "finished", "failed")
+        run = self.place.submit("--set", "train.ranks=2", "--set", "train.nodes=2", *TWO)[0]
+        wait_for("both ranks train", lambda: len([r for r in self.place.show(run)["ranks"] if r["step"]]) == 2)
+        shown = {w["name"]: w["node"] for w in self.place.show(run)["workers"]}
+        self.assertIn(shown["rank1"], ("node1", "node2"))
+        self.assertEqual(shown["feed1"], shown["rank1"])
+        self.assertNotIn(shown["rank0"], ("node1", "node2"))
+        ended = self.finish(run)
+        self.assertEqual(ended["receipt"]["order_hash"], alone["receipt"]["order_hash"])
+        self.assertEqual(ended["receipt"]["rows_trained"], alone["receipt"]["rows_trained"])
+        self.nothing_is_left()
+
+    def test_a_killed_rank_of_the_trainer_on_another_node_is_the_attempts_end(self):
+        self.place.cli("up", "--nodes", "2")
+        run = self.place.submit("--set", "train.ranks=2", "--set", "train.nodes=2", "--set", "train.checkpoint.every_steps=5")[0]
+        wait_for("a checkpoint", lambda: self.place.show(run)["checkpoints"])
+        pid = next(w["pid"] for w in self.place.show(run)["workers"] if w["name"] == "rank1")
+        os.kill(pid, signal.SIGKILL)
+        ended = self.place.wait(run, "finished", "failed")
+        self.assertEqual((ended["state"], ended["attempt"]), ("finished", 2), ended["exit_reason"])
+        self.assertIn("rank1 was ended by SIGKILL", self.history(run))
+        self.nothing_is_left()
+
+    def test_the_trainer_stops_on_two_nodes_and_goes_on_on_one(self):
+        self.place.cli("up", "--nodes", "2")
+        alone = self.place.wait(self.place.submit()[0], "finished", "failed")
+        run = self.place.submit("--set", "train.ranks=2", "--set", "train.nodes=2")[0]
+        wait_for("it trains", lambda: (self.place.show(run)["progress"]["step"] or 0) > 20)
+        self.place.cli("stop", run)
+        self.assertEqual(self.place.wait(run, "cancelled", "failed", "finished")["state"], "cancelled")
+        self.place.cli("resume", run, "--nodes", "1")
+        ended = self.place.wait(run, "finished", "failed")
+        self.assertEqual(ended["receipt"]["order_hash"], alone["receipt"]["order_hash"], ended["exit_reason"])
+        self.assertIn("goes on with 1 node; before: 2", self.history(run))
+        self.nothing_is_left()
+
     def test_over_tls_and_a_worker_that_is_killed_is_had_again(self):
         self.head(listen="127.0.0.1")
         for name in ("node1", "node2"):
