@@ -288,9 +288,8 @@ int runProgram(int argc, char** argv, DataPlane plane) {
     Arguments arguments;
     CLI::App app("Millrace's loader: reads, processes and delivers training data.",
                  "millrace-loader");
-    app.set_version_flag("--version",
-                         strCat(std::filesystem::path(argv[0]).filename().string(),
-                                " " MILLRACE_VERSION ", build ", plane.buildId));
+    app.set_version_flag("--version", strCat(std::filesystem::path(argv[0]).filename().string(),
+                                             " " MILLRACE_VERSION ", build ", plane.buildId));
     app.footer(kFooter);
     app.require_subcommand(1);
     addStream(app, arguments);
