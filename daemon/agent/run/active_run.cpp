@@ -61,7 +61,7 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
 
 void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     health_.heard(sender, line);
-    door_.heard(sender, line.body);
+    door_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
         line.attempt != attempt()) {

@@ -234,7 +234,7 @@ void ActiveRun::stopPlacing() {
 
 Status ActiveRun::openDoor() {
     return door_.open(journal_.directory().paths().attempt(attempt()).rankSocket(), id(), attempt(),
-                      place_.listener(id()));
+                      place_.listener(id()), done_.ranks());
 }
 
 }  // namespace millrace::agent

@@ -81,6 +81,16 @@ void DoneWords::write() {
     }
 }
 
+std::set<std::int64_t> DoneWords::ranks() const {
+    std::set<std::int64_t> out;
+    for (const auto& [worker, said] : words_.items()) {
+        if (const auto rank = job::rankOf(worker)) {
+            out.insert(*rank);
+        }
+    }
+    return out;
+}
+
 std::int64_t DoneWords::stepOfRank0() const {
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     return jsonInt(jsonMember(words_, "rank0"), "step", kNever);

@@ -5,6 +5,7 @@
 // and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
 // Failure: logged once, tried again.
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "backend/core/clock.h"
@@ -36,6 +37,8 @@ class DoneWords {
     /// Something said is not on disk yet.
     bool isUnwritten() const { return retryNs_ != 0; }
 
+    /// That said so.
+    std::set<std::int64_t> ranks() const;
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;

@@ -3,8 +3,9 @@
 namespace millrace::agent {
 
 Status GangDoor::open(const std::string& socketPath, const std::string& runId, int attempt,
-                      DoorListener listener) {
+                      DoorListener listener, std::set<std::int64_t> done) {
     close();
+    done_ = std::move(done);
     ASSIGN_OR_RETURN(door_, maker_.open(socketPath, runId, attempt, std::move(listener)));
     attempt_ = attempt;
     return okStatus();
@@ -48,14 +49,14 @@ void GangDoor::stop(rank::ConnectionId connection) {
     door_->stop(connection, agreement_ ? agreement_->word() : rank::Stop{});
 }
 
-void GangDoor::heard(const rank::Sender& sender, const rank::Body& body) {
-    if (sender.role != "rank") {
-        return;
+void GangDoor::heard(const rank::Sender& sender, const rank::RankLine& line) {
+    if (sender.role != "rank" || line.attempt != attempt_) {
+        return;  // a rank says again what an older attempt could not deliver
     }
     bool isAgreed = false;
-    if (const auto* held = std::get_if<rank::Held>(&body)) {
+    if (const auto* held = std::get_if<rank::Held>(&line.body)) {
         isAgreed = agreement_ && agreement_->held(sender.rank, held->step);
-    } else if (std::holds_alternative<rank::Done>(body)) {
+    } else if (std::holds_alternative<rank::Done>(line.body)) {
         done_.insert(sender.rank);
         isAgreed = agreement_ && agreement_->done(sender.rank);
     }

@@ -22,8 +22,9 @@ class GangDoor {
     /// same step, which they cannot agree on by themselves; 0: they can.
     explicit GangDoor(DoorMaker& maker, int agreeing = 0) : maker_(maker), agreeing_(agreeing) {}
 
+    /// `done`: ranks of the attempt that have done all of their steps already.
     Status open(const std::string& socketPath, const std::string& runId, int attempt,
-                DoorListener listener);
+                DoorListener listener, std::set<std::int64_t> done = {});
     void close();
     bool isOpen() const { return door_ != nullptr; }
     /// Whether nobody is connected.
@@ -39,7 +40,7 @@ class GangDoor {
     void stop(rank::ConnectionId connection);
     void stopRanks();
     /// What a rank said that may be an answer.
-    void heard(const rank::Sender& sender, const rank::Body& body);
+    void heard(const rank::Sender& sender, const rank::RankLine& line);
     /// Held back while `isHeld`, the newest of each worker, and sent once it is not.
     void ack(const AckOrder& order, bool isHeld);
     void releaseAcks();

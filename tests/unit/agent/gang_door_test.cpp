@@ -35,8 +35,9 @@ class GangDoorTest : public ::testing::Test {
     std::vector<rank::Stop> words() {
         return std::exchange(doors_.doors.at("r-abcde.a1")->stopWords, {});
     }
-    void held(std::int64_t rank, std::int64_t step) {
-        door_->heard(rankOf(rank), rank::Held{step});
+    void held(std::int64_t rank, std::int64_t step) { heard(rank, rank::Held{step}); }
+    void heard(std::int64_t rank, rank::Body body, std::int64_t attempt = 1) {
+        door_->heard(rankOf(rank), {1, attempt, std::move(body)});
     }
 
     FakeDoors doors_;
@@ -67,12 +68,31 @@ TEST_F(GangDoorTest, RanksOfSeveralMachinesAreHeldThenStopBehindTheFurthestStep)
 
 TEST_F(GangDoorTest, ARankThatHasDoneAllStepsHoldsNobody) {
     open(2);
-    door_->heard(rankOf(1), rank::Done{.step = 50});
+    heard(1, rank::Done{.step = 50});
     door_->stopRanks();
     EXPECT_THAT(words(), ElementsAre(kHold, kHold));
     held(0, 49);
     EXPECT_THAT(words(),
                 ElementsAre(behind(StopAgreement::kLastStep), behind(StopAgreement::kLastStep)));
+}
+
+TEST_F(GangDoorTest, WhatAnOlderAttemptCouldNotDeliverIsNoAnswer) {
+    open(2);
+    heard(1, rank::Done{.step = 50}, 0);
+    door_->stopRanks();
+    held(0, 40);
+    EXPECT_THAT(words(), ElementsAre(kHold, kHold)) << "rank 1 has its answer to give";
+    held(1, 40);
+    EXPECT_THAT(words(), ElementsAre(behind(40), behind(40)));
+}
+
+TEST_F(GangDoorTest, TheNextDaemonKnowsWhoWasDone) {
+    open(2);
+    ASSERT_TRUE(door_->open("", "r-abcde", 1, {}, {1}).ok());
+    door_->hello(0, rankOf(0));
+    door_->stopRanks();
+    held(0, 49);
+    EXPECT_THAT(words(), ElementsAre(kHold, behind(StopAgreement::kLastStep)));
 }
 
 TEST_F(GangDoorTest, AnotherAttemptAgreesAnew) {
@@ -82,7 +102,7 @@ TEST_F(GangDoorTest, AnotherAttemptAgreesAnew) {
     ASSERT_TRUE(door_->open("", "r-abcde", 2, {}).ok());
     door_->hello(7, rankOf(0));
     door_->stop(7);
-    held(1, 42);
+    heard(1, rank::Held{42}, 2);
     EXPECT_THAT(doors_.doors.at("r-abcde.a2")->stopWords, ElementsAre(kHold));
 }
 
