@@ -25,7 +25,9 @@ void Followers::end() {
         relays.swap(relays_);
         rings.swap(rings_);
     }
-    rings.clear();
+    for (const auto& ring : rings) {
+        ring->finish();
+    }
     for (const auto& relay : relays) {
         relay->close(grpc::Status::OK);
     }
@@ -86,19 +88,27 @@ Followers::RingReactor* Followers::ring() {
     const std::shared_ptr<RingPump> pump =
         RingPump::start({options_.feedSocket, options_.isNetwork, options_.admits});
     std::list<std::shared_ptr<RingPump>> over;  // their threads end outside of the lock
-    MutexLock lock(mutex_);
-    for (auto ring = rings_.begin(); ring != rings_.end();) {
-        const auto next = std::next(ring);
-        if ((*ring)->isOver()) {
-            over.splice(over.end(), rings_, ring);
+    const char* refused = nullptr;
+    {
+        MutexLock lock(mutex_);
+        for (auto ring = rings_.begin(); ring != rings_.end();) {
+            const auto next = std::next(ring);
+            if ((*ring)->isOver()) {
+                over.splice(over.end(), rings_, ring);
+            }
+            ring = next;
         }
-        ring = next;
+        const bool isFull = rings_.size() >= kRingsMost;
+        refused = isEnded_ ? "the feed is over"
+                  : isFull ? "the feed serves too many rings"
+                           : nullptr;
+        if (refused == nullptr) {
+            rings_.push_back(pump);
+        }
     }
-    if (isEnded_ || rings_.size() >= kRingsMost) {
-        pump->close({grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     isEnded_ ? "the feed is over" : "the feed serves too many rings"});
+    if (refused != nullptr) {
+        pump->close({grpc::StatusCode::RESOURCE_EXHAUSTED, refused});
     }
-    rings_.push_back(pump);
     return &pump->call();
 }
 

@@ -184,6 +184,9 @@ bool GroupExit::settle(const Waiting& waiting) {
             MutexLock lock(waiting.way->mutex);
             waiting.way->port = port;
         }
+        if (call->isOver()) {
+            port->closed();  // before its end could say so
+        }
         pump_->attach(*port,
                       transport::makeLink<v1::GroupBytes>(
                           call, [](Call& one) { one.close(grpc::Status::OK); }, [](Call&) {}));

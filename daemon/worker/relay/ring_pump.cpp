@@ -73,8 +73,15 @@ std::shared_ptr<RingPump> RingPump::start(PumpOptions options) {
     return pump;
 }
 
-RingPump::~RingPump() {
+RingPump::~RingPump() = default;
+
+void RingPump::finish() {
     close({grpc::StatusCode::UNAVAILABLE, "the feed ends"});
+    std::jthread ending;  // of a call that is closed begin() makes no other
+    {
+        MutexLock lock(mutex_);
+        ending.swap(thread_);
+    }
 }
 
 void RingPump::close(const grpc::Status& status) {
@@ -84,12 +91,14 @@ void RingPump::close(const grpc::Status& status) {
 
 /// The call's end wakes the thread, wherever it waits.
 void RingPump::ended() {
-    MutexLock lock(mutex_);
-    isClosed_ = true;
-    isOver_ = isOver_ || !isBegun_;
+    {
+        MutexLock lock(mutex_);
+        isClosed_ = true;
+        isOver_ = isOver_ || !isBegun_;
+        changed_.notifyAll();
+    }
     const std::uint64_t one = 1;
     static_cast<void>(!::write(abort_.get(), &one, sizeof one));
-    changed_.notifyAll();
 }
 
 void RingPump::heard(const grpc::ByteBuffer& buffer) {
@@ -220,18 +229,21 @@ Status RingPump::sendEnd() {
     }
     RETURN_IF_ERROR(put(entry, bytesOf(payload, entry.bytes), from));
     RETURN_IF_ERROR(flush());
-    MutexLock lock(mutex_);
-    while (!isClosed_ && !isEndTaken_) {
-        changed_.wait(mutex_);
-    }
-    if (!isEndTaken_) {
-        return cancelled("the relay closed the ring");
+    {
+        MutexLock lock(mutex_);
+        while (!isClosed_ && !isEndTaken_) {
+            changed_.wait(mutex_);
+        }
+        if (!isEndTaken_) {
+            return cancelled("the relay closed the ring");
+        }
     }
     if (const char* wrong = from->take(entry, payload, index)) {
         return notOfARing(wrong);
     }
     from->release(index);
     call_->send(transport::bufferOf(v1::RingEntries()));
+    MutexLock lock(mutex_);
     while (!isClosed_) {
         changed_.wait(mutex_);
     }

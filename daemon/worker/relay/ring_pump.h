@@ -40,6 +40,9 @@ class RingPump final : public std::enable_shared_from_this<RingPump> {
     bool isOver() const { return isOver_; }
     /// Ends the call and with it the rank's ring.
     void close(const grpc::Status& status);
+    /// The same, and waits until nothing runs any more. By its owner, before it lets go: the
+    /// pump's own thread must not be the one that does so last.
+    void finish();
 
  private:
     explicit RingPump(PumpOptions options);

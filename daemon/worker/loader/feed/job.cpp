@@ -37,14 +37,18 @@ Status checkWorld(int worldSize, const spec::RunSpec& spec) {
                            "); admissible: ", stream::admissibleRanks(perStep));
 }
 
+/// Of sorted ones.
+Status checkOnce(const std::vector<int>& ranks) {
+    const bool isTwice = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+    return isTwice ? invalidArgument("--ranks: a rank stands there twice") : okStatus();
+}
+
 Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
     if (ranks.empty()) {
         return allRanks(worldSize);
     }
     std::sort(ranks.begin(), ranks.end());
-    if (std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end()) {
-        return invalidArgument("--ranks: a rank stands there twice");
-    }
+    RETURN_IF_ERROR(checkOnce(ranks));
     if (ranks.front() < 0 || ranks.back() >= worldSize) {
         return invalidArgument("--ranks: ", ranks.front() < 0 ? ranks.front() : ranks.back(),
                                " is no rank of ", worldSize, "; they are 0 to ", worldSize - 1);
@@ -96,6 +100,7 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     if (!job.follow.empty()) {
         job.ranks = request.ranks;
         std::sort(job.ranks.begin(), job.ranks.end());
+        RETURN_IF_ERROR(checkOnce(job.ranks));
         return job;
     }
     ASSIGN_OR_RETURN(ResolvedRun run,
