@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 605},
         {"daemon/agent", "RunController", 789},
-        {"daemon/agent/run", "ActiveRun", 973},
+        {"daemon/agent/run", "ActiveRun", 974},
     };
     return kClasses;
 }

@@ -83,7 +83,8 @@ void ActiveRun::committed(const CommittedLine& line) {
     }
     noticeBegin(line);
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
-        position_.step = std::max(position_.step, metrics->step);
+        const bool isRank = job::rankOf(line.worker).has_value();  // a feed is ahead of its ranks
+        position_.step = std::max(position_.step, isRank ? metrics->step : 0);
         crew_.advise(metrics->values);
     } else if (const auto* error = std::get_if<rank::ErrorLine>(&line.line.body)) {
         errors_[line.worker] = error->message;

@@ -158,6 +158,22 @@ TEST_F(AgentTest, AResumedRunStartsAnotherAttemptFromItsCheckpoint) {
     EXPECT_EQ(live.get(id).resumeStep, 50);
 }
 
+TEST_F(AgentTest, WhatAFeedIsAheadIsNoStepOfTheRun) {
+    const std::string id = submit();
+    hello(id);
+    rank::RankLine line;
+    line.seq = 1;
+    line.attempt = 1;
+    line.body = rank::Metrics{60, 0, 1, 5, {{"loader.rows_per_second", 7}}};
+    EXPECT_TRUE(door(id)->listener.onLine(2, {id, 1, "feed", 0, 100}, line));
+    clock.advanceMs(50);
+    controller->drain();
+    leave(id);
+    endGang(id, 1, 1);
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("it got no step further"));
+}
+
 TEST_F(AgentTest, ResumeOfAStepWithoutCheckpointSaysSo) {
     const std::string id = submit();
     ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(15)).ok());
