@@ -15,6 +15,10 @@ constexpr std::int64_t kSilentNs = 3'000 * kNsPerMs;
 // placed may still be somebody's.
 constexpr std::int64_t kUnknownNs = 60'000 * kNsPerMs;
 
+bool isPart(const std::string& key) {
+    return PartName::parse(key).has_value();
+}
+
 bool isLiving(const engines::State& state) {
     return state.phase != engines::Phase::kEnded && state.phase != engines::Phase::kMissing;
 }
@@ -111,13 +115,14 @@ void NodeTable::forgetOldest() {
     }
 }
 
-// What nobody asks about any more is not kept.
+// What nobody asks about any more is not kept, but of a part that the node still has to be told.
 void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
     for (auto& [key, state] : gangs) {
         for (engines::WorkerState& worker : state.workers) {
             worker.node = node.info.name;
         }
-        if (isLiving(state) || node.isPlaced(key)) {
+        const bool isToBeReleased = isPart(key) && !node.told.contains(key);
+        if (isLiving(state) || node.isWanted(key) || isToBeReleased) {
             node.gangs[key] = std::move(state);
         } else {
             node.gangs.erase(key);
@@ -129,10 +134,17 @@ void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
 std::vector<std::string> NodeTable::toEnd(Node& node) {
     const bool isOld = clock_.steadyNs() - madeNs_ >= kUnknownNs;
     std::vector<std::string> keys;
-    for (const auto& [key, state] : node.gangs) {
-        const bool isUnwanted = !node.isPlaced(key) && (isOld || node.ended.contains(key));
-        if (isUnwanted && isLiving(state) && node.told.insert(key).second) {
+    for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
+        const auto& [key, state] = *gang;
+        const bool isUnwanted = !node.isWanted(key) && (isOld || node.ended.contains(key));
+        if (isUnwanted && node.told.insert(key).second) {
             keys.push_back(key);
+        }
+        if (isUnwanted && !isLiving(state)) {
+            node.ended.erase(key);
+            gang = node.gangs.erase(gang);
+        } else {
+            ++gang;
         }
     }
     return keys;
@@ -168,7 +180,7 @@ std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const st
                                             const std::string& worker) const {
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        const bool isKnown = node.isPlaced(key) || node.ended.contains(key);
+        const bool isKnown = node.isWanted(key) || node.ended.contains(key);
         if (node.session.get() != &session || !isKnown) {
             continue;
         }
@@ -331,15 +343,23 @@ void NodeTable::end(const std::string& name, const std::string& key) {
         node.kept.erase(key);
         const bool wasPlaced = node.placed.erase(key) + node.parts.erase(key) > 0;
         const auto gang = node.gangs.find(key);
-        if (gang != node.gangs.end() && !isLiving(gang->second)) {
+        const bool isKnown = gang != node.gangs.end();
+        const bool isOver = isKnown && !isLiving(gang->second);
+        if (isOver) {
             node.gangs.erase(gang);
-        } else if (wasPlaced) {
-            node.ended.insert(key);
+        }
+        // A part's files wait for this word, those on a node that has not come yet, too.
+        const bool isAwaited = isPart(key) && (isOver || node.session == nullptr);
+        const bool isHad = !isOver && (isKnown || wasPlaced);
+        if ((isAwaited || isHad) && node.ended.insert(key).second) {
             node.told.insert(key);
             NodeOrders orders;
             orders.ended = {key};
             orders.wantsSamples = numWatches_ > 0;
             errands.emplace_back(node.session, std::move(orders));
+        }
+        if (isOver && node.session != nullptr) {
+            node.ended.erase(key);  // no more is heard of it
         }
     }
     run(errands);

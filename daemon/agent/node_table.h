@@ -3,7 +3,9 @@
 // placed on them, how it stands, and their samples.
 //
 // Wanted is what the crews of runs placed, data workers and parts that train; it is told to a node
-// when it comes, and again whenever it differs from what the node reports. Nothing is asked of a
+// when it comes, and again whenever it differs from what the node reports. A node keeps a part that
+// ended until it is told that nobody wants it any more: so no part is begun twice because its end
+// was lost on the way, or with the head that heard it. Nothing is asked of a
 // node that waits for its answer. Threads: any; sessions are called without the lock. Owns: nothing
 // of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost; a node's
 // placements are its crews'. Failure: attach() says why a node may not come in.
@@ -38,7 +40,7 @@ struct NodeOrders {
     };
     std::vector<Placed> placed;
     std::vector<Part> parts;
-    std::vector<std::string> ended;  ///< keys of gangs
+    std::vector<std::string> ended;  ///< keys of gangs that are to be there no more
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent ends, with all its workers
 };
@@ -127,11 +129,11 @@ class NodeTable final : public DataNodes, public PartNodes {
         std::map<std::string, PartPlacement> parts;
         std::map<std::string, schedule::Resources> kept;  ///< for parts, by key
         std::map<std::string, engines::State> gangs;      ///< as it says
-        std::set<std::string> ended;                      ///< that were placed and are to end
+        std::set<std::string> ended;                      ///< that are to be there no more
         std::set<std::string> told;                       ///< of those: on this session
         NodeReport report;
-        bool isPlaced(const std::string& key) const {
-            return placed.contains(key) || parts.contains(key);
+        bool isWanted(const std::string& key) const {
+            return placed.contains(key) || parts.contains(key) || kept.contains(key);
         }
     };
     /// To be sent without the lock.

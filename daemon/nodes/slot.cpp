@@ -40,6 +40,10 @@ struct Owner {
     int attempt = 1;
 };
 
+bool isPart(std::string_view key) {
+    return agent::PartName::parse(key).has_value();
+}
+
 std::optional<Owner> attemptOf(std::string_view key) {
     auto parts = job::partOf(key, 'd');
     parts = parts.has_value() ? parts : job::partOf(key, 'p');
@@ -129,7 +133,7 @@ void Slot::turn() {
     }
 }
 
-// Says all that lives here; what it is to have comes with the answer.
+// Says all that lives here, and the parts that ended; what it is to have comes with the answer.
 void Slot::call() {
     placed_.clear();
     told_.clear();
@@ -139,9 +143,22 @@ void Slot::call() {
     info.pid = ::getpid();
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
+    recallParts();
     addGangs(first);
     link_->open(std::move(first));
     sentNs_ = clock_.steadyNs();
+}
+
+// Whether the head has heard of an end is known only when it releases the part.
+void Slot::recallParts() {
+    for (const std::string& key : engines::recordedKeys(config_.runsDir())) {
+        if (!isPart(key) || gangs_.contains(key)) {
+            continue;
+        }
+        if (const auto state = engine_->state({engine_->name(), "", key}); state.ok()) {
+            gangs_[key] = *state;
+        }
+    }
 }
 
 void Slot::obey(const v1::HeadOrders& message) {
@@ -154,7 +171,8 @@ void Slot::obey(const v1::HeadOrders& message) {
     }
     for (const std::string& key : orders.ended) {
         // An attempt that is over writes no checkpoint any more.
-        cancel(key, agent::PartName::parse(key).has_value() ? kEndGrace : kLeaveGrace);
+        cancel(key, isPart(key) ? kEndGrace : kLeaveGrace);
+        placed_[key].isReleased = true;
     }
     forgetOld();
     if (orders.wantsSamples != (watch_ != nullptr)) {
@@ -187,13 +205,14 @@ void Slot::forget(const std::string& key) {
     }
 }
 
-// Of workers that ended while no head was there to hear it, and that this one does not ask for.
+// Of data workers that ended while no head was there to hear it, and that this one does not ask
+// for.
 void Slot::forgetOld() {
     if (std::exchange(isLookedThrough_, true)) {
         return;
     }
     for (const std::string& key : engines::recordedKeys(config_.runsDir())) {
-        if (!placed_.contains(key) && !gangs_.contains(key)) {
+        if (!isPart(key) && !placed_.contains(key) && !gangs_.contains(key)) {
             forget(key);
         }
     }
@@ -223,6 +242,7 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
     if (!mayPlace(key)) {
         return;
     }
+    placed_[key] = {};
     placed_[key].logs = {{{name.run, name.attempt, name.worker()}, order.logOffset}};
     told_.erase(key);
     const std::string path = joinPathOf(name);
@@ -378,7 +398,8 @@ void Slot::addLogs(v1::AgentReport& report) {
         for (Log& log : placed.logs) {
             isAll = sendLog(key, log, report) && isAll;
         }
-        if (isAll && !gangs_.contains(key)) {  // its end is told
+        const bool isTold = !gangs_.contains(key);
+        if (isAll && isTold && (placed.isReleased || !isPart(key))) {
             forget(key);
             it = placed_.erase(it);
             continue;

@@ -5,10 +5,11 @@
 //
 // Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
 // same state directory adopts them. What is new goes to the head at most five times a second:
-// states of gangs, lines of logs, samples of the node while somebody watches. Files of a worker go
-// when the head has its end and its log.
-// Threads: made and ended by one owner; works on a thread of its own ("slot").
-// Owns: engine, telemetry, the connection. Failure: of start(), a sentence.
+// states of gangs, lines of logs, samples of the node while somebody watches. Files of a data
+// worker go when its end and its log are told; those of a part only when the head says that it is
+// to be there no more: a part that nobody remembers would be started a second time. Threads: made
+// and ended by one owner; works on a thread of its own ("slot"). Owns: engine, telemetry, the
+// connection. Failure: of start(), a sentence.
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,9 +45,10 @@ class Slot {
         job::LogKey key;
         std::uint64_t sent = 0;
     };
-    /// What the head placed here on this connection.
+    /// What the head placed here, or released, on this connection.
     struct Placed {
         std::vector<Log> logs;
+        bool isReleased = false;  ///< the head asks for it no more: its files may go
     };
 
     Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
@@ -66,6 +68,7 @@ class Slot {
     void cancel(const std::string& key, std::chrono::milliseconds grace);
     void follow();
     void report();
+    void recallParts();
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
     void showWorkers();

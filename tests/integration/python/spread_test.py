@@ -15,6 +15,12 @@ NODES = ("node1", "node2")
 LIMITS = ("--silent-after", "5", "--node-away", "2", "--crew-pace", "0.5")
 TWO = ("--set", "train.nodes=2")
 
+# Rank 0 has more to do at the end.
+LATE = """
+while os.environ["RANK"] == "0" and os.path.exists(os.path.join(HERE, "late")):
+    poll.pause(0.005)
+"""
+
 
 class SpreadCase(RunCase):
     listen = "unix"
@@ -152,14 +158,51 @@ class Spread(SpreadCase):
         self.await_nodes(node, state="away")
         self.agent(node)
         self.await_nodes(node)
-        head = next(pid for pid in self.pids("--nodes-listen"))
+        self.next_head()
+        wait_for("it is seen again", lambda: any(w["name"] == "rank1" and w["state"] == "running" for w in self.show(run)["workers"]))
+        self.release()
+        self.assert_whole(run, spec, 1)
+
+    def next_head(self):
+        head = self.pids("--nodes-listen")[0]
         os.kill(head, signal.SIGKILL)
         wait_for("it is gone", lambda: not os.path.exists(f"/proc/{head}"))
         self.head()
         self.await_nodes(*NODES)
-        wait_for("it is seen again", lambda: any(w["name"] == "rank1" and w["state"] == "running" for w in self.show(run)["workers"]))
-        self.release()
+
+    def await_part_ended(self, run, attempt=1):
+        """By its node's engine: nothing of it is left there."""
+        mark = f"{run}.a{attempt}.p1"
+        wait_for("the part has ended", lambda: not any(os.path.exists(os.path.join(self.folder, node, "runs", ".gangs", mark)) for node in NODES))
+
+    def begun(self, rank):
+        return [line["begun"] for line in self.told(rank) if "begun" in line]
+
+    def test_a_part_that_is_done_is_not_begun_again_by_the_next_head(self):
+        spec = self.prepare(SCRIPT + LATE, total=500)
+        self.touch("late")
+        run = self.submit(spec, *TWO)[0]
+        wait_for(lambda: f"both are through: {self.told(0)[-1:]} {self.told(1)[-1:]}", lambda: all("ended" in (self.told(rank) or [{}])[-1] for rank in (0, 1)))
+        self.await_part_ended(run)
+        for _ in range(2):
+            self.next_head()
+            wait_for("it is seen again", lambda: any(w["name"] == "rank0" and w["state"] == "running" for w in self.show(run)["workers"]))
+        os.remove(os.path.join(self.folder, "late"))
         self.assert_whole(run, spec, 1)
+        self.assertEqual([self.begun(rank) for rank in (0, 1)], [[0], [0]])
+
+    def test_a_part_that_failed_unheard_is_heard_by_the_next_head(self):
+        spec = self.prepare(total=2000)
+        run = self.start(spec)
+        os.kill(self.pids("--nodes-listen")[0], signal.SIGSTOP)
+        os.kill(self.pid_of(1), signal.SIGKILL)
+        self.await_part_ended(run)
+        self.next_head()
+        wait_for("the next attempt", lambda: self.begun(1)[1:])
+        self.release()
+        ended = self.assert_whole(run, spec, 2)
+        self.assertEqual(self.begun(1), [0, 10])
+        self.assertIn("attempt 1 failed: rank1 was ended by SIGKILL", "\n".join(e["text"] for e in ended["events"]))
 
     def test_a_node_that_stands_still_is_lost_and_another_one_taken(self):
         spec = self.prepare(total=2000)

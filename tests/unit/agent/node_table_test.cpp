@@ -36,6 +36,8 @@ engines::State ended() {
 
 const DataPlacement kPlacement{{"r-abcde", 1, 0}, "join"};
 const std::string kKey = kPlacement.name.key();
+const PartPlacement kPart{{"r-abcde", 1, 1}, R"({"name":"rank","ranks":true})", "", "join", "", ""};
+const std::string kPartKey = kPart.name.key();
 
 class NodeTableTest : public ::testing::Test {
  protected:
@@ -145,6 +147,52 @@ TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
     EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
     EXPECT_EQ(table.partStanding("node1").free.cpus, 4);
     EXPECT_TRUE(table.logOf(*session, key, "feed1").has_value()) << "its last lines";
+}
+
+TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
+    const auto session = attach();
+    table.keep("node1", kPartKey, {1, 0, 0});
+    table.place("node1", kPart);
+    say(*session, {{kPartKey, ended()}});
+    EXPECT_EQ(session->sent.size(), 2U);
+    EXPECT_EQ(table.state("node1", kPartKey)->cause, engines::Cause::kOk);
+    table.end("node1", kPartKey);
+    table.end("node1", kPartKey);
+    ASSERT_EQ(session->sent.size(), 3U) << "told once";
+    EXPECT_THAT(session->sent[2].ended, ElementsAre(kPartKey));
+    EXPECT_FALSE(table.state("node1", kPartKey).has_value());
+}
+
+TEST_F(NodeTableTest, TheNextHeadHearsOfPartsThatEndedBefore) {
+    const auto session = attach("node1", {{kPartKey, ended()}});
+    EXPECT_EQ(table.state("node1", kPartKey)->cause, engines::Cause::kOk);
+    table.keep("node1", kPartKey, {1, 0, 0});
+    clock.advanceMs(60'000);
+    say(*session);
+    EXPECT_EQ(session->sent.size(), 1U) << "its crew may ask for it at any time";
+    table.end("node1", kPartKey);
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+}
+
+TEST_F(NodeTableTest, APartThatNobodyKnowsIsReleasedInTheEnd) {
+    const auto session = attach("node1", {{kPartKey, ended()}});
+    EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
+    clock.advanceMs(60'000);
+    say(*session);
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+    EXPECT_FALSE(table.state("node1", kPartKey).has_value());
+    say(*session);
+    EXPECT_EQ(session->sent.size(), 2U);
+}
+
+TEST_F(NodeTableTest, APartsEndIsToldToANodeThatComesLater) {
+    for (const engines::State& state : {living(), ended()}) {
+        table.keep("node1", kPartKey, {1, 0, 0});
+        table.end("node1", kPartKey);
+        const auto session = attach("node1", {{kPartKey, state}});
+        EXPECT_THAT(session->sent.at(0).ended, ElementsAre(kPartKey));
+        table.detach(*session);
+    }
 }
 
 TEST_F(NodeTableTest, ItsWordIsKeptUntilNobodyAsksAnyMore) {
