@@ -1,6 +1,7 @@
 #include "daemon/agent/crew/part_crew.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <signal.h>
@@ -48,11 +49,14 @@ Status PartCrew::begin(const job::RunPaths& paths, int attempt, const schedule::
     isEnding_ = false;
     doneNs_ = 0;
     parts_.clear();
-    if (!read()) {
-        if (const Status chosen = choose(needs); !chosen.ok()) {
-            parts_.clear();
-            return chosen;
-        }
+    const Result<bool> found = read();
+    Status status = found.status();
+    if (status.ok() && !*found) {
+        status = choose(needs);
+    }
+    if (!status.ok()) {
+        parts_.clear();
+        return status;
     }
     for (const Part& part : parts_) {
         const PartStanding node = place_.nodes->partStanding(part.node);
@@ -84,22 +88,32 @@ Status PartCrew::save() const {
     return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
 }
 
-// Of an earlier daemon.
-bool PartCrew::read() {
+// Of an earlier daemon; false: there are none.
+Result<bool> PartCrew::read() {
     const std::string path = paths_.directory() + "/parts.json";
     const Result<std::string> text = readFile(path, kPartsBytesMost);
-    const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
-    if (!json.ok() || !json->is_array() || place_.nodes == nullptr) {
+    if (place_.nodes == nullptr || absl::IsNotFound(text.status())) {
         return false;
     }
-    for (const Json& one : *json) {
+    RETURN_IF_ERROR(text.status());
+    ASSIGN_OR_RETURN(const Json json, parseJson(*text, path));
+    std::set<int> numbers;
+    for (const Json& one : json) {
         Part part;
         part.name = {run_, attempt_, static_cast<int>(jsonInt(one, "part"))};
         part.node = jsonString(one, "node");
         part.state.phase = engines::Phase::kPlacing;
+        const bool isNew = numbers.insert(part.name.part).second;
+        if (!isNew || part.name.part < 1 || part.name.part > numParts_ || part.node.empty()) {
+            return dataLoss(path, ": part ", part.name.part, " on node '", part.node,
+                            "' makes no sense");
+        }
         parts_.push_back(std::move(part));
     }
-    return !parts_.empty();
+    if (static_cast<int>(numbers.size()) != numParts_) {
+        return dataLoss(path, ": names ", numbers.size(), " parts of ", numParts_);
+    }
+    return true;
 }
 
 void PartCrew::look(Part& part, std::vector<std::string>& news) {

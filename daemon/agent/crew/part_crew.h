@@ -37,7 +37,8 @@ class PartCrew {
         : place_(std::move(place)), run_(std::move(run)), numParts_(numNodes - 1) {}
 
     /// The attempt is to be placed: its nodes are chosen, or found again, and kept for it. `needs`:
-    /// of one part. kUnavailable: too few nodes are ready.
+    /// of one part. kUnavailable: too few nodes are ready. Another error: where the parts are
+    /// cannot be read; they may live there, so no nodes are chosen anew.
     Status begin(const job::RunPaths& paths, int attempt, const schedule::Resources& needs);
     /// What happened since, sentences for the run's history. `gang`: the attempt's own, as its
     /// engine tells it. Parts are placed once its feed listens.
@@ -64,7 +65,7 @@ class PartCrew {
         engines::State state;
     };
 
-    bool read();
+    Result<bool> read();
     Status choose(const schedule::Resources& needs);
     Status save() const;
     void look(Part& part, std::vector<std::string>& news);

@@ -204,6 +204,36 @@ TEST_F(PartCrewTest, TheNextDaemonFindsThePartsWhereTheyAre) {
     EXPECT_EQ(crew->with(going("feed", "rank0")).workers.at(3).node, "node2");
 }
 
+TEST_F(PartCrewTest, WhereThePartsAreIsNotGuessed) {
+    const std::string path = paths.attempt(1).directory() + "/parts.json";
+    for (const char* text : {
+             "",
+             "[]",
+             "7",
+             R"([{"part":1,"node":"node2"}])",
+             R"([{"part":1,"node":"node2"},{"part":1,"node":"node1"}])",
+             R"([{"part":1,"node":"node2"},{"part":3,"node":"node1"}])",
+             R"([{"part":0,"node":"node2"},{"part":1,"node":"node1"}])",
+             R"([{"part":1,"node":"node2"},{"part":2}])",
+         }) {
+        std::ofstream(path) << text;
+        begin(3);
+        EXPECT_THAT(std::string(messageOf(begun)), HasSubstr("parts.json")) << text;
+        EXPECT_FALSE(absl::IsUnavailable(begun)) << text;
+        EXPECT_THAT(nodes.kept, IsEmpty()) << text;
+        EXPECT_EQ(readFile(path).value(), text);
+    }
+    std::filesystem::remove(path);
+    std::filesystem::create_directory(path);
+    begin(3);
+    EXPECT_FALSE(begun.ok());
+    EXPECT_THAT(nodes.kept, IsEmpty());
+    std::filesystem::remove(path);
+    std::ofstream(path) << R"([{"part":2,"node":"node1"},{"part":1,"node":"node2"}])";
+    EXPECT_TRUE(crew->begin(paths, 1, {1, 0, 500}).ok()) << "tried again";
+    EXPECT_EQ(nodes.kept.at(kKey).first, "node2");
+}
+
 TEST_F(PartCrewTest, TheAttemptIsOverWhenNothingIsLeftAnywhere) {
     place();
     EXPECT_EQ(crew->with(going("feed", "rank0")).phase, engines::Phase::kRunning);
