@@ -116,7 +116,7 @@ class RunController {
     void startOne(const Waiting& waiting);
     Status readQueue();
     Result<JobFacts> factsOf(const std::string& id);
-    bool lacksNodes(const std::string& id);
+    bool lacksNodes(const std::string& id, std::string& taking);
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
     Status adoptOne(const std::string& id);

@@ -74,16 +74,21 @@ void RunController::noteUnread(const std::string& id, const Status& why) {
     unreadNs_ = parts_.clock.steadyNs() + kUnreadRetryNs;
 }
 
-// A run whose ranks are spread over several nodes waits until there are so many.
-bool RunController::lacksNodes(const std::string& id) {
+// A run whose ranks are spread over several nodes waits until there are so many, and until the one
+// before it has got its own: what is free is not known before. `taking`: that run; "": none.
+bool RunController::lacksNodes(const std::string& id, std::string& taking) {
     const JobFacts& facts = facts_.at(id);
     if (facts.nodes <= 1) {
         return false;
     }
     const auto standings = parts_.partNodes == nullptr ? std::vector<PartStanding>()
                                                        : parts_.partNodes->partStandings();
-    const Status found = chooseNodes(standings, facts.nodes - 1, partNeeds(facts)).status();
-    if (!found.ok()) {
+    const Status found = taking.empty()
+                             ? chooseNodes(standings, facts.nodes - 1, partNeeds(facts)).status()
+                             : unavailable("waits until run ", taking, " has its nodes");
+    if (found.ok()) {
+        taking = id;
+    } else {
         values::RunLive live = parts_.live.get(id);
         live.queuedReason = messageOf(found);
         parts_.live.set(id, live);
@@ -112,16 +117,18 @@ void RunController::startWaiting() {
     if (isDown_ || queue_.empty()) {
         return;
     }
-    std::vector<schedule::QueuedJob> queued;
-    for (const Waiting& waiting : queue_) {
-        if (lacksNodes(waiting.id)) {
-            continue;  // those behind it need not wait for a node to come
-        }
-        queued.push_back({waiting.id, waiting.needs, 0});
-    }
+    std::string taking;
     std::vector<schedule::RunningJob> running;
     for (const auto& [id, run] : active_) {
         running.push_back({id, run->needs()});
+        taking = run->isTakingNodes() ? id : taking;
+    }
+    std::vector<schedule::QueuedJob> queued;
+    for (const Waiting& waiting : queue_) {
+        if (lacksNodes(waiting.id, taking)) {
+            continue;  // those behind it need not wait for a node to come
+        }
+        queued.push_back({waiting.id, waiting.needs, 0});
     }
     const schedule::Decision decision = schedule::decide(queued, running, supply());
     const auto take = [this](const std::string& id) {

@@ -58,6 +58,8 @@ class ActiveRun {
 
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
+    /// Its ranks are spread over nodes that it has not got yet.
+    bool isTakingNodes() const { return facts_.nodes > 1 && isToBePlaced(stage()); }
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     /// The last step that was reported, with its epoch and rows; no values.

@@ -140,6 +140,10 @@ std::optional<Stage> next(Stage from, Move move) {
     return std::nullopt;
 }
 
+bool isToBePlaced(Stage stage) {
+    return stage <= Stage::kUnknown;
+}
+
 bool hasWorkers(Stage stage) {
     return stage >= Stage::kUnknown && stage <= Stage::kDropped;
 }

@@ -53,7 +53,7 @@ class FakeEngine final : public engines::Engine {
     }
     Result<engines::Capacity> capacity() override {
         engines::Capacity capacity;
-        capacity.total = capacity.free = {2, 0, std::uint64_t{8} << 30};
+        capacity.total = capacity.free = total;
         return capacity;
     }
 
@@ -77,6 +77,7 @@ class FakeEngine final : public engines::Engine {
         return event;
     }
 
+    schedule::Resources total{2, 0, std::uint64_t{8} << 30};
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;

@@ -95,7 +95,8 @@ class AgentTest : public ::testing::Test {
         options.binDir = "/opt/bin";
         options.noTrainer = noTrainer;
         controller = std::make_unique<RunController>(
-            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}});
+            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, nullptr,
+                                     nullptr, partNodes});
         service.reset();
         deleted =
             std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
@@ -187,6 +188,7 @@ class AgentTest : public ::testing::Test {
     std::string root, noTrainer;
     FakeClock clock;
     LiveTable live;
+    PartNodes* partNodes = nullptr;
     FakeEngine engine;
     FakeDoors doors;
     FakeInspector inspector;
