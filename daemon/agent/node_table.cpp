@@ -147,7 +147,15 @@ std::vector<std::string> NodeTable::toEnd(Node& node) {
             ++gang;
         }
     }
+    node.dropWorkers();
     return keys;
+}
+
+// Of parts of which no line is expected any more.
+void NodeTable::Node::dropWorkers() {
+    std::erase_if(workers, [this](const auto& part) {
+        return !parts.contains(part.first) && !ended.contains(part.first);
+    });
 }
 
 void NodeTable::report(const NodeSession& session, NodeNews news) {
@@ -179,20 +187,24 @@ void NodeTable::report(const NodeSession& session, NodeNews news) {
 std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const std::string& key,
                                             const std::string& worker) const {
     MutexLock lock(mutex_);
-    for (const auto& [name, node] : nodes_) {
-        const bool isKnown = node.isWanted(key) || node.ended.contains(key);
-        if (node.session.get() != &session || !isKnown) {
-            continue;
-        }
-        if (const auto data = DataWorkerName::parse(key)) {
-            return job::LogKey{data->run, data->attempt, data->worker()};
-        }
-        const auto part = PartName::parse(key);
-        if (part.has_value() && PartName::hasWorker(worker)) {
-            return job::LogKey{part->run, part->attempt, worker};
-        }
+    const auto node = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
+        return one.second.session.get() == &session;
+    });
+    if (node == nodes_.end()) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    const auto& [name, seen] = *node;
+    if (const auto data = DataWorkerName::parse(key)) {
+        const bool isKnown = seen.placed.contains(key) || seen.ended.contains(key);
+        return isKnown ? std::optional(job::LogKey{data->run, data->attempt, data->worker()})
+                       : std::nullopt;
+    }
+    const auto part = PartName::parse(key);
+    const auto known = seen.workers.find(key);
+    const bool isKnown =
+        part.has_value() && known != seen.workers.end() &&
+        std::find(known->second.begin(), known->second.end(), worker) != known->second.end();
+    return isKnown ? std::optional(job::LogKey{part->run, part->attempt, worker}) : std::nullopt;
 }
 
 bool NodeTable::hasPartOf(const std::string& run, int attempt) const {
@@ -304,6 +316,7 @@ void NodeTable::place(const std::string& name, const PartPlacement& placement) {
         MutexLock lock(mutex_);
         Node& node = nodes_[name];
         node.parts[placement.name.key()] = placement;
+        node.workers[placement.name.key()] = workersOf(placement);
         node.ended.erase(placement.name.key());
         session = node.session;
         orders.wantsSamples = numWatches_ > 0;
@@ -361,6 +374,7 @@ void NodeTable::end(const std::string& name, const std::string& key) {
         if (isOver && node.session != nullptr) {
             node.ended.erase(key);  // no more is heard of it
         }
+        node.dropWorkers();
     }
     run(errands);
 }

@@ -89,7 +89,7 @@ class NodeTable final : public DataNodes, public PartNodes {
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs);
     void report(const NodeSession& session, NodeNews news);
-    /// Whose log a node may send: of `worker` of that gang; nothing: it has no such worker.
+    /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
     std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key,
                                      const std::string& worker) const;
     /// Whether a node has a part of this attempt: its ranks may speak with the attempt's door.
@@ -127,14 +127,16 @@ class NodeTable final : public DataNodes, public PartNodes {
         std::int64_t heardNs = 0, heardMs = 0;
         std::map<std::string, DataPlacement> placed;
         std::map<std::string, PartPlacement> parts;
-        std::map<std::string, schedule::Resources> kept;  ///< for parts, by key
-        std::map<std::string, engines::State> gangs;      ///< as it says
-        std::set<std::string> ended;                      ///< that are to be there no more
-        std::set<std::string> told;                       ///< of those: on this session
+        std::map<std::string, std::vector<std::string>> workers;  ///< of parts: logs may come
+        std::map<std::string, schedule::Resources> kept;          ///< for parts, by key
+        std::map<std::string, engines::State> gangs;              ///< as it says
+        std::set<std::string> ended;                              ///< that are to be there no more
+        std::set<std::string> told;                               ///< of those: on this session
         NodeReport report;
         bool isWanted(const std::string& key) const {
             return placed.contains(key) || parts.contains(key) || kept.contains(key);
         }
+        void dropWorkers();
     };
     /// To be sent without the lock.
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;

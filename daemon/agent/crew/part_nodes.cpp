@@ -37,10 +37,6 @@ std::optional<PartName> PartName::parse(std::string_view key) {
                              : std::nullopt;
 }
 
-bool PartName::hasWorker(std::string_view worker) {
-    return job::rankOf(worker).has_value() || job::relayOf(worker).has_value();
-}
-
 void giveCommand(engines::Group& ranks, const std::string& jobPath, const std::string& binDir) {
     if (ranks.isUsers) {
         // Where its module finds the library and the programs of this daemon's version.

@@ -26,8 +26,6 @@ struct PartName {
     std::string relay() const;  ///< "feed<part>": its folder, its log
     /// Nothing for another gang's key.
     static std::optional<PartName> parse(std::string_view key);
-    /// Whether a part may have a worker of this name: "feed1", "rank3".
-    static bool hasWorker(std::string_view worker);
 };
 
 /// What ranks are told on the node they are on: those of the built-in trainer their command, those

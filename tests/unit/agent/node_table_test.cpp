@@ -149,6 +149,32 @@ TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
     EXPECT_TRUE(table.logOf(*session, key, "feed1").has_value()) << "its last lines";
 }
 
+TEST_F(NodeTableTest, ANodeSendsLogsOfTheWorkersThatWerePlacedThere) {
+    engines::Group ranks;
+    ranks.name = "rank";
+    ranks.procs = 2;
+    ranks.hasRanks = true;
+    ranks.place.first = 2;
+    const auto session = attach(), other = attach("node2");
+    EXPECT_FALSE(table.logOf(*session, kPartKey, "rank2").has_value());
+    table.place("node1", PartPlacement{kPart.name, engines::groupText(ranks), "", "join", "", ""});
+    const auto expectOpen = [&] {
+        for (const char* worker : {"feed1", "rank2", "rank3"}) {
+            EXPECT_EQ(table.logOf(*session, kPartKey, worker)->worker, worker);
+            EXPECT_FALSE(table.logOf(*other, kPartKey, worker).has_value()) << worker;
+        }
+        for (const char* worker : {"feed", "feed2", "rank0", "rank4", "../rank2", ""}) {
+            EXPECT_FALSE(table.logOf(*session, kPartKey, worker).has_value()) << worker;
+        }
+    };
+    expectOpen();
+    say(*session, {{kPartKey, living()}});
+    table.end("node1", kPartKey);
+    expectOpen();  // its last lines
+    say(*session, {{kPartKey, ended()}});
+    EXPECT_FALSE(table.logOf(*session, kPartKey, "rank2").has_value());
+}
+
 TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
     const auto session = attach();
     table.keep("node1", kPartKey, {1, 0, 0});
