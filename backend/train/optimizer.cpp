@@ -2,11 +2,20 @@
 
 #include <cmath>
 
+// Of loops over arrays that do not overlap: twice as wide where the machine has it. Each element's
+// operations are the same, and so are its bits.
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#define MR_WIDE_LOOPS __attribute__((target_clones("avx2", "default")))
+#else
+#define MR_WIDE_LOOPS
+#endif
+
 namespace millrace::train {
 namespace {
 
+MR_WIDE_LOOPS
 void sgd(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
-         const float* gradient, float* values, float* velocity) {
+         const float* __restrict gradient, float* __restrict values, float* __restrict velocity) {
     const auto rate = static_cast<float>(o.learningRate);
     const auto decay = static_cast<float>(o.weightDecay);
     const auto momentum = static_cast<float>(o.momentum);
@@ -20,8 +29,9 @@ void sgd(const OptimizerOptions& o, std::int64_t updates, float divisor, std::in
     }
 }
 
-void adagrad(const OptimizerOptions& o, float divisor, std::int64_t size, const float* gradient,
-             float* values, float* sums) {
+MR_WIDE_LOOPS
+void adagrad(const OptimizerOptions& o, float divisor, std::int64_t size,
+             const float* __restrict gradient, float* __restrict values, float* __restrict sums) {
     const auto rate = static_cast<float>(o.learningRate);
     const auto decay = static_cast<float>(o.weightDecay);
     const auto epsilon = static_cast<float>(o.adagradEpsilon);
@@ -48,8 +58,10 @@ void rowwiseAdagrad(const OptimizerOptions& o, float divisor, std::int64_t size,
     }
 }
 
+MR_WIDE_LOOPS
 void adamW(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
-           const float* gradient, float* values, float* mean, float* square) {
+           const float* __restrict gradient, float* __restrict values, float* __restrict mean,
+           float* __restrict square) {
     const double n = static_cast<double>(updates);
     const auto step = static_cast<float>(o.learningRate / (1 - std::pow(o.beta1, n)));
     const auto root = static_cast<float>(std::sqrt(1 - std::pow(o.beta2, n)));
