@@ -4,7 +4,8 @@
 
 // Of loops over arrays that do not overlap: twice as wide where the machine has it. Each element's
 // operations are the same, and so are its bits.
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__clang__)
 #define MR_WIDE_LOOPS __attribute__((target_clones("avx2", "default")))
 #else
 #define MR_WIDE_LOOPS
