@@ -2,11 +2,12 @@
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 
-from harness import BIN, Case
+from harness import BIN, ROOT, Case
 from poll import wait_for
 
 SCRIPT = """
@@ -57,6 +58,16 @@ class RunCase(Case):
         self.addCleanup(self.end_all)
         self.make_state()
         self.begin()
+
+    def copy_example(self):
+        """The PyTorch example and its data, below the test's folder; its spec."""
+        examples = os.path.join(ROOT, "resources/examples")
+        shutil.copytree(os.path.join(examples, "movielens"), os.path.join(self.folder, "movielens"))
+        work = os.path.join(self.folder, "pytorch")
+        os.makedirs(work)
+        for name in ("script.py", "script.yaml"):
+            shutil.copy(os.path.join(examples, "pytorch", name), work)
+        return os.path.join(work, "script.yaml")
 
     def make_state(self):
         """For tests whose state lies at a place of its own."""

@@ -2,28 +2,20 @@
 """The example script as runs: two ranks of DDP, their variations, stops, kills; held against the same file under torchrun."""
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import unittest
 
-from harness import ROOT, streamed
+from harness import streamed
 from poll import wait_for
 from run_harness import RunCase
-
-EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
 
 
 class ScriptRuns(RunCase):
     def setUp(self):
         super().setUp()
-        shutil.copytree(os.path.join(ROOT, "resources/examples/movielens"), os.path.join(self.folder, "movielens"))
-        work = os.path.join(self.folder, "pytorch")
-        os.makedirs(work)
-        for name in ("script.py", "script.yaml"):
-            shutil.copy(os.path.join(EXAMPLE, name), work)
-        self.spec_file = os.path.join(work, "script.yaml")
+        self.spec_file = self.copy_example()
 
     def edited(self, *changes):
         with open(self.spec_file, encoding="utf-8") as file:

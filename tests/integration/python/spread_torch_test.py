@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """The example script with its ranks on two nodes of one machine: DDP and evaluation over both, a stop, and one node again."""
-import os
-import shutil
 import unittest
 
-from harness import ROOT, streamed
+from harness import streamed
 from poll import wait_for
 from spread_test import NODES, TWO, SpreadCase
-
-EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
 
 
 class SpreadTorch(SpreadCase):
@@ -16,12 +12,7 @@ class SpreadTorch(SpreadCase):
 
     def setUp(self):
         super().setUp()
-        shutil.copytree(os.path.join(ROOT, "resources/examples/movielens"), os.path.join(self.folder, "movielens"))
-        work = os.path.join(self.folder, "pytorch")
-        os.makedirs(work)
-        for name in ("script.py", "script.yaml"):
-            shutil.copy(os.path.join(EXAMPLE, name), work)
-        self.spec_file = os.path.join(work, "script.yaml")
+        self.spec_file = self.copy_example()
 
     def start_example(self, *more):
         return self.submit(self.spec_file, *TWO, "--set", "resources.loader_threads=1", *more)[0]

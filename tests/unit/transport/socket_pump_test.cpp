@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/mutex.h"
+#include "tests/support/poll.h"
 
 namespace millrace::transport {
 namespace {
@@ -55,6 +56,10 @@ class FakeLink final : public ByteLink {
         while (!isClosed_) {
             news_.wait(mutex_);
         }
+    }
+    bool isClosed() const {
+        MutexLock lock(mutex_);
+        return isClosed_;
     }
     void goOut() {
         MutexLock lock(mutex_);
@@ -131,9 +136,18 @@ TEST_F(SocketPumpTest, ALinkIsAskedAgainOnlyWhenItsSocketHasTakenWhatCame) {
     link->awaitAsked(2);
 }
 
-TEST_F(SocketPumpTest, TheEndOfOneSideIsTheOthers) {
+TEST_F(SocketPumpTest, TheEndOfASocketIsItsLinks) {
+    EXPECT_FALSE(link->isClosed());
     worker = UniqueFd();
-    link->awaitClosed();
+    EXPECT_TRUE(test::eventually([this] { return link->isClosed(); }));
+}
+
+TEST_F(SocketPumpTest, TheEndOfALinkIsItsSockets) {
+    link->awaitAsked(1);
+    port->closed();
+    char byte = 0;
+    EXPECT_EQ(::recv(worker.get(), &byte, 1, 0), 0) << "the stream's end";
+    EXPECT_TRUE(test::eventually([this] { return link->isClosed(); }));
 }
 
 TEST_F(SocketPumpTest, WhatALinkSaidBeforeItsEndComesOut) {
