@@ -55,6 +55,10 @@ class FeedProgram : public LoaderProgram {
     void startFeed() { startFeed(spec()); }
     /// `limitMb`: what the feed is given in the place of the spec's limit, which was found enough.
     void startFeed(const std::string& text, std::int64_t limitMb = 0) {
+        writeJob(text, limitMb);
+        startWrittenJob();
+    }
+    void writeJob(const std::string& text, std::int64_t limitMb = 0) {
         const Json answer = inspect(resolveRequest(text));
         ASSERT_EQ(answer["ok"], true) << dumpJson(answer);
         Json resolved = answer["runs"][0];
@@ -69,6 +73,8 @@ class FeedProgram : public LoaderProgram {
                                     {"checkpoint_dir", directory_ / "checkpoints"},
                                     {"rank_socket", directory_ / "rank.sock"},
                                     {"feed_socket", directory_ / "feed.sock"}}));
+    }
+    void startWrittenJob() {
         SubprocessOptions options;
         options.argv = {loaderProgram(), "feed", "--job", directory_ / "job.json"};
         auto child = Subprocess::start(options);

@@ -198,8 +198,9 @@ TEST_F(CountedFeed, ResumedFromAnyStepTheCountsAreThoseOfOneRun) {
 
 TEST_F(FeedProgram, ADataErrorReachesRankAndDaemon) {
     startDaemonSide();
-    startFeed();
+    writeJob(spec());
     std::ofstream(directory_ / "part-2.csv", std::ios::trunc) << "user,value,label,tags\n1,2\n";
+    startWrittenJob();
     millrace_feed* train = connect("train");
     ASSERT_NE(train, nullptr);
     std::uint64_t rows = 0, next = 0;
@@ -210,6 +211,76 @@ TEST_F(FeedProgram, ADataErrorReachesRankAndDaemon) {
     EXPECT_EQ(*feed_->wait(), 4);
     MutexLock lock(mutex_);
     EXPECT_NE(error_.find("part-2.csv"), std::string::npos) << error_;
+}
+
+TEST_F(FeedProgram, WorksBeforeItsRankHasCome) {
+    startDaemonSide();
+    startFeed();
+    ASSERT_TRUE(test::eventually([&] {
+        MutexLock lock(mutex_);
+        return metrics_["loader.rows_kept_per_second"] > 0;
+    }));
+    millrace_feed* train = connect("train");
+    ASSERT_NE(train, nullptr);
+    std::uint64_t rows = 0, next = 0;
+    EXPECT_EQ(read(train, 100000, rows, next), MILLRACE_FEED_END_OF_STREAM)
+        << millrace_feed_error(train);
+    EXPECT_EQ(rows, 10800U);
+    char* end = millrace_feed_state(train, 2, 0);
+    ASSERT_NE(end, nullptr) << millrace_feed_error(train);
+    const auto parsed = stream::readState(end);
+    millrace_free(end);
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_EQ(parsed->orderHash.hex(), report()["order_hash"].get<std::string>());
+    millrace_feed_close(train);
+    EXPECT_EQ(*feed_->wait(), 0);
+}
+
+TEST_F(FeedProgram, ARankThatComesWithAStateHasTheStreamFromThere) {
+    startDaemonSide();
+    startFeed();
+    millrace_feed* before = connect("train");
+    ASSERT_NE(before, nullptr);
+    std::uint64_t rows = 0, next = 0;
+    ASSERT_EQ(readStep(before, rows, next), MILLRACE_FEED_STEP);
+    char* state = millrace_feed_state(before, 0, static_cast<std::int64_t>(next));
+    ASSERT_NE(state, nullptr) << millrace_feed_error(before);
+    feed_->signal(SIGKILL);
+    static_cast<void>(feed_->wait());
+    millrace_feed_close(before);
+    {
+        MutexLock lock(mutex_);
+        metrics_.clear();
+    }
+    startWrittenJob();
+    ASSERT_TRUE(test::eventually([&] {
+        MutexLock lock(mutex_);
+        return metrics_["loader.rows_kept_per_second"] > 0;
+    })) << "it works from the start of the stream";
+    millrace_feed* train = connect("train", state);
+    millrace_free(state);
+    ASSERT_NE(train, nullptr);
+    EXPECT_EQ(read(train, 100000, rows, next), MILLRACE_FEED_END_OF_STREAM)
+        << millrace_feed_error(train);
+    EXPECT_EQ(rows, 10800U);
+    millrace_feed_close(train);
+    EXPECT_EQ(*feed_->wait(), 0);
+}
+
+TEST_F(FeedProgram, EndsOnTheDaemonsStopWhenNoRankHasCome) {
+    startDaemonSide();
+    startFeed();
+    ASSERT_TRUE(test::eventually([&] {
+        MutexLock lock(mutex_);
+        return metrics_["loader.rows_kept_per_second"] > 0;
+    }));
+    rank::ConnectionId connection = 0;
+    {
+        MutexLock lock(mutex_);
+        connection = connection_;
+    }
+    server_->stop(connection);
+    EXPECT_EQ(*feed_->wait(), 3);
 }
 
 TEST_F(FeedProgram, EndsOnTheDaemonsStop) {

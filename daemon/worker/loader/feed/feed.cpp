@@ -9,31 +9,24 @@
 
 #include <unistd.h>
 
-#include "backend/core/clock.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/ring/feed_server.h"
 #include "backend/ring/leavable_ring.h"
-#include "backend/values/metric_names.h"
 #include "daemon/worker/loader/exit.h"
-#include "daemon/worker/loader/feed/account.h"
 #include "daemon/worker/loader/feed/events.h"
+#include "daemon/worker/loader/feed/figures.h"
 #include "daemon/worker/loader/feed/job.h"
-#include "daemon/worker/loader/feed/metrics.h"
 #include "daemon/worker/loader/feed/owner.h"
 #include "daemon/worker/loader/feed/producer.h"
 #include "daemon/worker/loader/memory.h"
-#include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/stream/link.h"
 
 namespace millrace::loader {
 namespace {
 
-namespace metric = values::metric;
-
 constexpr std::chrono::seconds kErrorTime{10};
 constexpr std::chrono::milliseconds kComeTogether{100};
-constexpr std::chrono::seconds kAccountTime{10};
 
 struct Reader {
     ring::FeedHello hello;
@@ -64,7 +57,8 @@ class Feed {
           events_(events),
           owner_(owner),
           memory_(job_.spec.resources.memoryLimitMb, loaderNeed(job_.spec, job_.plan, job_.setUp()),
-                  job_.setUp().wantsJoined) {}
+                  job_.setUp().wantsJoined),
+          figures_(job_, counters_, owner_) {}
 
     Status open();
     Status run();
@@ -80,6 +74,10 @@ class Feed {
     void closed(const FeedEvent& event);
     void ended(const FeedEvent& event);
     bool areReady();
+    Producer::Request trainRequest();
+    Status produceTrain(Producer::Request request);
+    Status beginEarly();
+    bool isEarly() const { return trainProducer_ != nullptr && !trainProducer_->hasRanks(); }
     Status startTrain();
     void leaveEval(int rank);
     void startEvals();
@@ -94,8 +92,7 @@ class Feed {
     void tellRanks(const Status& error);
     bool isDone() const;
     bool areAllTold() const;
-    void sendMetrics(bool isLast = false);
-    void sendAccount(bool isLast);
+    void sendFigures(bool isLast = false);
     ring::RingSink::Options dealing(const segment::StreamInput& input);
     Status addRank(Producer::Request& request, const Reader& reader) const;
 
@@ -105,7 +102,7 @@ class Feed {
     FeedOwner& owner_;
     LoaderMemory memory_;
     segment::StageCounters counters_;
-    StageMetrics stageMetrics_{counters_};
+    FeedFigures figures_;
     std::unique_ptr<ring::FeedServer> server_;
     /// Side tables that training and evaluation look into.
     const std::shared_ptr<recipe::SharedTables> tables_ =
@@ -122,11 +119,7 @@ class Feed {
     bool isProducing_ = false;  ///< the newest train producer's end is not known yet
     int generation_ = 0;        ///< of the newest train producer: older ones' ends do not count
     Status error_;
-    SteadyClock::time_point errorTime_, lastMetrics_ = SteadyClock::now();
-    SteadyClock::time_point lastAccount_ = SteadyClock::now();
-    SegmentsElsewhere::Account account_;
-    std::int64_t lastRead_ = 0, lastKept_ = 0;
-    double lastCpu_ = 0;
+    SteadyClock::time_point errorTime_;
 };
 
 Status Feed::open() {
@@ -155,7 +148,8 @@ Status Feed::open() {
                 events_.push({FeedEvent::Kind::kClosed, hello});
             }));
     openInput();
-    return openElsewhere();
+    RETURN_IF_ERROR(openElsewhere());
+    return beginEarly();
 }
 
 Status Feed::openElsewhere() {
@@ -229,8 +223,8 @@ Status Feed::run() {
                 broken(started);
             }
         }
-        if (SteadyClock::now() - lastMetrics_ >= std::chrono::seconds(1)) {
-            sendMetrics();
+        if (figures_.isDue()) {
+            sendFigures();
         }
         const bool isTold =
             !error_.ok() && (areAllTold() || SteadyClock::now() - errorTime_ > kErrorTime);
@@ -242,7 +236,7 @@ Status Feed::run() {
     stopTrain();
     evalPasses_.clear();
     server_.reset();
-    sendMetrics(true);
+    sendFigures(true);
     if (!isStopped) {
         return error_;
     }
@@ -413,28 +407,63 @@ void Feed::stopTrain() {
     trainProducer_.reset();
 }
 
-// All go on from the furthest place that all have come to, each skips what it has.
-Status Feed::startTrain() {
-    stopTrain();
-    isProducing_ = false;
-    ++generation_;
-    isAwaited_ = !areReady();
-    if (isAwaited_) {
-        return okStatus();
-    }
+Producer::Request Feed::trainRequest() {
     Producer::Request request;
     request.input = train_;
     request.dealing = dealing(*train_);
     request.sequencer = sequencerOptions(static_cast<std::uint32_t>(job_.spec.batch.epochs));
+    request.sequencer.start = stream::Cursor::start(train_->streamHash(), train_->planHash());
     if (job_.hasDataWorkers) {
         request.shareWithElsewhere(memory_.segments().limitBytes());
     }
+    return request;
+}
+
+Status Feed::produceTrain(Producer::Request request) {
+    ++generation_;
+    ring::FeedHello hello;
+    hello.stream = "train";
+    hello.rank = job_.ranks.front();
+    ASSIGN_OR_RETURN(trainProducer_, Producer::start(std::move(request), memory_.segments(),
+                                                     counters_, reportEnd(hello)));
+    isProducing_ = true;
+    if (job_.hasDataWorkers) {
+        elsewhere_->attach(trainProducer_->desk(), train_);
+    }
+    return okStatus();
+}
+
+// A run's first ranks have nothing yet, and take seconds to load what they train with.
+Status Feed::beginEarly() {
+    constexpr std::int64_t kFirstAttempt = 1;
+    if (job_.run.empty() || job_.attempt != kFirstAttempt || !error_.ok()) {
+        return okStatus();
+    }
+    return produceTrain(trainRequest());
+}
+
+// All go on from the furthest place that all have come to, each skips what it has.
+Status Feed::startTrain() {
+    isAwaited_ = !areReady();
+    if (isAwaited_ && isEarly()) {
+        return okStatus();
+    }
+    if (!isEarly()) {
+        stopTrain();
+        isProducing_ = false;
+        ++generation_;
+    }
+    if (isAwaited_) {
+        return okStatus();
+    }
+    Producer::Request request = trainRequest();
+    const stream::Cursor first = request.sequencer.start;
     for (auto& [rank, reader] : readers_) {
         if (reader.writer->hasTakenEnd()) {
             continue;
         }
         stream::StreamState state;
-        state.cursor = stream::Cursor::start(train_->streamHash(), train_->planHash());
+        state.cursor = first;
         if (reader.hello.state) {
             state = *reader.hello.state;
         }
@@ -447,14 +476,12 @@ Status Feed::startTrain() {
         RETURN_IF_ERROR(addRank(request, reader));
         reader.wasServed = true;
     }
-    ASSIGN_OR_RETURN(trainProducer_,
-                     Producer::start(std::move(request), memory_.segments(), counters_,
-                                     reportEnd(readers_.begin()->second.hello)));
-    isProducing_ = true;
-    if (job_.hasDataWorkers) {
-        elsewhere_->attach(trainProducer_->desk(), train_);
+    if (isEarly() && request.sequencer.start == first) {
+        trainProducer_->deliverTo(std::move(request.ranks), request.dealing);
+        return okStatus();
     }
-    return okStatus();
+    stopTrain();
+    return produceTrain(std::move(request));
 }
 
 Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
@@ -524,51 +551,9 @@ Status Feed::startEval(std::set<int>& ranks) {
     return okStatus();
 }
 
-void Feed::sendMetrics(bool isLast) {
-    const auto now = SteadyClock::now();
-    const double seconds = std::chrono::duration<double>(now - lastMetrics_).count();
-    const std::int64_t read = counters_.read(segment::Stage::kRead).rows;
-    const std::int64_t kept = counters_.read(segment::Stage::kRecipe).rows;
-    const double cpu = cpuSeconds();
-    rank::Metrics metrics;
-    metrics.timeMs = SystemClock().wallMs();
-    if (trainProducer_) {
-        const segment::SequencerTotals totals = trainProducer_->totals();
-        metrics.epoch = trainProducer_->position().epoch;
-        metrics.step = totals.microBatches / job_.spec.microBatchesPerStep();
-        metrics.rows = totals.rowsDelivered;
-    }
-    metrics.values = {
-        {metric::kLoaderRowsReadPerSecond, static_cast<double>(read - lastRead_) / seconds},
-        {metric::kLoaderRowsKeptPerSecond, static_cast<double>(kept - lastKept_) / seconds},
-        {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
-    stageMetrics_.add(seconds, isLast, metrics.values);
-    if (elsewhere_ != nullptr && job_.hasDataWorkers) {
-        addWorkers(elsewhere_->figures(), metrics.values);
-        sendAccount(isLast);
-    }
-    lastMetrics_ = now;
-    lastRead_ = read;
-    lastKept_ = kept;
-    lastCpu_ = cpu;
-    owner_.figures(std::move(metrics));
-}
-
-// Now and then, so that little of it is missing where a feed dies.
-void Feed::sendAccount(bool isLast) {
-    const auto now = SteadyClock::now();
-    if (!isLast && now - lastAccount_ < kAccountTime) {
-        return;
-    }
-    lastAccount_ = now;
-    SegmentsElsewhere::Account account = elsewhere_->account();
-    if (account != account_) {
-        account_ = std::move(account);
-        owner_.receipt({{"data_workers", accountJson(account_, train_->layout())}});
-    }
-    if (isLast) {
-        logAccount(account_);
-    }
+void Feed::sendFigures(bool isLast) {
+    figures_.send(trainProducer_.get(), elsewhere_.get(),
+                  train_ != nullptr ? &train_->layout() : nullptr, isLast);
 }
 
 }  // namespace

@@ -14,7 +14,10 @@ void Producer::Request::shareWithElsewhere(std::int64_t limitBytes) {
 
 Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::BufferPool& pool,
                                                   segment::StageCounters& counters, OnEnd onEnd) {
-    std::unique_ptr<Producer> producer(new Producer(std::move(request.ranks), request.dealing));
+    std::unique_ptr<Producer> producer(new Producer);
+    if (!request.ranks.empty()) {
+        producer->deliverTo(std::move(request.ranks), request.dealing);
+    }
     ASSIGN_OR_RETURN(producer->sequencer_,
                      segment::Sequencer::make(std::move(request.input), request.sequencer, pool,
                                               counters, producer->sink_));
@@ -25,6 +28,10 @@ Result<std::unique_ptr<Producer>> Producer::start(Request request, segment::Buff
                   status.code() == absl::StatusCode::kUnavailable && self->sink_.hasLostReader());
         });
     return producer;
+}
+
+Producer::~Producer() {
+    sink_.abandon();
 }
 
 }  // namespace millrace::loader

@@ -7,6 +7,7 @@
 
 #include "backend/ring/ring_sink.h"
 #include "backend/segment/sequence/sequencer.h"
+#include "daemon/worker/loader/feed/late_sink.h"
 
 namespace millrace::loader {
 
@@ -18,7 +19,7 @@ class Producer {
     struct Request {
         std::shared_ptr<const segment::StreamInput> input;
         segment::SequencerOptions sequencer;
-        std::vector<ring::RingSink::Rank> ranks;
+        std::vector<ring::RingSink::Rank> ranks;  ///< none: they come later, deliverTo()
         ring::RingSink::Options dealing;
 
         /// Others may compute its segments: how far ahead, and what of the memory of segments
@@ -29,15 +30,22 @@ class Producer {
 
     static Result<std::unique_ptr<Producer>> start(Request request, segment::BufferPool& pool,
                                                    segment::StageCounters& counters, OnEnd onEnd);
+    ~Producer();
+
+    /// Of a producer that was started without ranks, once. They have nothing yet.
+    void deliverTo(std::vector<ring::RingSink::Rank> ranks,
+                   const ring::RingSink::Options& dealing) {
+        sink_.deliverTo(std::move(ranks), dealing);
+    }
+    bool hasRanks() const { return sink_.hasRanks(); }
 
     segment::SequencerTotals totals() const { return sequencer_->totals(); }
     stream::Cursor position() const { return sequencer_->position(); }
     segment::SegmentDesk& desk() { return sequencer_->desk(); }
 
  private:
-    Producer(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& dealing)
-        : sink_(std::move(ranks), dealing) {}
-    ring::RingSink sink_;
+    Producer() = default;
+    LateSink sink_;
     std::unique_ptr<segment::Sequencer> sequencer_;
     std::jthread thread_;
 };

@@ -1,0 +1,43 @@
+#pragma once
+// What a feed tells its owner of itself: rates once a second, and now and then what data workers
+// did for it, as a part of the run's receipt.
+//
+// Threads: one owner. Failure: none.
+#include <chrono>
+#include <cstdint>
+
+#include "daemon/worker/loader/elsewhere.h"
+#include "daemon/worker/loader/feed/job.h"
+#include "daemon/worker/loader/feed/metrics.h"
+#include "daemon/worker/loader/feed/owner.h"
+#include "daemon/worker/loader/feed/producer.h"
+
+namespace millrace::loader {
+
+class FeedFigures {
+ public:
+    /// All three outlive it.
+    FeedFigures(const FeedJob& job, const segment::StageCounters& counters, FeedOwner& owner)
+        : job_(job), counters_(counters), owner_(owner) {}
+
+    bool isDue() const;
+    /// `train`: null before there is one. `elsewhere`: null where all is computed here; its frames
+    /// are of `layout`. `isLast`: whatever is left to tell.
+    void send(const Producer* train, SegmentsElsewhere* elsewhere, const frame::FrameLayout* layout,
+              bool isLast);
+
+ private:
+    using SteadyClock = std::chrono::steady_clock;
+    void sendAccount(SegmentsElsewhere& elsewhere, const frame::FrameLayout& layout, bool isLast);
+
+    const FeedJob& job_;
+    const segment::StageCounters& counters_;
+    FeedOwner& owner_;
+    StageMetrics stages_{counters_};
+    SteadyClock::time_point last_ = SteadyClock::now(), lastAccount_ = SteadyClock::now();
+    SegmentsElsewhere::Account account_;  ///< as it was told last
+    std::int64_t lastRead_ = 0, lastKept_ = 0;
+    double lastCpu_ = 0;
+};
+
+}  // namespace millrace::loader

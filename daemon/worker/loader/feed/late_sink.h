@@ -1,0 +1,47 @@
+#pragma once
+// A sink whose ranks come later: whoever delivers waits for them, while segments are computed ahead
+// as far as memory allows. So a feed works while its ranks load their libraries and their models.
+//
+// Threads: deliverTo() and abandon() by one owner, the rest as FrameSink says. Failure: as
+// RingSink; kCancelled when the ranks never came.
+#include <memory>
+#include <vector>
+
+#include "backend/core/mutex.h"
+#include "backend/ring/ring_sink.h"
+
+namespace millrace::loader {
+
+class LateSink final : public ring::FrameSink {
+ public:
+    /// Once.
+    void deliverTo(std::vector<ring::RingSink::Rank> ranks, const ring::RingSink::Options& options);
+    bool hasRanks() const;
+    /// Nobody comes any more: who waits for ranks is let go of.
+    void abandon();
+    /// A call was refused because a reader had gone.
+    bool hasLostReader() const;
+
+    bool wants(std::uint32_t epoch, std::int64_t number) const override;
+    Status leftOut(std::uint32_t epoch, std::int64_t number, std::int64_t rows,
+                   const Sum128& rowIds, std::stop_token stop) override;
+    Result<ring::FrameSlot> reserve(std::uint64_t bytes, std::uint32_t epoch, std::int64_t number,
+                                    std::stop_token stop) override;
+    Status commit(const ring::FrameSlot& slot, std::uint32_t epoch, std::int64_t number) override;
+    Status segment(const stream::SegmentRecord& record, std::stop_token stop) override;
+    Status endOfEpoch(std::uint32_t epoch, std::int64_t total, std::stop_token stop) override;
+    Status endOfStream(std::stop_token stop) override;
+    Status error(const Status& why, std::stop_token stop) override;
+
+ private:
+    ring::RingSink* await() const;
+    template <class Call>
+    auto with(Call call) const -> decltype(call(std::declval<ring::RingSink&>()));
+
+    mutable Mutex mutex_;
+    mutable CondVar news_;
+    std::unique_ptr<ring::RingSink> sink_ MR_GUARDED_BY(mutex_);  ///< set once, then kept
+    bool isAbandoned_ MR_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace millrace::loader
