@@ -150,16 +150,16 @@ Status EmbeddingTable::addFrom(std::string_view& in) {
 }
 
 void EmbeddingTable::apply(const OptimizerOptions& optimizer, std::int64_t updates, double weight) {
+    const WeightUpdate update(optimizer, updates, weight);
     for (const std::int64_t id : touched_) {
         if (!used_[static_cast<std::size_t>(id)]) {
             used_[static_cast<std::size_t>(id)] = true;
             ++numUsed_;
         }
         const auto state = static_cast<std::size_t>(id * momentWidth_);
-        updateWeights(optimizer, updates, weight, dim_, gradient(id),
-                      &values_[static_cast<std::size_t>(id * dim_)],
-                      first_.empty() ? nullptr : &first_[state],
-                      second_.empty() ? nullptr : &second_[state]);
+        update.apply(dim_, gradient(id), &values_[static_cast<std::size_t>(id * dim_)],
+                     first_.empty() ? nullptr : &first_[state],
+                     second_.empty() ? nullptr : &second_[state]);
     }
     clear();
 }

@@ -212,12 +212,12 @@ void NetworkLearner::update(double weight, UpdateFigures* figures) {
             figures->rowsTouched += table.numTouched();
         }
     }
+    const WeightUpdate ofLayers(optimizer, updates_, divisor);
     const std::vector<NetworkParameter>& parameters = network_->parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const NetworkParameter& p = parameters[i];
-        updateWeights(optimizer, updates_, divisor, p.size, p.gradient, p.values,
-                      first_[i].empty() ? nullptr : first_[i].data(),
-                      second_[i].empty() ? nullptr : second_[i].data());
+        ofLayers.apply(p.size, p.gradient, p.values, first_[i].empty() ? nullptr : first_[i].data(),
+                       second_[i].empty() ? nullptr : second_[i].data());
     }
     for (EmbeddingTable& table : tables_) {
         table.apply(ofTables, updates_, divisor);

@@ -15,7 +15,7 @@ namespace millrace::train {
 namespace {
 
 MR_WIDE_LOOPS
-void sgd(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
+void sgd(const OptimizerOptions& o, bool isFirst, float divisor, std::int64_t size,
          const float* __restrict gradient, float* __restrict values, float* __restrict velocity) {
     const auto rate = static_cast<float>(o.learningRate);
     const auto decay = static_cast<float>(o.weightDecay);
@@ -23,7 +23,7 @@ void sgd(const OptimizerOptions& o, std::int64_t updates, float divisor, std::in
     for (std::int64_t i = 0; i < size; ++i) {
         float g = gradient[i] / divisor + decay * values[i];
         if (velocity) {
-            g = updates == 1 ? g : momentum * velocity[i] + g;
+            g = isFirst ? g : momentum * velocity[i] + g;
             velocity[i] = g;
         }
         values[i] -= rate * g;
@@ -60,12 +60,9 @@ void rowwiseAdagrad(const OptimizerOptions& o, float divisor, std::int64_t size,
 }
 
 MR_WIDE_LOOPS
-void adamW(const OptimizerOptions& o, std::int64_t updates, float divisor, std::int64_t size,
+void adamW(const OptimizerOptions& o, float step, float root, float divisor, std::int64_t size,
            const float* __restrict gradient, float* __restrict values, float* __restrict mean,
            float* __restrict square) {
-    const double n = static_cast<double>(updates);
-    const auto step = static_cast<float>(o.learningRate / (1 - std::pow(o.beta1, n)));
-    const auto root = static_cast<float>(std::sqrt(1 - std::pow(o.beta2, n)));
     const auto keep = static_cast<float>(1 - o.learningRate * o.weightDecay);
     const auto beta1 = static_cast<float>(o.beta1), rest1 = static_cast<float>(1 - o.beta1);
     const auto beta2 = static_cast<float>(o.beta2), rest2 = static_cast<float>(1 - o.beta2);
@@ -114,19 +111,26 @@ std::int64_t momentWidth(const OptimizerOptions& options, std::int64_t dim) {
     return options.kind == OptimizerKind::kRowwiseAdagrad ? 1 : dim;
 }
 
-void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
-                   std::int64_t size, const float* gradient, float* values, float* first,
-                   float* second) {
-    const auto divisor = static_cast<float>(weight);
-    switch (options.kind) {
+WeightUpdate::WeightUpdate(const OptimizerOptions& options, std::int64_t number, double weight)
+    : options_(options), isFirst_(number == 1), divisor_(static_cast<float>(weight)) {
+    if (options.kind == OptimizerKind::kAdamW) {
+        const auto n = static_cast<double>(number);
+        step_ = static_cast<float>(options.learningRate / (1 - std::pow(options.beta1, n)));
+        root_ = static_cast<float>(std::sqrt(1 - std::pow(options.beta2, n)));
+    }
+}
+
+void WeightUpdate::apply(std::int64_t size, const float* gradient, float* values, float* first,
+                         float* second) const {
+    switch (options_.kind) {
         case OptimizerKind::kSgd:
-            return sgd(options, updates, divisor, size, gradient, values, first);
+            return sgd(options_, isFirst_, divisor_, size, gradient, values, first);
         case OptimizerKind::kAdagrad:
-            return adagrad(options, divisor, size, gradient, values, first);
+            return adagrad(options_, divisor_, size, gradient, values, first);
         case OptimizerKind::kRowwiseAdagrad:
-            return rowwiseAdagrad(options, divisor, size, gradient, values, first);
+            return rowwiseAdagrad(options_, divisor_, size, gradient, values, first);
         case OptimizerKind::kAdamW:
-            return adamW(options, updates, divisor, size, gradient, values, first, second);
+            return adamW(options_, step_, root_, divisor_, size, gradient, values, first, second);
     }
 }
 

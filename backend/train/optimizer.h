@@ -35,12 +35,24 @@ int numMoments(const OptimizerOptions& options);
 /// Floats of each kind of state that a row of `dim` weights has: `dim`, or 1.
 std::int64_t momentWidth(const OptimizerOptions& options, std::int64_t dim);
 
-/// Updates `size` weights (row-wise: of one row). `gradient` is divided by `weight` first. `first`,
-/// `second`: the moments (null where numMoments is smaller), momentWidth(size) floats each.
-/// `updates`: the number of this update, from 1.
-void updateWeights(const OptimizerOptions& options, std::int64_t updates, double weight,
-                   std::int64_t size, const float* gradient, float* values, float* first,
-                   float* second);
+/// One update of the model: what all its weights have in common is computed once.
+class WeightUpdate {
+ public:
+    /// `number`: of this update, from 1. Gradients are divided by `weight`. `options` outlives it.
+    WeightUpdate(const OptimizerOptions& options, std::int64_t number, double weight);
+
+    /// Of `size` weights (row-wise: of one row). `first`, `second`: the moments (null where
+    /// numMoments is smaller), momentWidth(size) floats each.
+    void apply(std::int64_t size, const float* gradient, float* values, float* first,
+               float* second) const;
+
+ private:
+    const OptimizerOptions& options_;
+    const bool isFirst_;
+    const float divisor_;
+    /// AdamW: the rate over the first moment's correction; the root of the second's.
+    float step_ = 0, root_ = 0;
+};
 
 /// Sum of the squares, in double and in one order.
 double sumOfSquares(const float* values, std::int64_t size);

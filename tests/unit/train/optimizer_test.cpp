@@ -24,8 +24,9 @@ float runUpdates(const OptimizerOptions& o, float start, const std::vector<float
     float value = start, first = 0, second = 0;
     std::int64_t updates = 0;
     for (const float g : gradients) {
-        updateWeights(o, ++updates, weight, 1, &g, &value, numMoments(o) > 0 ? &first : nullptr,
-                      numMoments(o) > 1 ? &second : nullptr);
+        WeightUpdate(o, ++updates, weight)
+            .apply(1, &g, &value, numMoments(o) > 0 ? &first : nullptr,
+                   numMoments(o) > 1 ? &second : nullptr);
     }
     return value;
 }
@@ -74,8 +75,8 @@ TEST(RowwiseAdagrad, DividesByTheRootOfTheSummedMeanSquares) {
     std::vector<float> row{1, 2, 3};
     float sum = 0;
     const std::vector<float> first{0.5F, -0.2F, 0.1F}, second{1, 0, 2};
-    updateWeights(o, 1, 1, 3, first.data(), row.data(), &sum, nullptr);
-    updateWeights(o, 2, 1, 3, second.data(), row.data(), &sum, nullptr);
+    WeightUpdate(o, 1, 1).apply(3, first.data(), row.data(), &sum, nullptr);
+    WeightUpdate(o, 2, 1).apply(3, second.data(), row.data(), &sum, nullptr);
     const double one = (0.25 + 0.04 + 0.01) / 3, two = one + 5.0 / 3;
     EXPECT_NEAR(sum, two, 1e-6);
     EXPECT_NEAR(row[1], 2 + 0.1 * 0.2 / std::sqrt(one), 1e-6);
