@@ -21,6 +21,15 @@ struct ShortKey {
     std::uint32_t tail = 0;
 };
 
+inline constexpr std::size_t kKeyBlock = 64;  ///< keys that are looked up together
+
+/// Keys of up to kKeyBlock rows.
+template <class Key = std::uint64_t>
+struct KeyBlock {
+    std::array<Key, kKeyBlock> keys;
+    std::array<bool, kKeyBlock> isKey;  ///< not so where a part is null
+};
+
 inline std::uint64_t spread(std::uint64_t key) {
     return mixed(key);
 }

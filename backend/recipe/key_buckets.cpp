@@ -99,12 +99,14 @@ struct KeyBuckets<Key>::Filler {
         const bool isAlone = begin == 0 && end == table.numBuckets_;
         for (std::size_t piece = 0; piece < chunk.numPieces(); ++piece) {
             const std::span<const Placed> placed = chunk.of(piece, range);
-            askFor(chunk, placed.first(std::min(kAhead, placed.size())));
+            for (const Placed& one : placed.first(std::min(kAhead, placed.size()))) {
+                askFor(chunk, one);
+            }
             for (std::size_t i = 0; i < placed.size() && equal.first == kNoRow; i += kAhead) {
                 const std::span<const Placed> rest = placed.subspan(i);
                 const std::size_t now = std::min(kAhead, rest.size());
-                askFor(chunk, rest.subspan(now, std::min(kAhead, rest.size() - now)));
-                put(chunk, rest.first(now), isAlone);
+                put(chunk, rest.first(now), rest.subspan(now, std::min(kAhead, rest.size() - now)),
+                    isAlone);
             }
         }
     }
@@ -112,28 +114,36 @@ struct KeyBuckets<Key>::Filler {
     /// When no other thread is at work.
     void addWaiting(const Chunk& chunk) {
         for (const Placed& one : waiting) {
-            put(chunk, {&one, 1}, true);
+            put(chunk, {&one, 1}, {}, true);
         }
         waiting.clear();
     }
 
  private:
-    /// Fetches their buckets.
-    void askFor(const Chunk& chunk, std::span<const Placed> keys) {
-        for (const Placed& one : keys) {
-            __builtin_prefetch(&table.buckets_.get()[one.home], 1);
-            if (table.filter_ != nullptr) {
-                table.filter_[one.home / 2] |= filterBits(spread(chunk.keys[one.key]));
-            }
+    /// Fetches its bucket.
+    void askFor(const Chunk& chunk, const Placed& one) {
+        __builtin_prefetch(&table.buckets_.get()[one.home], 1);
+        if (table.filter_ != nullptr) {
+            table.filter_[one.home / 2] |= filterBits(spread(chunk.keys[one.key]));
         }
     }
 
-    /// Keys whose bucket is full wait until the others are in: their next buckets are fetched
-    /// meanwhile. Equal keys find the same buckets full, and stay in the order of their rows.
-    void put(const Chunk& chunk, std::span<const Placed> keys, bool mayLeave) {
+    /// Keys that come next are asked for meanwhile, one at a time: a core has few misses under way,
+    /// and what is asked for at once is waited for at once. Keys whose bucket is full wait until
+    /// the others are in: their next buckets are fetched meanwhile. Equal keys find the same
+    /// buckets full, and stay in the order of their rows.
+    void put(const Chunk& chunk, std::span<const Placed> keys, std::span<const Placed> ahead,
+             bool mayLeave) {
         std::array<Placed, kAhead> left;
-        std::size_t n = keys.size();
-        std::copy(keys.begin(), keys.end(), left.begin());
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            if (i < ahead.size()) {
+                askFor(chunk, ahead[i]);
+            }
+            left[n] = keys[i];
+            n += isPut(chunk, keys[i]) ? 0 : 1;
+        }
+        n = goOn({left.data(), n}, mayLeave);
         while (n > 0) {
             const std::size_t tried = n;
             n = 0;

@@ -2,8 +2,8 @@
 // A hash table from 64-bit keys, or short texts, to rows: cache-line buckets. Private to the room.
 //
 // A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
-// that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are all asked
-// for before the first is searched, and those that go on to a next bucket once more. Where most
+// that a look-up costs one cache miss; looked up are blocks of keys, whose buckets are asked for
+// while the block before is searched, and those that go on to a next bucket once more. Where most
 // look-ups may miss, a filter of a bit or two a key (Bloom's: a word for two buckets, three bits of
 // it for a key) refuses nearly all of them first: it stays in the cache when the buckets do not.
 // Full buckets spill into the next. Several threads fill it side by side: each has a range of
@@ -26,14 +26,6 @@
 namespace millrace::recipe {
 
 inline constexpr std::uint32_t kNoRow = ~std::uint32_t{0};
-inline constexpr std::size_t kKeyBlock = 64;  ///< keys that are looked up together
-
-/// Keys of up to kKeyBlock rows.
-template <class Key = std::uint64_t>
-struct KeyBlock {
-    std::array<Key, kKeyBlock> keys;
-    std::array<bool, kKeyBlock> isKey;  ///< not so where a part is null
-};
 
 /// The first row, by the second's number, whose key an earlier one has.
 struct EqualRows {
@@ -77,23 +69,25 @@ class KeyBuckets {
         constexpr bool kIsExact = std::remove_cvref_t<Asked>::kIsExact;
         std::array<Wanted, 2> wanted;
         std::array<std::uint32_t, kKeyBlock> found;
-        const auto ask = [&](std::int64_t from, Wanted& next) {
-            next.rows = std::min(kKeyBlock, static_cast<std::size_t>(rows - from));
+        const auto place = [&](std::int64_t from, Wanted& next) {
+            next.rows = static_cast<std::size_t>(
+                std::clamp<std::int64_t>(rows - from, 0, std::int64_t{kKeyBlock}));
             asked.load(from, next.rows, next.block);
-            askFor(next);
+            findHomes(next);
         };
         std::size_t now = 0;
-        for (std::int64_t from = 0; from < rows; from += kKeyBlock, now = 1 - now) {
-            const Wanted& these = wanted[now];
+        for (std::int64_t from = 0; from < rows; from += kKeyBlock) {
+            Wanted& these = wanted[now];
+            Wanted& next = wanted[1 - now];
             if (!kIsExact || from == 0) {
-                ask(from, wanted[now]);
+                place(from, these);
+                fetch(these, 0);
             }
-            // The next block's buckets are on their way while this one's are searched. Where keys
-            // are compared once more, `asked` has those of one block.
-            if (kIsExact && from + static_cast<std::int64_t>(kKeyBlock) < rows) {
-                ask(from + static_cast<std::int64_t>(kKeyBlock), wanted[1 - now]);
+            if constexpr (kIsExact) {  // else `asked` has the keys of one block, to compare
+                place(from + std::int64_t{kKeyBlock}, next);
+                now = 1 - now;
             }
-            searchAll(these, found);
+            searchAll(these, next, found);
             if constexpr (!kIsExact) {
                 compare(asked, these, found);
             }
@@ -136,17 +130,15 @@ class KeyBuckets {
         return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63) |
                std::uint64_t{1} << (hash >> 12 & 63);
     }
-    /// Asks for the buckets of the keys that the filter lets through.
-    void askFor(Wanted& wanted) const {
+    /// Of the keys that the filter lets through.
+    void findHomes(Wanted& wanted) const {
         wanted.n = 0;
         std::array<std::size_t, kKeyBlock> homes;
         std::array<std::uint64_t, kKeyBlock> bits;  // in the filter's word
         for (std::size_t i = 0; i < wanted.rows; ++i) {
             const std::uint64_t hash = spread(wanted.block.keys[i]);
             homes[i] = bucketOf(hash);
-            if (filter_ == nullptr) {
-                __builtin_prefetch(&buckets_.get()[homes[i]]);
-            } else {
+            if (filter_ != nullptr) {
                 bits[i] = filterBits(hash);
                 __builtin_prefetch(&filter_[homes[i] / 2]);
             }
@@ -158,7 +150,10 @@ class KeyBuckets {
             wanted.n +=
                 static_cast<std::size_t>(mayBe) & static_cast<std::size_t>(wanted.block.isKey[i]);
         }
-        for (std::size_t j = 0; filter_ != nullptr && j < wanted.n; ++j) {
+    }
+    /// Asks for the buckets of the keys from the given one on.
+    void fetch(const Wanted& wanted, std::size_t from) const {
+        for (std::size_t j = from; j < wanted.n; ++j) {
             __builtin_prefetch(&buckets_.get()[wanted.at[j]]);
         }
     }
@@ -173,18 +168,24 @@ class KeyBuckets {
         return static_cast<bool>(static_cast<unsigned>(equal == 0) &
                                  static_cast<unsigned>(bucket.isFull()));
     }
-    /// found[j]: a row of the key wanted.keys[j], or kNoRow. Keys that a full bucket does not have
-    /// wait until all others were searched: their next buckets are fetched meanwhile. Without a
-    /// branch by key: what is where is chance.
-    void searchAll(const Wanted& wanted, std::array<std::uint32_t, kKeyBlock>& found) const {
+    /// found[j]: a row of the key wanted.keys[j], or kNoRow. Between two keys a bucket of the next
+    /// block is asked for: a core has few misses under way, and what is asked for at once is waited
+    /// for at once. Keys that a full bucket does not have wait until all others were searched:
+    /// their next buckets are fetched meanwhile. Without a branch by key: what is where is chance.
+    void searchAll(const Wanted& wanted, const Wanted& next,
+                   std::array<std::uint32_t, kKeyBlock>& found) const {
         std::array<std::uint8_t, kKeyBlock> left;
         std::array<std::size_t, kKeyBlock> at;
         std::size_t n = 0;
         for (std::size_t j = 0; j < wanted.n; ++j) {
+            if (j < next.n) {
+                __builtin_prefetch(&buckets_.get()[next.at[j]]);
+            }
             left[n] = static_cast<std::uint8_t>(j);
             at[n] = wanted.at[j];
             n += isLeft(wanted.block.keys[wanted.keys[j]], wanted.at[j], found[j]) ? 1 : 0;
         }
+        fetch(next, wanted.n);
         while (n > 0) {
             for (std::size_t k = 0; k < n; ++k) {
                 at[k] = after(at[k]);

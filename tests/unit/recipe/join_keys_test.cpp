@@ -239,6 +239,23 @@ TEST(JoinKeys, IntegersMeetWhetherTheyLieCloseOrFarApart) {
     }
 }
 
+TEST(JoinKeys, AnyNumberOfRowsIsLookedUp) {
+    Rows numbers, order(300);
+    Texts names;
+    for (std::int64_t row = 0; row < 300; ++row) {
+        numbers.push_back((row - 150) << 40);
+        names.push_back(std::to_string(row * 7919 % 100'003 + 100'003));
+        order[static_cast<std::size_t>(row)] = row;
+    }
+    const auto byNumber = JoinTable::make(optionsOf(1), keysOfType(kInt64Key), {ints(numbers)});
+    const auto byName = JoinTable::make(optionsOf(1), keysOfType(kTextKey), {texts(names)});
+    for (std::int64_t count = 0; count <= 300; ++count) {
+        const Rows expected(order.begin(), order.begin() + count);
+        ASSERT_EQ(*(*byNumber)->find({ints(numbers)->Slice(0, count)}), expected) << count;
+        ASSERT_EQ(*(*byName)->find({texts(names)->Slice(0, count)}), expected) << count;
+    }
+}
+
 TEST(JoinKeys, NumbersAscendByFirstRowsAndTakeRoomForTheKeysAlone) {
     Texts table(30'000);
     Rows integers(table.size());
