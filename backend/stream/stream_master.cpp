@@ -293,7 +293,7 @@ bool StreamMaster::mustBeHere(const Segment& segment) const {
 bool StreamMaster::give(std::int64_t number, Segment& segment, bool isForemost) {
     Worker* best = nullptr;
     WorkerId bestId = 0;
-    std::tuple<bool, std::size_t, double> bestRank;
+    std::tuple<bool, bool, std::size_t, double> bestRank;
     for (auto& [id, worker] : workers_) {
         const auto taken = static_cast<std::int64_t>(worker.numbers.size());
         const bool hasPlace = taken < worker.places;
@@ -301,8 +301,10 @@ bool StreamMaster::give(std::int64_t number, Segment& segment, bool isForemost) 
             (!hasPlace && !(isForemost && taken == worker.places))) {
             continue;
         }
+        // A file's segments in one worker's hands would leave others to hold what comes later.
+        const bool isIdle = taken < worker.threads;
         const double load = static_cast<double>(taken) / worker.places;
-        const std::tuple rank(hasPlace, worker.files.count(segment.files), -load);
+        const std::tuple rank(hasPlace, isIdle, worker.files.count(segment.files), -load);
         if (best == nullptr || rank > bestRank) {
             best = &worker;
             bestId = id;

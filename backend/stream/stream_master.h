@@ -2,7 +2,8 @@
 // Who computes which segment: what the lead feed decides about its data workers, and nothing else.
 //
 // Segments are known by their number in the order of delivery and given foremost first, to the
-// worker with a free place that read most of their files. Given again, with the next generation: a
+// worker with a free place that read most of their files; one with a thread that has nothing to do
+// goes before those that would put it behind others. Given again, with the next generation: a
 // segment whose worker died, fell silent or left; the foremost that is late, to a second worker
 // beside the first, as long as at most a tenth is given twice. The foremost has a place with any
 // worker, also with one that has none left: nothing else could go on. The first answer counts and

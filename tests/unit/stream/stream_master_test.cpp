@@ -86,6 +86,17 @@ TEST_F(StreamMasterTest, AWorkerGetsWhatItReadTheFilesOf) {
     EXPECT_THAT(decide().orders, ElementsAre(Hand{b, 2, 0}));
 }
 
+TEST_F(StreamMasterTest, AFilesSegmentsGoToWhoeverHasNothingToDo) {
+    master();
+    const WorkerId a = join("a"), b = join("b");
+    const std::uint32_t file = 0;
+    for (std::int64_t number = 0; number < 4; ++number) {
+        master_->add(number, {&file, 1});
+    }
+    EXPECT_THAT(decide().orders,
+                ElementsAre(Hand{a, 0, 0}, Hand{b, 1, 0}, Hand{a, 2, 0}, Hand{b, 3, 0}));
+}
+
 TEST_F(StreamMasterTest, WhatADeadWorkerHadGoesFirst) {
     master();
     const WorkerId a = join("a");
