@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/table/packed_deltas.h"
 #include "backend/table/text_word.h"
 
 namespace millrace::table {
@@ -116,7 +117,8 @@ parquet::EncodedStatistics NumberValues<DType>::statistics(std::int64_t nulls) {
 }
 
 template <class DType>
-Status NumberValues<DType>::append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) {
+Status NumberValues<DType>::append(parquet::Encoding::type encoding,
+                                   arrow::BufferBuilder& out) const {
     if (encoding == parquet::Encoding::DELTA_BINARY_PACKED) {
         return appendPacked(out);
     }
@@ -126,15 +128,9 @@ Status NumberValues<DType>::append(parquet::Encoding::type encoding, arrow::Buff
 }
 
 template <class DType>
-Status NumberValues<DType>::appendPacked(arrow::BufferBuilder& out) {
+Status NumberValues<DType>::appendPacked(arrow::BufferBuilder& out) const {
     if constexpr (std::is_integral_v<T>) {
-        if (packer_ == nullptr) {
-            packer_ = parquet::MakeTypedEncoder<DType>(parquet::Encoding::DELTA_BINARY_PACKED,
-                                                       false, &column_);
-        }
-        packer_->Put(values_.data(), static_cast<int>(values_.size()));
-        const std::shared_ptr<arrow::Buffer> packed = packer_->FlushValues();
-        return fromArrow(out.Append(packed->data(), packed->size()), "parquet page");
+        return appendDeltas(values_, out);
     } else {
         return internalError("column '", column_.name(), "': only integers are packed");
     }

@@ -69,7 +69,7 @@ class NumberValues {
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() { return chunk_->Encode(); }
     /// PLAIN, or of integers DELTA_BINARY_PACKED.
-    Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out);
+    Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const;
     /// Adds the page's indices; false: no dictionary.
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }
@@ -80,12 +80,11 @@ class NumberValues {
     void appendValid(const T* values, std::int64_t count, const std::uint8_t* valid,
                      std::int64_t firstBit);
 
+    Status appendPacked(arrow::BufferBuilder& out) const;
+
     const ColumnPieces& pieces_;
     const std::size_t entriesMost_;
-    Status appendPacked(arrow::BufferBuilder& out);
-
     const parquet::ColumnDescriptor& column_;
-    std::unique_ptr<parquet::TypedEncoder<DType>> packer_;  ///< once it is needed
     std::shared_ptr<parquet::TypedStatistics<DType>> page_, chunk_;
     std::span<const T> values_;  ///< of the page
     std::vector<T> gathered_, keys_;
