@@ -3,8 +3,8 @@
 //
 // Messages go out in the order of send(), one at a time; the next one comes in when readNext() asks
 // for it. close() and the peer's end both lead to onClosed, once; no message comes after it.
-// Threads: send(), readNext() and close() from any; the handlers are called on gRPC's threads, one
-// onMessage at a time. Owns: itself, until gRPC has let go of it; holders share it.
+// Threads: send(), readNext(), finish() and close() from any; the handlers are called on gRPC's
+// threads, one onMessage at a time. Owns: itself, until gRPC has let go of it; holders share it.
 // Bounds: what waits to be sent is bounded by what the two sides owe each other (an order or a
 // request each), never by this class.
 #include <deque>
@@ -32,7 +32,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
  public:
     void send(Out message) {
         MutexLock lock(mutex_);
-        if (isOver_ || isBroken_) {
+        if (isOver_ || isBroken_ || isFinished_) {
             return;
         }
         waiting_.push_back(std::move(message));
@@ -76,6 +76,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
                 writeLocked();
             }
             isOpen = ok && !isOver_;
+            finishIfDueLocked();
             endIfDueLocked();
         }
         if (isOpen) {
@@ -110,8 +111,15 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
         }
         handlers_.onClosed();
     }
-    /// Tells gRPC that this side is done, once.
+    /// Nothing more is sent, and the peer hears so behind what was; it is still read from.
+    void finishWrites() {
+        MutexLock lock(mutex_);
+        isFinishDue_ = isFinishDue_ || !std::exchange(isFinished_, true);
+        finishIfDueLocked();
+    }
+    /// Tells gRPC that this side is done, once; writesDone(): that it sends no more, once.
     virtual void end(bool isOwn) = 0;
+    virtual void writesDone() {}
 
  private:
     void writeLocked() MR_REQUIRES(mutex_) {
@@ -119,6 +127,12 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
         waiting_.pop_front();
         isWriting_ = true;
         this->StartWrite(&outgoing_);
+    }
+    void finishIfDueLocked() MR_REQUIRES(mutex_) {
+        if (isFinishDue_ && !isWriting_ && !isOver_ && !isBroken_) {
+            isFinishDue_ = false;
+            writesDone();
+        }
     }
     void endIfDueLocked() MR_REQUIRES(mutex_) {
         if (isEndDue_ && !isWriting_) {
@@ -133,6 +147,7 @@ class Duplex : public Reactor, public std::enable_shared_from_this<Duplex<Reacto
     std::deque<Out> waiting_ MR_GUARDED_BY(mutex_);
     bool isWriting_ MR_GUARDED_BY(mutex_) = false;
     bool isBroken_ MR_GUARDED_BY(mutex_) = false;  ///< nothing can be sent any more
+    bool isFinished_ MR_GUARDED_BY(mutex_) = false, isFinishDue_ MR_GUARDED_BY(mutex_) = false;
     bool isOver_ MR_GUARDED_BY(mutex_) = false;
     bool isEndDue_ MR_GUARDED_BY(mutex_) = false, isOwnEnd_ MR_GUARDED_BY(mutex_) = false;
     Out outgoing_;  ///< gRPC's while isWriting_
@@ -158,6 +173,7 @@ class ServerDuplex final : public Duplex<grpc::ServerBidiReactor<In, Out>, In, O
         }
         this->over(true);
     }
+    void finish() { close(grpc::Status::OK); }  ///< behind what was sent
 
     void OnCancel() override { this->over(false); }
     void OnDone() override { this->letGo(); }
@@ -189,7 +205,9 @@ class ClientDuplex final : public Duplex<grpc::ClientBidiReactor<Out, In>, In, O
         this->StartCall();
     }
     grpc::ClientContext& context() { return context_; }
-    void close() { this->over(true); }
+    void close() { this->over(true); }  ///< at once: what has not arrived may be lost
+    /// Behind what was sent: the peer hears the end when it has read all, and ends the call.
+    void finish() { this->finishWrites(); }
     /// Once gRPC has let go of it: how the call ended.
     grpc::Status status() const {
         MutexLock lock(statusMutex_);
@@ -221,6 +239,7 @@ class ClientDuplex final : public Duplex<grpc::ClientBidiReactor<Out, In>, In, O
         }
         this->RemoveHold();
     }
+    void writesDone() override { this->StartWritesDone(); }
     grpc::ClientContext context_;
     mutable Mutex statusMutex_;
     mutable CondVar done_;

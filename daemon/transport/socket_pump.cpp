@@ -35,7 +35,7 @@ struct Connection {
     std::shared_ptr<ByteLink> link;
     std::string out;          ///< for the socket
     bool isLinkOver = false;  ///< nothing comes from it any more
-    bool isDeaf = false;      ///< the socket takes nothing any more
+    bool isDeaf = false;      ///< the socket takes nothing any more, or is closed
     bool isDone = false;
 
     short wanted() const {
@@ -198,8 +198,18 @@ class SocketPump::Impl {
             bytes.resize(static_cast<std::size_t>(n));
             connection.link->send(std::move(bytes));
         } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-            connection.link->close();
-            connection.isDone = true;
+            finish(connection);
+        }
+    }
+
+    // What the socket said last is on its way: the link is let go of when its other side has read
+    // all and ends. What comes from there meanwhile is dropped.
+    static void finish(Connection& connection) {
+        connection.link->finish();
+        connection.socket.reset();
+        connection.isDeaf = true;
+        if (!connection.out.empty()) {
+            write(connection);
         }
     }
 

@@ -7,7 +7,7 @@
 // Owns: sockets and links. The destructor ends both and waits for the links to have let go.
 // Bounded: a socket is read only while its link takes more, a link only when its socket has taken
 // what came before; at most kConnectionsMost at once, further ones are closed at once.
-// Failure: none that is told; a side that ends or breaks ends the other.
+// Failure: none that is told; a side that ends or breaks ends the other, behind what it said.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,7 +28,10 @@ class ByteLink {
     virtual bool takesMore() const = 0;
     /// Asks for what comes next, once: the answer is Port::received() or Port::closed().
     virtual void readNext() = 0;
-    /// Ends it behind what was sent.
+    /// This side ends, behind what was sent; the other side's end comes as Port::closed(), when it
+    /// has read all.
+    virtual void finish() = 0;
+    /// Ends it at once.
     virtual void close() = 0;
     /// After close(): nothing of it is left.
     virtual void waitDone() = 0;
@@ -81,6 +84,7 @@ class DuplexLink final : public ByteLink {
     }
     bool takesMore() const override { return stream_->numWaiting() < kWaitingMost; }
     void readNext() override { stream_->readNext(); }
+    void finish() override { stream_->finish(); }
     void close() override { close_(*stream_); }
     void waitDone() override { wait_(*stream_); }
 

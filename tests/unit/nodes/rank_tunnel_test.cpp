@@ -2,6 +2,9 @@
 #include "daemon/nodes/rank_tunnel.h"
 
 #include <filesystem>
+#include <thread>
+
+#include <sys/socket.h>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +12,8 @@
 #include "backend/job/log_files.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
+#include "backend/system/unix_socket.h"
+#include "backend/system/write_all.h"
 #include "daemon/nodes/agents_door.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
@@ -100,6 +105,33 @@ TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnANodeHasADoor) {
     }
     table.keep("node1", "r-abcde.a1.p1", {});
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok()) << "now it has one";
+}
+
+// All that was read from `door`, up to its end.
+std::string readAll(const UniqueFd& door) {
+    std::string all;
+    char buffer[65'536];
+    for (ssize_t n = 1; n > 0;) {
+        n = ::recv(door.get(), buffer, sizeof buffer, 0);
+        all.append(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+    }
+    return all;
+}
+
+TEST_P(RankTunnelTest, WhatAWorkerSaysJustBeforeItEndsArrives) {
+    table.keep("node1", "r-abcde.a1.p1", {});
+    const UniqueFd listener(std::move(listenUnix(headPaths().rankSocket()).value()));
+    constexpr std::size_t kSizes[] = {1, 100, 70'000, 3'000'000};
+    for (int round = 0; round < 12; ++round) {
+        const std::string said(kSizes[round % 4], static_cast<char>('a' + round));
+        std::jthread worker([&] {
+            const UniqueFd socket(std::move(connectUnix(nodePaths().rankSocket()).value()));
+            EXPECT_TRUE(writeAll(socket.get(), said));
+        });  // its connection is closed at once
+        const UniqueFd door(::accept(listener.get(), nullptr, nullptr));
+        ASSERT_TRUE(door.isOpen());
+        EXPECT_EQ(readAll(door), said) << said.size() << " bytes";
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Addresses, RankTunnelTest, ::testing::Values("unix", "127.0.0.1"));

@@ -31,6 +31,10 @@ class FakeLink final : public ByteLink {
         ++numAsked_;
         news_.notifyAll();
     }
+    void finish() override {
+        MutexLock lock(mutex_);
+        isFinished_ = true;
+    }
     void close() override {
         MutexLock lock(mutex_);
         isClosed_ = true;
@@ -61,6 +65,10 @@ class FakeLink final : public ByteLink {
         MutexLock lock(mutex_);
         return isClosed_;
     }
+    bool isFinished() const {
+        MutexLock lock(mutex_);
+        return isFinished_;
+    }
     void goOut() {
         MutexLock lock(mutex_);
         numWaiting_ = 0;
@@ -71,7 +79,7 @@ class FakeLink final : public ByteLink {
     CondVar news_;
     std::string sent_ MR_GUARDED_BY(mutex_);
     int numWaiting_ MR_GUARDED_BY(mutex_) = 0, numAsked_ MR_GUARDED_BY(mutex_) = 0;
-    bool isClosed_ MR_GUARDED_BY(mutex_) = false;
+    bool isClosed_ MR_GUARDED_BY(mutex_) = false, isFinished_ MR_GUARDED_BY(mutex_) = false;
 };
 
 class SocketPumpTest : public ::testing::Test {
@@ -136,10 +144,25 @@ TEST_F(SocketPumpTest, ALinkIsAskedAgainOnlyWhenItsSocketHasTakenWhatCame) {
     link->awaitAsked(2);
 }
 
-TEST_F(SocketPumpTest, TheEndOfASocketIsItsLinks) {
-    EXPECT_FALSE(link->isClosed());
+TEST_F(SocketPumpTest, TheEndOfASocketIsItsLinksBehindWhatItSaid) {
+    say("last words");
+    EXPECT_FALSE(link->isFinished());
     worker = UniqueFd();
-    EXPECT_TRUE(test::eventually([this] { return link->isClosed(); }));
+    EXPECT_TRUE(test::eventually([this] { return link->isFinished(); }));
+    EXPECT_EQ(link->awaitSent(10), "last words");
+    port->received("nobody is there to read it");
+    link->awaitAsked(2);
+    EXPECT_FALSE(link->isClosed()) << "the other side reads what was said";
+    port->closed();
+    EXPECT_TRUE(test::eventually([this] { return link.use_count() == 1; })) << "let go of";
+    EXPECT_FALSE(link->isClosed());
+}
+
+TEST_F(SocketPumpTest, ALinkThatDoesNotEndIsClosedWithThePump) {
+    worker = UniqueFd();
+    EXPECT_TRUE(test::eventually([this] { return link->isFinished(); }));
+    pump.reset();
+    EXPECT_TRUE(link->isClosed());
 }
 
 TEST_F(SocketPumpTest, TheEndOfALinkIsItsSockets) {
