@@ -386,8 +386,18 @@ std::optional<engines::State> NodeTable::state(const std::string& name,
     if (found == nodes_.end()) {
         return std::nullopt;
     }
-    const auto gang = found->second.gangs.find(key);
-    return gang == found->second.gangs.end() ? std::nullopt : std::optional(gang->second);
+    const Node& node = found->second;
+    const auto gang = node.gangs.find(key);
+    if (gang != node.gangs.end()) {
+        return gang->second;
+    }
+    if (node.session == nullptr || !node.ended.contains(key)) {
+        return std::nullopt;
+    }
+    // The order to end it follows the one to place it: what became of it is yet to be heard.
+    engines::State onItsWay;
+    onItsWay.phase = engines::Phase::kStopping;
+    return onItsWay;
 }
 
 std::vector<values::NodeInfo> NodeTable::nodes() const {

@@ -172,6 +172,7 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const std::string& key : orders.ended) {
         // An attempt that is over writes no checkpoint any more.
         cancel(key, isPart(key) ? kEndGrace : kLeaveGrace);
+        dropUnplaced(key);
         placed_[key].isReleased = true;
     }
     forgetOld();
@@ -320,6 +321,16 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace) {
     const Status asked = engine_->cancel({engine_->name(), "", key}, grace);
     if (!asked.ok()) {
         logWarn("slot: worker not ended", {{"gang", key}, {"why", messageOf(asked)}});
+    }
+}
+
+// One that could not be started yet is not tried again.
+void Slot::dropUnplaced(const std::string& key) {
+    const auto gang = gangs_.find(key);
+    const auto known = engine_->find(key);
+    if (gang != gangs_.end() && known.ok() && !known->has_value()) {
+        gang->second = refused(cancelled("its end was asked for before it was started"));
+        gang->second.cause = engines::Cause::kCancelled;
     }
 }
 

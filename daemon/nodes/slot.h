@@ -66,6 +66,7 @@ class Slot {
     Result<engines::Gang> gangOf(const std::string& key) const;
     Status start(const std::string& key);
     void cancel(const std::string& key, std::chrono::milliseconds grace);
+    void dropUnplaced(const std::string& key);
     void follow();
     void report();
     void recallParts();

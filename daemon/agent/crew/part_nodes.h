@@ -72,7 +72,8 @@ class PartNodes {
     virtual void place(const std::string& node, const PartPlacement& placement) = 0;
     /// It is to be there no more; told to a node that is away when it comes back.
     virtual void end(const std::string& node, const std::string& key) = 0;
-    /// What the node said last; nothing: not known (yet).
+    /// What the node said last; nothing: not known (yet), or its end was asked for and is heard.
+    /// One of which nothing was heard before its end was asked for is stopping until it is.
     virtual std::optional<engines::State> state(const std::string& node,
                                                 const std::string& key) const = 0;
 };

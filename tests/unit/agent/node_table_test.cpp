@@ -175,6 +175,33 @@ TEST_F(NodeTableTest, ANodeSendsLogsOfTheWorkersThatWerePlacedThere) {
     EXPECT_FALSE(table.logOf(*session, kPartKey, "rank2").has_value());
 }
 
+TEST_F(NodeTableTest, OneWhoseEndFollowsItsOrderHasNotEndedBeforeItsNodeSaysSo) {
+    const auto session = attach();
+    table.keep("node1", kPartKey, {1, 0, 0});
+    table.place("node1", kPart);
+    table.place("node1", kPlacement);
+    for (const std::string& key : {kPartKey, kKey}) {
+        table.end("node1", key);
+        EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
+        EXPECT_EQ(table.state("node1", key)->phase, engines::Phase::kStopping) << "on its way";
+        say(*session, {{key, living()}});
+        EXPECT_EQ(table.state("node1", key)->phase, engines::Phase::kRunning)
+            << "begun all the same";
+        say(*session, {{key, ended()}});
+        EXPECT_FALSE(table.state("node1", key).has_value());
+    }
+}
+
+TEST_F(NodeTableTest, AnOrderThatWasLostWithItsConnectionHasNothingToEnd) {
+    const auto session = attach();
+    table.keep("node1", kPartKey, {1, 0, 0});
+    table.place("node1", kPart);
+    table.end("node1", kPartKey);
+    table.detach(*session);
+    attach();
+    EXPECT_FALSE(table.state("node1", kPartKey).has_value());
+}
+
 TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
     const auto session = attach();
     table.keep("node1", kPartKey, {1, 0, 0});
