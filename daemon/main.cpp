@@ -21,6 +21,7 @@
 #include "daemon/config/daemon_config.h"
 #include "daemon/config/instance_lock.h"
 #include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/host_agents.h"
 #include "daemon/nodes/slot.h"
 #include "daemon/rpc/rpc_server.h"
 
@@ -96,8 +97,9 @@ Result<sigset_t> beginServing(const config::DaemonConfig& config, bool& isLoggin
 Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
     config::DaemonConfig config = asked;
     ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
+    const std::string listenedBefore = nodes::listenedBefore(config);
     if (config.nodesListen.empty()) {
-        config.nodesListen = nodes::listenedBefore(config);
+        config.nodesListen = listenedBefore;
     }
     ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
     const SystemClock clock;
@@ -113,6 +115,9 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
         logInfo("daemon: agents may come",
                 {{"file", config.nodesJoinFile()}, {"address", agents->address()}});
     }
+    nodes::HostAgentsOptions hosts{config.hosts, config.nodesJoinFile(), config.sshConfig};
+    hosts.mayComeBack = !listenedBefore.empty();
+    const nodes::HostAgents hostAgents(std::move(hosts), head->nodes(), clock);
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},

@@ -319,6 +319,7 @@ std::vector<CommandSpec> daemonCommands() {
          {text("--state-dir", "DIR", "where runs are kept"),
           text("--bin-dir", "DIR", "where the workers' programs are"),
           text("--log-file", "PATH", "where the daemon writes its log"),
+          text("--config", "PATH", "the daemon's configuration (STATE/millraced.yaml)"),
           integer("--nodes", "N", "so many nodes in all on this machine (1)"),
           text("--hosts", "NAMES", "agents on these hosts too, over ssh: a,b"),
           text("--nodes-listen", "HOST", "this machine as agents of other hosts reach it"),

@@ -54,8 +54,8 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
                                          const Address& address) {
     std::vector<std::string> argv = {context.programDirectory + "/millraced", "--socket",
                                      address.text()};
-    for (const char* option :
-         {"--state-dir", "--bin-dir", "--log-file", "--tls-cert", "--tls-key", "--tls-ca"}) {
+    for (const char* option : {"--state-dir", "--bin-dir", "--log-file", "--config", "--tls-cert",
+                               "--tls-key", "--tls-ca"}) {
         if (args.has(option)) {
             argv.insert(argv.end(), {option, args.text(option)});
         }

@@ -230,22 +230,32 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                  {"UP", Align::kRight, 6, 1}});
     for (const values::NodeInfo& node : *nodes) {
         const auto sample = samples.find(node.name);
+        const bool isSeen = node.state != "absent";
         const bool isSampled = sample != samples.end();
         table.add({{node.name, Tone::kStrong},
                    node.isHead ? "head" : "node",
                    {node.state, node.state == "attached" ? Tone::kPlain : Tone::kWarn},
-                   std::to_string(node.cores),
+                   isSeen ? std::to_string(node.cores) : "n/a",
                    isSampled ? session::percentText(sample->second.cpuPercent) : "n/a",
                    isSampled ? session::usedText(sample->second.memoryUsedBytes,
                                                  sample->second.memoryTotalBytes)
-                             : formatBytes(static_cast<double>(node.memoryBytes)),
-                   {gpuText(node), node.gpus.empty() ? Tone::kDim : Tone::kPlain},
+                   : isSeen  ? formatBytes(static_cast<double>(node.memoryBytes))
+                             : "n/a",
+                   {isSeen ? gpuText(node) : "n/a", node.gpus.empty() ? Tone::kDim : Tone::kPlain},
                    node.version,
                    node.cpuModel,
-                   session::clockText(static_cast<double>(context.clock.wallMs() - node.startedMs) /
-                                      1e3)});
+                   isSeen ? session::clockText(
+                                static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)
+                          : "n/a"});
     }
-    context.out << table.render(context.terminal);
+    context.out << table.render(context.terminal) << std::flush;
+    for (const values::NodeInfo& node : *nodes) {
+        if (!node.trouble.empty()) {
+            context.err << paint(context.errorTerminal, Tone::kWarn, node.name + ":")
+                        << " its agent cannot be started: "
+                        << shown(context.errorTerminal, node.trouble) << '\n';
+        }
+    }
     return kExitOk;
 }
 

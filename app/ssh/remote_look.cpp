@@ -45,18 +45,6 @@ echo 'millrace-look end'
 
 }  // namespace
 
-std::string shellWord(std::string_view text) {
-    std::string word = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            word += "'\\''";
-        } else {
-            word += c;
-        }
-    }
-    return word + "'";
-}
-
 std::string lookScript(std::string_view socket) {
     return strCat("socket=", shellWord(socket), kLookScript);
 }

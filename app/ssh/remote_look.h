@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backend/core/status.h"
+#include "backend/system/agent_script.h"
 
 namespace millrace::ssh {
 
@@ -23,8 +24,7 @@ struct RemoteFacts {
     std::string owner;               ///< who owns it, or the directory that it cannot be seen in
 };
 
-/// `text` as one word of a POSIX shell.
-std::string shellWord(std::string_view text);
+using millrace::shellWord;
 
 /// Prints what it finds, then waits until its input ends: as long as it does, the connection lives.
 /// `socket`: the daemon's, "" to be found.

@@ -81,6 +81,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         node.gangs.clear();
         node.told.clear();
         node.report = {};
+        node.trouble.clear();
         take(node, std::move(gangs));
         std::erase_if(node.ended,
                       [&](const std::string& key) { return !node.gangs.contains(key); });
@@ -92,6 +93,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         }
         orders.ended = toEnd(node);
         orders.wantsSamples = numWatches_ > 0;
+        orders.isEnd = isOver_;
         forgetOldest();
     }
     for (const DataPlacement& placement : placements) {
@@ -404,13 +406,18 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
     std::vector<values::NodeInfo> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        if (node.heardNs == 0) {
+        if (node.heardNs == 0 && !node.isExpected) {
             continue;
         }
         const NodeStanding standing = standingOf(name, node);
         values::NodeInfo info = node.info;
-        info.state = standing.isThere ? "attached" : standing.isLost ? "lost" : "away";
+        info.name = name;
+        info.state = standing.isThere    ? "attached"
+                     : node.heardNs == 0 ? "absent"
+                     : standing.isLost   ? "lost"
+                                         : "away";
         info.awaySinceMs = standing.isThere ? 0 : node.heardMs;
+        info.trouble = node.trouble;
         all.push_back(std::move(info));
     }
     return all;
@@ -431,6 +438,13 @@ bool NodeTable::knows(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
     return found != nodes_.end() && found->second.heardNs != 0;
+}
+
+void NodeTable::expect(const std::string& name, const std::string& trouble) {
+    MutexLock lock(mutex_);
+    Node& node = nodes_[name];
+    node.isExpected = true;
+    node.trouble = trouble;
 }
 
 void NodeTable::addWatch(int change) {

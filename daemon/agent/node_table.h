@@ -102,6 +102,9 @@ class NodeTable final : public DataNodes, public PartNodes {
     /// The newest sample of each node that is attached, by name.
     std::map<std::string, NodeReport> samples() const;
     bool knows(const std::string& node) const;
+    /// A node that the configuration names: it is shown before it comes. `trouble`: why its agent
+    /// could not be started, "" when nothing is known; shown until it comes.
+    void expect(const std::string& node, const std::string& trouble);
     /// All agents end, with their workers.
     void endAll();
     /// After endAll().
@@ -123,8 +126,10 @@ class NodeTable final : public DataNodes, public PartNodes {
  private:
     struct Node {
         values::NodeInfo info;
-        std::shared_ptr<NodeSession> session;  ///< null: it is not connected
-        std::int64_t heardNs = 0, heardMs = 0;
+        std::shared_ptr<NodeSession> session;   ///< null: it is not connected
+        std::int64_t heardNs = 0, heardMs = 0;  ///< 0: never
+        bool isExpected = false;
+        std::string trouble;
         std::map<std::string, DataPlacement> placed;
         std::map<std::string, PartPlacement> parts;
         std::map<std::string, std::vector<std::string>> workers;  ///< of parts: logs may come

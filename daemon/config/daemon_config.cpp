@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <map>
+#include <set>
 
 #include <unistd.h>
 
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "daemon/config/config_file.h"
 
 namespace millrace::config {
 namespace {
@@ -28,21 +32,25 @@ usage: millraced [options]
   --keep-deleted-days N  checkpoints of deleted runs go after so many days (default: 30)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
+  --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
   --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
   --silent-after SECONDS a rank of which nothing is heard for so long: its gang is ended (14)
   --crew-pace SECONDS    between one more or fewer data worker of a run and the next (5)
   --slot                 be the agent of a node, not a daemon: with --join and a --state-dir of its own
   --join FILE            of --slot: the head's nodes.join
   --name NAME            of --slot: the node's name (default: the host's)
+  --config FILE          options of this and coming starts (default: STATE-DIR/millraced.yaml, if it is there)
   --foreground           do not go into the background
   --version              print the version
   --help                 print this
 )";
 
+constexpr std::size_t kFileMost = 1 << 20;
+
 /// The options as written, before defaults.
 struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
-    std::string nodesListen, nodeAway, silentAfter, crewPace, join, name;
+    std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
     bool slot = false;
 };
@@ -63,6 +71,8 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--tls-key", &raw.key, nullptr},
             {"--tls-ca", &raw.authority, nullptr},
             {"--nodes-listen", &raw.nodesListen, nullptr},
+            {"--hosts", &raw.hosts, nullptr},
+            {"--config", &raw.config, nullptr},
             {"--node-away", &raw.nodeAway, nullptr},
             {"--silent-after", &raw.silentAfter, nullptr},
             {"--crew-pace", &raw.crewPace, nullptr},
@@ -166,15 +176,45 @@ Status readSeconds(const char* option, const std::string& text, std::chrono::mil
     return okStatus();
 }
 
-Status checkName(const std::string& name) {
+Status checkName(const char* option, const std::string& name) {
     constexpr std::size_t kMost = 64;
     const bool isName = name.size() <= kMost && std::all_of(name.begin(), name.end(), [](char c) {
                             return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
                                    c == '.' || c == '_';
                         });
     return isName ? okStatus()
-                  : invalidArgument("--name ", name,
+                  : invalidArgument(option, " ", name,
                                     ": at most 64 letters, digits, '-', '.' and '_' are wanted");
+}
+
+// "a,b" as addresses for ssh.
+Status readHosts(const std::string& text, DaemonConfig& config) {
+    constexpr std::size_t kMost = 64;
+    std::set<std::string> names;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        const std::string word = text.substr(at, end - at);
+        at = end + 1;
+        const Result<Address> host = Address::parse("ssh://" + word);
+        if (!host.ok() || !host->unixPath.empty()) {
+            return invalidArgument("--hosts: '", word, "': [USER@]HOST[:PORT] is wanted");
+        }
+        RETURN_IF_ERROR(checkName("--hosts", host->host));
+        if (!names.insert(host->host).second) {
+            return invalidArgument("--hosts: ", host->host, " stands there twice");
+        }
+        config.hosts.push_back(*host);
+    }
+    if (config.hosts.size() > kMost) {
+        return invalidArgument("--hosts: at most ", kMost,
+                               " are wanted; a site's own service "
+                               "manager starts more agents");
+    }
+    if (!config.hosts.empty() && config.nodesHost().empty()) {
+        return invalidArgument(
+            "--hosts needs --nodes-listen HOST: this machine's name as they reach it");
+    }
+    return okStatus();
 }
 
 Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) {
@@ -184,6 +224,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     config.nodesListen = raw.nodesListen;
     config.isSlot = raw.slot;
     if (!raw.slot) {
+        RETURN_IF_ERROR(readHosts(raw.hosts, config));
         return raw.join.empty() && raw.name.empty()
                    ? okStatus()
                    : invalidArgument("--join and --name are for --slot, the agent of a node");
@@ -192,12 +233,31 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
         return invalidArgument(
             "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
     }
-    if (!raw.socket.empty() || !raw.nodesListen.empty()) {
-        return invalidArgument("--slot listens nowhere: leave --socket and --nodes-listen");
+    if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.hosts.empty() ||
+        !raw.config.empty()) {
+        return invalidArgument(
+            "--slot listens nowhere: leave --socket, --nodes-listen, --hosts and --config");
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
-    return checkName(raw.name);
+    return checkName("--name", raw.name);
+}
+
+// What the file says, where the command line says nothing.
+Status addConfigFile(const Surroundings& around, const std::string& path, Raw& raw) {
+    const Result<std::string> text = around.readFile(path);
+    if (absl::IsNotFound(text.status()) && raw.config.empty()) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(text.status());
+    ASSIGN_OR_RETURN(const auto values, readConfigFile(*text, path));
+    for (const Option& option : optionsOf(raw)) {
+        const auto value = values.find(std::string(option.name));
+        if (value != values.end() && option.text->empty()) {
+            *option.text = value->second;
+        }
+    }
+    return okStatus();
 }
 
 }  // namespace
@@ -214,6 +274,9 @@ Surroundings Surroundings::ofThisProcess(std::string_view build) {
     around.stateDirectory = millrace::stateDirectory().value_or("");
     around.programDirectory = millrace::programDirectory();
     around.build = build;
+    const char* sshConfig = std::getenv("MILLRACE_SSH_CONFIG");
+    around.sshConfig = sshConfig != nullptr ? sshConfig : "";
+    around.readFile = [](const std::string& path) { return millrace::readFile(path, kFileMost); };
     return around;
 }
 
@@ -237,7 +300,7 @@ Status checkAddress(const DaemonConfig& config) {
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
                                      const Surroundings& around) {
-    ASSIGN_OR_RETURN(const Raw raw, readOptions(arguments));
+    ASSIGN_OR_RETURN(Raw raw, readOptions(arguments));
     CommandLine line;
     if (raw.help) {
         line.print = std::string(kUsage);
@@ -269,6 +332,11 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
             "--state-dir");
     }
     config.stateDir = pathOr(raw.stateDir, around.stateDirectory);
+    config.sshConfig = around.sshConfig;
+    if (!raw.slot) {
+        RETURN_IF_ERROR(
+            addConfigFile(around, pathOr(raw.config, config.stateDir + "/millraced.yaml"), raw));
+    }
     config.binDir = pathOr(raw.binDir, around.programDirectory);
     config.isForeground = raw.foreground;
     config.isInsecureLoopback = raw.insecureLoopback;

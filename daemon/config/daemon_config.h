@@ -1,8 +1,10 @@
 #pragma once
-// What `millraced` was asked to be: an immutable value, read once from the command line.
+// What `millraced` was asked to be: an immutable value, read once from the command line and from
+// the file that config_file.h is about.
 //
-// Failure: kInvalidArgument with one sentence; nothing is opened or made here.
+// Failure: kInvalidArgument with one sentence; nothing is made here.
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +34,9 @@ struct DaemonConfig {
     /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
     /// HOST:PORT; "": nowhere.
     std::string nodesListen;
+    /// Whose agents the daemon starts, over ssh; each host once. They need `nodesListen`.
+    std::vector<Address> hosts;
+    std::string sshConfig;                          ///< in place of ~/.ssh/config; "": that
     std::chrono::milliseconds nodeAway{20'000};     ///< until a node counts as lost
     std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
     std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
@@ -65,7 +70,10 @@ struct Surroundings {
     std::string defaultSocketPath;
     std::string stateDirectory;  ///< empty: there is no default, it has to be given
     std::string programDirectory;
-    std::string build;  ///< buildId(); shown by --version
+    std::string build;      ///< buildId(); shown by --version
+    std::string sshConfig;  ///< MILLRACE_SSH_CONFIG
+    /// The text of a file; kNotFound where there is none.
+    std::function<Result<std::string>(const std::string&)> readFile;
     static Surroundings ofThisProcess(std::string_view build);
 };
 

@@ -321,7 +321,8 @@ Json jsonOf(const values::NodeInfo& node) {
             {"address", orNull(node.address)},
             {"state_dir", orNull(node.stateDir)},
             {"state", node.state},
-            {"away_since", node.awaySinceMs == 0 ? Json() : jsonTime(node.awaySinceMs)}};
+            {"away_since", node.awaySinceMs == 0 ? Json() : jsonTime(node.awaySinceMs)},
+            {"trouble", orNull(node.trouble)}};
 }
 
 Json jsonOf(const values::NodeSample& sample) {

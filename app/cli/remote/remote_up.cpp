@@ -20,7 +20,7 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
         strAppend(&command, " --host ", ssh::shellWord("unix:" + address.unixPath));
     }
     for (const char* option :
-         {"--state-dir", "--bin-dir", "--log-file", "--nodes", "--nodes-listen"}) {
+         {"--state-dir", "--bin-dir", "--log-file", "--config", "--nodes", "--nodes-listen"}) {
         if (args.has(option)) {
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }

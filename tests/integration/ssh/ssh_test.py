@@ -46,6 +46,28 @@ class WaysIn(SshCase):
         self.cli("down", host=None)
         wait_for("the agent ends too", lambda: not list(self.processes("--slot")))
 
+    def test_hosts_of_the_configuration_have_agents_as_long_as_the_daemon_runs(self):
+        state = os.path.join(self.mine, "state/millrace")
+        os.makedirs(state, mode=0o700)
+        with open(os.path.join(state, "millraced.yaml"), "w", encoding="utf-8") as file:
+            file.write("nodes_listen: 127.0.0.1\nhosts: [gpu1]\n")
+
+        def node():
+            return {node["name"]: node for node in self.json("nodes", host=None)["nodes"]}["gpu1"]
+        self.cli("up", host=None)
+        wait_for("the agent comes", lambda: node()["state"] == "attached", 30)
+        first = node()["pid"]
+        self.server.stop()
+        os.kill(first, signal.SIGKILL)
+        wait_for("ssh's words are shown", lambda: "Connection refused" in (node()["trouble"] or ""), 30)
+        self.assertIn("gpu1: its agent cannot be started: ssh: connect to host", self.run_cli("nodes", host=None).stderr)
+        self.server.start(self.server.port)
+        wait_for("the agent is started again", lambda: node()["state"] == "attached", 60)
+        self.assertNotEqual(node()["pid"], first)
+        self.assertIsNone(node()["trouble"])
+        self.cli("down", host=None)
+        wait_for("the agent ends too", lambda: not list(self.processes("--slot")))
+
     def test_a_daemon_for_agents_of_this_machine_takes_none_of_others(self):
         self.cli("up", "--nodes", "2", host=None)
         self.assertIn("--nodes-listen HOST", self.refusal("up", "--hosts", "gpu1", code=1, host=None))

@@ -94,6 +94,19 @@ TEST_F(NodeTableTest, ANodeIsAwayAtOnceAndLostLater) {
     EXPECT_EQ(stateOf("node1"), "attached");
 }
 
+TEST_F(NodeTableTest, ANodeOfTheConfigurationIsShownBeforeItComesAndGetsNothing) {
+    table.expect("node1", "ssh: no route to host");
+    EXPECT_EQ(stateOf("node1"), "absent");
+    EXPECT_EQ(table.nodes().front().trouble, "ssh: no route to host");
+    EXPECT_THAT(table.standings(), IsEmpty());
+    EXPECT_THAT(table.partStandings(), IsEmpty());
+    EXPECT_FALSE(table.knows("node1"));
+    attach();
+    EXPECT_EQ(stateOf("node1"), "attached");
+    EXPECT_EQ(table.nodes().front().trouble, "");
+    EXPECT_EQ(table.standings().size(), 1U);
+}
+
 TEST_F(NodeTableTest, OneThatStandsStillIsAwayWithoutAnEndOfItsConnection) {
     const auto session = attach();
     clock.advanceMs(2'999);

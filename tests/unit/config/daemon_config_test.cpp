@@ -9,8 +9,13 @@ namespace {
 using ::testing::HasSubstr;
 
 Surroundings surroundings() {
-    return {"/srv", "/run/user/1/millrace/millraced.sock", "/srv/a/.local/state/millrace",
-            "/opt/millrace/bin", "0123456789abcdef"};
+    return {"/srv",
+            "/run/user/1/millrace/millraced.sock",
+            "/srv/a/.local/state/millrace",
+            "/opt/millrace/bin",
+            "0123456789abcdef",
+            "",
+            [](const std::string& path) -> Result<std::string> { return notFound(path); }};
 }
 
 Result<CommandLine> parse(const std::vector<std::string>& arguments) {
@@ -135,6 +140,63 @@ TEST(DaemonConfig, ASlotHasAHeadAndAPlaceOfItsOwn) {
     };
     EXPECT_THAT(with({"--nodes-listen", "unix"}), HasSubstr("listens nowhere"));
     EXPECT_THAT(with({"--name", "a/b"}), HasSubstr("--name a/b"));
+}
+
+TEST(DaemonConfig, WhatStandsInTheFileHoldsWhereTheCommandLineSaysNothing) {
+    Surroundings around = surroundings();
+    around.sshConfig = "/ssh_config";
+    around.readFile = [](const std::string& path) -> Result<std::string> {
+        if (path != "/srv/a/.local/state/millrace/millraced.yaml") {
+            return notFound(path);
+        }
+        return std::string(
+            "# of this site\nnodes_listen: gpu1\nhosts: [cpu-1, bob@cpu-2:7000]\n"
+            "node_away: 30\n");
+    };
+    const auto line = parseCommandLine({"--node-away", "7"}, around);
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.nodesListen, "gpu1");
+    EXPECT_EQ(line->config.nodeAway.count(), 7'000);
+    EXPECT_EQ(line->config.sshConfig, "/ssh_config");
+    ASSERT_EQ(line->config.hosts.size(), 2U);
+    EXPECT_EQ(line->config.hosts[1].host, "cpu-2");
+    EXPECT_EQ(line->config.hosts[1].user, "bob");
+    EXPECT_EQ(line->config.hosts[1].port, 7000);
+    const auto elsewhere = parseCommandLine({"--state-dir", "/srv/b"}, around);
+    ASSERT_TRUE(elsewhere.ok()) << elsewhere.status();
+    EXPECT_TRUE(elsewhere->config.hosts.empty()) << "each state directory has its own";
+    EXPECT_FALSE(parseCommandLine({"--config", "other.yaml"}, around).ok()) << "it was asked for";
+    const std::vector<std::string> slot = {"--slot", "--join", "n.join", "--state-dir",
+                                           "/srv/a/.local/state/millrace"};
+    EXPECT_TRUE(parseCommandLine(slot, around)->config.hosts.empty());
+}
+
+TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
+    std::string text;
+    Surroundings around = surroundings();
+    around.readFile = [&](const std::string&) -> Result<std::string> { return text; };
+    const auto errorOfText = [&](const std::string& given) {
+        text = given;
+        const auto line = parseCommandLine({"--config", "c.yaml"}, around);
+        return line.ok() ? "" : std::string(messageOf(line.status()));
+    };
+    EXPECT_EQ(errorOfText(""), "");
+    EXPECT_EQ(errorOfText("# nothing yet\n"), "");
+    EXPECT_EQ(errorOfText("nodes_listen: gpu1\nhosts: []\n"), "");
+    EXPECT_THAT(errorOfText("host: [a]\n"), HasSubstr("/srv/c.yaml:1:1: unknown key 'host'"));
+    EXPECT_THAT(errorOfText("host: [a]\n"), HasSubstr("did you mean 'hosts'"));
+    EXPECT_THAT(errorOfText("nodes_listen: [a, b]\n"), HasSubstr("one value"));
+    EXPECT_THAT(errorOfText("- a\n"), HasSubstr("/srv/c.yaml:1:1: a map of settings is wanted"));
+    EXPECT_THAT(errorOfText("hosts: {a: b}\n"), HasSubstr("a text or a list"));
+    EXPECT_THAT(errorOfText("hosts: [[a]]\n"), HasSubstr("a list of texts"));
+    EXPECT_THAT(errorOfText("hosts: [a\n"), HasSubstr("/srv/c.yaml:"));
+    EXPECT_THAT(errorOfText("hosts: [a]\n"), HasSubstr("--nodes-listen HOST"));
+    EXPECT_THAT(errorOfText("hosts: [a]\nnodes_listen: unix\n"), HasSubstr("--nodes-listen HOST"));
+    const std::string listens = "nodes_listen: gpu1\n";
+    EXPECT_THAT(errorOfText(listens + "hosts: [a, b@a]\n"), HasSubstr("stands there twice"));
+    EXPECT_THAT(errorOfText(listens + "hosts: [a/run/x]\n"), HasSubstr("[USER@]HOST[:PORT]"));
+    EXPECT_THAT(errorOfText(listens + "hosts: [-oProxyCommand=x]\n"), HasSubstr("--hosts"));
+    EXPECT_THAT(errorOfText(listens + "node_away: soon\n"), HasSubstr("--node-away"));
 }
 
 }  // namespace

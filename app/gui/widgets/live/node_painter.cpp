@@ -93,6 +93,10 @@ QString factsText(const values::NodeInfo& info) {
     if (!info.cpuModel.empty()) {
         parts << QString::fromStdString(info.cpuModel);
     }
+    if (!info.trouble.empty()) {
+        parts << QObject::tr("its agent cannot be started: %1")
+                     .arg(QString::fromStdString(info.trouble));
+    }
     return parts.isEmpty() ? QObject::tr("facts not read yet") : parts.join(QStringLiteral(" · "));
 }
 
