@@ -3,10 +3,48 @@
 #include <cstdlib>
 
 #include "backend/core/mutex.h"
+#include "backend/objects/chain_credentials.h"
+#include "backend/objects/handed_credentials.h"
 #include "backend/objects/range_client.h"
 #include "backend/objects/s3_files.h"
 
 namespace millrace::objects {
+
+namespace {
+
+constexpr const char* kHanded = "the credentials of the feed that this data worker reads for";
+constexpr const char* kOwnOrHanded =
+    "the credentials: the feed has none to hand over, so those of this data worker's own "
+    "environment count (AWS_ACCESS_KEY_ID, AWS_PROFILE, ~/.aws/credentials)";
+
+/// As process-wide as Arrow's S3 is.
+struct Shared {
+    Mutex mutex;
+    std::shared_ptr<const ObjectStore> store MR_GUARDED_BY(mutex);
+
+    void keepLocked(std::shared_ptr<const ObjectStore> made) MR_REQUIRES(mutex);
+};
+
+Shared& theShared() {
+    static Shared shared;
+    return shared;
+}
+
+// Handlers run in the reverse of their order: before that which ends Arrow's S3.
+void Shared::keepLocked(std::shared_ptr<const ObjectStore> made) {
+    std::atexit([] {
+        Shared& shared = theShared();
+        MutexLock lock(shared.mutex);
+        shared.store.reset();
+    });
+    store = std::move(made);
+}
+
+std::string serverOf(const S3Settings& settings) {
+    return settings.endpoint.empty() ? "Amazon S3" : settings.endpoint;
+}
+
+}  // namespace
 
 bool isObjectUri(std::string_view path) {
     return path.starts_with(kObjectScheme);
@@ -15,24 +53,65 @@ bool isObjectUri(std::string_view path) {
 ObjectStore::ObjectStore() = default;
 ObjectStore::~ObjectStore() = default;
 
+Result<std::shared_ptr<const ObjectStore>> ObjectStore::make(
+    S3Settings settings, const StoreErrors& errors,
+    std::shared_ptr<CredentialsSource> credentials) {
+    std::shared_ptr<ObjectStore> store(new ObjectStore);
+    ASSIGN_OR_RETURN(store->files_, S3Files::open(settings, errors, credentials));
+    settings.region = store->files_->region();
+    store->place_ = {
+        settings.scheme, settings.endpoint, settings.region, settings.wantsChecksums, {}};
+    store->ranges_ = std::make_unique<RangeClient>(std::move(settings), errors, credentials);
+    store->credentials_ = std::move(credentials);
+    return store;
+}
+
 Result<std::shared_ptr<const ObjectStore>> ObjectStore::open() {
-    static Mutex mutex;
-    static std::shared_ptr<const ObjectStore> shared;  // as process-wide as Arrow's S3 is
-    MutexLock lock(mutex);
-    if (shared == nullptr) {
+    Shared& shared = theShared();
+    MutexLock lock(shared.mutex);
+    if (shared.store == nullptr) {
         ASSIGN_OR_RETURN(S3Settings settings, s3SettingsFromEnvironment());
-        const StoreErrors errors{settings.endpoint.empty() ? "Amazon S3" : settings.endpoint,
-                                 settings.attempts};
-        std::shared_ptr<ObjectStore> store(new ObjectStore);
-        ASSIGN_OR_RETURN(store->files_, S3Files::open(settings, errors));
-        settings.region = store->files_->region();
-        store->ranges_ = std::make_unique<RangeClient>(
-            settings, errors, [files = store->files_.get()] { return files->credentials(); });
-        // Handlers run in the reverse of their order: before that which ends Arrow's S3.
-        std::atexit([] { shared.reset(); });
-        shared = std::move(store);
+        const StoreErrors errors{serverOf(settings), settings.attempts};
+        ASSIGN_OR_RETURN(auto store,
+                         make(std::move(settings), errors, std::make_shared<ChainCredentials>()));
+        shared.keepLocked(std::move(store));
     }
-    return shared;
+    return shared.store;
+}
+
+Result<std::shared_ptr<HandedCredentials>> ObjectStore::openHanded(const StoreAccess& access) {
+    Shared& shared = theShared();
+    MutexLock lock(shared.mutex);
+    if (shared.store != nullptr) {
+        return failedPrecondition("s3: this process reads a store of its own already");
+    }
+    ASSIGN_OR_RETURN(S3Settings settings, s3SettingsFromEnvironment());
+    settings.scheme = access.scheme;
+    settings.endpoint = access.endpoint;
+    settings.region = access.region;
+    settings.wantsChecksums = access.wantsChecksums;
+    const StoreErrors errors{serverOf(settings), settings.attempts,
+                             access.credentials.isEmpty() ? kOwnOrHanded : kHanded};
+    const auto handed = std::make_shared<HandedCredentials>(std::make_shared<ChainCredentials>());
+    handed->hand(access.credentials);
+    ASSIGN_OR_RETURN(auto store, make(std::move(settings), errors, handed));
+    shared.keepLocked(std::move(store));
+    return handed;
+}
+
+StoreAccess ObjectStore::access() const {
+    StoreAccess access = place_;
+    access.credentials = credentials_->current();
+    return access;
+}
+
+StoreAccess ObjectStore::accessAfter(const std::string& refusedKey) const {
+    StoreAccess access = this->access();
+    if (access.credentials.accessKey == refusedKey) {
+        access.credentials =
+            credentials_->after(access.credentials, {}).value_or(access.credentials);
+    }
+    return access;
 }
 
 Result<std::vector<ObjectInfo>> ObjectStore::list(const std::string& uri) const {

@@ -1,8 +1,9 @@
 #pragma once
 // Objects of an S3 store, named "s3://BUCKET/KEY": listed through Arrow's S3 filesystem, read by
-// our range client, both with the settings (s3_settings.h) and the usual chain of credentials;
-// without any of these objects are read anonymously. Requests that fail for a while are tried again
-// with back-off.
+// our range client, both with the settings (s3_settings.h) and the usual chain of credentials
+// (chain_credentials.h), or with those that another process hands to this one
+// (handed_credentials.h); without any objects are read anonymously. Requests that fail for a while
+// are tried again with back-off.
 //
 // Threads: any. Owns: Arrow's process-wide S3 state, from the first use to the process's end.
 // Failure: one sentence that names the object: kNotFound, kPermissionDenied, kUnavailable (does not
@@ -15,11 +16,15 @@
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/objects/credentials.h"
 
 namespace millrace::objects {
 
+class HandedCredentials;
 class S3Files;
 class RangeClient;
+struct S3Settings;
+struct StoreErrors;
 
 inline constexpr std::string_view kObjectScheme = "s3://";
 
@@ -47,7 +52,17 @@ class ObjectStore {
  public:
     /// The store that the environment describes; made at first use.
     static Result<std::shared_ptr<const ObjectStore>> open();
+    /// Before the first open(), which gives this one from then on: the store that `access` names,
+    /// read with the credentials that are handed, and with the environment's own where those are
+    /// empty. Patience, tries and trusted certificates are the environment's.
+    static Result<std::shared_ptr<HandedCredentials>> openHanded(const StoreAccess& access);
     ~ObjectStore();
+
+    /// What it is reached with now; asks the source of credentials.
+    StoreAccess access() const;
+    /// The same after the store refused the credentials with this key elsewhere: renewed, where
+    /// that can be had.
+    StoreAccess accessAfter(const std::string& refusedKey) const;
 
     /// All objects below "s3://BUCKET/PREFIX/" (or the one of exactly this name); sorted by name.
     Result<std::vector<ObjectInfo>> list(const std::string& uri) const;
@@ -64,6 +79,12 @@ class ObjectStore {
 
  private:
     ObjectStore();
+    static Result<std::shared_ptr<const ObjectStore>> make(
+        S3Settings settings, const StoreErrors& errors,
+        std::shared_ptr<CredentialsSource> credentials);
+
+    StoreAccess place_;  ///< without credentials
+    std::shared_ptr<CredentialsSource> credentials_;
     std::unique_ptr<S3Files> files_;
     std::unique_ptr<RangeClient> ranges_;
 };

@@ -142,4 +142,13 @@ bool RangeAnswer::isWhole() const {
     return code == 0 && fault == Fault::kNone && (isTaken() || status == kNotThatRange);
 }
 
+bool RangeAnswer::isRefusal() const {
+    if (code != 0 || fault != Fault::kNone) {
+        return false;
+    }
+    const std::string_view word = element(text, "Code");
+    return status == 401 || status == 403 || word == "ExpiredToken" || word == "InvalidToken" ||
+           word == "TokenRefreshRequired";
+}
+
 }  // namespace millrace::objects

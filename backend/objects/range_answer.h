@@ -67,6 +67,8 @@ struct RangeAnswer {
     /// Whether asking again may help. `isOfNetwork`: libcurl's code says that the way broke.
     bool isTransient(bool isOfNetwork) const;
     bool isWhole() const;
+    /// The store does not know who asks, or does not let it: other credentials may help.
+    bool isRefusal() const;
 
  private:
     bool isTaken() const { return status == kPartialContent || status == kWhole; }

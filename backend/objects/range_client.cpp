@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "backend/objects/range_answer.h"
+#include "backend/objects/s3_signature.h"
 
 namespace millrace::objects {
 namespace {
@@ -235,8 +236,8 @@ class RangeClient::Lease {
     std::unique_ptr<Connection> connection_;
 };
 
-RangeClient::RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials,
-                         Now now)
+RangeClient::RangeClient(S3Settings settings, StoreErrors errors,
+                         std::shared_ptr<CredentialsSource> credentials, Now now)
     : settings_(std::move(settings)),
       errors_(std::move(errors)),
       credentials_(std::move(credentials)),
@@ -270,6 +271,19 @@ RangeClient::Place RangeClient::placeOf(const Object& object) const {
 
 RangeAnswer RangeClient::get(Connection& connection, const Place& place, const ObjectRange& range,
                              char* out, const std::stop_token& stop) const {
+    const Credentials credentials = credentials_->current();
+    RangeAnswer answer = getAs(credentials, connection, place, range, out, stop);
+    if (answer.isRefusal()) {
+        if (const auto others = credentials_->after(credentials, stop)) {
+            answer = getAs(*others, connection, place, range, out, stop);
+        }
+    }
+    return answer;
+}
+
+RangeAnswer RangeClient::getAs(const Credentials& credentials, Connection& connection,
+                               const Place& place, const ObjectRange& range, char* out,
+                               const std::stop_token& stop) const {
     RangeAnswer answer;
     answer.offset = range.offset;
     answer.wanted = range.bytes;
@@ -280,8 +294,8 @@ RangeAnswer RangeClient::get(Connection& connection, const Place& place, const O
                        isStrong(range.etag) ? range.etag : "",
                        // A part has no checksum of its own.
                        settings_.wantsChecksums && range.offset == 0};
-    connection.get(place.url, signedHeaders(request, credentials_(), settings_.region, utcNow()),
-                   stop, answer);
+    connection.get(place.url, signedHeaders(request, credentials, settings_.region, utcNow()), stop,
+                   answer);
     return answer;
 }
 
@@ -299,16 +313,12 @@ Status RangeClient::statusOf(const RangeAnswer& answer, const std::string& uri) 
     if (answer.code != CURLE_OK) {
         return errors_.doesNotAnswer(uri, answer.reason);
     }
-    switch (answer.status) {
-        case 404:
-            return element(answer.text, "Code") == "NoSuchBucket" ? errors_.noSuchBucket(uri)
-                                                                  : errors_.noSuchObject(uri);
-        case 401:
-        case 403:
-            return errors_.denied(uri, answer.reason);
-        default:
-            return errors_.failed(uri, answer.reason);
+    if (answer.status == 404) {
+        return element(answer.text, "Code") == "NoSuchBucket" ? errors_.noSuchBucket(uri)
+                                                              : errors_.noSuchObject(uri);
     }
+    return answer.isRefusal() ? errors_.denied(uri, answer.reason)
+                              : errors_.failed(uri, answer.reason);
 }
 
 Result<ObjectBytes> RangeClient::read(const Object& object, const ObjectRange& range, void* out,

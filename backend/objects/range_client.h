@@ -5,7 +5,8 @@
 // which costs the core that decodes 0.17 s a 330 MB (docs/decisions/0006). HTTP, TLS and the
 // connections are libcurl's; requests that fail for a while, or stand still, are tried again with
 // back-off, from the byte that they had come to. All ranges of one read are of one version of the
-// object, by its ETag.
+// object, by its ETag. A request whose credentials are refused is made once more when their source
+// has others.
 //
 // Threads: any; a request is made by the thread that asks. The program ignores SIGPIPE: TLS writes
 // to a connection that the server has ended. Owns: idle connections, kIdleMost at most. Failure:
@@ -19,9 +20,9 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/objects/credentials.h"
 #include "backend/objects/object_store.h"
 #include "backend/objects/s3_settings.h"
-#include "backend/objects/s3_signature.h"
 #include "backend/objects/store_errors.h"
 
 namespace millrace::objects {
@@ -31,13 +32,12 @@ struct RangeAnswer;
 class RangeClient {
  public:
     static constexpr std::size_t kIdleMost = 32;
-    /// Asked for before each request: credentials may expire.
-    using CredentialsSource = std::function<Credentials()>;
     /// By which answers that stand still are told.
     using Now = std::function<std::chrono::steady_clock::time_point()>;
 
     /// `settings` has a region. Starts libcurl, which lasts as long as the process.
-    RangeClient(S3Settings settings, StoreErrors errors, CredentialsSource credentials,
+    RangeClient(S3Settings settings, StoreErrors errors,
+                std::shared_ptr<CredentialsSource> credentials,
                 Now now = &std::chrono::steady_clock::now);
     ~RangeClient();
     RangeClient(const RangeClient&) = delete;
@@ -58,11 +58,13 @@ class RangeClient {
     Place placeOf(const Object& object) const;
     RangeAnswer get(Connection& connection, const Place& place, const ObjectRange& range, char* out,
                     const std::stop_token& stop) const;
+    RangeAnswer getAs(const Credentials& credentials, Connection& connection, const Place& place,
+                      const ObjectRange& range, char* out, const std::stop_token& stop) const;
     Status statusOf(const RangeAnswer& answer, const std::string& uri) const;
 
     const S3Settings settings_;
     const StoreErrors errors_;
-    const CredentialsSource credentials_;
+    const std::shared_ptr<CredentialsSource> credentials_;
     const Now now_;
     mutable Mutex mutex_;
     mutable std::vector<std::unique_ptr<Connection>> idle_ MR_GUARDED_BY(mutex_);

@@ -6,6 +6,8 @@
 #include <arrow/filesystem/filesystem.h>
 #include <arrow/filesystem/s3fs.h>
 
+#include "backend/objects/arrow_s3.h"
+
 namespace millrace::objects {
 namespace {
 
@@ -25,8 +27,12 @@ class BackOff final : public arrow::fs::S3RetryStrategy {
     const int attempts_;
 };
 
-arrow::fs::S3Options optionsOf(const S3Settings& settings) {
-    arrow::fs::S3Options options = arrow::fs::S3Options::Defaults();
+arrow::fs::S3Options optionsOf(const S3Settings& settings, const Credentials& credentials) {
+    arrow::fs::S3Options options =
+        credentials.isEmpty()
+            ? arrow::fs::S3Options::Anonymous()
+            : arrow::fs::S3Options::FromAccessKey(credentials.accessKey, credentials.secretKey,
+                                                  credentials.sessionToken);
     options.scheme = settings.scheme;
     options.endpoint_override = settings.endpoint;
     options.region = settings.region;
@@ -34,20 +40,7 @@ arrow::fs::S3Options optionsOf(const S3Settings& settings) {
     options.request_timeout = std::chrono::duration<double>(settings.stall).count();
     options.tls_ca_file_path = settings.certificates;
     options.retry_strategy = std::make_shared<BackOff>(settings.attempts);
-    if (options.GetAccessKey().empty()) {
-        options.ConfigureAnonymousCredentials();
-    }
     return options;
-}
-
-Status fromS3(const arrow::Status& status) {
-    return status.ok() ? okStatus() : internalError("s3: ", status.message());
-}
-
-Status startS3() {
-    auto global = arrow::fs::S3GlobalOptions::Defaults();
-    global.log_level = arrow::fs::S3LogLevel::Off;
-    return fromS3(arrow::fs::InitializeS3(global));
 }
 
 /// "bucket/key" of "s3://bucket/key".
@@ -73,38 +66,79 @@ std::string_view reasonOf(std::string_view text) {
     return reason.substr(0, reason.find('\n'));
 }
 
+/// Whether the store does not know who asks, or does not let it.
+bool isRefusal(const arrow::Status& error) {
+    const std::string& text = error.message();
+    for (const char* word :
+         {"ACCESS_DENIED", "HTTP status 403", "HTTP status 401", "INVALID_ACCESS_KEY_ID",
+          "SIGNATURE_DOES_NOT_MATCH", "ExpiredToken", "InvalidToken", "TokenRefreshRequired"}) {
+        if (text.find(word) != std::string::npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// A HEAD brings no word with its status: that of an expired token is 400.
+bool mayBeRefusal(const arrow::Status& error) {
+    return isRefusal(error) || error.message().find("HTTP status 400") != std::string::npos;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<S3Files>> S3Files::open(const S3Settings& settings, StoreErrors errors) {
-    RETURN_IF_ERROR(startS3());
-    std::unique_ptr<S3Files> made(new S3Files(std::move(errors)));
-    made->options_ = std::make_unique<const arrow::fs::S3Options>(optionsOf(settings));
-    auto files = arrow::fs::S3FileSystem::Make(*made->options_);
+Result<std::unique_ptr<S3Files>> S3Files::open(const S3Settings& settings, StoreErrors errors,
+                                               std::shared_ptr<CredentialsSource> credentials) {
+    RETURN_IF_ERROR(startArrowS3());
+    std::unique_ptr<S3Files> made(new S3Files(settings, std::move(errors), std::move(credentials)));
+    const auto files = made->filesFor(made->credentials_->current());
     // Arrow wants its S3 ended before its library's own statics go, of which the last is made with
     // the filesystem.
     std::atexit([] { (void)arrow::fs::EnsureS3Finalized().ok(); });
-    RETURN_IF_ERROR(fromS3(files.status()));
-    made->files_ = *std::move(files);
+    RETURN_IF_ERROR(files.status());
     return made;
 }
 
-S3Files::S3Files(StoreErrors errors) : errors_(std::move(errors)) {}
+S3Files::S3Files(const S3Settings& settings, StoreErrors errors,
+                 std::shared_ptr<CredentialsSource> credentials)
+    : settings_(settings), errors_(std::move(errors)), credentials_(std::move(credentials)) {}
 
 S3Files::~S3Files() = default;
 
 std::string S3Files::region() const {
+    MutexLock lock(mutex_);
     return files_->region();
 }
 
-Credentials S3Files::credentials() const {
-    for (;;) {
-        Credentials now{options_->GetAccessKey(), options_->GetSecretKey(),
-                        options_->GetSessionToken()};
-        // Not half of those before they were renewed and half of those after.
-        if (options_->GetAccessKey() == now.accessKey) {
-            return now;
+Result<S3Files::Files> S3Files::filesFor(const Credentials& credentials) const {
+    {
+        MutexLock lock(mutex_);
+        if (files_ != nullptr && usedLast_ == credentials) {
+            return files_;
         }
     }
+    auto made = arrow::fs::S3FileSystem::Make(optionsOf(settings_, credentials));
+    RETURN_IF_ERROR(fromArrowS3(made.status()));
+    MutexLock lock(mutex_);
+    files_ = *made;
+    usedLast_ = credentials;
+    return *std::move(made);
+}
+
+template <class T>
+Result<T> S3Files::ask(
+    const std::string& uri,
+    const std::function<arrow::Result<T>(arrow::fs::S3FileSystem&)>& question) const {
+    const Credentials credentials = credentials_->current();
+    ASSIGN_OR_RETURN(const Files files, filesFor(credentials));
+    arrow::Result<T> answer = question(*files);
+    if (!answer.ok() && mayBeRefusal(answer.status())) {
+        if (const auto others = credentials_->after(credentials, {})) {
+            ASSIGN_OR_RETURN(const Files renewed, filesFor(*others));
+            answer = question(*renewed);
+        }
+    }
+    RETURN_IF_ERROR(explain(answer.status(), uri));
+    return *std::move(answer);
 }
 
 Status S3Files::explain(const arrow::Status& error, std::string_view uri) const {
@@ -123,8 +157,7 @@ Status S3Files::explain(const arrow::Status& error, std::string_view uri) const 
         says("Path does not exist")) {
         return errors_.noSuchObject(uri);
     }
-    if (says("ACCESS_DENIED") || says("HTTP status 403") || says("INVALID_ACCESS_KEY_ID") ||
-        says("SIGNATURE_DOES_NOT_MATCH")) {
+    if (isRefusal(error)) {
         return errors_.denied(uri, reason);
     }
     if (says("NETWORK_CONNECTION") || says("curlCode") || says("REQUEST_TIMEOUT")) {
@@ -134,14 +167,13 @@ Status S3Files::explain(const arrow::Status& error, std::string_view uri) const 
 }
 
 Result<ObjectInfo> S3Files::stat(const std::string& uri) const {
-    const auto info = files_->GetFileInfo(pathOf(uri));
-    if (!info.ok()) {
-        return explain(info.status(), uri);
+    ASSIGN_OR_RETURN(const auto info, ask<arrow::fs::FileInfo>(uri, [&uri](auto& files) {
+                         return files.GetFileInfo(pathOf(uri));
+                     }));
+    if (info.type() == arrow::fs::FileType::File) {
+        return infoOf(info);
     }
-    if (info->type() == arrow::fs::FileType::File) {
-        return infoOf(*info);
-    }
-    return info->type() == arrow::fs::FileType::NotFound
+    return info.type() == arrow::fs::FileType::NotFound
                ? errors_.noSuchObject(uri)
                : invalidArgument(uri, ": not an object but a prefix of several");
 }
@@ -154,21 +186,22 @@ Result<std::vector<ObjectInfo>> S3Files::list(const std::string& uri) const {
     }
     selector.recursive = true;
     selector.allow_not_found = true;
-    const auto found = files_->GetFileInfo(selector);
-    if (!found.ok()) {
-        return explain(found.status(), uri);
-    }
+    ASSIGN_OR_RETURN(const auto found, ask<arrow::fs::FileInfoVector>(uri, [&](auto& files) {
+                         return files.GetFileInfo(selector);
+                     }));
     std::vector<ObjectInfo> files;
-    for (const arrow::fs::FileInfo& info : *found) {
+    for (const arrow::fs::FileInfo& info : found) {
         if (info.type() == arrow::fs::FileType::File) {
             files.push_back(infoOf(info));
         }
     }
     if (files.empty()) {
         const std::string bucket = selector.base_dir.substr(0, selector.base_dir.find('/'));
-        const auto info = files_->GetFileInfo(bucket);
-        if (!info.ok() || info->type() == arrow::fs::FileType::NotFound) {
-            return info.ok() ? errors_.noSuchBucket(uri) : explain(info.status(), uri);
+        ASSIGN_OR_RETURN(const auto info, ask<arrow::fs::FileInfo>(uri, [&](auto& files) {
+                             return files.GetFileInfo(bucket);
+                         }));
+        if (info.type() == arrow::fs::FileType::NotFound) {
+            return errors_.noSuchBucket(uri);
         }
     }
     std::sort(files.begin(), files.end(),

@@ -1,23 +1,28 @@
 #pragma once
 // Names, sizes and times of the objects of a store, through Arrow's S3 filesystem.
 //
-// Threads: any. Owns: Arrow's process-wide S3 state is started by startS3(), once. Failure: one
+// Arrow's filesystem keeps the credentials that it was made with: another one is made when those of
+// the source have changed, and what the store refuses for its credentials is asked once more when
+// the source has others. Threads: any. Owns: Arrow's S3 state is started by it. Failure: one
 // sentence that names the object (store_errors.h).
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/objects/credentials.h"
 #include "backend/objects/object_store.h"
 #include "backend/objects/s3_settings.h"
-#include "backend/objects/s3_signature.h"
 #include "backend/objects/store_errors.h"
 
 namespace arrow {
+template <class T>
+class Result;
 class Status;
 namespace fs {
 class S3FileSystem;
-struct S3Options;
 }  // namespace fs
 }  // namespace arrow
 
@@ -26,7 +31,8 @@ namespace millrace::objects {
 class S3Files {
  public:
     /// Starts Arrow's S3 on first use.
-    static Result<std::unique_ptr<S3Files>> open(const S3Settings& settings, StoreErrors errors);
+    static Result<std::unique_ptr<S3Files>> open(const S3Settings& settings, StoreErrors errors,
+                                                 std::shared_ptr<CredentialsSource> credentials);
     ~S3Files();
 
     Result<std::vector<ObjectInfo>> list(const std::string& uri) const;
@@ -34,16 +40,24 @@ class S3Files {
 
     /// The region that requests are signed for.
     std::string region() const;
-    /// As the usual chain of providers has them now; empty without any.
-    Credentials credentials() const;
 
  private:
-    explicit S3Files(StoreErrors errors);
+    using Files = std::shared_ptr<arrow::fs::S3FileSystem>;
+    S3Files(const S3Settings& settings, StoreErrors errors,
+            std::shared_ptr<CredentialsSource> credentials);
+    Result<Files> filesFor(const Credentials& credentials) const;
+    /// `question` to the store, again when it refuses the credentials and there are others.
+    template <class T>
+    Result<T> ask(const std::string& uri,
+                  const std::function<arrow::Result<T>(arrow::fs::S3FileSystem&)>& question) const;
     Status explain(const arrow::Status& error, std::string_view uri) const;
 
+    const S3Settings settings_;
     const StoreErrors errors_;
-    std::unique_ptr<const arrow::fs::S3Options> options_;
-    std::shared_ptr<arrow::fs::S3FileSystem> files_;
+    const std::shared_ptr<CredentialsSource> credentials_;
+    mutable Mutex mutex_;
+    mutable Credentials usedLast_ MR_GUARDED_BY(mutex_);
+    mutable Files files_ MR_GUARDED_BY(mutex_);  ///< made with usedLast_
 };
 
 }  // namespace millrace::objects

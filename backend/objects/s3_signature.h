@@ -7,13 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace millrace::objects {
+#include "backend/objects/credentials.h"
 
-struct Credentials {
-    std::string accessKey;  ///< empty: anonymous, nothing is signed
-    std::string secretKey;
-    std::string sessionToken;  ///< empty: the key is a lasting one
-};
+namespace millrace::objects {
 
 struct GetRequest {
     std::string host;            ///< as the Host header says it, with the port if one is named

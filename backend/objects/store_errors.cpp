@@ -17,9 +17,8 @@ Status StoreErrors::noSuchObject(std::string_view uri) const {
 }
 
 Status StoreErrors::denied(std::string_view uri, std::string_view reason) const {
-    return permissionDenied(uri, ": ", server, " denies access (", reason,
-                            "); check the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE, "
-                            "~/.aws/credentials) and the bucket's policy");
+    return permissionDenied(uri, ": ", server, " denies access (", reason, "); check ", credentials,
+                            " and the bucket's policy");
 }
 
 Status StoreErrors::doesNotAnswer(std::string_view uri, std::string_view reason) const {

@@ -8,9 +8,13 @@
 
 namespace millrace::objects {
 
+inline constexpr const char* kOwnCredentials =
+    "the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE, ~/.aws/credentials)";
+
 struct StoreErrors {
-    std::string server;  ///< host and port, or "Amazon S3"
-    int attempts = 0;    ///< of a request
+    std::string server;                         ///< host and port, or "Amazon S3"
+    int attempts = 0;                           ///< of a request
+    std::string credentials = kOwnCredentials;  ///< where they come from: what to check
 
     Status noSuchBucket(std::string_view uri) const;
     Status noSuchObject(std::string_view uri) const;

@@ -66,6 +66,12 @@ bool sendError(int fd, int status, std::string_view code) {
                               "\r\n\r\n", body));
 }
 
+bool isSignedWith(const std::map<std::string, std::string>& headers, const std::string& key) {
+    const auto signature = headers.find("authorization");
+    return signature != headers.end() &&
+           signature->second.find(strCat("Credential=", key, "/")) != std::string::npos;
+}
+
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char c : text) {
@@ -247,6 +253,9 @@ bool RangeServer::answer(int fd, const Request& request) {
     }
     if (faults.deniesAll) {
         return sendError(fd, 403, "AccessDenied");
+    }
+    if (!faults.onlyKey.empty() && !isSignedWith(request.headers, faults.onlyKey)) {
+        return sendError(fd, 400, "ExpiredToken");
     }
     if (request.path.find("..") != std::string::npos || request.path.size() < 2) {
         return sendError(fd, 400, "InvalidRequest");

@@ -28,9 +28,10 @@ class RangeServer {
         int cutEvery = 0;                      ///< each n-th GET ends in the middle of its body
         std::int64_t vanishAfter = -1;         ///< after so many GETs of objects: vanish()
         bool deniesAll = false;                ///< 403
-        bool ignoresRanges = false;            ///< 200 and the whole object
-        std::int64_t stallsAfter = -1;         ///< so many bytes of each body, then nothing more
-        std::int64_t shiftsRangesBy = 0;       ///< answers another range than the one asked for
+        std::string onlyKey;            ///< other access keys: 400, ExpiredToken; "": any is let in
+        bool ignoresRanges = false;     ///< 200 and the whole object
+        std::int64_t stallsAfter = -1;  ///< so many bytes of each body, then nothing more
+        std::int64_t shiftsRangesBy = 0;  ///< answers another range than the one asked for
         bool hasNoEtags = false;
         bool ignoresIfMatch = false;
         std::string headers;  ///< of objects, besides: "Name: value\r\n"...

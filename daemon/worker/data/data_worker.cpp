@@ -80,6 +80,8 @@ class DataWorker {
         if (engine_ == nullptr) {
             ASSIGN_OR_RETURN(
                 engine_, Engine::make(joined, threadsFor(joined.spec, file), request_.memoryMb));
+        } else if (engine_->store != nullptr && joined.store) {
+            engine_->store->hand(joined.store->credentials);  // of the time while it was away
         }
         ASSIGN_OR_RETURN(const auto stay, Stay::begin(file, joined, *engine_));
         logInfo("data: joined", {{"file", request_.joinPath}, {"threads", engine_->threads}});

@@ -5,6 +5,7 @@
 #include "daemon/transport/join_file.h"
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/messages.h"
+#include "daemon/worker/data/store_messages.h"
 
 namespace millrace::data {
 namespace {
@@ -23,6 +24,9 @@ class JoinWriter final : public grpc::ServerWriteReactor<v1::JoinPiece> {
         piece_.set_spec(options.spec);
         piece_.set_stream_hash(options.streamHash);
         piece_.set_plan_hash(options.planHash);
+        if (options.store) {
+            toMessage(options.store(), *piece_.mutable_store());
+        }
         writeNext();
     }
     void OnWriteDone(bool ok) override {

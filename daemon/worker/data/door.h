@@ -4,11 +4,13 @@
 //
 // Threads: gRPC's; the keeper is called from them, never under a lock. Owns: the links of those
 // that were let in, until their streams end. Failure: of a worker: a status with a sentence.
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "backend/core/mutex.h"
+#include "backend/objects/credentials.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/relay/followers.h"
 #include "millrace/v1/data.grpc.pb.h"
@@ -38,6 +40,8 @@ struct DoorOptions {
     std::string feedSocket;   ///< where the ranks behind relays have their rings
     std::string groupSocket;  ///< where rank 0 of the built-in trainer waits; "": nowhere
     bool isNetwork = false;
+    /// What the stream's objects are read with, for whoever joins; null: it reads none.
+    std::function<objects::StoreAccess()> store;
 };
 
 using WorkerService = v1::Data::WithRawCallbackMethod_Frames<

@@ -6,8 +6,10 @@
 
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
+#include "backend/objects/object_store.h"
 #include "daemon/worker/data/codec_messages.h"
 #include "daemon/worker/data/slab_channel.h"
+#include "daemon/worker/data/store_messages.h"
 
 namespace millrace::data {
 namespace {
@@ -27,13 +29,34 @@ Lead::Lead(const loader::ElsewhereOptions& options)
       isNetwork_(!options.listen.empty()),
       codecs_(options.codecs, isNetwork_) {}
 
+Status Lead::watchStore(const stream::Plan& plan) {
+    if (!readsObjects(plan)) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const auto store, objects::ObjectStore::open());
+    store_ = std::make_unique<StoreWatch>(
+        [store](const std::string& refusedKey) {
+            return refusedKey.empty() ? store->access() : store->accessAfter(refusedKey);
+        },
+        [this](bool isNew) {
+            Event event{Event::Kind::kStore};
+            event.isNewStore = isNew;
+            post(std::move(event));
+        });
+    return okStatus();
+}
+
 Status Lead::open(const loader::ElsewhereOptions& options) {
     ASSIGN_OR_RETURN(transport::JoinFile file,
                      transport::JoinFile::make(options.listen, socketBeside(joinPath_)));
     file.attempt = options.attempt;
     streamHash_ = spec::streamHash(options.spec);
     planHash_ = options.plan.planHash();
+    RETURN_IF_ERROR(watchStore(options.plan));
     DoorOptions door;
+    if (store_ != nullptr) {
+        door.store = [watch = store_.get()] { return watch->access(); };
+    }
     door.buildId = options.buildId;
     door.token = file.token;
     door.attempt = options.attempt;
@@ -84,6 +107,7 @@ Lead::~Lead() {
         door_->endRelays();
     }
     server_.reset();
+    store_.reset();
 }
 
 void Lead::attach(segment::SegmentDesk& desk, std::shared_ptr<const segment::StreamInput> input) {
@@ -231,6 +255,9 @@ void Lead::handle(Event& event) {
                 stream_->released(event.order);
             }
             break;
+        case Event::Kind::kStore:
+            handStore(event.isNewStore);
+            break;
         case Event::Kind::kChanged:
             break;
     }
@@ -244,6 +271,21 @@ void Lead::greet(const LinkPtr& link) {
         toMessage(*codecs_.plan(), *message.mutable_codecs());
     }
     link->send(message);
+}
+
+// Workers take it for their next request.
+void Lead::handStore(bool isNew) {
+    v1::WorkerOrders message;
+    toMessage(store_->access(), *message.mutable_store());
+    for (auto& [link, member] : members_) {
+        if (isNew || member.awaitsStore) {
+            link->send(message);
+        }
+        member.awaitsStore = false;
+    }
+    if (isNew) {
+        logInfo("data: the store's credentials are renewed, for workers too");
+    }
 }
 
 Status Lead::readMeasures(const v1::WorkerReport& report) {
@@ -286,6 +328,10 @@ void Lead::handleReport(const LinkPtr& link, const v1::WorkerReport& report) {
     Member& member = place->second;
     member.places = static_cast<int>(report.places());
     member.cpuSeconds = static_cast<double>(report.cpu_ms()) / 1e3;
+    if (store_ != nullptr && !report.refused_key().empty()) {
+        member.awaitsStore = true;
+        store_->refused(report.refused_key());
+    }
     if (!member.isChecked && !isRightInput(report)) {
         refuse(link, failedPrecondition("work: what this worker computes is stream ",
                                         report.stream_hash(), " of plan ", report.plan_hash(),

@@ -20,6 +20,7 @@
 #include "daemon/worker/data/door.h"
 #include "daemon/worker/data/led_stream.h"
 #include "daemon/worker/data/link_codecs.h"
+#include "daemon/worker/data/store_watch.h"
 #include "daemon/worker/data/worker_link.h"
 #include "daemon/worker/loader/elsewhere.h"
 
@@ -40,21 +41,24 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
  private:
     using LinkPtr = std::shared_ptr<WorkerLink>;
     struct Event {
-        enum class Kind { kWhole, kReport, kClosed, kBroken, kReleased, kChanged };
+        enum class Kind { kWhole, kReport, kClosed, kBroken, kReleased, kStore, kChanged };
         Kind kind = Kind::kChanged;
         LinkPtr link;
         v1::WorkerReport report;
         Status why;                  ///< kBroken
         stream::SegmentOrder order;  ///< kReleased: as the desk knows it
+        bool isNewStore = false;     ///< kStore
     };
     struct Member {
         stream::WorkerId id = 0;  ///< 0: not at the stream yet
         bool isChecked = false;   ///< its first report said the right hashes
         bool isLeaving = false;
+        bool awaitsStore = false;  ///< the store refused what it was handed
         int places = 1, threads = 1;
         double cpuSeconds = 0;
     };
     explicit Lead(const loader::ElsewhereOptions& options);
+    Status watchStore(const stream::Plan& plan);
     Status open(const loader::ElsewhereOptions& options);
 
     // DoorKeeper, on gRPC's threads.
@@ -72,6 +76,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     }
     void greet(const LinkPtr& link) MR_REQUIRES(turn_);
     Status readMeasures(const v1::WorkerReport& report) MR_REQUIRES(turn_);
+    void handStore(bool isNew) MR_REQUIRES(turn_);
     void chooseCodecs() MR_REQUIRES(turn_);
     void joinStream(const LinkPtr& link, Member& member) MR_REQUIRES(turn_);
     void handleAnswers(const LinkPtr& link, const Member& member, const v1::WorkerReport& report)
@@ -85,6 +90,7 @@ class Lead final : public loader::SegmentsElsewhere, private DoorKeeper {
     const int workersLeast_, workersMost_;
     const bool isNetwork_;
     std::string streamHash_, planHash_;
+    std::unique_ptr<StoreWatch> store_;  ///< null: the stream reads no objects
     std::unique_ptr<Door> door_;
     std::unique_ptr<transport::Server> server_;
     std::unique_ptr<PeerGate> slabGate_;  ///< where both sides are on one machine

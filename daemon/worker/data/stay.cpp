@@ -6,6 +6,7 @@
 #include "daemon/transport/transport.h"
 #include "daemon/worker/data/codec_messages.h"
 #include "daemon/worker/data/messages.h"
+#include "daemon/worker/data/store_messages.h"
 
 namespace millrace::data {
 namespace {
@@ -18,6 +19,9 @@ Status readFirst(const v1::JoinPiece& piece, Joined& joined) {
     joined.session = piece.session();
     joined.streamHash = piece.stream_hash();
     joined.planHash = piece.plan_hash();
+    if (piece.has_store()) {
+        joined.store = accessOf(piece.store());
+    }
     ASSIGN_OR_RETURN(const Json json, parseJson(piece.spec(), "the feed's spec"));
     ASSIGN_OR_RETURN(joined.spec, spec::RunSpec::fromJson(json));
     return okStatus();
@@ -57,6 +61,9 @@ Result<Joined> join(const transport::JoinFile& file, const std::string& name,
 Result<std::unique_ptr<Engine>> Engine::make(const Joined& joined, int threads,
                                              std::int64_t memoryMb) {
     auto engine = std::make_unique<Engine>();
+    if (joined.store) {
+        ASSIGN_OR_RETURN(engine->store, objects::ObjectStore::openHanded(*joined.store));
+    }
     engine->threads = loader::loaderThreads(joined.spec, threads);
     const std::int64_t limitMb = memoryMb > 0 ? memoryMb : joined.spec.resources.memoryLimitMb;
     loader::LoaderSetUp setUp;
@@ -161,6 +168,9 @@ v1::WorkerReport Stay::newReport() {
     if (const auto measures = probe_.take()) {
         toMessage(*measures, report);
     }
+    if (engine_.store != nullptr) {
+        report.set_refused_key(engine_.store->question().value_or(""));
+    }
     MutexLock lock(mutex_);
     report.set_is_leaving(isLeaving_);
     return report;
@@ -220,6 +230,9 @@ void Stay::ordered(const v1::WorkerOrders& orders) {
         logError("data: ends its stay", {{"why", messageOf(codecs)}});
         work_->close();
         return;
+    }
+    if (orders.has_store() && engine_.store != nullptr) {
+        engine_.store->hand(accessOf(orders.store()).credentials);
     }
     std::set<std::pair<stream::SegmentName, std::uint32_t>> reset;
     {

@@ -6,11 +6,14 @@
 // Failure: join() and the end say why, in the feed's own words where it refused.
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "backend/core/mutex.h"
+#include "backend/objects/handed_credentials.h"
+#include "backend/objects/object_store.h"
 #include "backend/segment/sequence/segment_server.h"
 #include "daemon/transport/join_file.h"
 #include "daemon/worker/data/codec_probe.h"
@@ -28,6 +31,7 @@ struct Joined {
     spec::RunSpec spec;
     stream::Plan plan;
     std::string streamHash, planHash;
+    std::optional<objects::StoreAccess> store;  ///< none: the stream reads no objects
 };
 
 /// What a worker computes with; outlives its stays.
@@ -35,6 +39,7 @@ struct Engine {
     int threads = 1;
     std::unique_ptr<loader::LoaderMemory> memory;
     segment::StageCounters counters;
+    std::shared_ptr<objects::HandedCredentials> store;  ///< null: it reads no objects
     std::shared_ptr<const segment::StreamInput> input;
 
     /// `threads`, `memoryMb` 0: the spec's.

@@ -20,6 +20,31 @@ namespace {
 using test::RangeServer;
 using ::testing::HasSubstr;
 
+/// The keys that are there, one after the other.
+class Keys final : public CredentialsSource {
+ public:
+    explicit Keys(
+        std::function<void()> onAsked = [] {}, std::vector<std::string> keys = {"key"})
+        : onAsked_(std::move(onAsked)), keys_(std::move(keys)) {}
+    Credentials current() override {
+        onAsked_();
+        return {keys_[at_], "secret", ""};
+    }
+    std::optional<Credentials> after(const Credentials& refused, const std::stop_token&) override {
+        EXPECT_EQ(refused.accessKey, keys_[at_]);
+        if (at_ + 1 == keys_.size()) {
+            return std::nullopt;
+        }
+        ++at_;
+        return current();
+    }
+
+ private:
+    const std::function<void()> onAsked_;
+    const std::vector<std::string> keys_;
+    std::size_t at_ = 0;
+};
+
 class Ranges : public testing::Test {
  protected:
     void SetUp() override {
@@ -41,8 +66,7 @@ class Ranges : public testing::Test {
         S3Settings settings = this->settings();
         settings.stall = stall;
         settings.attempts = attempts;
-        return RangeClient(settings, {settings.endpoint, attempts},
-                           [] { return Credentials{"key", "secret", ""}; });
+        return RangeClient(settings, {settings.endpoint, attempts}, std::make_shared<Keys>());
     }
     void fault(const RangeServer::Faults& faults) { server_->setFaults(faults); }
 
@@ -207,18 +231,35 @@ TEST_F(Ranges, AnAnswerThatStandsStillOnceIsAskedForAgainFromWhereItStood) {
         looks += isIdle && server_->stoodStill() == requests ? 1 : 0;
         return StallWatch::Time(std::chrono::milliseconds(150 * looks));
     };
-    const auto credentials = [&] {
-        ++requests;  // asked for before each
-        return Credentials{"key", "secret", ""};
-    };
+    const auto keys = std::make_shared<Keys>([&requests] { ++requests; });  // before each
     S3Settings settings = this->settings();
     settings.attempts = 2;
     settings.stall = std::chrono::milliseconds(200);
-    const RangeClient client(settings, {settings.endpoint, 2}, credentials, now);
+    const RangeClient client(settings, {settings.endpoint, 2}, keys, now);
     const Result<std::string> all = read(client, 0, 3'000'000);
     ASSERT_TRUE(all.ok()) << all.status();
     EXPECT_EQ(*all, bytes_);
     EXPECT_EQ(server_->gets(), 4);
+}
+
+TEST_F(Ranges, CredentialsThatExpiredAreAskedForAnewOnce) {
+    RangeServer::Faults faults;
+    faults.onlyKey = "renewed";
+    fault(faults);
+    const auto readWith = [this](const std::shared_ptr<Keys>& keys) {
+        return read(RangeClient(settings(), {settings().endpoint, 3}, keys), 5, 7);
+    };
+    using Names = std::vector<std::string>;
+    const auto renewed = std::make_shared<Keys>([] {}, Names{"expired", "renewed", "unused"});
+    const Result<std::string> bytes = readWith(renewed);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(*bytes, bytes_.substr(5, 7));
+    EXPECT_EQ(renewed->current().accessKey, "renewed");
+    const auto stale = std::make_shared<Keys>([] {}, Names{"expired", "expired too", "renewed"});
+    const Status status = readWith(stale).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
+    EXPECT_THAT(messageOf(status), HasSubstr("denies access (ExpiredToken, HTTP status 400)"));
+    EXPECT_EQ(stale->current().accessKey, "expired too");
 }
 
 TEST(StallWatch, CountsARateNotSingleBytes) {
