@@ -54,9 +54,10 @@ class PageSink {
         chunk_.dictionaryOffset = 0;
         chunk_.hasDictionary = true;
         ++chunk_.dictionaryPages[encoding];
-        chunk_.plainBytes += pages_->WriteDictionaryPage(
+        chunk_.plainDictionaryBytes = pages_->WriteDictionaryPage(
             parquet::DictionaryPage(std::make_shared<arrow::Buffer>(values.data(), values.length()),
                                     static_cast<std::int32_t>(entries), encoding));
+        chunk_.plainBytes += chunk_.plainDictionaryBytes;
         return okStatus();
     }
 

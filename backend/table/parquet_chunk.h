@@ -38,8 +38,9 @@ struct ChunkPage {
 struct EncodedChunk {
     using Counts = std::map<parquet::Encoding::type, std::int32_t>;
     std::shared_ptr<arrow::Buffer> bytes;
-    std::int64_t values = 0;      ///< with nulls
-    std::int64_t plainBytes = 0;  ///< before compression, with headers
+    std::int64_t values = 0;                ///< with nulls
+    std::int64_t plainBytes = 0;            ///< before compression, with headers
+    std::int64_t plainDictionaryBytes = 0;  ///< of these
     std::int64_t dictionaryOffset = -1, dataOffset = 0;
     bool hasDictionary = false;
     bool isMixed = false;  ///< pages with and without the dictionary

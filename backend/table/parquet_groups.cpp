@@ -140,16 +140,6 @@ ColumnPieces piecesOf(const std::vector<BatchPtr>& batches, int column) {
     return ColumnPieces(std::move(arrays));
 }
 
-/// What tells how columns are written.
-std::vector<BatchPtr> firstRows(const std::vector<BatchPtr>& batches) {
-    std::vector<BatchPtr> tried;
-    for (std::int64_t rows = 0; rows < kRowsTried && tried.size() < batches.size();) {
-        tried.push_back(batches[tried.size()]->Slice(0, kRowsTried - rows));
-        rows += tried.back()->num_rows();
-    }
-    return tried;
-}
-
 int leavesOf(const arrow::DataType& type) {
     if (type.num_fields() == 0) {
         return 1;
@@ -194,6 +184,18 @@ Status ParquetEncoder::findLeaves() {
                : internalError("the table has ", leaves_->num_columns(), " leaves, not ", leaf);
 }
 
+ParquetEncoder::Trial ParquetEncoder::trialOf(const std::vector<BatchPtr>& group) {
+    Trial trial;
+    for (const BatchPtr& batch : group) {
+        trial.ofGroup += batch->num_rows();
+        if (trial.rows < kRowsTried) {
+            trial.batches.push_back(batch->Slice(0, kRowsTried - trial.rows));
+            trial.rows += trial.batches.back()->num_rows();
+        }
+    }
+    return trial;
+}
+
 Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
     LeafWays ways;
     for (int c = 0; c < schema_->num_fields(); ++c) {
@@ -206,11 +208,11 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
     if (codec == parquet::Compression::UNCOMPRESSED || first.empty()) {
         return okStatus();
     }
-    const std::vector<BatchPtr> tried = firstRows(first);
-    ASSIGN_OR_RETURN(std::vector<Sizes> sizes, sizesOf(tried));
+    const Trial trial = trialOf(first);
+    ASSIGN_OR_RETURN(std::vector<Sizes> sizes, sizesOf(trial));
     // Readers that know zstd know packed differences; those of before may know neither.
     if (codec == parquet::Compression::ZSTD) {
-        RETURN_IF_ERROR(packIntegers(tried, sizes, ways));
+        RETURN_IF_ERROR(packIntegers(trial, sizes, ways));
     }
     for (std::size_t c = 0; c < sizes.size(); ++c) {
         // What a codec leaves about as large as it is costs as much to read as to write.
@@ -225,8 +227,7 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
 
 /// Integers that as packed differences are no larger than what the codec makes of the plain ones:
 /// packing takes a third of its time. `sizes` become those of the way that is taken.
-Status ParquetEncoder::packIntegers(const std::vector<BatchPtr>& tried, std::vector<Sizes>& sizes,
-                                    LeafWays& ways) {
+Status ParquetEncoder::packIntegers(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways) {
     for (const int leaf : ways.varied) {
         const parquet::Type::type type = leaves_->Column(leaf)->physical_type();
         if (type == parquet::Type::INT32 || type == parquet::Type::INT64) {
@@ -236,7 +237,7 @@ Status ParquetEncoder::packIntegers(const std::vector<BatchPtr>& tried, std::vec
     ASSIGN_OR_RETURN(properties_, propertiesOf(*leaves_, options_, ways));
     for (std::size_t c = 0; c < sizes.size(); ++c) {
         if (ways.packed.contains(firstLeaf_[c])) {
-            ASSIGN_OR_RETURN(const Sizes packed, sizeOf(tried, static_cast<int>(c)));
+            ASSIGN_OR_RETURN(const Sizes packed, sizeOf(trial, static_cast<int>(c)));
             if (packed.before <= sizes[c].after) {
                 sizes[c] = packed;
             } else {
@@ -247,23 +248,28 @@ Status ParquetEncoder::packIntegers(const std::vector<BatchPtr>& tried, std::vec
     return okStatus();
 }
 
-/// 0 of what is not encoded here.
-Result<ParquetEncoder::Sizes> ParquetEncoder::sizeOf(const std::vector<BatchPtr>& tried,
-                                                     int column) const {
+/// 0 of what is not encoded here. Pages grow with the rows, a dictionary of few entries does not.
+Result<ParquetEncoder::Sizes> ParquetEncoder::sizeOf(const Trial& trial, int column) const {
     const int leaf = firstLeaf_[static_cast<std::size_t>(column)];
     if (!isPlainColumn(*schema_->field(column)->type(), *leaves_->Column(leaf))) {
         return Sizes{};
     }
-    ASSIGN_OR_RETURN(const std::vector<EncodedChunk> chunks, encodeColumn(tried, column));
+    ASSIGN_OR_RETURN(const std::vector<EncodedChunk> chunks, encodeColumn(trial.batches, column));
     const EncodedChunk& chunk = chunks.front();
-    return chunk.values > 0 ? Sizes{chunk.plainBytes, chunk.bytes->size()} : Sizes{};
+    if (chunk.values == 0) {
+        return Sizes{};
+    }
+    const auto ofGroup = [&](std::int64_t dictionary, std::int64_t all) {
+        return dictionary + (all - dictionary) * trial.ofGroup / trial.rows;
+    };
+    return Sizes{ofGroup(chunk.plainDictionaryBytes, chunk.plainBytes),
+                 ofGroup(chunk.dataOffset, chunk.bytes->size())};
 }
 
-Result<std::vector<ParquetEncoder::Sizes>> ParquetEncoder::sizesOf(
-    const std::vector<BatchPtr>& tried) const {
+Result<std::vector<ParquetEncoder::Sizes>> ParquetEncoder::sizesOf(const Trial& trial) const {
     std::vector<Sizes> sizes;
     for (int c = 0; c < schema_->num_fields(); ++c) {
-        ASSIGN_OR_RETURN(sizes.emplace_back(), sizeOf(tried, c));
+        ASSIGN_OR_RETURN(sizes.emplace_back(), sizeOf(trial, c));
     }
     return sizes;
 }

@@ -48,13 +48,19 @@ class ParquetEncoder final : public TableEncoder {
     ParquetEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
         : schema_(std::move(schema)), options_(std::move(options)) {}
     Status findLeaves();
+    /// The first rows of a row group, which tell how it is written.
+    struct Trial {
+        std::vector<BatchPtr> batches;
+        std::int64_t rows = 0, ofGroup = 0;
+    };
+    static Trial trialOf(const std::vector<BatchPtr>& group);
+    /// Of a row group, by those of its first rows.
     struct Sizes {
         std::int64_t before = 0, after = 0;  ///< the codec
     };
-    Status packIntegers(const std::vector<BatchPtr>& tried, std::vector<Sizes>& sizes,
-                        LeafWays& ways);
-    Result<Sizes> sizeOf(const std::vector<BatchPtr>& tried, int column) const;
-    Result<std::vector<Sizes>> sizesOf(const std::vector<BatchPtr>& tried) const;
+    Status packIntegers(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways);
+    Result<Sizes> sizeOf(const Trial& trial, int column) const;
+    Result<std::vector<Sizes>> sizesOf(const Trial& trial) const;
     Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,
                                                    int column) const;
 

@@ -213,6 +213,26 @@ TEST_F(ParquetTest, WhatACodecMakesNoSmallerIsLeftAsItIs) {
     EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows));
 }
 
+// A dictionary's share in a row group is smaller than in the rows that are tried.
+TEST_F(ParquetTest, IndicesWithoutAnOrderAreLeftAsTheyAre) {
+    std::mt19937_64 random(4);
+    const auto any = [&](std::int64_t) { return static_cast<std::int64_t>(random() % 1'024); };
+    const auto type = arrow::int64();
+    const auto rows =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("any", type)}), 200'000,
+                                 {made<arrow::Int64Builder>(type, 200'000, false, any)});
+    const auto chunkOf = [&](std::int64_t groupRows) {
+        const std::string path = write(*rows, groupRows);
+        EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows));
+        const auto reader = parquet::ParquetFileReader::OpenFile(path);
+        const auto chunk = reader->metadata()->RowGroup(0)->ColumnChunk(0);
+        EXPECT_TRUE(chunk->has_dictionary_page());
+        return chunk->compression();
+    };
+    EXPECT_EQ(chunkOf(200'000), parquet::Compression::UNCOMPRESSED);
+    EXPECT_EQ(chunkOf(10'000), parquet::Compression::ZSTD) << "the dictionary is a third of it";
+}
+
 // The first row group has few values, the second many.
 TEST_F(ParquetTest, ADictionaryThatGrowsTooLargeIsGivenUpForItsRowGroup) {
     const auto few = batch(20'000, true, 50), many = batch(20'000, true, 1'000'000'000);
