@@ -94,6 +94,8 @@ class Unpacker {
         }
         return true;
     }
+    /// What is behind the values.
+    arrays::ByteSpan rest() const { return page_; }
 
  private:
     bool takeBlock() {
@@ -164,6 +166,38 @@ bool unpackDeltas(arrays::ByteSpan page, std::int64_t most, int width,
     unpacked = {bytes, bytes + static_cast<std::int64_t>(header.count) * width};
     return width == 4 ? Unpacker(page, header, reinterpret_cast<std::uint32_t*>(bytes)).unpack()
                       : Unpacker(page, header, words.data()).unpack();
+}
+
+bool unpackLengths(arrays::ByteSpan page, std::int64_t most,
+                   arrays::PoolVector<std::uint64_t>& words, arrays::ByteSpan& spans,
+                   arrays::ByteSpan& bytes) {
+    Header header;
+    if (page.size() > 0 &&  // a page of nulls may have no values at all
+        (!takeHeader(page, header) || header.count > static_cast<std::uint64_t>(most))) {
+        return false;
+    }
+    const auto count = static_cast<std::size_t>(header.count);
+    words.resize(count + 1);
+    auto* const begin = reinterpret_cast<std::uint8_t*>(words.data());
+    auto* const made = reinterpret_cast<arrays::TextSpan*>(begin);
+    // In the upper half, where each is read before its span is written.
+    auto* const lengths = reinterpret_cast<std::uint32_t*>(begin) + count;
+    if (count > 0) {
+        Unpacker unpacker(page, header, lengths);
+        if (!unpacker.unpack()) {
+            return false;
+        }
+        page = unpacker.rest();
+    }
+    std::uint64_t end = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t length = lengths[i];
+        made[i] = {static_cast<std::uint32_t>(end), length};
+        end += length;
+    }
+    spans = {begin, begin + count * sizeof(arrays::TextSpan)};
+    bytes = page;
+    return end <= static_cast<std::uint64_t>(page.size());
 }
 
 }  // namespace millrace::pages

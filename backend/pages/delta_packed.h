@@ -1,5 +1,6 @@
 #pragma once
-// Pages of integers as packed differences, Parquet's DELTA_BINARY_PACKED, as plain words.
+// Pages of integers as packed differences, Parquet's DELTA_BINARY_PACKED, as plain words; and of
+// texts whose lengths are told so ahead of their bytes, DELTA_LENGTH_BYTE_ARRAY.
 //
 // Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ (delta encoding):
 // block size, miniblocks a block, count, first value; then for each block the least difference, a
@@ -10,6 +11,7 @@
 #include <cstdint>
 
 #include "backend/arrays/hybrid_runs.h"
+#include "backend/arrays/leaf_form.h"
 #include "backend/arrays/pool_vector.h"
 
 namespace millrace::pages {
@@ -18,5 +20,11 @@ namespace millrace::pages {
 /// False: damaged; nothing beyond the page is read.
 bool unpackDeltas(arrays::ByteSpan page, std::int64_t most, int width,
                   arrays::PoolVector<std::uint64_t>& words, arrays::ByteSpan& unpacked);
+
+/// The texts of a page, at most `most`, as arrays::TextSpan in `bytes`, a part of the page; `words`
+/// holds the spans. False: damaged.
+bool unpackLengths(arrays::ByteSpan page, std::int64_t most,
+                   arrays::PoolVector<std::uint64_t>& words, arrays::ByteSpan& spans,
+                   arrays::ByteSpan& bytes);
 
 }  // namespace millrace::pages

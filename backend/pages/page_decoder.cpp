@@ -337,7 +337,9 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
     const bool isRle =
         shape.form.turn == arrays::LeafForm::Turn::kBits && page.encoding == PageHeader::kRle;
     const bool isPacked = shape.isInteger && page.encoding == PageHeader::kDeltaBinaryPacked;
-    if ((!isDictionary && !isRle && !isPacked && page.encoding != PageHeader::kPlain) ||
+    const bool hasLengths = shape.isText() && page.encoding == PageHeader::kDeltaLengthByteArray;
+    if ((!isDictionary && !isRle && !isPacked && !hasLengths &&
+         page.encoding != PageHeader::kPlain) ||
         (shape.maxDefinition > 0 && page.definitionEncoding != PageHeader::kRle) ||
         (shape.isList && page.repetitionEncoding != PageHeader::kRle)) {
         return false;
@@ -354,11 +356,12 @@ Result<bool> PageDecoder::readPage(const PageHeader& page, const Shape& shape, T
         return damaged("a page shorter than its levels");
     }
     PageValues values;
-    const arrays::ByteSpan texts = isDictionary ? dictionaryBytes_ : rest;
+    arrays::ByteSpan texts = isDictionary ? dictionaryBytes_ : rest;
     arrays::ByteSpan bits;
-    if (isRle      ? !takeLevels(rest, bits)
-        : isPacked ? !unpackDeltas(rest, count, shape.width, pageWords_, rest)
-                   : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
+    if (isRle        ? !takeLevels(rest, bits)
+        : isPacked   ? !unpackDeltas(rest, count, shape.width, pageWords_, rest)
+        : hasLengths ? !unpackLengths(rest, count, pageWords_, rest, texts)
+                     : !isDictionary && shape.form.isUnpacked() && !toWords(shape, count, rest)) {
         return damaged("a page shorter than its values");
     }
     if (isRle) {

@@ -1,8 +1,8 @@
 #pragma once
 // Decodes the pages of the columns that training data mostly has, straight into an Arrow array's
 // buffers: numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes; alone or
-// in structs, plain or dictionary-encoded, integers also as packed differences, data pages V1 and
-// V2.
+// in structs, plain or dictionary-encoded, integers also as packed differences and texts behind
+// their lengths, data pages V1 and V2.
 //
 // Lists' offsets come from the zero bits of the repetition levels; where every definition level is
 // the greatest (no null, no empty list) they are checked and skipped. Whatever else a file may hold

@@ -39,6 +39,7 @@ struct PageHeader {
         kPlainDictionary = 2,
         kRle = 3,
         kDeltaBinaryPacked = 5,
+        kDeltaLengthByteArray = 6,
         kRleDictionary = 8
     };
 

@@ -47,6 +47,26 @@ Status appendTexts(const std::vector<std::string_view>& texts, arrow::BufferBuil
     return okStatus();
 }
 
+/// All lengths, then all bytes: what a codec is given does not repeat a length before each text.
+Status appendBehindLengths(const std::vector<std::string_view>& texts, arrow::BufferBuilder& out) {
+    std::vector<std::int32_t> lengths;
+    lengths.reserve(texts.size());
+    std::int64_t bytes = 0;
+    for (const std::string_view text : texts) {
+        lengths.push_back(static_cast<std::int32_t>(text.size()));
+        bytes += lengths.back();
+    }
+    RETURN_IF_ERROR(appendDeltas(lengths, out));
+    RETURN_IF_ERROR(fromArrow(out.Reserve(bytes), "parquet page"));
+    std::uint8_t* at = out.mutable_data() + out.length();
+    for (const std::string_view text : texts) {
+        copyText(at, text);
+        at += text.size();
+    }
+    out.UnsafeAdvance(bytes);
+    return okStatus();
+}
+
 }  // namespace
 
 void IndexTable::grow() {
@@ -232,8 +252,9 @@ parquet::EncodedStatistics TextValues::statistics(std::int64_t nulls) {
     return encoded(page);
 }
 
-Status TextValues::append(parquet::Encoding::type, arrow::BufferBuilder& out) const {
-    return appendTexts(views_, out);
+Status TextValues::append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const {
+    return encoding == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY ? appendBehindLengths(views_, out)
+                                                                  : appendTexts(views_, out);
 }
 
 bool TextValues::index(std::vector<std::uint32_t>& indices) {

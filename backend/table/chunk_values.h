@@ -100,7 +100,7 @@ class TextValues {
     std::size_t size() const { return views_.size(); }
     parquet::EncodedStatistics statistics(std::int64_t nulls);
     parquet::EncodedStatistics chunkStatistics() const { return encoded(chunk_); }
-    /// Always PLAIN.
+    /// PLAIN, or DELTA_LENGTH_BYTE_ARRAY.
     Status append(parquet::Encoding::type encoding, arrow::BufferBuilder& out) const;
     bool index(std::vector<std::uint32_t>& indices);
     std::size_t entries() const { return table_.size(); }

@@ -132,8 +132,10 @@ class ChunkMaker {
             }
             values_.restart();
         }
-        const bool isPacked = properties_.encoding(column_.path()) == Encoding::DELTA_BINARY_PACKED;
-        const Encoding::type encoding = isPacked ? Encoding::DELTA_BINARY_PACKED : Encoding::PLAIN;
+        const Encoding::type wished = properties_.encoding(column_.path());
+        const bool isPacked =
+            wished == Encoding::DELTA_BINARY_PACKED || wished == Encoding::DELTA_LENGTH_BYTE_ARRAY;
+        const Encoding::type encoding = isPacked ? wished : Encoding::PLAIN;
         for (std::int64_t row = 0; row < pieces_.rows();) {
             ASSIGN_OR_RETURN(Page page, take(row));
             RETURN_IF_ERROR(appendLevels(page));

@@ -27,7 +27,8 @@ class SchemaDescriptor;
 namespace millrace::table {
 
 /// How leaves are written: `varied` have no dictionary, `packed` are integers as differences
-/// (DELTA_BINARY_PACKED), `dense` are made smaller by no codec.
+/// (DELTA_BINARY_PACKED) or texts behind their lengths (DELTA_LENGTH_BYTE_ARRAY), `dense` are made
+/// smaller by no codec.
 struct LeafWays {
     std::set<int> varied, packed, dense;
 };
@@ -58,7 +59,7 @@ class ParquetEncoder final : public TableEncoder {
     struct Sizes {
         std::int64_t before = 0, after = 0;  ///< the codec
     };
-    Status packIntegers(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways);
+    Status packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways);
     Result<Sizes> sizeOf(const Trial& trial, int column) const;
     Result<std::vector<Sizes>> sizesOf(const Trial& trial) const;
     Result<std::vector<EncodedChunk>> encodeColumn(const std::vector<BatchPtr>& batches,

@@ -6,7 +6,8 @@
 // written the way the loader reads fastest: zstd level 1, data pages V1, no dictionary for floats
 // nor for a column of which more than half of the table's first row group's values are different
 // ones, such integers with zstd as packed differences (DELTA_BINARY_PACKED) where these are no
-// larger than what zstd makes of them, page index. CSV has a header; lists are texts joined by '|',
+// larger than what zstd makes of them, such texts behind their lengths (DELTA_LENGTH_BYTE_ARRAY)
+// where zstd makes them no larger, page index. CSV has a header; lists are texts joined by '|',
 // which split(column, '|') reads back. Threads: TableEncoder::encode() from any after prepare(),
 // the rest one owner. The bytes of a file do not depend on them. Owns: the open file. Failure:
 // kResourceExhausted "PATH: no space left on device ..." for a full disk, else the library's

@@ -160,9 +160,7 @@ TEST(PageDecoder, PackedDifferencesAreNotLeftToArrow) {
 }
 
 // Every page that damage makes is refused or read, never beyond its bytes (sanitizers look).
-TEST(PageDecoder, DamagedDifferencesAreRefusedOrRead) {
-    std::mt19937_64 random(23);
-    const auto array = farApart<arrow::Int64Builder>(random, 3'000);
+void expectRefusedOrRead(std::mt19937_64& random, const ArrayPtr& array) {
     const Writing writing{false,
                           1 << 20,
                           1 << 20,
@@ -181,6 +179,11 @@ TEST(PageDecoder, DamagedDifferencesAreRefusedOrRead) {
         refused += got.ok() ? 0 : 1;
     }
     EXPECT_GT(refused, 0);
+}
+
+TEST(PageDecoder, DamagedDifferencesAreRefusedOrRead) {
+    std::mt19937_64 random(23);
+    expectRefusedOrRead(random, farApart<arrow::Int64Builder>(random, 3'000));
 }
 
 TEST(PageDecoder, ListsEqualArrows) {
@@ -238,6 +241,20 @@ TEST(PageDecoder, TextsEqualArrowsCodedOrNot) {
         }
     }
     expectEqual(test::texts({"", "", ""}), true, "empty texts");
+}
+
+TEST(PageDecoder, TextsBehindTheirLengthsAreNotLeftToArrow) {
+    std::mt19937_64 random(24);
+    const auto array = drawnTexts(random, {.nullShare = 0.1, .distinct = 70'000}, 5'000);
+    const auto file = write(array, {.isDelta = true}, false);
+    const auto footer = parquet::ReadMetaData(std::make_shared<arrow::io::BufferReader>(file));
+    EXPECT_THAT(footer->RowGroup(0)->ColumnChunk(0)->encodings(),
+                testing::Contains(parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY));
+    const auto got = decoded(file, array->type(), 5'000);
+    ASSERT_TRUE(got.ok()) << got.status();
+    ASSERT_NE(*got, nullptr);
+    EXPECT_TRUE((*got)->Equals(array));
+    expectRefusedOrRead(random, drawnTexts(random, {.distinct = 70'000}, 300));
 }
 
 TEST(PageDecoder, EveryTextOfADictionaryIsStoredOnce) {

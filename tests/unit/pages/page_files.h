@@ -86,7 +86,7 @@ struct Writing {
     arrow::Compression::type codec = arrow::Compression::ZSTD;
     parquet::ParquetDataPageVersion pages = parquet::ParquetDataPageVersion::V1;
     bool hasIndex = false;
-    bool isDelta = false;  ///< integers as packed differences
+    bool isDelta = false;  ///< integers as packed differences, texts behind their lengths
 };
 
 inline bool hasIntegers(const arrow::DataType& type) {
@@ -115,6 +115,9 @@ inline std::shared_ptr<arrow::Buffer> write(const ArrayPtr& array, const Writing
     }
     if (writing.isDelta && hasIntegers(*array->type())) {
         builder.disable_dictionary()->encoding(parquet::Encoding::DELTA_BINARY_PACKED);
+    }
+    if (writing.isDelta && array->type_id() == arrow::Type::STRING) {
+        builder.disable_dictionary()->encoding(parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY);
     }
     auto sink = *arrow::io::BufferOutputStream::Create();
     EXPECT_TRUE(parquet::arrow::WriteTable(*table, arrow::default_memory_pool(), sink, 1 << 20,

@@ -190,6 +190,31 @@ TEST_F(ParquetTest, IntegersOfSmallStepsArePackedAsDifferences) {
     EXPECT_THAT(encodings("snappy", 0), testing::Not(packed)) << "for readers of before";
 }
 
+// A codec is not given a length before each text.
+TEST_F(ParquetTest, TextsThatMostlyDifferStandBehindTheirLengths) {
+    std::mt19937_64 random(6);
+    const auto digits = [&](std::int64_t) { return std::to_string(random() % 1'000'000'000'000); };
+    const auto rows =
+        arrow::RecordBatch::Make(arrow::schema({arrow::field("digits", arrow::utf8())}), 30'000,
+                                 {made<arrow::StringBuilder>(arrow::utf8(), 30'000, true, digits)});
+    for (const char* codec : {"zstd", "snappy"}) {
+        WriterOptions options;
+        options.codec = codec;
+        const std::string path = write(*rows, 12'000, options);
+        EXPECT_TRUE((*read(path)->CombineChunksToBatch())->Equals(*rows)) << codec;
+        const auto reader = parquet::ParquetFileReader::OpenFile(path);
+        for (int g = 0; g < 3; ++g) {
+            const auto encodings = reader->metadata()->RowGroup(g)->ColumnChunk(0)->encodings();
+            const auto isThere = testing::Contains(parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY);
+            if (options.codec == "zstd") {
+                EXPECT_THAT(encodings, isThere);
+            } else {
+                EXPECT_THAT(encodings, testing::Not(isThere)) << "for readers of before";
+            }
+        }
+    }
+}
+
 // Random bits get no smaller; the column is written as it is, and says so.
 TEST_F(ParquetTest, WhatACodecMakesNoSmallerIsLeftAsItIs) {
     std::mt19937_64 random(3);
