@@ -5,8 +5,8 @@
 
 #include <arrow/api.h>
 
-#include "backend/dataset/plan_builder.h"
 #include "backend/segment/key_order.h"
+#include "backend/segment/objects_ahead.h"
 #include "backend/segment/requests.h"
 
 namespace millrace::segment {
@@ -40,9 +40,7 @@ SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPoo
       jobs_(jobs),
       sharing_{jobs, std::nullopt, pool, counters},
       epochs_(epochs),
-      columnsAhead_(input_->dataset()->hasObjects()
-                        ? dataset::columnsRead(input_->spec(), input_->dataset()->schema())
-                        : std::vector<std::string>()) {}
+      columnsAhead_(columnsAhead(*input_)) {}
 
 // This segment's splits, and those that follow it, whichever thread will compute them.
 void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
@@ -55,10 +53,8 @@ void SegmentRunner::announce(std::uint32_t epoch, std::int64_t segment) {
         if (epoch >= epochs_ && ahead > 0) {
             break;
         }
-        for (const stream::SplitRef& ref : input_->splitsOf(epoch, segment)) {
-            const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
-            splits.push_back({ref.file, split.rowGroup, split.firstRow, split.rows});
-        }
+        const std::vector<dataset::SplitRange> ranges = splitRangesOf(*input_, epoch, segment);
+        splits.insert(splits.end(), ranges.begin(), ranges.end());
     }
     reader_.announce(splits, columnsAhead_);
 }

@@ -31,7 +31,8 @@ class SegmentRunner {
  public:
     /// `pool` and `counters` outlive the runner and what it made.
     /// `readAhead`: shared by the stream's runners; null: the runner's own where it needs one.
-    /// `epochs`: of the stream, so that the next one is fetched before this one ends.
+    /// `epochs`: of the stream, so that the next one is fetched before this one ends; 0: the runner
+    /// announces no segment but the one that it computes.
     /// `jobs`: through which the stream's runners help each other; null: each is alone.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,

@@ -10,6 +10,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/text.h"
 #include "backend/core/thread.h"
+#include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/segment_coder.h"
@@ -42,6 +43,7 @@ class SegmentServer::Impl {
           counters_(counters),
           begun_(std::move(begun)),
           done_(std::move(done)),
+          ahead_(*input_, pool),
           heldMax_(pool.limitBytes() > 0 ? std::min(options_.heldBytesMax, pool.limitBytes() / 2)
                                          : options_.heldBytesMax),
           codecs_(options_.codecs) {
@@ -102,7 +104,7 @@ class SegmentServer::Impl {
     bool hasRoomLocked(const Key& key, std::int64_t bytes, Work& work) MR_REQUIRES(mutex_);
     /// Its memory may be read by another process.
     bool isRead(const Entry& entry) const { return options_.arena != nullptr && entry.isRead; }
-    std::int64_t columnsLimit() const { return pool_.limitBytes() - heldMax_; }
+    std::int64_t columnsLimit() const { return ahead_.leftOf(pool_.limitBytes()) - heldMax_; }
     Result<CodedSegment> compute(const stream::SegmentOrder& order, SegmentRunner& runner,
                                  Coder& coder, std::int64_t& columnBytes);
     void finish(const stream::SegmentOrder& order, Result<CodedSegment> coded,
@@ -117,6 +119,7 @@ class SegmentServer::Impl {
     StageCounters& counters_;
     const Begun begun_;
     const Done done_;
+    const ObjectsAhead ahead_;
     const std::int64_t heldMax_;
     mutable Mutex mutex_;
     CondVar changed_;
@@ -132,7 +135,15 @@ class SegmentServer::Impl {
     std::vector<std::jthread> threads_;
 };
 
+// Announced before a thread may begin with it: what is announced later would never be released.
 void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
+    {
+        MutexLock lock(mutex_);
+        if (entries_.contains(keyOf(order))) {
+            return;
+        }
+    }
+    ahead_.announce(order.name.epoch, order.name.segment);
     MutexLock lock(mutex_);
     entries_.try_emplace(keyOf(order), Entry{.order = order});
     changed_.notifyAll();
@@ -140,19 +151,24 @@ void SegmentServer::Impl::order(const stream::SegmentOrder& order) {
 
 void SegmentServer::Impl::withdraw(const stream::SegmentOrder& order, bool isReadKept) {
     Entry dropped;  // its memory goes without the lock
-    MutexLock lock(mutex_);
-    const auto at = entries_.find(keyOf(order));
-    if (at == entries_.end() || (isReadKept && isRead(at->second))) {
-        return;
+    {
+        MutexLock lock(mutex_);
+        const auto at = entries_.find(keyOf(order));
+        if (at == entries_.end() || (isReadKept && isRead(at->second))) {
+            return;
+        }
+        if (at->second.phase == Phase::kComputing) {
+            at->second.isWithdrawn = true;
+            return;
+        }
+        heldBytes_ -= at->second.heldBytes;
+        dropped = std::move(at->second);
+        entries_.erase(at);
+        changed_.notifyAll();
     }
-    if (at->second.phase == Phase::kComputing) {
-        at->second.isWithdrawn = true;
-        return;
+    if (dropped.phase == Phase::kWaiting) {
+        ahead_.release(order.name.epoch, order.name.segment);
     }
-    heldBytes_ -= at->second.heldBytes;
-    dropped = std::move(at->second);
-    entries_.erase(at);
-    changed_.notifyAll();
 }
 
 std::optional<CodedFrame> SegmentServer::Impl::frame(const stream::SegmentOrder& order,
@@ -184,7 +200,7 @@ SegmentServer::State SegmentServer::Impl::state() const {
 }
 
 void SegmentServer::Impl::work() {
-    SegmentRunner runner(input_, pool_, counters_, nullptr, 0);
+    SegmentRunner runner(input_, pool_, counters_, ahead_.readAhead(), 0);
     Coder coder;
     for (;;) {
         Work work = next();
@@ -203,6 +219,9 @@ void SegmentServer::Impl::work() {
         }
         std::int64_t columnBytes = 0;
         auto coded = compute(*work.order, runner, coder, columnBytes);
+        if (!coded.ok()) {
+            ahead_.release(work.order->name.epoch, work.order->name.segment);
+        }
         finish(*work.order, std::move(coded), columnBytes);
     }
 }

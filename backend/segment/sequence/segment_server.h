@@ -3,6 +3,7 @@
 // codes every frame at once, lets go of the columns, and holds the coded frames until released.
 //
 // No network in it: who receives orders and sends frames is somebody else.
+// Objects of a store are fetched ahead for the orders that wait, and for no other segment.
 // Order: the foremost order in the sequence is begun first. Memory: everything lives in the pool.
 // Coded frames are bounded by heldBytesMax, columns by the rest of the pool's limit; a segment that
 // runs out of memory beside others is computed again alone. An order that comes before what is held

@@ -7,9 +7,8 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
-#include "backend/dataset/read_ahead.h"
 #include "backend/segment/count_names.h"
-#include "backend/segment/memory_need.h"
+#include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"
 #include "backend/segment/sequence/open_tails.h"
@@ -34,24 +33,10 @@ constexpr int windowSize(int threads) {
     return threads > 1 ? threads + 2 : 2;
 }
 
-/// For objects of a store; it takes its bytes from the pool, of which the segments leave it a part.
-std::shared_ptr<dataset::ReadAhead> readAheadOf(const StreamInput& input, BufferPool& pool) {
-    if (!input.dataset()->hasObjects()) {
-        return nullptr;
-    }
-    dataset::ReadAheadOptions options;
-    options.hasIndexes = input.readsPartsOfRowGroups();
-    if (pool.limitBytes() > 0) {
-        options.bytesMax = std::min(options.bytesMax, pool.limitBytes() / kReadAheadShare);
-    }
-    return std::make_shared<dataset::ReadAhead>(input.dataset(), &pool, options);
-}
-
 /// What the segments may hold.
-std::int64_t windowBytes(const StreamInput& input, const SequencerOptions& options,
+std::int64_t windowBytes(const ObjectsAhead& ahead, const SequencerOptions& options,
                          const BufferPool& pool) {
-    const std::int64_t bytes = options.limitBytes > 0 ? options.limitBytes : pool.limitBytes();
-    return input.dataset()->hasObjects() ? bytes - bytes / kReadAheadShare : bytes;
+    return ahead.leftOf(options.limitBytes > 0 ? options.limitBytes : pool.limitBytes());
 }
 
 }  // namespace
@@ -65,14 +50,14 @@ class Sequencer::Impl {
           pool_(pool),
           counters_(counters),
           sink_(sink),
+          ahead_(*input_, pool),
           jobs_(
               counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows),
           window_(*input_, {options_.epochs,
                             options_.window > 0 ? options_.window : windowSize(options_.threads),
-                            windowBytes(*input_, options_, pool), options_.start,
+                            windowBytes(ahead_, options_, pool), options_.start,
                             mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters,
                             &jobs_, options_.isOrdered ? options_.elsewhere : DeskLimits()}),
-          readAhead_(readAheadOf(*input_, pool)),
           countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
           rest_(input_->microRows(), options_.start),
           tails_(options_.framePool != nullptr ? *options_.framePool : pool) {
@@ -149,9 +134,9 @@ class Sequencer::Impl {
     BufferPool& pool_;
     StageCounters& counters_;
     ring::FrameSink& sink_;
+    const ObjectsAhead ahead_;
     ColumnJobs jobs_;
     Window window_;
-    const std::shared_ptr<dataset::ReadAhead> readAhead_;
     const CountNames countNames_;
     std::stop_source stop_;
 
@@ -208,7 +193,7 @@ void Sequencer::Impl::fail(const Status& error) {
 
 void Sequencer::Impl::work(bool mayCompute) {
     ThreadContext context{
-        SegmentRunner(input_, pool_, counters_, readAhead_, epochsAhead(), &jobs_),
+        SegmentRunner(input_, pool_, counters_, ahead_.readAhead(), epochsAhead(), &jobs_),
         FrameTools(input_->layout(), &counters_)};
     for (;;) {
         Task task = window_.next(mayCompute);
