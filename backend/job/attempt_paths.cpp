@@ -33,12 +33,6 @@ std::optional<int> rankOf(std::string_view worker) {
     return worker.starts_with(kPrefix) ? countOf(worker.substr(kPrefix.size())) : std::nullopt;
 }
 
-std::optional<int> relayOf(std::string_view worker) {
-    return worker.starts_with(kFeed) && worker.size() > kFeed.size()
-               ? countOf(worker.substr(kFeed.size()))
-               : std::nullopt;
-}
-
 std::optional<PartOfAttempt> partOf(std::string_view key, char letter) {
     const std::size_t dot = key.rfind('.');
     const std::string_view part = dot == std::string_view::npos ? "" : key.substr(dot + 1);

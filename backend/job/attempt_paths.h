@@ -26,10 +26,6 @@ std::string rankName(int rank);
 /// The rank of such a name; nothing for another worker's.
 std::optional<int> rankOf(std::string_view worker);
 
-/// The node of such a feed ("feed2", a relay of another node's ranks); nothing for another
-/// worker's.
-std::optional<int> relayOf(std::string_view worker);
-
 /// What the key of a gang beside an attempt's says: "<run>.a<attempt>.<letter><number>".
 struct PartOfAttempt {
     std::string run;
