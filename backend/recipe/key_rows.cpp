@@ -42,10 +42,11 @@ void TextRows::load(std::int64_t from, std::size_t n, KeyBlock<>& block) {
 }
 
 std::optional<ShortForm> ShortForm::of(const arrow::StringArray& texts) {
-    const std::int32_t* offsets = texts.raw_value_offsets();
+    const std::int32_t* const offsets = texts.raw_value_offsets();
+    const bool hasNulls = texts.null_count() > 0;
     std::size_t least = kAnyWidth, most = 0;
-    for (std::int64_t row = 0; row < texts.length(); ++row) {
-        if (texts.null_count() == 0 || texts.IsValid(row)) {
+    for (std::int64_t row = 0, rows = texts.length(); row < rows; ++row) {
+        if (!hasNulls || texts.IsValid(row)) {
             const auto size = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
             least = std::min(least, size);
             most = std::max(most, size);
