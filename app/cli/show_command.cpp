@@ -240,6 +240,21 @@ void showDataWorkers(Page& page, const values::DataWorkersReceipt& workers) {
     }
 }
 
+// "ranks 2m 4s, feed 12 s; largest process 1.2 GB"
+void showCosts(Page& page, const std::vector<values::RoleCost>& costs) {
+    std::string text;
+    std::int64_t peak = 0;
+    for (const values::RoleCost& one : costs) {
+        strAppend(&text, text.empty() ? "" : ", ", one.role, " ",
+                  session::durationText(1000 * one.cpuSeconds));
+        peak = std::max(peak, one.peakMemoryBytes);
+    }
+    if (!text.empty()) {
+        page.field("CPU",
+                   strCat(text, "; largest process ", formatBytes(static_cast<double>(peak))));
+    }
+}
+
 void showReceipt(Page& page, const RunDetail& detail) {
     page.heading("Data");
     page.field("plan", strCat(session::countText(detail.planFiles, "file"), ", ",
@@ -254,6 +269,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
     page.table(funnelOf(receipt, page.context_.terminal));
     showVocabularies(page, receipt);
     showDataWorkers(page, receipt.dataWorkers);
+    showCosts(page, receipt.costs);
     page.field("order hash", receipt.orderHash, Tone::kDim);
     page.field("eval hash", receipt.evalOrderHash, Tone::kDim);
     page.field("weights hash", detail.weightsHash, Tone::kDim);

@@ -256,6 +256,9 @@ void EmbeddedJob::replaceFailed() {
         // Counted first: whatever happens here, it ends.
         --worker.record.replacements;
         ++worker.record.numReplaced;
+        worker.record.cpuSeconds += worker.exit->cpuSeconds;
+        worker.record.peakMemoryBytes =
+            std::max(worker.record.peakMemoryBytes, worker.exit->peakMemoryBytes);
         record_.workers[i] = worker.record;
         save();
         const Status aside = setGuardianAside(worker.directory, worker.record.numReplaced);
@@ -423,7 +426,11 @@ State EmbeddedJob::state() const {
         w.isStarted = worker.guardian.has_value();
         w.numReplaced = worker.record.numReplaced;
         w.pid = worker.guardian ? worker.guardian->commandPid : 0;
+        w.cpuSeconds = worker.record.cpuSeconds;
+        w.peakMemoryBytes = worker.record.peakMemoryBytes;
         if (worker.exit) {
+            w.cpuSeconds += worker.exit->cpuSeconds;
+            w.peakMemoryBytes = std::max(w.peakMemoryBytes, worker.exit->peakMemoryBytes);
             w.exitCode = worker.exit->code;
             w.isExitAssumed = worker.exit->isAssumed;
             w.signal = worker.exit->signal;

@@ -117,6 +117,10 @@ struct WorkerState {
     bool isExitAssumed = false;   ///< it is gone without a record: exitCode is a guess
     int signal = 0;               ///< that ended it; 0: none
     std::int64_t endedMs = 0;
+    /// Of all its processes, and of the workers that had its place before; known of those that have
+    /// ended. Memory is that of the largest process.
+    double cpuSeconds = 0;
+    std::int64_t peakMemoryBytes = 0;
     bool isSilent = false;           ///< alive, but its guardian has answered nothing for a while:
                                      ///< stopped, or the machine is overloaded
     std::int64_t silentSinceMs = 0;  ///< of its last answer, while isSilent

@@ -138,7 +138,9 @@ Status writeGangRecord(const std::string& directory, const GangRecord& r) {
                            {"rank", worker.rank},
                            {"critical", worker.isCritical},
                            {"replacements", worker.replacements},
-                           {"replaced", worker.numReplaced}});
+                           {"replaced", worker.numReplaced},
+                           {"cpu_seconds", worker.cpuSeconds},
+                           {"peak_memory_bytes", worker.peakMemoryBytes}});
     }
     const Json json = {{"key", r.key},
                        {"hash", r.hash},
@@ -186,7 +188,8 @@ Result<GangRecord> readGangRecord(const std::string& directory, std::string_view
         r.workers.push_back(
             {jsonString(worker, "name"), static_cast<int>(jsonInt(worker, "rank", -1)),
              jsonBool(worker, "critical", true), static_cast<int>(jsonInt(worker, "replacements")),
-             static_cast<int>(jsonInt(worker, "replaced"))});
+             static_cast<int>(jsonInt(worker, "replaced")), jsonReal(worker, "cpu_seconds"),
+             jsonInt(worker, "peak_memory_bytes")});
     }
     r.isEnded = jsonBool(*json, "ended");
     r.cause = causeOf(jsonString(*json, "cause"));
@@ -299,10 +302,11 @@ Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirect
         return std::optional<ExitRecord>();
     }
     const Result<std::int64_t> time = parseTime(jsonString(*json, "time"));
-    return std::optional(ExitRecord{static_cast<int>(jsonInt(*json, "code", 137)),
-                                    static_cast<int>(jsonInt(*json, "signal")),
-                                    time.ok() ? *time : 0, jsonString(*json, "reason"),
-                                    jsonString(*json, "boot_id"), jsonInt(*json, "boot_ms")});
+    return std::optional(ExitRecord{
+        static_cast<int>(jsonInt(*json, "code", 137)), static_cast<int>(jsonInt(*json, "signal")),
+        time.ok() ? *time : 0, jsonString(*json, "reason"), jsonString(*json, "boot_id"),
+        jsonInt(*json, "boot_ms"), jsonReal(*json, "cpu_seconds"),
+        jsonInt(*json, "peak_memory_bytes")});
 }
 
 bool isEarlier(const ExitRecord& a, const ExitRecord& b) {

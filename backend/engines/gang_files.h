@@ -20,6 +20,8 @@ struct WorkerRecord {
     bool isCritical = true;
     int replacements = 0;  ///< that are left of Group::replacements
     int numReplaced = 0;
+    double cpuSeconds = 0;  ///< of those that were replaced, as the next one
+    std::int64_t peakMemoryBytes = 0;
 };
 
 /// gang.json.
@@ -76,6 +78,8 @@ struct ExitRecord {
     std::string reason;
     std::string bootId;  ///< "": unknown
     std::int64_t bootMs = 0;
+    double cpuSeconds = 0;
+    std::int64_t peakMemoryBytes = 0;
     bool isAssumed = false;  ///< not read: nothing is left of the worker, and no record either
 };
 /// Whether `a` was written before `b`: by the time since the boot where both tell one boot, as the

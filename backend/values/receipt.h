@@ -45,12 +45,20 @@ struct DataWorkersReceipt {
     bool isEmpty() const { return segments == 0 && cpuSeconds == 0; }
     bool operator==(const DataWorkersReceipt&) const = default;
 };
+/// What workers of a role took, over all attempts of a run.
+struct RoleCost {
+    std::string role;  ///< "ranks", "feed", "relays"
+    double cpuSeconds = 0;
+    std::int64_t peakMemoryBytes = 0;  ///< of the largest process
+    bool operator==(const RoleCost&) const = default;
+};
 struct Receipt {
     std::vector<FileReceipt> files, sideTables;  ///< of many files the first 1,000
     std::int64_t filesTotal = 0;                 ///< 0: `files` are all
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
     DataWorkersReceipt dataWorkers;
+    std::vector<RoleCost> costs;  ///< by role; none in receipts of older versions
     std::string orderHash, evalOrderHash, planHash;
     int orderHashVersion = 0;  ///< of both order hashes; those of two versions do not compare
     std::string json;          ///< the receipt as stored, with the files of `files`

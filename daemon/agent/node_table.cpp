@@ -128,9 +128,27 @@ void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
             node.gangs[key] = std::move(state);
         } else {
             node.gangs.erase(key);
-            node.ended.erase(key);
+            if (node.ended.erase(key) > 0 && isPart(key)) {
+                node.lastWords.emplace_back(key, std::move(state));
+            }
         }
     }
+    while (node.lastWords.size() > kLastWordsMost) {
+        node.lastWords.pop_front();
+    }
+}
+
+std::optional<engines::State> NodeTable::lastWord(const std::string& name,
+                                                  const std::string& key) const {
+    MutexLock lock(mutex_);
+    const auto node = nodes_.find(name);
+    if (node == nodes_.end()) {
+        return std::nullopt;
+    }
+    const auto& words = node->second.lastWords;
+    const auto found = std::find_if(words.begin(), words.end(),
+                                    [&](const auto& word) { return word.first == key; });
+    return found == words.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<std::string> NodeTable::toEnd(Node& node) {

@@ -10,6 +10,7 @@
 // of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost; a node's
 // placements are its crews'. Failure: attach() says why a node may not come in.
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -67,6 +68,7 @@ struct NodeTableOptions {
 class NodeTable final : public DataNodes, public PartNodes {
  public:
     static constexpr std::size_t kNodesMost = 4096;
+    static constexpr std::size_t kLastWordsMost = 64;  ///< of a node
 
     /// As long as it lives, nodes send samples.
     class Watch {
@@ -117,6 +119,8 @@ class NodeTable final : public DataNodes, public PartNodes {
     void end(const std::string& node, const std::string& key) override;
     std::optional<engines::State> state(const std::string& node,
                                         const std::string& key) const override;
+    std::optional<engines::State> lastWord(const std::string& node,
+                                           const std::string& key) const override;
     std::vector<PartStanding> partStandings() const override;
     PartStanding partStanding(const std::string& node) const override;
     void keep(const std::string& node, const std::string& key,
@@ -136,7 +140,8 @@ class NodeTable final : public DataNodes, public PartNodes {
         std::map<std::string, schedule::Resources> kept;          ///< for parts, by key
         std::map<std::string, engines::State> gangs;              ///< as it says
         std::set<std::string> ended;                              ///< that are to be there no more
-        std::set<std::string> told;                               ///< of those: on this session
+        std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
+        std::set<std::string> told;  ///< of those: on this session
         NodeReport report;
         bool isWanted(const std::string& key) const {
             return placed.contains(key) || parts.contains(key) || kept.contains(key);

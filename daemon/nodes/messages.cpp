@@ -26,6 +26,8 @@ engines::WorkerState fromProto(const v1::GangWorker& message, std::int64_t nowMs
         worker.signal = message.signal();
         worker.endedMs = nowMs - message.ended_ago_ms();
     }
+    worker.cpuSeconds = message.cpu_seconds();
+    worker.peakMemoryBytes = message.peak_memory_bytes();
     worker.isSilent = message.is_silent();
     worker.silentSinceMs = worker.isSilent ? nowMs - message.silent_for_ms() : 0;
     return worker;
@@ -42,6 +44,8 @@ void fill(const engines::WorkerState& worker, std::int64_t nowMs, v1::GangWorker
         out.set_signal(worker.signal);
         out.set_ended_ago_ms(nowMs - worker.endedMs);
     }
+    out.set_cpu_seconds(worker.cpuSeconds);
+    out.set_peak_memory_bytes(worker.peakMemoryBytes);
     if (worker.isSilent) {
         out.set_is_silent(true);
         out.set_silent_for_ms(nowMs - worker.silentSinceMs);

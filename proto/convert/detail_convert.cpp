@@ -47,6 +47,13 @@ void dataWorkersFields(Way, auto& value, auto& message) {
 }
 
 template <class Way>
+void roleCostFields(Way, auto& value, auto& message) {
+    MR_FIELD(role, role);
+    MR_FIELD(cpuSeconds, cpu_seconds);
+    MR_FIELD(peakMemoryBytes, peak_memory_bytes);
+}
+
+template <class Way>
 void receiptFields(Way, auto& value, auto& message) {
     MR_VALUES(files, files);
     MR_FIELD(filesTotal, files_total);
@@ -54,6 +61,7 @@ void receiptFields(Way, auto& value, auto& message) {
     MR_VALUES(steps, steps);
     MR_VALUES(vocabularies, vocabularies);
     MR_VALUE(dataWorkers, data_workers);
+    MR_VALUES(costs, costs);
     MR_FIELD(orderHash, order_hash);
     MR_FIELD(evalOrderHash, eval_order_hash);
     MR_FIELD(orderHashVersion, order_hash_version);
@@ -155,6 +163,7 @@ MR_BOTH_WAYS(StepReason, StepReason, stepReasonFields)
 MR_BOTH_WAYS(StepReceipt, StepReceipt, stepReceiptFields)
 MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
 MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt, dataWorkersFields)
+MR_BOTH_WAYS(RoleCost, RoleCost, roleCostFields)
 MR_BOTH_WAYS(Receipt, Receipt, receiptFields)
 MR_BOTH_WAYS(Checkpoint, Checkpoint, checkpointFields)
 MR_BOTH_WAYS(GitFacts, GitFacts, gitFactsFields)

@@ -23,6 +23,9 @@ values::VocabularyReceipt fromProto(const v1::VocabularyReceipt& message);
 v1::DataWorkersReceipt toProto(const values::DataWorkersReceipt& value);
 values::DataWorkersReceipt fromProto(const v1::DataWorkersReceipt& message);
 
+v1::RoleCost toProto(const values::RoleCost& value);
+values::RoleCost fromProto(const v1::RoleCost& message);
+
 v1::Receipt toProto(const values::Receipt& value);
 values::Receipt fromProto(const v1::Receipt& message);
 

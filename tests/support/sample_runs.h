@@ -55,6 +55,7 @@ inline values::RunDetail aDetail(const values::RunSummary& run) {
                            1'250,
                            {"label", "label", "genres"},
                            {"none", "none", "zstd:-5"}};
+    receipt.costs = {{"feed", 61.5, 300'000'000}, {"ranks", 7'200, 1'200'000'000}};
     receipt.orderHash = "0123456789abcdef";
     receipt.rowsScanned = 100'836;
     receipt.rowsKept = 80'561;

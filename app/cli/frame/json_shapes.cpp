@@ -176,12 +176,19 @@ Json jsonOf(const values::Receipt& receipt) {
         vocabularies.push_back(
             {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
     }
+    Json costs = Json::array();
+    for (const values::RoleCost& one : receipt.costs) {
+        costs.push_back({{"role", one.role},
+                         {"cpu_seconds", one.cpuSeconds},
+                         {"peak_memory_bytes", one.peakMemoryBytes}});
+    }
     return {{"files", files(receipt.files)},
             {"files_total", receipt.numFiles()},
             {"side_tables", files(receipt.sideTables)},
             {"steps", steps},
             {"vocabularies", vocabularies},
             {"data_workers", receipt.dataWorkers.isEmpty() ? Json() : jsonOf(receipt.dataWorkers)},
+            {"costs", costs},
             {"order_hash", orNull(receipt.orderHash)},
             {"eval_order_hash", orNull(receipt.evalOrderHash)},
             {"order_hash_version", receipt.orderHashVersion},

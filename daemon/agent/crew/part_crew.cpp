@@ -123,12 +123,16 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     const PartStanding node = place_.nodes->partStanding(part.node);
     if (const auto state = place_.nodes->state(part.node, part.name.key())) {
         part.state = *state;
-        for (engines::WorkerState& worker : part.state.workers) {
-            worker.rank = job::rankOf(worker.name).value_or(-1);
-            worker.isCritical = true;
-        }
     } else if (isEnding_ && node.isThere) {  // it never was there, or has said its end
         part.state.phase = engines::Phase::kEnded;
+        if (const auto last = place_.nodes->lastWord(part.node, part.name.key())) {
+            part.state.workers =
+                last->workers;  // that they were ended is no news, but what they took
+        }
+    }
+    for (engines::WorkerState& worker : part.state.workers) {
+        worker.rank = job::rankOf(worker.name).value_or(-1);
+        worker.isCritical = true;
     }
     if (!part.isOver() && node.isLost) {
         part.lostMs = std::max<std::int64_t>(1, node.heardMs);

@@ -76,6 +76,9 @@ class PartNodes {
     /// One of which nothing was heard before its end was asked for is stopping until it is.
     virtual std::optional<engines::State> state(const std::string& node,
                                                 const std::string& key) const = 0;
+    /// How it stood at its end, of one whose end was asked for and is heard: for a while.
+    virtual std::optional<engines::State> lastWord(const std::string& node,
+                                                   const std::string& key) const = 0;
 };
 
 /// The nodes for the parts of an attempt that needs `count` of them, `needs` of each: those with

@@ -320,6 +320,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
 }
 
 void ActiveRun::conclude() {
+    done_.cost(*gang_);
     if (stage() == Stage::kDropped && !stop_.has_value()) {
         return launch(begin_.fromStep);
     }

@@ -37,8 +37,7 @@ void ActiveRun::end(values::RunState state, const std::string& reason) {
 // Of very many files a receipt is many megabytes: it is made and stored beside the agent's thread.
 void ActiveRun::askReceipt() {
     move(Move::kAsked);
-    ReceiptInputs inputs;
-    inputs.stepNames = facts_.stepNames;
+    ReceiptInputs inputs{.stepNames = facts_.stepNames};
     done_.fill(facts_.ranks, inputs);
     const auto store = [&place = place_, id = id(), inputs = std::move(inputs),
                         then = answer(&ActiveRun::storeEnd)](const auto&) -> SideThread::Then {

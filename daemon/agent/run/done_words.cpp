@@ -9,6 +9,20 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
+constexpr char kCosts[] = "costs";
+
+// "ranks", "feed", "relays".
+const char* roleOf(const std::string& worker) {
+    return job::rankOf(worker).has_value() ? "ranks" : worker == job::kFeed ? "feed" : "relays";
+}
+
+// Time is summed, memory is that of the largest process.
+void addCost(Json& costs, const std::string& role, double cpuSeconds, std::int64_t peakBytes) {
+    const Json before = jsonMember(costs, role);
+    costs[role] = {
+        {"cpu_seconds", jsonReal(before, "cpu_seconds") + cpuSeconds},
+        {"peak_memory_bytes", std::max(jsonInt(before, "peak_memory_bytes"), peakBytes)}};
+}
 
 }  // namespace
 
@@ -63,6 +77,26 @@ Json DoneWords::dataWorkers() const {
     return all;
 }
 
+void DoneWords::cost(const engines::State& gang) {
+    Json costs = Json::object();
+    for (const engines::WorkerState& worker : gang.workers) {
+        addCost(costs, roleOf(worker.name), worker.cpuSeconds, worker.peakMemoryBytes);
+    }
+    words_[kCosts] = std::move(costs);
+    write();
+}
+
+Json DoneWords::costs() const {
+    Json all;
+    for (int attempt = 1; attempt <= attempt_; ++attempt) {
+        const Json words = attempt == attempt_ ? words_ : directory_.readDone(attempt);
+        for (const auto& [role, cost] : jsonMember(words, kCosts).items()) {
+            addCost(all, role, jsonReal(cost, "cpu_seconds"), jsonInt(cost, "peak_memory_bytes"));
+        }
+    }
+    return all;
+}
+
 bool DoneWords::retry() {
     if (retryNs_ == 0 || clock_.steadyNs() < retryNs_) {
         return false;
@@ -113,6 +147,7 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     inputs.evalOrderHash = jsonString(params, "eval_order_hash");
     inputs.weightsHash = jsonString(params, "weights_hash");
     inputs.dataWorkers = dataWorkers();
+    inputs.costs = costs();
 }
 
 void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,

@@ -1,5 +1,6 @@
 #pragma once
-// DoneWords: what workers of the present attempt said when they were done, and its feed meanwhile.
+// DoneWords: what workers of the present attempt said when they were done, its feed meanwhile, and
+// what all of them took.
 //
 // A worker whose `done` is acknowledged ends and never says it again: the word is on disk first,
 // and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
@@ -32,6 +33,8 @@ class DoneWords {
     /// Of a part of the receipt: what data workers did in this attempt so far, where its feed says
     /// it.
     void account(const std::string& worker, const Json& receipt);
+    /// The attempt is over: what its ranks, feed and relays took, as their guardians tell.
+    void cost(const engines::State& gang);
     /// Tries again what could not be written. True when all is on disk now and was not before.
     bool retry();
     /// Something said is not on disk yet.
@@ -44,13 +47,14 @@ class DoneWords {
     std::int64_t stepOfRank0() const;
     /// Why rank 0 was done, as it said; "": it did not.
     std::string reason() const;
-    /// States, rows and hashes for the receipt, of `ranks` ranks; what data workers did in all
-    /// attempts up to this one.
+    /// States, rows and hashes for the receipt, of `ranks` ranks; what data workers did and what
+    /// the others took in all attempts up to this one.
     void fill(int ranks, ReceiptInputs& inputs) const;
 
  private:
     void write();
     Json dataWorkers() const;
+    Json costs() const;
 
     const RunDirectory& directory_;
     const Clock& clock_;

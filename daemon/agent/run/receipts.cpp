@@ -81,6 +81,10 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
                                         jsonInt(vocabulary, "unknown")});
     }
     receipt.dataWorkers = dataWorkersOf(jsonMember(json, "data_workers"));
+    for (const auto& [role, seconds] : jsonMember(json, "cpu_seconds").items()) {
+        receipt.costs.push_back({role, seconds.is_number() ? seconds.get<double>() : 0,
+                                 jsonInt(jsonMember(json, "peak_memory_bytes"), role.c_str())});
+    }
     receipt.orderHash = jsonString(json, "order_hash");
     receipt.evalOrderHash = jsonString(json, "eval_order_hash");
     receipt.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
@@ -112,6 +116,10 @@ Result<std::string> makeReceipt(const ReceiptInputs& inputs) {
     }
     if (!inputs.dataWorkers.is_null()) {
         json["data_workers"] = inputs.dataWorkers;
+    }
+    for (const auto& [role, cost] : inputs.costs.items()) {
+        json["cpu_seconds"][role] = jsonReal(cost, "cpu_seconds");
+        json["peak_memory_bytes"][role] = jsonInt(cost, "peak_memory_bytes");
     }
     return withJsonMember(dumpJson(json), "files", files);
 }

@@ -22,6 +22,7 @@ struct ReceiptInputs {
     std::string evalOrderHash;           ///< "" unknown
     std::string weightsHash;             ///< of the final weights; "" unknown
     Json dataWorkers;                    ///< what they did in all attempts; null: there were none
+    Json costs;  ///< of all attempts by role, `cpu_seconds`, `peak_memory_bytes`; null: unknown
 };
 
 /// Canonical JSON text.

@@ -63,14 +63,16 @@ Status WorkerDirectory::writeGuardian(pid_t commandPid) const {
 }
 
 Status WorkerDirectory::writeExit(int code, int signal, std::string_view reason,
-                                  std::int64_t droppedLines) {
+                                  std::int64_t droppedLines, const Usage& usage) {
     const Json exit = {{"code", code},
                        {"signal", signal},
                        {"time", formatTime(SystemClock().wallMs())},
                        {"boot_id", bootId()},
                        {"boot_ms", bootTimeMs()},
                        {"reason", std::string(reason.substr(0, kExitBytes / 2))},
-                       {"dropped_lines", droppedLines}};
+                       {"dropped_lines", droppedLines},
+                       {"cpu_seconds", usage.cpuSeconds},
+                       {"peak_memory_bytes", usage.peakMemoryBytes}};
     std::string text = dumpJson(exit);
     text.resize(kExitBytes - 1, ' ');
     text += '\n';

@@ -3,6 +3,7 @@
 //
 // A directory serves one guardian, once: the lock keeps a second one out while the first lives, and
 // the files keep it out afterwards.
+#include <cstdint>
 #include <string>
 
 #include <sys/types.h>
@@ -11,6 +12,12 @@
 #include "backend/core/unique_fd.h"
 
 namespace millrace::exec {
+
+/// What a worker's processes took: user and system time of all, memory of the largest.
+struct Usage {
+    double cpuSeconds = 0;
+    std::int64_t peakMemoryBytes = 0;
+};
 
 class WorkerDirectory {
  public:
@@ -23,7 +30,8 @@ class WorkerDirectory {
     /// guardian.json: from here on others can find and adopt the guardian.
     Status writeGuardian(pid_t commandPid) const;
     /// exit.json in the room that was reserved: succeeds on a full disk too.
-    Status writeExit(int code, int signal, std::string_view reason, std::int64_t droppedLines);
+    Status writeExit(int code, int signal, std::string_view reason, std::int64_t droppedLines,
+                     const Usage& usage);
 
  private:
     explicit WorkerDirectory(std::string path) : path_(std::move(path)) {}

@@ -77,6 +77,19 @@ sigset_t guardedSignals() {
     return set;
 }
 
+double secondsOf(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Of all that were waited for: the command, its children by way of it, and what came to the
+// subreaper.
+Usage usageOfChildren() {
+    constexpr std::int64_t kBytesPerKiB = 1024;
+    rusage usage{};
+    ::getrusage(RUSAGE_CHILDREN, &usage);
+    return {secondsOf(usage.ru_utime) + secondsOf(usage.ru_stime), usage.ru_maxrss * kBytesPerKiB};
+}
+
 void redirectToNull(std::initializer_list<int> fds) {
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     for (const int fd : fds) {
@@ -306,7 +319,8 @@ int Guardian::finish() {
         drainOutput(out_, 'o', true);
         drainOutput(err_, 'e', true);
         log_->flush();
-        if (const Status s = directory_->writeExit(code, signal, reason_, log_->numDropped());
+        if (const Status s =
+                directory_->writeExit(code, signal, reason_, log_->numDropped(), usageOfChildren());
             !s.ok()) {
             log_->note(strCat("exit record: ", messageOf(s)));
         }

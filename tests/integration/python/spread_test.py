@@ -101,7 +101,12 @@ class Spread(SpreadCase):
         self.assertEqual(self.node_of(run, "feed1"), node)
         self.assertNotIn(self.node_of(run, "rank0"), NODES)
         self.release()
-        self.assert_whole(run, spec, 1)
+        costs = {one["role"]: one for one in self.assert_whole(run, spec, 1)["receipt"]["costs"]}
+        self.assertEqual(sorted(costs), ["feed", "ranks", "relays"])
+        for role, cost in costs.items():
+            self.assertGreater(cost["cpu_seconds"], 0.01, role)
+            self.assertGreater(cost["peak_memory_bytes"], 5_000_000, role)
+        self.assertRegex(self.cli("show", run), r"CPU +feed .*, ranks .*, relays .*; largest process")
         first, second = (self.told(rank)[-1]["environment"] for rank in (0, 1))
         self.assertEqual([one["RANK"] for one in (first, second)], ["0", "1"])
         self.assertEqual([one["LOCAL_RANK"] for one in (first, second)], ["0", "0"])

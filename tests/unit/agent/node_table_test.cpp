@@ -203,6 +203,8 @@ TEST_F(NodeTableTest, OneWhoseEndFollowsItsOrderHasNotEndedBeforeItsNodeSaysSo) 
         say(*session, {{key, ended()}});
         EXPECT_FALSE(table.state("node1", key).has_value());
     }
+    EXPECT_EQ(table.lastWord("node1", kPartKey)->phase, engines::Phase::kEnded);
+    EXPECT_FALSE(table.lastWord("node1", kKey).has_value()) << "of parts alone";
 }
 
 TEST_F(NodeTableTest, AnOrderThatWasLostWithItsConnectionHasNothingToEnd) {

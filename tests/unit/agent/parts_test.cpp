@@ -322,6 +322,39 @@ TEST_F(AgentTest, WhatDataWorkersDidIsSummedOverTheAttempts) {
     EXPECT_EQ(all["link"]["columns"][0]["codec"], "zstd:-5");
 }
 
+TEST_F(AgentTest, WhatWorkersTookIsSummedByRoleOverTheAttempts) {
+    const RunDirectory directory(root + "/runs", "r-abc23");
+    engines::State gang;
+    for (const char* name : {"feed", "rank0", "rank1", "feed1"}) {
+        engines::WorkerState worker;
+        worker.name = name;
+        worker.cpuSeconds = 1.5;
+        worker.peakMemoryBytes = 1'000;
+        gang.workers.push_back(worker);
+    }
+    gang.workers[2].peakMemoryBytes = 3'000;
+    DoneWords words(directory, clock);
+    ReceiptInputs none;
+    words.begin(1);
+    words.fill(2, none);
+    EXPECT_TRUE(none.costs.is_null());
+    for (const int attempt : {1, 2}) {
+        ASSERT_TRUE(directory.prepare(attempt).ok());
+        words.begin(attempt);
+        words.cost(gang);
+        words.cost(gang);  // looked at again: the last counts
+    }
+    DoneWords adopted(directory, clock);
+    adopted.read(2);
+    EXPECT_TRUE(adopted.ranks().empty()) << "that it ended does not say that it was done";
+    ReceiptInputs inputs;
+    adopted.fill(2, inputs);
+    EXPECT_EQ(inputs.costs["ranks"]["cpu_seconds"], 6);
+    EXPECT_EQ(inputs.costs["ranks"]["peak_memory_bytes"], 3'000);
+    EXPECT_EQ(inputs.costs["feed"]["cpu_seconds"], 3);
+    EXPECT_EQ(inputs.costs["relays"]["cpu_seconds"], 3);
+}
+
 TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
     const RunDirectory directory(root + "/runs", "r-abc23");
     EXPECT_TRUE(directory.readDone(1).is_null());

@@ -41,6 +41,16 @@ TEST_F(CommandsTest, ARunThatGoesOnSaysWhatItWaitsFor) {
     EXPECT_EQ(one.reason(), "enough");
 }
 
+TEST_F(CommandsTest, ShowSaysWhatARunTook) {
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(),
+                ::testing::ContainsRegex("CPU +feed .*, ranks .*; largest process 1.2 GB"));
+    EXPECT_EQ(run({"show", "r-abc23", "--json"}), kExitOk);
+    const Json ranks = {
+        {"role", "ranks"}, {"cpu_seconds", 7'200.0}, {"peak_memory_bytes", 1'200'000'000}};
+    EXPECT_EQ(json()["run"]["receipt"]["costs"][1], ranks);
+}
+
 TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
     fake.knowsPurge = false;
     EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitFailed);

@@ -331,6 +331,24 @@ TEST_F(EmbeddedEngineTest, AFailedWorkerThatMayBeReplacedLeavesItsPlaceToTheNext
     EXPECT_TRUE(nothingLeft());
 }
 
+TEST_F(EmbeddedEngineTest, WhatAWorkersProcessesTookIsToldAtItsEndAndWithIfItWasReplaced) {
+    const std::string busy = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; exit 5";
+    Group feed = group("feed", busy);
+    feed.replacements = 1;
+    const Gang one = gang({feed, group("rank", "sleep 4343", true)});
+    const JobId id = submit(one);
+    ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "feed").numReplaced == 1; }));
+    const WorkerState first = workerOf(stateOf(id), "feed");
+    EXPECT_GT(first.cpuSeconds, 0.01) << "its child's, too";
+    EXPECT_GT(first.peakMemoryBytes, 100'000);
+    restart();  // another daemon knows it too
+    submit(one);
+    const State end = waitForEnd(id);
+    EXPECT_GT(workerOf(end, "feed").cpuSeconds, first.cpuSeconds + 0.01);
+    EXPECT_GE(workerOf(end, "feed").peakMemoryBytes, first.peakMemoryBytes);
+    EXPECT_LT(workerOf(end, "rank0").cpuSeconds, first.cpuSeconds) << "it slept";
+}
+
 TEST_F(EmbeddedEngineTest, AWorkerThatFailedOnItsInputIsNotReplaced) {
     Group feed = group("feed", "exit 4");
     feed.replacements = 3;

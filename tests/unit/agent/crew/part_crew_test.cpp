@@ -48,6 +48,11 @@ class FakePartNodes final : public PartNodes {
         const auto found = states.find(key);
         return found == states.end() ? std::nullopt : std::optional(found->second);
     }
+    std::optional<engines::State> lastWord(const std::string&,
+                                           const std::string& key) const override {
+        const auto found = lastWords.find(key);
+        return found == lastWords.end() ? std::nullopt : std::optional(found->second);
+    }
     void come(const std::string& name, double cores = 2) {
         nodes[name] = {name, {cores, 0, 1'000}, {cores, 0, 1'000}, 1'000, true, false};
     }
@@ -55,7 +60,7 @@ class FakePartNodes final : public PartNodes {
     std::map<std::string, PartStanding> nodes;
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, PartPlacement>> placed;
-    std::map<std::string, engines::State> states;
+    std::map<std::string, engines::State> states, lastWords;
     std::vector<std::string> ended;
 };
 
@@ -297,6 +302,26 @@ TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
     const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
     EXPECT_EQ(all.worker, "rank0");
+}
+
+TEST_F(PartCrewTest, WhatAPartTookThatWasEndedIsKnownAndItsCauseIsNot) {
+    place();
+    nodes.states[kKey] = going("feed1", "rank1");
+    tick(failed("feed", "rank0", 1, 0, 1'000));
+    nodes.states.clear();
+    nodes.lastWords[kKey] = failed("feed1", "rank1", 1, 0, 900);
+    for (engines::WorkerState& worker : nodes.lastWords[kKey].workers) {
+        worker.cpuSeconds = 2;
+    }
+    tick(failed("feed", "rank0", 1, 0, 1'000));
+    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
+    EXPECT_EQ(all.phase, engines::Phase::kEnded);
+    EXPECT_EQ(all.worker, "rank0");
+    double seconds = 0;
+    for (const engines::WorkerState& worker : all.workers) {
+        seconds += worker.cpuSeconds;
+    }
+    EXPECT_EQ(seconds, 4);
 }
 
 TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
