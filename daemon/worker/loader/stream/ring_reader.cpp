@@ -1,5 +1,6 @@
 #include "daemon/worker/loader/stream/ring_reader.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -48,6 +49,12 @@ class Readings {
     void firstBatch() {
         MutexLock lock(mutex_);
         first_ = first_ < 0 ? wallNow() : first_;
+    }
+
+    // How long a rank waited for a batch that was not its first.
+    void waited(double seconds) {
+        MutexLock lock(mutex_);
+        longestWait_ = std::max(longestWait_, seconds);
     }
 
     // The values of one micro-batch; they are summed in the order of the sequence.
@@ -111,7 +118,8 @@ class Readings {
                     {"rows_left_out", leftOut_.rows},
                     {"batches_left_out", leftOut_.batches},
                     {"steps", steps_.value_or(0)},
-                    {"first_batch_wall", first_}};
+                    {"first_batch_wall", first_},
+                    {"longest_wait_seconds", longestWait_}};
     }
 
  private:
@@ -125,6 +133,7 @@ class Readings {
     OwnSums own_ MR_GUARDED_BY(mutex_), leftOut_ MR_GUARDED_BY(mutex_);
     std::optional<std::int64_t> steps_ MR_GUARDED_BY(mutex_);
     double first_ MR_GUARDED_BY(mutex_) = -1;
+    double longestWait_ MR_GUARDED_BY(mutex_) = 0;
 };
 
 // One rank's ring, from its first entry to its end.
@@ -136,8 +145,8 @@ class RankReader {
     Status run() {
         int result = MILLRACE_FEED_BATCH;
         event_.struct_size = sizeof event_;
-        while ((result = millrace_feed_next(feed_, -1, &event_)) >= 0 &&
-               result != MILLRACE_FEED_END_OF_STREAM && result != MILLRACE_FEED_ABORTED) {
+        while ((result = next()) >= 0 && result != MILLRACE_FEED_END_OF_STREAM &&
+               result != MILLRACE_FEED_ABORTED) {
             if (result == MILLRACE_FEED_BATCH) {
                 takeBatch();
             } else if (result == MILLRACE_FEED_END_OF_EPOCH) {
@@ -159,6 +168,16 @@ class RankReader {
     }
 
  private:
+    int next() {
+        using Clock = std::chrono::steady_clock;
+        const Clock::time_point asked = Clock::now();
+        const int result = millrace_feed_next(feed_, -1, &event_);
+        if (result == MILLRACE_FEED_BATCH && own_.rows + step_.rows > 0) {
+            readings_.waited(std::chrono::duration<double>(Clock::now() - asked).count());
+        }
+        return result;
+    }
+
     void takeBatch() {
         if (own_.rows == 0) {
             readings_.firstBatch();
