@@ -54,8 +54,12 @@ void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values)
     }
 }
 
+// After the first step whatever it took: a run that is over at once has rates, too.
 bool StepMeter::ratesDue() const {
     const std::int64_t time = clock_.steadyNs();
+    if (lastRatesNs_ == 0) {
+        return time > older_.timeNs;
+    }
     return static_cast<double>(time - older_.timeNs) * 1e-9 >= kSecondsMin &&
            time - lastRatesNs_ >= kRatesNs;
 }

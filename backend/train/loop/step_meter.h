@@ -22,7 +22,8 @@ class StepMeter {
     explicit StepMeter(const Clock& clock);
     /// Forgets the window: after an evaluation or a checkpoint.
     void restart(std::int64_t stallNs);
-    /// Whether the end of a step now would have rates: at most ten times a second.
+    /// Whether the end of a step now would have rates: the first one's, then at most ten times a
+    /// second.
     bool ratesDue() const;
     /// A step of `rows` rows ended. Adds the rates and a step's parts to `values` where they are
     /// due.
