@@ -71,7 +71,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kTrainerDeviceMemoryBytes, "GPU memory of the trainer", "", Unit::kBytes, Origin::kWorker, Show::kAlways, Chart::kOwn, "",
      "the most that was in use on its GPU"},
     {metric::kLoaderRowsReadPerSecond, "rows read/s", "", Unit::kPerSecond, Origin::kWorker, Show::kAlways, Chart::kRows, "rows/s",
-     "rows of the dataset that the feed read"},
+     "rows of the dataset that the feed and its data workers read"},
     {metric::kLoaderRowsKeptPerSecond, "rows kept/s", "", Unit::kPerSecond, Origin::kWorker, Show::kAlways, Chart::kRows, "rows/s",
      "rows that left the last step of the recipe"},
     {metric::kLoaderCpuPercent, "loader CPU", "", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kOwn, "% of one core",

@@ -1,6 +1,7 @@
 #include "daemon/worker/data/lead.h"
 
 #include <chrono>
+#include <tuple>
 
 #include <unistd.h>
 
@@ -164,6 +165,9 @@ Lead::Figures Lead::figures() {
     MutexLock lock(turn_);
     Figures figures = figures_;
     figures.workers = static_cast<int>(members_.size());
+    if (stream_) {
+        std::tie(figures.rowsRead, figures.rowsKept) = stream_->takeRows();
+    }
     return figures;
 }
 

@@ -150,6 +150,9 @@ Status LedStream::arrived(const LinkPtr& link, const Hand& hand, const v1::Segme
     master_.done(hand, steadyNs());
     segment.keeper = hand;
     segment.frameBytes = frames->facts().frameBytes();
+    const segment::RowCounts& counts = frames->facts().counts;
+    rows_.first += counts.rowsScanned - counts.rowsPruned;
+    rows_.second += counts.rowsKept;
     segment.isArrived = segment.isOurs && desk_.arrived(frames);
     if (!segment.isArrived) {
         forget(hand.number);

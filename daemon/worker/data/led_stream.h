@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/segment/sequence/segment_desk.h"
@@ -54,6 +55,8 @@ class LedStream {
     /// Segments that were computed elsewhere and are let go of, and the bytes of their frames.
     std::int64_t numDelivered() const { return numDelivered_; }
     std::uint64_t frameBytes() const { return frameBytes_; }
+    /// Rows read and rows kept of the segments that arrived since the last call.
+    std::pair<std::int64_t, std::int64_t> takeRows() { return std::exchange(rows_, {}); }
 
  private:
     using Hand = stream::StreamMaster::Hand;
@@ -98,6 +101,7 @@ class LedStream {
     int workersWanted_ = 0;
     std::int64_t numDelivered_ = 0;
     std::uint64_t frameBytes_ = 0;
+    std::pair<std::int64_t, std::int64_t> rows_;  ///< read and kept, as takeRows()
 };
 
 }  // namespace millrace::data

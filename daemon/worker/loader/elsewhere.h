@@ -22,8 +22,9 @@ namespace millrace::loader {
 class SegmentsElsewhere {
  public:
     struct Figures {
-        int workers = 0;        ///< that are there
-        int workersWanted = 0;  ///< advice, within the spec's bounds
+        int workers = 0;                          ///< that are there
+        int workersWanted = 0;                    ///< advice, within the spec's bounds
+        std::int64_t rowsRead = 0, rowsKept = 0;  ///< of the segments that came from elsewhere
     };
     /// Since the start.
     struct Account {

@@ -99,7 +99,7 @@ class NodesTest(unittest.TestCase):
         self.place.cli("up", "--nodes", "3")
         edit(self.place.spec, LONG)
         alone = self.place.wait(self.place.submit()[0], "finished", "failed")
-        run = self.place.submit(*TWO)[0]
+        run = self.place.submit(*TWO, "--set", "eval.every_steps=1000000")[0]
         wait_for("two data workers", lambda: 2 in self.joined(run))
         shown = {w["name"]: w["node"] for w in self.place.show(run)["workers"]}
         self.assertEqual({shown["data0"], shown["data1"]}, {"node1", "node2"})
@@ -108,6 +108,9 @@ class NodesTest(unittest.TestCase):
         ended = self.finish(run)
         self.assertEqual(ended["receipt"]["order_hash"], alone["receipt"]["order_hash"])
         self.assertEqual(ended["weights_hash"], alone["weights_hash"])
+        told = json.loads(self.place.cli("metrics", run, "--name", "loader.rows_read_per_second", "--points", "100000", "--json"))
+        rates = [point["value"] for series in told["series"] for point in series["points"]]
+        self.assertGreater(sum(rates), ended["receipt"]["rows_scanned"] / 2, "of the workers, once a second")
         log = self.place.cli("logs", run, "--worker", "data1")
         self.assertIn("data: joined", log)
         self.assertRegex(log, "data: computed.*segments")

@@ -25,8 +25,11 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
                        const frame::FrameLayout* layout, bool isLast) {
     const auto now = SteadyClock::now();
     const double seconds = std::chrono::duration<double>(now - last_).count();
+    const bool hasWorkers = elsewhere != nullptr && job_.hasDataWorkers;
+    const auto workers = hasWorkers ? elsewhere->figures() : SegmentsElsewhere::Figures();
     const std::int64_t read = counters_.read(segment::Stage::kRead).rows;
     const std::int64_t kept = counters_.read(segment::Stage::kRecipe).rows;
+    const auto rate = [seconds](std::int64_t rows) { return static_cast<double>(rows) / seconds; };
     const double cpu = cpuSeconds();
     rank::Metrics metrics;
     metrics.timeMs = SystemClock().wallMs();
@@ -36,13 +39,12 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
         metrics.step = totals.microBatches / job_.spec.microBatchesPerStep();
         metrics.rows = totals.rowsDelivered;
     }
-    metrics.values = {
-        {metric::kLoaderRowsReadPerSecond, static_cast<double>(read - lastRead_) / seconds},
-        {metric::kLoaderRowsKeptPerSecond, static_cast<double>(kept - lastKept_) / seconds},
-        {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
+    metrics.values = {{metric::kLoaderRowsReadPerSecond, rate(read - lastRead_ + workers.rowsRead)},
+                      {metric::kLoaderRowsKeptPerSecond, rate(kept - lastKept_ + workers.rowsKept)},
+                      {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};
     stages_.add(seconds, isLast, metrics.values);
-    if (elsewhere != nullptr && job_.hasDataWorkers) {
-        addWorkers(elsewhere->figures(), metrics.values);
+    if (hasWorkers) {
+        addWorkers(workers, metrics.values);
         sendAccount(*elsewhere, *layout, isLast);
     }
     last_ = now;
