@@ -28,13 +28,13 @@ bool LateSink::hasLostReader() const {
     return sink_ != nullptr && sink_->hasLostReader();
 }
 
-/// Null: it was abandoned.
+/// Null: it was abandoned before they came.
 ring::RingSink* LateSink::await() const {
     MutexLock lock(mutex_);
     while (sink_ == nullptr && !isAbandoned_) {
         news_.wait(mutex_);
     }
-    return isAbandoned_ && sink_ == nullptr ? nullptr : sink_.get();
+    return sink_.get();
 }
 
 template <class Call>
