@@ -4,6 +4,7 @@
 #include "backend/rank/rank_server.h"
 #include "backend/ring/feed_reader.h"
 #include "tests/integration/loader/loader_program.h"
+#include "tests/support/poll.h"
 
 namespace millrace {
 
@@ -80,6 +81,14 @@ class FeedProgram : public LoaderProgram {
         auto child = Subprocess::start(options);
         ASSERT_TRUE(child.ok()) << child.status();
         feed_ = std::make_unique<Subprocess>(std::move(*child));
+    }
+
+    /// The feed has told of rows, which it does once a second.
+    bool works() {
+        return test::eventually([this] {
+            MutexLock lock(mutex_);
+            return metrics_["loader.rows_kept_per_second"] > 0;
+        });
     }
 
     millrace_feed* connect(const char* stream, const char* state = nullptr) {

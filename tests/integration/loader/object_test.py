@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[3]
 DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
 for wheels in ("test-wheels", "wheels"):
     sys.path.append(str(DEPS / wheels))
+sys.path.insert(0, str(ROOT / "tests/support"))
+from door import Door  # noqa: E402
 try:
     import boto3
     import pyarrow as pa
@@ -43,11 +45,13 @@ batch: {rows: 64, micro_rows: 16, seed: 7, segment_splits: 2, epochs: 2}
 KEYS = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_EC2_METADATA_DISABLED": "true"}
 
 
-class TlsDoor:
+class TlsDoor(Door):
     """TLS on a loopback port, in front of a server without it. Its certificate is certificate.pem in `directory`."""
 
+    SCHEME = "https"
+
     def __init__(self, server, directory):
-        self.server, self.certificate, key_file = server, directory / "certificate.pem", directory / "key.pem"
+        self.certificate, key_file = directory / "certificate.pem", directory / "key.pem"
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test's store")])
         now = datetime.datetime.now(datetime.timezone.utc)
@@ -59,21 +63,7 @@ class TlsDoor:
         key_file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(self.certificate, key_file)
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = "https://127.0.0.1:%d" % self.door.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.door.shutdown(socket.SHUT_RDWR)
-        self.door.close()
-
-    def accept(self):
-        while True:
-            try:
-                plain, _ = self.door.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(plain,), daemon=True).start()
+        super().__init__(server)
 
     def serve(self, plain):
         try:
@@ -85,40 +75,17 @@ class TlsDoor:
         except OSError:
             pass  # who does not trust the certificate hangs up
 
-    @staticmethod
-    def copy(source, target):
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
 
-
-class CountingDoor:
+class CountingDoor(Door):
     """In front of a server; calls `then` before the request number `count` goes on to it."""
 
     def __init__(self, server, count, then):
-        self.server, self.left, self.then, self.lock = server, count, then, threading.Lock()
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.endpoint = "http://127.0.0.1:%d" % self.door.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def close(self):
-        self.door.shutdown(socket.SHUT_RDWR)
-        self.door.close()
-
-    def accept(self):
-        while True:
-            try:
-                outer, _ = self.door.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(outer,), daemon=True).start()
+        self.left, self.then, self.lock = count, then, threading.Lock()
+        super().__init__(server)
 
     def serve(self, outer):
         with outer, socket.create_connection(self.server) as inner:
-            threading.Thread(target=TlsDoor.copy, args=(inner, outer), daemon=True).start()
+            threading.Thread(target=self.copy, args=(inner, outer), daemon=True).start()
             try:
                 while data := outer.recv(65536):
                     with self.lock:
