@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -21,6 +24,7 @@ namespace millrace::loader {
 namespace {
 
 constexpr double kSecondsPerPlainLine = 10;
+constexpr double kTickSeconds = 0.2;
 constexpr int kLeastBar = 8, kMostBar = 30;
 
 bool isUtf8Locale() {
@@ -146,24 +150,31 @@ void Watch::drain() const {
 
 Status Watch::run(const std::function<Status(std::stop_token)>& body,
                   const std::function<void(double)>& tick) const {
-    constexpr int kTickMs = 20, kFirstTicks = 10;
+    // Its end wakes us: a short stream would wait for a look every few milliseconds.
+    const UniqueFd ended(::eventfd(0, EFD_CLOEXEC));
+    if (!ended.isOpen()) {
+        return errnoStatus(errno, "eventfd");
+    }
     Status result;
-    std::atomic<bool> isDone{false};
     const double start = secondsSinceStart();
     std::jthread runner = startThread("stream", [&](std::stop_token stop) {
         result = body(std::move(stop));
-        isDone = true;
+        ::eventfd_write(ended.get(), 1);
     });
-    bool isStopping = false;
-    for (int n = 0; !isDone; ++n) {
-        if (isStopping) {
-            ::poll(nullptr, 0, kTickMs);
-        } else if (wait(n < kFirstTicks ? 2 : kTickMs)) {
-            isStopping = true;
-            runner.request_stop();
+    pollfd fds[2] = {{ended.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    for (double nextTick = start + kTickSeconds;;) {
+        const double leftMs = 1e3 * (nextTick - secondsSinceStart());
+        const int ready = ::poll(fds, 2, static_cast<int>(std::ceil(std::max(0.0, leftMs))));
+        if (ready > 0 && fds[0].revents != 0) {
+            break;
         }
-        if (n % 10 == 9) {
-            tick(secondsSinceStart() - start);
+        if (ready > 0 && fds[1].revents != 0) {
+            runner.request_stop();
+            fds[1].fd = -1;  // asked once; the body ends by itself
+        }
+        if (const double now = secondsSinceStart(); now >= nextTick) {
+            tick(now - start);
+            nextTick = now + kTickSeconds;
         }
     }
     runner.join();

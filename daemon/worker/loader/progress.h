@@ -3,7 +3,6 @@
 //
 // On a terminal one line with a bar, rate and time left; otherwise a line now and then. All of it
 // on stderr: stdout is for the answer.
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <stop_token>

@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/questions/preview.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <numeric>
 #include <random>
