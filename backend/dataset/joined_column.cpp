@@ -16,7 +16,6 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/parallel.h"
 
 namespace millrace::dataset {
 namespace {
@@ -77,61 +76,44 @@ JoinedColumn::JoinedColumn(std::int64_t rows, std::string place)
 JoinedColumn::~JoinedColumn() = default;
 JoinedColumn::JoinedColumn(JoinedColumn&&) noexcept = default;
 
-Status JoinedColumn::append(std::vector<ArrayPtr> pieces, int threads) {
+bool JoinedColumn::isText() const {
+    return type_->id() == arrow::Type::STRING;
+}
+
+Status JoinedColumn::place(std::vector<ArrayPtr> pieces) {
     if (type_ == nullptr) {
         type_ = pieces.front()->type();
     }
-    const bool isText = type_->id() == arrow::Type::STRING;
-    if (!isText && widthOf(*type_) == 0) {
+    if (!isText() && widthOf(*type_) == 0) {
         kept_.insert(kept_.end(), pieces.begin(), pieces.end());
         return okStatus();
     }
+    places_.clear();
+    Place end{done_, textBytes_};
     for (const ArrayPtr& piece : pieces) {
         if (piece->type_id() != type_->id()) {
             return internalError(place_, ": ", type_->ToString(), " and ",
                                  piece->type()->ToString());
         }
-    }
-    RETURN_IF_ERROR(isText ? copyTexts(pieces, threads) : copyValues(pieces, threads));
-    for (const ArrayPtr& piece : pieces) {
-        RETURN_IF_ERROR(copyNulls(*piece, done_));
-        done_ += piece->length();
-    }
-    return okStatus();
-}
-
-Status JoinedColumn::copyValues(const std::vector<ArrayPtr>& pieces, int threads) {
-    const std::int64_t width = widthOf(*type_);
-    if (values_ == nullptr) {
-        ASSIGN_OR_RETURN(values_, Memory::make(rows_ * width, place_));
-        RETURN_IF_ERROR(values_->resize(rows_ * width, 0, place_));
-    }
-    std::vector<std::int64_t> starts;
-    std::int64_t at = done_;
-    for (const ArrayPtr& piece : pieces) {
-        starts.push_back(at);
-        at += piece->length();
-    }
-    return parallelFor(pieces.size(), threads, "table", [&](std::size_t i) {
-        const arrow::ArrayData& piece = *pieces[i]->data();
-        std::memcpy(values_->as<std::uint8_t>() + starts[i] * width,
-                    piece.buffers[1]->data() + piece.offset * width,
-                    static_cast<std::size_t>(piece.length * width));
-        return okStatus();
-    });
-}
-
-Status JoinedColumn::copyTexts(const std::vector<ArrayPtr>& pieces, int threads) {
-    struct Place {
-        std::int64_t row, byte;
-    };
-    std::vector<Place> starts;
-    Place end{done_, textBytes_};
-    for (const ArrayPtr& piece : pieces) {
-        starts.push_back(end);
+        places_.push_back(end);
         end.row += piece->length();
-        end.byte += static_cast<const arrow::StringArray&>(*piece).total_values_length();
+        end.byte +=
+            isText() ? static_cast<const arrow::StringArray&>(*piece).total_values_length() : 0;
     }
+    pieces_ = std::move(pieces);
+    return isText() ? placeTexts(end) : placeValues();
+}
+
+Status JoinedColumn::placeValues() {
+    if (values_ != nullptr) {
+        return okStatus();
+    }
+    const std::int64_t bytes = rows_ * widthOf(*type_);
+    ASSIGN_OR_RETURN(values_, Memory::make(bytes, place_));
+    return values_->resize(bytes, 0, place_);
+}
+
+Status JoinedColumn::placeTexts(const Place& end) {
     if (end.byte > std::numeric_limits<std::int32_t>::max()) {
         return arrays::fromArrow(
             arrow::Status::Invalid("offset overflow while concatenating arrays, consider casting "
@@ -146,22 +128,46 @@ Status JoinedColumn::copyTexts(const std::vector<ArrayPtr>& pieces, int threads)
         ASSIGN_OR_RETURN(values_, Memory::make(expected, place_));
     }
     RETURN_IF_ERROR(values_->resize(end.byte, expected, place_));
-    RETURN_IF_ERROR(parallelFor(pieces.size(), threads, "table", [&](std::size_t i) {
-        const auto& piece = static_cast<const arrow::StringArray&>(*pieces[i]);
-        const std::int32_t* from = piece.raw_value_offsets();
-        std::int32_t* to = offsets_->as<std::int32_t>() + starts[i].row;
-        const auto moved = static_cast<std::int32_t>(starts[i].byte) - from[0];
-        for (std::int64_t row = 0; row < piece.length(); ++row) {
-            to[row] = from[row] + moved;
-        }
-        if (piece.total_values_length() > 0) {
-            std::memcpy(values_->as<std::uint8_t>() + starts[i].byte, piece.raw_data() + from[0],
-                        static_cast<std::size_t>(piece.total_values_length()));
-        }
-        return okStatus();
-    }));
     textBytes_ = end.byte;
     offsets_->as<std::int32_t>()[end.row] = static_cast<std::int32_t>(end.byte);
+    return okStatus();
+}
+
+void JoinedColumn::copy(std::size_t piece) {
+    if (piece >= pieces_.size()) {
+        return;  // it is kept as it is
+    }
+    if (isText()) {
+        copyTexts(*pieces_[piece], places_[piece]);
+        return;
+    }
+    const std::int64_t width = widthOf(*type_);
+    const arrow::ArrayData& data = *pieces_[piece]->data();
+    std::memcpy(values_->as<std::uint8_t>() + places_[piece].row * width,
+                data.buffers[1]->data() + data.offset * width,
+                static_cast<std::size_t>(data.length * width));
+}
+
+void JoinedColumn::copyTexts(const arrow::Array& array, const Place& place) {
+    const auto& piece = static_cast<const arrow::StringArray&>(array);
+    const std::int32_t* from = piece.raw_value_offsets();
+    std::int32_t* to = offsets_->as<std::int32_t>() + place.row;
+    const auto moved = static_cast<std::int32_t>(place.byte) - from[0];
+    for (std::int64_t row = 0; row < piece.length(); ++row) {
+        to[row] = from[row] + moved;
+    }
+    if (piece.total_values_length() > 0) {
+        std::memcpy(values_->as<std::uint8_t>() + place.byte, piece.raw_data() + from[0],
+                    static_cast<std::size_t>(piece.total_values_length()));
+    }
+}
+
+Status JoinedColumn::letGo() {
+    for (const ArrayPtr& piece : pieces_) {
+        RETURN_IF_ERROR(copyNulls(*piece, done_));
+        done_ += piece->length();
+    }
+    pieces_.clear();
     return okStatus();
 }
 

@@ -1,28 +1,21 @@
 #include "backend/dataset/side_table.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <map>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <span>
-#include <tuple>
 
 #include <arrow/array/array_base.h>
 #include <arrow/table.h>
 #include <arrow/type.h>
-#include <xxhash.h>
 
 #include "backend/arrays/arrow_bridge.h"
-#include "backend/core/directories.h"
-#include "backend/core/hash.h"
 #include "backend/core/mutex.h"
 #include "backend/core/parallel.h"
+#include "backend/dataset/content_hash.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/joined_column.h"
 #include "backend/dataset/split_reader.h"
-#include "backend/files/file_identity.h"
 #include "backend/files/file_source.h"
 #include "backend/objects/object_store.h"
 
@@ -64,90 +57,12 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     return opened;
 }
 
-/// Hashes of local files that were read once, by their identity: a plan's tables are read for their
-/// hash when it is made, and again when it is carried out, often by the same process.
-class KnownHashes {
- public:
-    /// What a file that changed lately holds is not known by its times, nor by a server's clock.
-    static bool mayKnow(const files::DataFile& file) {
-        const auto now = std::chrono::system_clock::now().time_since_epoch();
-        const std::int64_t nowNs = std::chrono::nanoseconds(now).count();
-        return files::hasIdentity(file) && networkFileSystemOf(file.path).empty() &&
-               nowNs - std::max(file.changeNs, file.mtimeNs) > kSettled;
-    }
-    std::optional<std::string> find(const files::DataFile& file) {
-        MutexLock lock(mutex_);
-        const auto known = hashes_.find(keyOf(file));
-        return known == hashes_.end() ? std::nullopt : std::optional(known->second);
-    }
-    void keep(const files::DataFile& file, const std::string& hash) {
-        MutexLock lock(mutex_);
-        if (hashes_.size() >= kMost) {
-            hashes_.clear();
-        }
-        hashes_[keyOf(file)] = hash;
-    }
-
- private:
-    static constexpr std::int64_t kSettled = 2'000'000'000;  // nanoseconds
-    static constexpr std::size_t kMost = 1024;
-
-    using Key = std::tuple<std::string, std::int64_t, std::uint64_t, std::uint64_t, std::int64_t,
-                           std::int64_t>;
-    static Key keyOf(const files::DataFile& file) {
-        return {file.path, file.bytes, file.device, file.inode, file.mtimeNs, file.changeNs};
-    }
-
-    Mutex mutex_;
-    std::map<Key, std::string> hashes_ MR_GUARDED_BY(mutex_);
-};
-
-KnownHashes& knownHashes() {
-    static KnownHashes known;
-    return known;
-}
-
-Result<std::string> contentOf(const files::FileSource& source) {
-    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                         &XXH3_freeState);
-    XXH3_128bits_reset(state.get());
-    std::string block(1 << 20, '\0');
-    for (std::int64_t at = 0;;) {
-        ASSIGN_OR_RETURN(
-            const std::int64_t n,
-            source.readSome(at, static_cast<std::int64_t>(block.size()), block.data()));
-        if (n == 0) {
-            break;
-        }
-        XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(n));
-        at += n;
-    }
-    const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
-    RETURN_IF_ERROR(source.verify());
-    return Sum128{hash.low64, hash.high64}.hex();
-}
-
-Result<std::string> hashFile(const files::FileSource& source) {
-    const files::DataFile& file = source.file();
-    const bool mayKnow = !objects::isObjectUri(file.path) && KnownHashes::mayKnow(file);
-    if (mayKnow) {
-        if (std::optional<std::string> known = knownHashes().find(file)) {
-            return *known;
-        }
-    }
-    ASSIGN_OR_RETURN(std::string hash, contentOf(source));
-    if (mayKnow) {
-        knownHashes().keep(file, hash);
-    }
-    return hash;
-}
-
 Result<stream::SideTable> pinned(const files::DataFile& file) {
     stream::SideTable table;
     table.path = file.path;
     table.bytes = file.bytes;
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
-    ASSIGN_OR_RETURN(table.hash, hashFile(source));
+    ASSIGN_OR_RETURN(table.hash, contentHash(source));
     return table;
 }
 
@@ -188,10 +103,11 @@ std::size_t endOfRound(const std::vector<SplitRange>& ranges, std::size_t begin,
 }
 
 /// By column, its pieces of the ranges: a column of a range, where it is read alone, is one
-/// thread's.
+/// thread's, and columns are begun in the given order.
 Result<std::vector<arrow::ArrayVector>> readRound(Readers& readers,
                                                   std::span<const SplitRange> ranges,
                                                   const std::vector<std::string>& columns,
+                                                  const std::vector<std::size_t>& order,
                                                   int threads) {
     std::vector<arrow::ArrayVector> pieces(columns.size(), arrow::ArrayVector(ranges.size()));
     std::unique_ptr<SplitReader> first = readers.take();
@@ -200,7 +116,8 @@ Result<std::vector<arrow::ArrayVector>> readRound(Readers& readers,
     readers.giveBack(std::move(first));
     const std::size_t parts = columns.size() / together;
     RETURN_IF_ERROR(parallelFor(ranges.size() * parts, threads, "table", [&](std::size_t i) {
-        const std::size_t range = i / parts, from = i % parts * together;
+        const std::size_t range = i % ranges.size();
+        const std::size_t from = parts == 1 ? 0 : order[i / ranges.size()];
         const std::vector<std::string> names(
             columns.begin() + static_cast<std::ptrdiff_t>(from),
             columns.begin() + static_cast<std::ptrdiff_t>(from + together));
@@ -213,6 +130,44 @@ Result<std::vector<arrow::ArrayVector>> readRound(Readers& readers,
         return okStatus();
     }));
     return pieces;
+}
+
+Status appendAll(std::vector<JoinedColumn>& joined, std::vector<arrow::ArrayVector> pieces,
+                 std::size_t ranges, int threads) {
+    for (std::size_t c = 0; c < joined.size(); ++c) {
+        RETURN_IF_ERROR(joined[c].place(std::move(pieces[c])));
+    }
+    RETURN_IF_ERROR(parallelFor(joined.size() * ranges, threads, "table", [&](std::size_t i) {
+        joined[i / ranges].copy(i % ranges);
+        return okStatus();
+    }));
+    for (JoinedColumn& column : joined) {
+        RETURN_IF_ERROR(column.letGo());
+    }
+    return okStatus();
+}
+
+/// The largest first: a thread that takes the last one then keeps the others waiting least.
+Result<std::vector<std::size_t>> largestFirst(const Dataset& table,
+                                              const std::vector<std::string>& columns) {
+    std::vector<std::int64_t> bytes(columns.size());
+    for (std::size_t file = 0; file < table.files().size(); ++file) {
+        ASSIGN_OR_RETURN(const auto facts, table.facts(file));
+        const auto& fields = facts->schema.fields;
+        for (const files::ChunkFacts& chunk : facts->chunks) {
+            for (std::size_t f = 0; f < std::min(fields.size(), chunk.decodedBytes.size()); ++f) {
+                const auto at = std::find(columns.begin(), columns.end(), fields[f].name);
+                if (at != columns.end()) {
+                    bytes[static_cast<std::size_t>(at - columns.begin())] += chunk.decodedBytes[f];
+                }
+            }
+        }
+    }
+    std::vector<std::size_t> order(columns.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
+    return order;
 }
 
 }  // namespace
@@ -270,15 +225,14 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
         joined.emplace_back(rows, strCat("table ", path, ", column ", column));
     }
     const int threads = rows < kManyRows ? 1 : std::max(place.threads, 1);
+    ASSIGN_OR_RETURN(const std::vector<std::size_t> order, largestFirst(*table, columns));
     Readers readers(table);
     for (std::size_t begin = 0, end = 0; begin < ranges.size(); begin = end) {
         end = endOfRound(ranges, begin, threads);
         ASSIGN_OR_RETURN(
             std::vector<arrow::ArrayVector> pieces,
-            readRound(readers, {ranges.data() + begin, end - begin}, columns, threads));
-        for (std::size_t c = 0; c < columns.size(); ++c) {
-            RETURN_IF_ERROR(joined[c].append(std::move(pieces[c]), threads));
-        }
+            readRound(readers, {ranges.data() + begin, end - begin}, columns, order, threads));
+        RETURN_IF_ERROR(appendAll(joined, std::move(pieces), end - begin, threads));
     }
     arrow::FieldVector fields;
     arrow::ArrayVector arrays;
@@ -323,7 +277,7 @@ Result<files::DataFile> verifySideTable(const stream::SideTable& table) {
     planned.bytes = table.bytes;
     RETURN_IF_ERROR(files::verifySize(planned, file.bytes));
     ASSIGN_OR_RETURN(const files::FileSource source, files::FileSource::open(file));
-    ASSIGN_OR_RETURN(const std::string hash, hashFile(source));
+    ASSIGN_OR_RETURN(const std::string hash, contentHash(source));
     RETURN_IF_ERROR(files::verifyHash(file, hash, table.hash));
     file.etag = source.etag();
     return file;

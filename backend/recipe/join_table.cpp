@@ -296,7 +296,7 @@ Status JoinTable::fill(const Options& options, std::vector<ArrayPtr> keys) {
         }
         kind_ = Kind::kIntegers;
     } else if (isOne && keys[0]->type_id() == arrow::Type::STRING) {
-        const std::optional<ShortForm> form = ShortForm::of(textsOf(keys[0]));
+        const std::optional<ShortForm> form = ShortForm::of(textsOf(keys[0]), options.threads);
         kind_ = form ? Kind::kShortTexts : Kind::kTexts;
         form_ = form.value_or(ShortForm{});
     } else {

@@ -1,6 +1,7 @@
 #include "backend/recipe/key_buckets.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include <sys/mman.h>
@@ -35,51 +36,71 @@ void makePages(const void* begin, const void* end) {
 
 }  // namespace
 
-/// The keys of some rows, and by the range of buckets where they belong which they are.
+/// A key on its way to the bucket where it belongs.
+template <class Key>
+struct KeyBuckets<Key>::Placed {
+    Key key;
+    std::uint32_t row;
+    std::uint32_t home;
+};
+
+/// The keys of some rows, by piece and by the range of buckets where they belong: so that who fills
+/// a range reads what is his, and nothing else, from first to last.
 template <class Key>
 struct KeyBuckets<Key>::Chunk {
-    struct Placed {
-        std::uint32_t key;  ///< which of the chunk's
-        std::uint32_t home;
-    };
     std::int64_t from = 0;
     std::size_t rows = 0, numRanges = 1;
-    std::uint32_t rangeBuckets = 0;
-    std::vector<Key> keys;
-    std::vector<std::vector<Placed>> placed;  ///< by piece, by range: in the order of rows
+    std::uint64_t reciprocal = 0;     ///< of a range's buckets
+    std::vector<Placed> placed;       ///< kLoadRows a piece; in a range, in the order of rows
+    std::vector<std::uint32_t> ends;  ///< of a piece's ranges, numRanges + 1 a piece, from 0
 
     std::size_t numPieces() const { return (rows + kLoadRows - 1) / kLoadRows; }
-    std::vector<Placed>& of(std::size_t piece, std::size_t range) {
-        return placed[piece * numRanges + range];
+    std::span<const Placed> of(std::size_t piece, std::size_t range) const {
+        const std::uint32_t* const end = ends.data() + piece * (numRanges + 1) + range;
+        return std::span(placed).subspan(piece * kLoadRows + end[0], end[1] - end[0]);
     }
 
     void load(const KeyBuckets& table, const Source& source, std::size_t piece) {
-        for (std::size_t range = 0; range < numRanges; ++range) {
-            of(piece, range).clear();
-        }
-        KeyBlock<Key> block;
-        const std::size_t end = std::min(rows, (piece + 1) * kLoadRows);
-        for (std::size_t begin = piece * kLoadRows; begin < end; begin += kKeyBlock) {
-            const std::size_t n = std::min(kKeyBlock, end - begin);
-            source.load(from + static_cast<std::int64_t>(begin), n, block);
-            std::copy_n(block.keys.begin(), n, keys.begin() + static_cast<std::ptrdiff_t>(begin));
-            for (std::size_t i = 0; i < n; ++i) {
-                if (block.isKey[i]) {
-                    const auto home =
-                        static_cast<std::uint32_t>(table.bucketOf(spread(block.keys[i])));
-                    of(piece, numRanges == 1 ? 0 : home / rangeBuckets)
-                        .push_back({static_cast<std::uint32_t>(begin + i), home});
-                }
+        const std::size_t first = piece * kLoadRows, n = std::min(kLoadRows, rows - first);
+        std::array<KeyBlock<Key>, kLoadRows / kKeyBlock> blocks;
+        std::array<std::uint32_t, kLoadRows> homes;
+        std::array<std::uint16_t, kLoadRows> ranges;
+        std::vector<std::uint32_t> count(numRanges + 1);  // keys of the ranges before, then places
+        for (std::size_t begin = 0; begin < n; begin += kKeyBlock) {
+            KeyBlock<Key>& block = blocks[begin / kKeyBlock];
+            const std::size_t here = std::min(kKeyBlock, n - begin);
+            source.load(from + static_cast<std::int64_t>(first + begin), here, block);
+            for (std::size_t i = 0; i < here; ++i) {
+                const auto home = static_cast<std::uint32_t>(table.bucketOf(spread(block.keys[i])));
+                homes[begin + i] = home;
+                ranges[begin + i] = static_cast<std::uint16_t>(rangeOf(home));
+                count[rangeOf(home) + 1] += block.isKey[i] ? 1 : 0;
             }
         }
+        std::partial_sum(count.begin(), count.end(), count.begin());
+        std::copy(count.begin(), count.end(), ends.data() + piece * (numRanges + 1));
+        const auto firstRow = static_cast<std::uint32_t>(from) + static_cast<std::uint32_t>(first);
+        for (std::size_t i = 0; i < n; ++i) {  // which range is chance: no branch by it
+            const KeyBlock<Key>& block = blocks[i / kKeyBlock];
+            if (block.isKey[i % kKeyBlock]) {
+                placed[first + count[ranges[i]]++] = {
+                    block.keys[i % kKeyBlock], firstRow + static_cast<std::uint32_t>(i), homes[i]};
+            }
+        }
+    }
+
+ private:
+    /// home / rangeBuckets, by a multiplication (exact for 32 bits: Lemire, Kaser, Kurz, "Faster
+    /// remainder by direct computation", 2019).
+    std::size_t rangeOf(std::uint32_t home) const {
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::size_t>((static_cast<Wide>(reciprocal) * home) >> 64);
     }
 };
 
 /// Puts keys into the buckets of one range.
 template <class Key>
 struct KeyBuckets<Key>::Filler {
-    using Placed = typename Chunk::Placed;
-
     KeyBuckets& table;
     const Source& source;
     std::size_t range, begin, end;  ///< of its buckets
@@ -95,36 +116,36 @@ struct KeyBuckets<Key>::Filler {
         }
     }
 
-    void add(Chunk& chunk) {
+    void add(const Chunk& chunk) {
         const bool isAlone = begin == 0 && end == table.numBuckets_;
         for (std::size_t piece = 0; piece < chunk.numPieces(); ++piece) {
             const std::span<const Placed> placed = chunk.of(piece, range);
             for (const Placed& one : placed.first(std::min(kAhead, placed.size()))) {
-                askFor(chunk, one);
+                askFor(one);
             }
             for (std::size_t i = 0; i < placed.size() && equal.first == kNoRow; i += kAhead) {
                 const std::span<const Placed> rest = placed.subspan(i);
                 const std::size_t now = std::min(kAhead, rest.size());
-                put(chunk, rest.first(now), rest.subspan(now, std::min(kAhead, rest.size() - now)),
+                put(rest.first(now), rest.subspan(now, std::min(kAhead, rest.size() - now)),
                     isAlone);
             }
         }
     }
 
     /// When no other thread is at work.
-    void addWaiting(const Chunk& chunk) {
+    void addWaiting() {
         for (const Placed& one : waiting) {
-            put(chunk, {&one, 1}, {}, true);
+            put({&one, 1}, {}, true);
         }
         waiting.clear();
     }
 
  private:
     /// Fetches its bucket.
-    void askFor(const Chunk& chunk, const Placed& one) {
+    void askFor(const Placed& one) {
         __builtin_prefetch(&table.buckets_.get()[one.home], 1);
         if (table.filter_ != nullptr) {
-            table.filter_[one.home / 2] |= filterBits(spread(chunk.keys[one.key]));
+            table.filter_[one.home / 2] |= filterBits(spread(one.key));
         }
     }
 
@@ -132,16 +153,15 @@ struct KeyBuckets<Key>::Filler {
     /// and what is asked for at once is waited for at once. Keys whose bucket is full wait until
     /// the others are in: their next buckets are fetched meanwhile. Equal keys find the same
     /// buckets full, and stay in the order of their rows.
-    void put(const Chunk& chunk, std::span<const Placed> keys, std::span<const Placed> ahead,
-             bool mayLeave) {
+    void put(std::span<const Placed> keys, std::span<const Placed> ahead, bool mayLeave) {
         std::array<Placed, kAhead> left;
         std::size_t n = 0;
         for (std::size_t i = 0; i < keys.size(); ++i) {
             if (i < ahead.size()) {
-                askFor(chunk, ahead[i]);
+                askFor(ahead[i]);
             }
             left[n] = keys[i];
-            n += isPut(chunk, keys[i]) ? 0 : 1;
+            n += isPut(keys[i]) ? 0 : 1;
         }
         n = goOn({left.data(), n}, mayLeave);
         while (n > 0) {
@@ -150,17 +170,16 @@ struct KeyBuckets<Key>::Filler {
             for (std::size_t i = 0; i < tried; ++i) {
                 const Placed one = left[i];
                 left[n] = one;
-                n += isPut(chunk, one) ? 0 : 1;
+                n += isPut(one) ? 0 : 1;
             }
             n = goOn({left.data(), n}, mayLeave);
         }
     }
 
     /// False where the bucket is full of other keys.
-    bool isPut(const Chunk& chunk, const Placed& one) {
-        const Key& key = chunk.keys[one.key];
-        const auto row = static_cast<std::uint32_t>(chunk.from) + one.key;
-        Bucket& bucket = table.buckets_.get()[one.home];
+    bool isPut(const Placed& one) {
+        const auto& [key, row, home] = one;
+        Bucket& bucket = table.buckets_.get()[home];
         for (unsigned same = bucket.places(key); same != 0; same &= same - 1) {
             const std::uint32_t known = bucket.row(static_cast<std::size_t>(__builtin_ctz(same)));
             if (!source.isEqual || source.isEqual(known, row)) {
@@ -185,7 +204,8 @@ struct KeyBuckets<Key>::Filler {
                 waiting.push_back(one);
                 continue;
             }
-            left[n] = {one.key, static_cast<std::uint32_t>(next == table.numBuckets_ ? 0 : next)};
+            left[n] = one;
+            left[n].home = static_cast<std::uint32_t>(next == table.numBuckets_ ? 0 : next);
             __builtin_prefetch(&table.buckets_.get()[left[n++].home], 1);
         }
         return n;
@@ -221,15 +241,17 @@ EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int t
     const std::size_t wished = all < kManyRows ? 1 : static_cast<std::size_t>(std::max(threads, 1));
     Chunk chunk;
     // Even, for each word of the filter to be one thread's.
-    chunk.rangeBuckets = static_cast<std::uint32_t>((numBuckets_ / wished + 2) / 2 * 2);
+    const std::size_t rangeBuckets = (numBuckets_ / wished + 2) / 2 * 2;
+    chunk.reciprocal = ~std::uint64_t{0} / rangeBuckets + 1;
     std::vector<Filler> fillers;
-    for (std::size_t begin = 0; begin < numBuckets_; begin += chunk.rangeBuckets) {
-        const std::size_t end = std::min(begin + chunk.rangeBuckets, numBuckets_);
+    for (std::size_t begin = 0; begin < numBuckets_; begin += rangeBuckets) {
+        const std::size_t end = std::min(begin + rangeBuckets, numBuckets_);
         fillers.push_back({*this, source, fillers.size(), begin, end, isFirstTaken});
     }
     chunk.numRanges = fillers.size();
-    chunk.keys.resize(std::min(all, kChunkRows));
-    chunk.placed.resize((chunk.keys.size() + kLoadRows - 1) / kLoadRows * chunk.numRanges);
+    chunk.rows = std::min(all, kChunkRows);
+    chunk.placed.resize(chunk.numPieces() * kLoadRows);
+    chunk.ends.resize(chunk.numPieces() * (chunk.numRanges + 1));
     const auto helpers = static_cast<int>(wished);
     if (all >= kManyRows) {
         (void)parallelFor(fillers.size(), helpers, "table", [&](std::size_t i) {
@@ -250,7 +272,7 @@ EqualRows KeyBuckets<Key>::insert(const Source& source, std::int64_t rows, int t
         });
         EqualRows first;
         for (Filler& filler : fillers) {
-            filler.addWaiting(chunk);
+            filler.addWaiting();
             first = filler.equal.second < first.second ? filler.equal : first;
         }
         if (first.first != kNoRow) {

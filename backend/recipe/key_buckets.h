@@ -106,6 +106,7 @@ class KeyBuckets {
         std::size_t bytes;
         void operator()(Bucket* buckets) const;
     };
+    struct Placed;
     struct Chunk;
     struct Filler;
     /// A block of keys, those that may be there, and by these the bucket where each belongs.

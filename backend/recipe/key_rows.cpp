@@ -1,8 +1,12 @@
 #include "backend/recipe/key_rows.h"
 
+#include <algorithm>
+#include <limits>
+
 #define XXH_INLINE_ALL  // a dozen bytes a key: the call would cost more than the hash
 #include <xxhash.h>
 
+#include "backend/core/parallel.h"
 #include "backend/recipe/text_rows.h"
 
 namespace millrace::recipe {
@@ -41,21 +45,36 @@ void TextRows::load(std::int64_t from, std::size_t n, KeyBlock<>& block) {
     }
 }
 
-std::optional<ShortForm> ShortForm::of(const arrow::StringArray& texts) {
+std::optional<ShortForm> ShortForm::of(const arrow::StringArray& texts, int threads) {
+    constexpr std::int64_t kPieceRows = std::int64_t{1} << 18;
+    struct Sizes {
+        std::int32_t least = std::numeric_limits<std::int32_t>::max(), most = 0;
+    };
     const std::int32_t* const offsets = texts.raw_value_offsets();
     const bool hasNulls = texts.null_count() > 0;
-    std::size_t least = kAnyWidth, most = 0;
-    for (std::int64_t row = 0, rows = texts.length(); row < rows; ++row) {
-        if (!hasNulls || texts.IsValid(row)) {
-            const auto size = static_cast<std::size_t>(offsets[row + 1] - offsets[row]);
-            least = std::min(least, size);
-            most = std::max(most, size);
+    const std::int64_t rows = texts.length();
+    std::vector<Sizes> pieces(static_cast<std::size_t>((rows + kPieceRows - 1) / kPieceRows));
+    (void)parallelFor(pieces.size(), threads, "table", [&](std::size_t i) {
+        Sizes sizes;
+        const std::int64_t from = static_cast<std::int64_t>(i) * kPieceRows;
+        for (std::int64_t row = from, end = std::min(rows, from + kPieceRows); row < end; ++row) {
+            if (!hasNulls || texts.IsValid(row)) {
+                sizes.least = std::min(sizes.least, offsets[row + 1] - offsets[row]);
+                sizes.most = std::max(sizes.most, offsets[row + 1] - offsets[row]);
+            }
         }
+        pieces[i] = sizes;
+        return okStatus();
+    });
+    Sizes all;
+    for (const Sizes& piece : pieces) {
+        all = {std::min(all.least, piece.least), std::max(all.most, piece.most)};
     }
-    if (most > kMost || (least < most && most == kMost)) {
+    const auto most = static_cast<std::size_t>(all.most);
+    if (most > kMost || (all.least < all.most && most == kMost)) {
         return std::nullopt;
     }
-    return ShortForm{least == most ? most : kAnyWidth};
+    return ShortForm{all.least == all.most ? most : kAnyWidth};
 }
 
 Result<TupleRows> TupleRows::of(const std::vector<std::shared_ptr<arrow::Array>>& columns,

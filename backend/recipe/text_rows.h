@@ -65,7 +65,7 @@ struct ShortForm {
     std::size_t width = kAnyWidth;  ///< of each text
 
     /// None where they are too long: up to twelve bytes of one length, eleven of several.
-    static std::optional<ShortForm> of(const arrow::StringArray& texts);
+    static std::optional<ShortForm> of(const arrow::StringArray& texts, int threads);
     bool canBe(std::size_t size) const { return width == kAnyWidth ? size < kMost : size == width; }
     /// Of a text that can be one.
     ShortKey key(std::string_view text) const {

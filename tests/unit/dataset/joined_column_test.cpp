@@ -34,10 +34,13 @@ TEST(JoinedColumn, IsWhatArrowMakesOfThePieces) {
         {flags({true, false, true}), flags({false}), flags({}), flags({true, true})}};
     for (const std::vector<ArrayPtr>& pieces : columns) {
         const ArrayPtr expected = *arrow::Concatenate(pieces);
-        for (const int threads : {1, 2}) {
+        for (const std::size_t first : {0, 1}) {  // which of two is copied first
             JoinedColumn joined(expected->length(), "here");
             for (std::size_t i = 0; i < pieces.size(); i += 2) {
-                ASSERT_TRUE(joined.append({pieces[i], pieces[i + 1]}, threads).ok());
+                ASSERT_TRUE(joined.place({pieces[i], pieces[i + 1]}).ok());
+                joined.copy(first);
+                joined.copy(1 - first);
+                ASSERT_TRUE(joined.letGo().ok());
             }
             const auto made = joined.finish();
             ASSERT_TRUE(made.ok()) << made.status();

@@ -7,6 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/hash.h"
+#include "backend/core/text.h"
+#include "tests/support/temp_dir.h"
+
 namespace millrace::dataset {
 namespace {
 
@@ -32,6 +36,22 @@ TEST(Dataset, ASideTableThatRestedIsReadOnceForItsHash) {
     EXPECT_EQ(first->hash, second->hash);
     EXPECT_GE(between - start, first->bytes);
     EXPECT_LT(end - between, first->bytes / 2);
+}
+
+// Which a thread of its own reads, block by block.
+TEST(Dataset, ALargeSideFileHasTheHashOfItsBytes) {
+    const tests::TempDir dir;
+    for (const std::size_t bytes : {std::size_t{5} << 20, (std::size_t{6} << 20) + 12'345}) {
+        std::string content(bytes, '\0');
+        for (std::size_t i = 0; i < bytes; ++i) {
+            content[i] = static_cast<char>(i * 2654435761U >> 13);
+        }
+        const std::string path = dir / strCat(bytes, ".bin");
+        std::ofstream(path, std::ios::binary) << content;
+        const auto file = sideFileOf(path);
+        ASSERT_TRUE(file.ok()) << file.status();
+        EXPECT_EQ(file->hash, hashHex(content));
+    }
 }
 
 }  // namespace
