@@ -205,8 +205,8 @@ bool isOfLoader(const std::string& name) {
            name.rfind("libsleef.", 0) == 0;
 }
 
-// The libraries that the loader is linked with and that are no part of every system: those in lib/,
-// and SLEEF where the system has it.
+// The libraries that the loader needs and that are no part of every system: those in lib/, and SLEEF
+// where the system has it. Arrow's kernels it loads when one is first called, so ldd does not tell.
 Result<std::vector<std::string>> librariesOf(const Sending& sending, const std::string& directory) {
     std::vector<std::string> files;
     ASSIGN_OR_RETURN(const std::string text,
@@ -223,6 +223,13 @@ Result<std::vector<std::string>> librariesOf(const Sending& sending, const std::
         const std::string file(line.substr(path + 3, last - path - 3));
         if (isOfLoader(fs::path(file).filename().string())) {
             files.push_back(file);
+        }
+    }
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(directory + "/lib", ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.rfind("libarrow_compute.", 0) == 0) {
+            files.push_back(entry.path().string());
         }
     }
     return files;

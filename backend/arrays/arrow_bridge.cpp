@@ -15,6 +15,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/decimals.h"
+#include "backend/arrays/kernels.h"
 #include "backend/arrays/leaf_form.h"
 #include "backend/arrays/leaf_values.h"
 
@@ -357,6 +358,7 @@ Result<std::shared_ptr<arrow::Array>> pinArray(const arrow::ChunkedArray& values
         ASSIGN_OR_RETURN(array, fromArrow(arrow::Concatenate(values.chunks(), pool), place));
     }
     if (array->type_id() == Type::RUN_END_ENCODED) {
+        RETURN_IF_ERROR(needKernels());
         arrow::compute::ExecContext context(pool);
         ASSIGN_OR_RETURN(const arrow::Datum values,
                          fromArrow(arrow::compute::RunEndDecode(array, &context), place));

@@ -5,7 +5,7 @@
 namespace millrace::eval {
 
 /// kInternal unless each of spec::allFunctions() has exactly one kernel: a forgotten one must not
-/// evaluate as another. At start, before anything of this room. Threads: any.
+/// evaluate as another. For the tests. Threads: any.
 Status checkFunctionKernels();
 
 }  // namespace millrace::eval

@@ -8,6 +8,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/kernels.h"
 
 namespace millrace::eval {
 namespace {
@@ -34,6 +35,7 @@ arrow::compute::ExecContext makeContext() {
 
 Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& arguments,
                          const arrow::compute::FunctionOptions* options) {
+    RETURN_IF_ERROR(arrays::needKernels());
     arrow::compute::ExecContext context = makeContext();
     arrow::Result<Datum> result = arrow::compute::CallFunction(name, arguments, options, &context);
     if (!result.ok()) {

@@ -15,7 +15,6 @@
 #include <CLI/CLI.hpp>
 
 #include "backend/core/paths.h"
-#include "backend/segment/arrow_start.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
 #include "daemon/worker/loader/feed/job.h"
@@ -232,10 +231,6 @@ int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
     if (plane.lead == nullptr && (app.got_subcommand("data") || !arguments.feed.joinFile.empty() ||
                                   !arguments.feed.follow.empty())) {
         return plane.handOver();
-    }
-    const Status ready = segment::initializeKernels();
-    if (!ready.ok()) {
-        return fail(ready);
     }
     if (app.got_subcommand("inspect")) {
         return runInspect();

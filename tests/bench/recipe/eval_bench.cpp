@@ -11,7 +11,6 @@
 #include <random>
 
 #include <arrow/api.h>
-#include <arrow/compute/initialize.h>
 
 #include "backend/eval/evaluator.h"
 
@@ -129,9 +128,6 @@ int bench(std::int64_t rows, int rounds) {
 }  // namespace millrace
 
 int main(int argc, char** argv) {
-    if (!arrow::compute::Initialize().ok()) {
-        return 1;
-    }
     return millrace::bench(argc > 1 ? std::atoll(argv[1]) : 131072,
                            argc > 2 ? std::atoi(argv[2]) : 20);
 }

@@ -17,7 +17,6 @@
 #include <arrow/api.h>
 #include <arrow/compute/api_scalar.h>
 #include <arrow/compute/exec.h>
-#include <arrow/compute/initialize.h>
 
 #include "backend/recipe/join_table.h"
 
@@ -179,9 +178,6 @@ std::string hexOf(std::uint64_t number) {
 }
 
 int run(std::int64_t rows, std::int64_t lookups, std::uint64_t seed, std::int64_t textRows) {
-    if (!arrow::compute::Initialize().ok()) {
-        return 1;
-    }
     compare<std::int64_t>("int64", rows, lookups, seed,
                           [](std::uint64_t number) { return static_cast<std::int64_t>(number); });
     compare<std::string>("text", textRows, textRows, seed, hexOf);

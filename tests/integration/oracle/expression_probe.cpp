@@ -8,7 +8,6 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
-#include <arrow/compute/initialize.h>
 
 #include "backend/core/json.h"
 #include "backend/dataset/dataset.h"
@@ -79,9 +78,6 @@ Json answer(const std::string& text, eval::ExprInput& input, const expr::Schema&
 }
 
 int run(const std::string& path) {
-    if (!arrow::compute::Initialize().ok()) {
-        return 1;
-    }
     const auto data =
         dataset::Dataset::open({path}, "/", {}, std::make_shared<dataset::FactsCache>());
     if (!data.ok()) {

@@ -416,6 +416,8 @@ class Programs(SshCase):
         version = subprocess.run([os.path.join(home, ".local/bin/millrace"), "version"], capture_output=True, text=True,
                                  check=True, env={"PATH": "/usr/bin:/bin"}).stdout
         self.assertEqual(version, self.cli("version", host=""))
+        # What the loader loads only when it needs it comes, too.
+        self.assertTrue(glob.glob(os.path.join(home, ".local/share/millrace/*/lib/libarrow_compute.so.*")))
         self.cli("down")
 
     def test_what_cannot_be_brought_is_said(self):

@@ -5,7 +5,6 @@
 #include <arrow/array/builder_primitive.h>
 #include <arrow/array/util.h>
 #include <arrow/chunked_array.h>
-#include <arrow/compute/initialize.h>
 #include <arrow/scalar.h>
 #include <arrow/util/decimal.h>
 #include <gtest/gtest.h>
@@ -19,8 +18,6 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 
 class Pinned : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     static ArrayPtr pinned(const ArrayPtr& array) {
         expr::DataType type;
         EXPECT_TRUE(arrays::toSpecType(*array->type(), type));

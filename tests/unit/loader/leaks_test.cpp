@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backend/segment/arrow_start.h"
 #include "backend/spec/spec_reader.h"
 #include "daemon/worker/loader/resolve.h"
 #include "tests/support/temp_dir.h"
@@ -21,7 +20,6 @@ using ::testing::HasSubstr;
 class LeaksTest : public ::testing::Test {
  protected:
     LeaksTest() {
-        EXPECT_TRUE(segment::initializeKernels().ok());
         for (int file = 0; file < kFiles; ++file) {
             std::ofstream rows(dir_ / strCat("rows-", file, ".csv"));
             rows << "click,told,other\n";

@@ -7,7 +7,6 @@
 
 #include "backend/core/files.h"
 #include "backend/dataset/plan_builder.h"
-#include "backend/segment/arrow_start.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "tests/support/temp_dir.h"
@@ -22,8 +21,6 @@ using ::testing::IsEmpty;
 class MixingTest : public ::testing::Test {
  protected:
     static constexpr int kRows = 600, kSplitRows = 100;  // a segment is one split
-
-    static void SetUpTestSuite() { ASSERT_TRUE(segment::initializeKernels().ok()); }
 
     static int sorted(int row) { return row / 20; }  // 5 in a segment
     static int mixed(int row) { return row * 7 % 30; }

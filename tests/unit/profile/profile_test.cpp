@@ -6,7 +6,6 @@
 #include <set>
 
 #include <arrow/api.h>
-#include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
 #include "backend/profile/first_spec.h"
@@ -76,8 +75,6 @@ TEST(QuantileSketchTest, ComesNearTheQuantilesOfAllValues) {
 
 class ProfileTest : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     static constexpr int kRequests = 500, kRowsPerRequest = 8;
 
     /// request, user, price (float, 20 % nulls), count (int32 0..9), word, label, items (list, the

@@ -9,7 +9,6 @@
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/compute/api_vector.h>
-#include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
 #include "backend/arrays/arrow_bridge.h"
@@ -24,8 +23,6 @@ namespace millrace::test {
 
 /// Stands for a null where columns are made from numbers.
 inline constexpr std::int64_t kNull = INT64_MIN;
-
-inline const bool kIsArrowReady = arrow::compute::Initialize().ok();
 
 /// Texts as a dictionary as the page decoder makes them, with one entry that belongs to no row;
 /// other arrays as they are.

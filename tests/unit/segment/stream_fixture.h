@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
 
 #include "backend/dataset/plan_builder.h"
@@ -103,8 +102,6 @@ class RememberingSink : public ring::FrameSink {
 
 class StreamTest : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     static constexpr int kFiles = 2, kRowsPerFile = 1230;
 
     /// value = 3 * row + file, user = row % 17, label = value % 5 == 0, genres "a|bb" by row.

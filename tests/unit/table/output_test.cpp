@@ -3,7 +3,6 @@
 #include <fstream>
 
 #include <arrow/api.h>
-#include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
@@ -24,8 +23,6 @@ namespace fs = std::filesystem;
 
 class OutputTest : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     std::size_t entriesBeside() const {
         return static_cast<std::size_t>(
             std::distance(fs::directory_iterator(directory_.path()), fs::directory_iterator()));

@@ -1,6 +1,5 @@
 // Rows of a dataset as a table: the files are the planned ones, from the first row to the end.
 #include <arrow/api.h>
-#include <arrow/compute/initialize.h>
 #include <gmock/gmock.h>
 
 #include "backend/core/files.h"
@@ -17,8 +16,6 @@ using ::testing::HasSubstr;
 
 class RowsTest : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     void SetUp() override {
         write("a.csv", "user,label\n1,0\n2,1\n");
         write("b.csv", "user,label\n3,1\n9,0\n");

@@ -8,7 +8,6 @@
 #include <random>
 
 #include <arrow/api.h>
-#include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
 
 #include "backend/table/external_sort.h"
@@ -92,8 +91,6 @@ std::vector<Row> someRows(int count, int requests) {
 
 class ExternalSortTest : public ::testing::Test {
  protected:
-    static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
-
     std::vector<Row> sorted(const std::vector<Row>& rows, std::int64_t memoryBytes,
                             std::size_t fanIn, std::int64_t leastRuns, int threads = 1,
                             std::size_t step = 37) {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "backend/core/log.h"
-#include "backend/segment/arrow_start.h"
+#include "backend/segment/arrow_version.h"
 
 namespace millrace::loader {
 namespace {

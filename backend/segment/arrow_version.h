@@ -1,0 +1,9 @@
+#pragma once
+#include <string>
+
+namespace millrace::segment {
+
+/// "26.0.1": for receipts.
+std::string arrowVersion();
+
+}  // namespace millrace::segment
