@@ -59,9 +59,16 @@ struct alignas(64) BufferPool::Block {
 
 BufferPool::BufferPool(std::int64_t limitBytes) : limitBytes_(limitBytes) {}
 
+// Blocks of slabs go with their slabs.
 BufferPool::~BufferPool() {
-    ReleaseUnused();
     MutexLock lock(mutex_);
+    for (auto& list : kept_) {
+        for (Block* block : list) {
+            if (!isOfSlab(block->bytes)) {
+                std::free(block);
+            }
+        }
+    }
     for (void* slab : slabs_) {
         ::munmap(slab, static_cast<std::size_t>(kSlab));
     }

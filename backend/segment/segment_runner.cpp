@@ -240,12 +240,17 @@ Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const recipe::S
     return chunk;
 }
 
-// What was fetched of an object is given back by the reader of the split's owner, who therefore
-// reads himself.
+// Pieces cost more than the whole where each thread has a segment of its own: what is made once an
+// entry of a dictionary is made for each. So they are for large splits; for the segment that the
+// first frame waits for, and those behind it, whose threads look after it between two pieces (rows
+// in their order have a head of some thousand instead). Not for a stream's last segment either,
+// beside which there is no other: they cost what its threads would gain. What was fetched of an
+// object is given back by the reader of the split's owner, who therefore reads himself.
 std::int64_t SegmentRunner::pieceRows(std::int64_t rows) const {
     const std::int64_t size = jobs_ != nullptr ? jobs_->pieceRows() : kPieceRows;
-    // Pieces cost a little more than the whole where each thread has a segment of its own.
-    const bool areWorthIt = rows > kPiecesOfLarge * size || (sharing_.isOn() && jobs_->isHasty());
+    const bool isForFirst = sharing_.isOn() && jobs_->isHasty() &&
+                            (input_->shuffle() != Shuffle::kNone || sharing_.flightNumber == 0);
+    const bool areWorthIt = rows > kPiecesOfLarge * size || isForFirst;
     return areWorthIt && columnsAhead_.empty() ? size : std::max<std::int64_t>(rows, 1);
 }
 
