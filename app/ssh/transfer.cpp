@@ -205,8 +205,9 @@ bool isOfLoader(const std::string& name) {
            name.rfind("libsleef.", 0) == 0;
 }
 
-// The libraries that the loader needs and that are no part of every system: those in lib/, and SLEEF
-// where the system has it. Arrow's kernels it loads when one is first called, so ldd does not tell.
+// The libraries that the loader needs and that are no part of every system: those in lib/, and
+// SLEEF where the system has it. Arrow's kernels it loads when one is first called, so ldd does not
+// tell.
 Result<std::vector<std::string>> librariesOf(const Sending& sending, const std::string& directory) {
     std::vector<std::string> files;
     ASSIGN_OR_RETURN(const std::string text,

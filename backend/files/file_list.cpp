@@ -116,15 +116,18 @@ class GlobWalk {
         if (part == "**" && !isLast) {
             RETURN_IF_ERROR(walk(directory, below, parts, at + 1));
         }
-        ASSIGN_OR_RETURN(const std::vector<std::string> names, namesIn(directory, part));
-        for (const std::string& name : names) {
+        ASSIGN_OR_RETURN(const std::vector<Name> names, namesIn(directory, part));
+        for (const auto& [name, isFile] : names) {
             if (part != "**" && !matchesGlob(part, name)) {
                 continue;
             }
             const std::string path = directory + "/" + name;
             const std::string nameBelow = below.empty() ? name : below + "/" + name;
             const bool walksDirectories = part == "**" || !isLast;
-            ASSIGN_OR_RETURN(const bool isDirectory, enter(path, walksDirectories));
+            bool isDirectory = false;
+            if (!isFile) {
+                ASSIGN_OR_RETURN(isDirectory, enter(path, walksDirectories));
+            }
             if (isDirectory && walksDirectories) {
                 RETURN_IF_ERROR(walk(path, nameBelow, parts, part == "**" ? at : at + 1));
             } else if (!isDirectory && isLast) {
@@ -136,6 +139,10 @@ class GlobWalk {
 
  private:
     using Place = std::pair<::dev_t, ::ino_t>;
+    struct Name {
+        std::string name;
+        bool isFile;  ///< the directory says so: nothing more need be asked
+    };
 
     /// Whether the path is a directory; an error when it will be walked and another path led to it.
     Result<bool> enter(const std::string& path, bool willWalk) {
@@ -165,19 +172,20 @@ class GlobWalk {
 
     /// Names of a directory that are not hidden, or that `part` asks for; none when it is no
     /// directory.
-    Result<std::vector<std::string>> namesIn(const std::string& directory,
-                                             const std::string& part) {
+    Result<std::vector<Name>> namesIn(const std::string& directory, const std::string& part) {
         struct stat info{};
         if (::stat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
             directories_.emplace(Place{info.st_dev, info.st_ino}, directory);
         }
-        std::vector<std::string> names;
+        std::vector<Name> names;
         std::error_code error;
         fs::directory_iterator entry(directory.empty() ? "/" : directory, error);
         for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
             std::string name = entry->path().filename().string();
             if (!isHidden(name, part)) {
-                names.push_back(std::move(name));
+                std::error_code ignored;
+                const bool isFile = !entry->is_symlink(ignored) && entry->is_regular_file(ignored);
+                names.push_back({std::move(name), isFile});
             }
         }
         if (error && error.value() != ENOENT && error.value() != ENOTDIR) {

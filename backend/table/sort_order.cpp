@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <numeric>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include <sys/mman.h>
 
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
@@ -110,6 +113,38 @@ std::vector<std::uint32_t> partByBits(std::span<const Item> items, std::span<Ite
     return ends;
 }
 
+/// Calls `body(begin, end)` for stretches of many items, side by side.
+template <class Body>
+void forPieces(std::size_t items, int threads, const Body& body) {
+    if (items <= kParallelItems) {
+        body(std::size_t{0}, items);
+        return;
+    }
+    const std::size_t pieces = (items + kParallelItems - 1) / kParallelItems;
+    const Status status = parallelFor(pieces, threads, "sort", [&](std::size_t i) {
+        body(i * kParallelItems, std::min(items, (i + 1) * kParallelItems));
+        return okStatus();
+    });
+    INVARIANT(status.ok(), "sorting in memory does not fail");
+}
+
+/// Room for so many, in huge pages where they are large: they are written at random places.
+void grow(std::vector<Item>& items, std::size_t count) {
+    constexpr std::uintptr_t kPage = 4096;
+    if (count <= items.capacity()) {
+        return;
+    }
+    items.clear();
+    items.reserve(count);
+    const std::uintptr_t begin =
+        (reinterpret_cast<std::uintptr_t>(items.data()) + kPage - 1) & ~(kPage - 1);
+    const std::uintptr_t end =
+        reinterpret_cast<std::uintptr_t>(items.data() + count) & ~(kPage - 1);
+    if (end > begin) {
+        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+    }
+}
+
 /// By key; equal ones stay as they stand. `spare`: as many. Many items are parted by their highest
 /// bits until a part fits into a core's memory.
 void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
@@ -172,7 +207,9 @@ class RowOrder {
             return;
         }
         setNullsBehind();
+        grow(items_, valid_);
         items_.resize(valid_);
+        grow(spare_, valid_);
         spare_.resize(std::max(spare_.size(), valid_));
         switch (parts_.front()->type_id()) {
             case Type::BOOL:
@@ -230,9 +267,11 @@ class RowOrder {
 
     template <class KeyOf>
     void sortByKeys(const KeyOf& keyOf) {
-        for (std::size_t i = 0; i < valid_; ++i) {
-            items_[i] = {keyOf(places_.of(rows_[i])), 0, rows_[i]};
-        }
+        forPieces(valid_, threads_, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                items_[i] = {keyOf(places_.of(rows_[i])), 0, rows_[i]};
+            }
+        });
         sortItems(items_, std::span(spare_).first(valid_), threads_);
         setRows();
     }
@@ -253,9 +292,11 @@ class RowOrder {
     }
 
     void sortByText() {
-        for (std::size_t i = 0; i < valid_; ++i) {
-            items_[i].row = rows_[i];
-        }
+        forPieces(valid_, threads_, [this](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                items_[i].row = rows_[i];
+            }
+        });
         sortTexts(items_, std::span(spare_).first(valid_), 0);
         setRows();
     }
@@ -270,14 +311,21 @@ class RowOrder {
             std::ranges::stable_sort(items, {}, rest);
             return;
         }
-        bool isWhole = true;  // the prefix says all of each text
-        for (Item& item : items) {
-            const std::string_view text = rest(item);
-            item.high = firstWord(text);
-            item.low =
-                text.size() <= 8 ? 0 : static_cast<std::uint32_t>(firstWord(text.substr(8)) >> 32);
-            isWhole &= text.size() <= kPrefixBytes && (text.empty() || text.back() != 0);
-        }
+        std::atomic<bool> isWhole{true};  // the prefix says all of each text
+        forPieces(items.size(), threads_, [&](std::size_t begin, std::size_t end) {
+            bool isWholeHere = true;
+            for (Item& item : items.subspan(begin, end - begin)) {
+                const std::string_view text = rest(item);
+                item.high = firstWord(text);
+                item.low = text.size() <= 8
+                               ? 0
+                               : static_cast<std::uint32_t>(firstWord(text.substr(8)) >> 32);
+                isWholeHere &= text.size() <= kPrefixBytes && (text.empty() || text.back() != 0);
+            }
+            if (!isWholeHere) {
+                isWhole = false;
+            }
+        });
         sortItems(items, spare, threads_);
         if (!isWhole) {
             sortSame(items, spare, depth);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backend/core/json.h"
+#include "backend/core/unique_fd.h"
 #include "backend/table/group_pipeline.h"
 #include "backend/table/output_place.h"
 #include "backend/table/table_writer.h"
@@ -57,6 +58,7 @@ class TableOutput {
     Status append(const EncodedGroup& group);
     Status openFile();
     Status closeFile();
+    void startWriteback(std::int64_t bytes);
 
     const TableOptions options_;
     OutputPlace place_;
@@ -66,6 +68,8 @@ class TableOutput {
     std::int64_t groupRows_ = 0, groupBytes_ = 0;
     std::unique_ptr<TableEncoder> encoder_;
     std::unique_ptr<TableFile> file_;
+    UniqueFd writeback_;                       ///< the same file
+    std::int64_t writebackBytes_ = 0;          ///< of it, that the disk was asked to write
     std::unique_ptr<GroupPipeline> pipeline_;  ///< from the first row group on
     TableTotals totals_;
 };
