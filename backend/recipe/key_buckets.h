@@ -9,8 +9,7 @@
 // Full buckets spill into the next. Several threads fill it side by side: each has a range of
 // buckets and takes the keys that belong there in the order of their rows; what would leave its
 // range waits until all have done. So the row of a key is its first, however many threads there
-// are. Threads: insert() one call at a time, then find() from any. Owns: its memory, in huge pages
-// where it is large.
+// are. Threads: insert() one call at a time, then find() from any. Owns: its memory (huge pages).
 #include <algorithm>
 #include <array>
 #include <cstdint>

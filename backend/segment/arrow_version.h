@@ -1,4 +1,5 @@
 #pragma once
+// Which Arrow this is.
 #include <string>
 
 namespace millrace::segment {

@@ -165,11 +165,24 @@ Status ExternalSort::giveSorted(const std::vector<BatchPtr>& batches, std::int64
     const std::vector<std::uint32_t> order = sortedOrder(batches, columns_, threads);
     const RowPlaces places(batches);
     const auto most = static_cast<std::size_t>(rowsMost);
-    for (std::size_t begin = 0; begin < order.size(); begin += most) {
-        const std::span<const std::uint32_t> rows =
-            std::span(order).subspan(begin, std::min(most, order.size() - begin));
-        ASSIGN_OR_RETURN(BatchPtr batch, gathered(schema_, batches, places, rows, threads));
-        RETURN_IF_ERROR(take(std::move(batch)));
+    const std::size_t count = (order.size() + most - 1) / most;
+    // A batch a thread, as they are alike; as many as a merge would hold.
+    const std::size_t together =
+        std::min(static_cast<std::size_t>(std::max(threads, 1)), options_.fanIn);
+    for (std::size_t first = 0; first < count; first += together) {
+        std::vector<BatchPtr> made(std::min(together, count - first));
+        const int threadsOfEach = made.size() == 1 ? threads : 1;
+        RETURN_IF_ERROR(parallelFor(made.size(), threads, "sort", [&](std::size_t i) -> Status {
+            const std::size_t begin = (first + i) * most;
+            ASSIGN_OR_RETURN(made[i], gathered(schema_, batches, places,
+                                               std::span(order).subspan(
+                                                   begin, std::min(most, order.size() - begin)),
+                                               threadsOfEach));
+            return okStatus();
+        }));
+        for (BatchPtr& batch : made) {
+            RETURN_IF_ERROR(take(std::move(batch)));
+        }
     }
     return okStatus();
 }
