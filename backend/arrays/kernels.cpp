@@ -1,10 +1,14 @@
 #include "backend/arrays/kernels.h"
 
+#include <array>
+
 #include <dlfcn.h>
 
 #include <arrow/status.h>
+#include <climits>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/core/text.h"
 
 namespace millrace::arrays {
 namespace {
@@ -12,9 +16,23 @@ namespace {
 // Declared in arrow/compute/initialize.h; linked, its library would be loaded at every start.
 constexpr const char* kInitialize = "_ZN5arrow7compute10InitializeEv";
 
+// Beside Arrow's core, which is loaded. Looked for there first: a sanitizer's dlopen() does not
+// know the program's own places.
+void* open(const char* name) {
+    void* const core = ::dlopen(MILLRACE_ARROW, RTLD_NOW | RTLD_NOLOAD);
+    std::array<char, PATH_MAX> place{};
+    if (core != nullptr && ::dlinfo(core, RTLD_DI_ORIGIN, place.data()) == 0) {
+        if (void* const library =
+                ::dlopen(strCat(place.data(), "/", name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
+            return library;
+        }
+    }
+    return ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
 // The library stays: what it registers is called until the process ends.
 Status loadKernels() {
-    void* const library = ::dlopen(MILLRACE_ARROW_COMPUTE, RTLD_NOW | RTLD_LOCAL);
+    void* const library = open(MILLRACE_ARROW_COMPUTE);
     void* const found = library == nullptr ? nullptr : ::dlsym(library, kInitialize);
     if (found == nullptr) {
         const char* const why = ::dlerror();
