@@ -45,11 +45,11 @@ HAS_CHILDREN = os.path.exists(f"/proc/{os.getpid()}/task/{os.getpid()}/children"
 
 def tree(root):
     """A process and its descendants. Looked up on the way down: a walk over all of /proc takes milliseconds from what is measured."""
-    every, pids, todo = {} if HAS_CHILDREN else children_of_all(), [], [root]
-    while todo:
-        pids.append(todo.pop())
+    every, pids, waiting = {} if HAS_CHILDREN else children_of_all(), [], [root]
+    while waiting:
+        pids.append(waiting.pop())
         try:
-            todo += children_of(pids[-1]) if HAS_CHILDREN else every.get(pids[-1], [])
+            waiting += children_of(pids[-1]) if HAS_CHILDREN else every.get(pids[-1], [])
         except OSError:
             pass
     return pids
