@@ -27,9 +27,14 @@ std::uint64_t treeBytes(const std::string& path) {
     return bytes;
 }
 
+// A run's last words and its retention may still come while its files go: what they make is removed
+// as well.
 Status removeTree(const std::string& path) {
-    std::error_code error;
-    fs::remove_all(path, error);
+    constexpr int kMostRounds = 10;
+    std::error_code error = std::make_error_code(std::errc::directory_not_empty);
+    for (int i = 0; i < kMostRounds && error == std::errc::directory_not_empty; ++i) {
+        fs::remove_all(path, error);
+    }
     return error ? errnoStatus(error.value(), path) : okStatus();
 }
 

@@ -57,14 +57,17 @@ void ActiveRun::storeEnd() {
     if (!state_.may(Move::kStored)) {
         return;
     }
-    const auto& [state, reason] = *ending_;
+    auto& [state, reason, isTold] = *ending_;
+    // Before the store: who sees that a run has ended may purge it at once.
+    if (!std::exchange(isTold, true)) {
+        journal_.addEvent(reason.empty() ? std::string(values::nameOf(state))
+                                         : strCat(values::nameOf(state), ": ", reason));
+    }
     if (!journal_.setState(state, reason)) {
         // The end must not be lost with a full disk.
         move(Move::kNotStored);
         return state_.setRetry(place_.clock.steadyNs() + kStoreAgainNs);
     }
-    journal_.addEvent(reason.empty() ? std::string(values::nameOf(state))
-                                     : strCat(values::nameOf(state), ": ", reason));
     logInfo("run: ended", {{"run", id()},
                            {"state", values::nameOf(state)},
                            {"attempt", attempt()},

@@ -1,4 +1,6 @@
 // Submits and what services ask: RunService, RunWatch, MetricFollower.
+#include <thread>
+
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -237,6 +239,28 @@ TEST_F(AgentTest, FilesThatAPurgeLeftAreRemovedByTheNextSweep) {
     std::ofstream(root + "/runs/" + id + "/a1/left.bin") << "12345";
     EXPECT_EQ(deleted->sweep(), 5u);
     EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id));
+}
+
+// One that is still writing when its run is purged; each file is new once the one before is gone.
+TEST_F(AgentTest, FilesThatComeWhileAPurgeGoesOnAreRemovedAsWell) {
+    const std::string id = submit();
+    endGang(id, 1, kExitInput);
+    const std::string folder = root + "/runs/" + id;
+    std::jthread late([&](const std::stop_token& stop) {
+        constexpr int kFiles = 4;
+        for (int i = 0; i < kFiles && std::filesystem::exists(folder); ++i) {
+            const std::string file = strCat(folder, "/late", i);
+            std::ofstream(file) << "late";
+            while (std::filesystem::exists(file) && !stop.stop_requested()) {
+                std::this_thread::yield();
+            }
+        }
+    });
+    const auto purged = service->remove(id, true);
+    late.request_stop();
+    late.join();
+    EXPECT_TRUE(purged.ok()) << purged.status();
+    EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(AgentTest, TagsAndNotesAreChanged) {
