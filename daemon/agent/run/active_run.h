@@ -76,7 +76,6 @@ class ActiveRun {
     struct Ending {
         values::RunState state;
         std::string reason;
-        bool isTold = false;  ///< its event is written
     };
 
     // An attempt's start.

@@ -57,12 +57,8 @@ void ActiveRun::storeEnd() {
     if (!state_.may(Move::kStored)) {
         return;
     }
-    auto& [state, reason, isTold] = *ending_;
-    // Before the store: who sees that a run has ended may purge it at once.
-    if (!std::exchange(isTold, true)) {
-        journal_.addEvent(reason.empty() ? std::string(values::nameOf(state))
-                                         : strCat(values::nameOf(state), ": ", reason));
-    }
+    const auto& [state, reason] = *ending_;
+    journal_.tellEnd(state, reason);
     if (!journal_.setState(state, reason)) {
         // The end must not be lost with a full disk.
         move(Move::kNotStored);

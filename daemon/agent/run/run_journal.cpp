@@ -44,6 +44,13 @@ void RunJournal::addEvent(const std::string& text) {
     directory_.addEvent({place_.clock.wallMs(), text});
 }
 
+void RunJournal::tellEnd(values::RunState state, const std::string& reason) {
+    if (!std::exchange(isEndTold_, true)) {
+        const std::string name(values::nameOf(state));
+        addEvent(reason.empty() ? name : strCat(name, ": ", reason));
+    }
+}
+
 void RunJournal::noteReplaced(const Status& started) {
     if (started.ok()) {
         addEvent("the feed failed and was replaced; its ranks go on");

@@ -32,7 +32,10 @@ class RunJournal {
     /// It is not live any more.
     void erase();
     void addEvent(const std::string& text);
-    /// The same of all, and of each a line in the daemon's log: "run: health".
+    /// The event of the run's end, once. Before the store has the end: who sees there that a run
+    /// has ended may purge it at once.
+    void tellEnd(values::RunState state, const std::string& reason);
+    /// addEvent() of all, and of each a line in the daemon's log: "run: health".
     void addNews(const std::vector<std::string>& news, std::string_view log);
     /// Versions that a worker tells; those that are no texts, or too many, are left out.
     void notePackages(const Json& packages);
@@ -46,6 +49,7 @@ class RunJournal {
     runs::RunRecord run_;  // without the spec's text once started
     const RunDirectory directory_;
     values::RunLive live_;
+    bool isEndTold_ = false;
 };
 
 }  // namespace millrace::agent
