@@ -4,8 +4,6 @@
 #include <cstring>
 #include <limits>
 
-#include <sys/mman.h>
-
 #include <arrow/array/array_binary.h>
 #include <arrow/array/concatenate.h>
 #include <arrow/array/util.h>
@@ -16,6 +14,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/core/system_memory.h"
 
 namespace millrace::dataset {
 namespace {
@@ -34,29 +33,19 @@ std::int64_t widthOf(const arrow::DataType& type) {
 class JoinedColumn::Memory : public arrow::MutableBuffer {
  public:
     static Result<std::shared_ptr<Memory>> make(std::int64_t capacity, const std::string& place) {
-        const auto bytes = static_cast<std::size_t>(std::max<std::int64_t>(capacity, 1));
-        void* mapped =
-            ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (mapped == MAP_FAILED) {
-            return resourceExhausted(place, ": no memory for ", bytes, " bytes");
-        }
-        ::madvise(mapped, bytes, MADV_HUGEPAGE);
-        return std::make_shared<Memory>(static_cast<std::uint8_t*>(mapped), bytes);
+        ASSIGN_OR_RETURN(SystemMemory memory,
+                         SystemMemory::make(static_cast<std::size_t>(capacity), place));
+        return std::make_shared<Memory>(std::move(memory));
     }
-    Memory(std::uint8_t* mapped, std::size_t bytes) : MutableBuffer(mapped, 0), mapped_(bytes) {}
-    ~Memory() override { ::munmap(mutable_data(), mapped_); }
+    explicit Memory(SystemMemory memory)
+        : MutableBuffer(memory.as<std::uint8_t>(), 0), memory_(std::move(memory)) {}
 
     /// What it holds; room for more is asked for once for all pieces to come, by `expected`.
     Status resize(std::int64_t bytes, std::int64_t expected, const std::string& place) {
-        if (static_cast<std::size_t>(bytes) > mapped_) {
-            const auto more = static_cast<std::size_t>(std::max(bytes, expected));
-            void* moved = ::mremap(mutable_data(), mapped_, more, MREMAP_MAYMOVE);
-            if (moved == MAP_FAILED) {
-                return resourceExhausted(place, ": no memory for ", more, " bytes");
-            }
-            data_ = static_cast<std::uint8_t*>(moved);
-            mapped_ = more;
-            ::madvise(moved, more, MADV_HUGEPAGE);
+        if (static_cast<std::size_t>(bytes) > memory_.size()) {
+            RETURN_IF_ERROR(
+                memory_.grow(static_cast<std::size_t>(std::max(bytes, expected)), place));
+            data_ = memory_.as<std::uint8_t>();
         }
         size_ = bytes;
         capacity_ = bytes;
@@ -68,7 +57,7 @@ class JoinedColumn::Memory : public arrow::MutableBuffer {
     }
 
  private:
-    std::size_t mapped_;
+    SystemMemory memory_;
 };
 
 JoinedColumn::JoinedColumn(std::int64_t rows, std::string place)

@@ -110,7 +110,7 @@ struct KeyBuckets<Key>::Filler {
     std::vector<Placed> waiting{};  ///< keys of the chunk that leave the range
 
     void makeMemory() {
-        makePages(table.buckets_.get() + begin, table.buckets_.get() + end);
+        makePages(table.buckets_ + begin, table.buckets_ + end);
         if (table.filter_ != nullptr) {
             makePages(table.filter_ + begin / 2, table.filter_ + end / 2);
         }
@@ -143,7 +143,7 @@ struct KeyBuckets<Key>::Filler {
  private:
     /// Fetches its bucket.
     void askFor(const Placed& one) {
-        __builtin_prefetch(&table.buckets_.get()[one.home], 1);
+        __builtin_prefetch(&table.buckets_[one.home], 1);
         if (table.filter_ != nullptr) {
             table.filter_[one.home / 2] |= filterBits(spread(one.key));
         }
@@ -179,7 +179,7 @@ struct KeyBuckets<Key>::Filler {
     /// False where the bucket is full of other keys.
     bool isPut(const Placed& one) {
         const auto& [key, row, home] = one;
-        Bucket& bucket = table.buckets_.get()[home];
+        Bucket& bucket = table.buckets_[home];
         for (unsigned same = bucket.places(key); same != 0; same &= same - 1) {
             const std::uint32_t known = bucket.row(static_cast<std::size_t>(__builtin_ctz(same)));
             if (!source.isEqual || source.isEqual(known, row)) {
@@ -206,31 +206,19 @@ struct KeyBuckets<Key>::Filler {
             }
             left[n] = one;
             left[n].home = static_cast<std::uint32_t>(next == table.numBuckets_ ? 0 : next);
-            __builtin_prefetch(&table.buckets_.get()[left[n++].home], 1);
+            __builtin_prefetch(&table.buckets_[left[n++].home], 1);
         }
         return n;
     }
 };
 
 template <class Key>
-void KeyBuckets<Key>::Unmap::operator()(Bucket* buckets) const {
-    ::munmap(buckets, bytes);
-}
-
-template <class Key>
 Status KeyBuckets<Key>::make(std::int64_t rows, const std::string& name, bool hasFilter) {
     numBuckets_ = bucketsFor(rows);
     const auto bytes = static_cast<std::size_t>(bytesFor(rows, hasFilter));
-    // Pages of the system are zero until they are written, by the thread that needs them.
-    void* memory =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return resourceExhausted(name, ": no memory for ", bytes, " bytes");
-    }
-    buckets_ = {static_cast<Bucket*>(memory), Unmap{bytes}};
-    // Looked up at random places: huge pages save half of the time.
-    ::madvise(memory, bytes, MADV_HUGEPAGE);
-    filter_ = hasFilter ? reinterpret_cast<std::uint64_t*>(buckets_.get() + numBuckets_) : nullptr;
+    ASSIGN_OR_RETURN(memory_, SystemMemory::make(bytes, name));
+    buckets_ = memory_.as<Bucket>();
+    filter_ = hasFilter ? reinterpret_cast<std::uint64_t*>(buckets_ + numBuckets_) : nullptr;
     return okStatus();
 }
 
@@ -289,7 +277,7 @@ template <class Key>
 std::vector<std::int64_t> KeyBuckets<Key>::firstRows(std::int64_t rows) const {
     std::vector<bool> isFirst(static_cast<std::size_t>(rows));
     for (std::size_t at = 0; at < numBuckets_; ++at) {
-        const Bucket& bucket = buckets_.get()[at];
+        const Bucket& bucket = buckets_[at];
         for (std::size_t i = 0; i < bucket.size(); ++i) {
             isFirst[bucket.row(i)] = true;
         }

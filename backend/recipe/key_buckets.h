@@ -14,12 +14,12 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/core/system_memory.h"
 #include "backend/recipe/key_bucket.h"
 
 namespace millrace::recipe {
@@ -101,10 +101,6 @@ class KeyBuckets {
  private:
     using Bucket = KeyBucket<Key>;
     static_assert(sizeof(Bucket) == 64);
-    struct Unmap {
-        std::size_t bytes;
-        void operator()(Bucket* buckets) const;
-    };
     struct Placed;
     struct Chunk;
     struct Filler;
@@ -154,13 +150,13 @@ class KeyBuckets {
     /// Asks for the buckets of the keys from the given one on.
     void fetch(const Wanted& wanted, std::size_t from) const {
         for (std::size_t j = from; j < wanted.n; ++j) {
-            __builtin_prefetch(&buckets_.get()[wanted.at[j]]);
+            __builtin_prefetch(&buckets_[wanted.at[j]]);
         }
     }
     std::size_t after(std::size_t at) const { return at + 1 == numBuckets_ ? 0 : at + 1; }
     /// Whether the next bucket may have the key; found: its row in this one, or kNoRow.
     bool isLeft(const Key& key, std::size_t at, std::uint32_t& found) const {
-        const Bucket& bucket = buckets_.get()[at];
+        const Bucket& bucket = buckets_[at];
         const unsigned equal = bucket.places(key);
         const auto place =
             static_cast<std::size_t>(__builtin_ctz(equal | 1U << (Bucket::kKeys - 1)));
@@ -179,7 +175,7 @@ class KeyBuckets {
         std::size_t n = 0;
         for (std::size_t j = 0; j < wanted.n; ++j) {
             if (j < next.n) {
-                __builtin_prefetch(&buckets_.get()[next.at[j]]);
+                __builtin_prefetch(&buckets_[next.at[j]]);
             }
             left[n] = static_cast<std::uint8_t>(j);
             at[n] = wanted.at[j];
@@ -189,7 +185,7 @@ class KeyBuckets {
         while (n > 0) {
             for (std::size_t k = 0; k < n; ++k) {
                 at[k] = after(at[k]);
-                __builtin_prefetch(&buckets_.get()[at[k]]);
+                __builtin_prefetch(&buckets_[at[k]]);
             }
             const std::size_t searched = n;
             n = 0;
@@ -224,7 +220,7 @@ class KeyBuckets {
     template <class IsEqual>
     std::uint32_t search(const Key& key, std::size_t at, IsEqual isEqual) const {
         for (;; at = after(at)) {
-            const Bucket& bucket = buckets_.get()[at];
+            const Bucket& bucket = buckets_[at];
             for (unsigned equal = bucket.places(key); equal != 0; equal &= equal - 1) {
                 const std::uint32_t row =
                     bucket.row(static_cast<std::size_t>(__builtin_ctz(equal)));
@@ -240,8 +236,9 @@ class KeyBuckets {
 
     std::size_t numBuckets_ = 0;
     std::int64_t numKeys_ = 0;
-    std::unique_ptr<Bucket, Unmap> buckets_;
-    std::uint64_t* filter_ = nullptr;  ///< behind the buckets, in their memory; may be none
+    SystemMemory memory_;  ///< the buckets, and the filter behind them
+    Bucket* buckets_ = nullptr;
+    std::uint64_t* filter_ = nullptr;  ///< may be none
 };
 
 extern template class KeyBuckets<std::uint64_t>;

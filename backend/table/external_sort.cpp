@@ -14,6 +14,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/files.h"
+#include "backend/core/in_order.h"
 #include "backend/core/parallel.h"
 #include "backend/table/row_gather.h"
 #include "backend/table/row_places.h"
@@ -162,29 +163,21 @@ std::int64_t ExternalSort::rowsOf(std::int64_t rows, std::int64_t bytes) const {
 
 Status ExternalSort::giveSorted(const std::vector<BatchPtr>& batches, std::int64_t rowsMost,
                                 int threads, const BatchTaker& take) const {
-    const std::vector<std::uint32_t> order = sortedOrder(batches, columns_, threads);
+    ASSIGN_OR_RETURN(const SortedRows sorted, sortedOrder(batches, columns_, threads));
+    const std::span<const std::uint32_t> order = sorted.rows;
     const RowPlaces places(batches);
     const auto most = static_cast<std::size_t>(rowsMost);
     const std::size_t count = (order.size() + most - 1) / most;
-    // A batch a thread, as they are alike; as many as a merge would hold.
-    const std::size_t together =
-        std::min(static_cast<std::size_t>(std::max(threads, 1)), options_.fanIn);
-    for (std::size_t first = 0; first < count; first += together) {
-        std::vector<BatchPtr> made(std::min(together, count - first));
-        const int threadsOfEach = made.size() == 1 ? threads : 1;
-        RETURN_IF_ERROR(parallelFor(made.size(), threads, "sort", [&](std::size_t i) -> Status {
-            const std::size_t begin = (first + i) * most;
-            ASSIGN_OR_RETURN(made[i], gathered(schema_, batches, places,
-                                               std::span(order).subspan(
-                                                   begin, std::min(most, order.size() - begin)),
-                                               threadsOfEach));
-            return okStatus();
-        }));
-        for (BatchPtr& batch : made) {
-            RETURN_IF_ERROR(take(std::move(batch)));
-        }
-    }
-    return okStatus();
+    // A batch a thread, as they are alike, and one that waits; at most as many as a merge holds.
+    const std::size_t ahead =
+        std::min(2 * static_cast<std::size_t>(std::max(threads, 1)), options_.fanIn);
+    const auto gather = [&](std::size_t i) {
+        const std::size_t begin = i * most;
+        const std::size_t rows = std::min(most, order.size() - begin);
+        return gathered(schema_, batches, places, order.subspan(begin, rows),
+                        count == 1 ? threads : 1);
+    };
+    return makeInOrder<BatchPtr>(count, threads, ahead, "sort", gather, take);
 }
 
 // What is collected, as a run for each thread: consecutive batches, so that runs follow each other

@@ -48,7 +48,14 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     return okStatus();
 }
 
+// Nobody gives more: the groups that wait are encoded by the owner, their columns by several
+// threads, so that all are done at about the same time.
 Status GroupPipeline::finish() {
+    mutex_.lock();
+    while (Job* const job = nextLocked()) {
+        encodeUnlocked(*job, threads_);
+    }
+    mutex_.unlock();
     for (bool isTaken = true; isTaken;) {
         RETURN_IF_ERROR(takeFirst(true, isTaken));
     }
@@ -91,13 +98,19 @@ void GroupPipeline::encode(const std::stop_token& stop) {
             changed_.wait(mutex_);
             continue;
         }
-        mutex_.unlock();
-        Result<EncodedGroup> group = encoder_.encode(std::move(job->batches), 1);
-        mutex_.lock();
-        job->group = std::move(group);
-        changed_.notifyAll();
+        encodeUnlocked(*job, 1);
     }
     mutex_.unlock();
+}
+
+// Called, and returns, under the lock.
+void GroupPipeline::encodeUnlocked(Job& job, int threads) {
+    std::vector<BatchPtr> batches = std::move(job.batches);
+    mutex_.unlock();
+    Result<EncodedGroup> group = encoder_.encode(std::move(batches), threads);
+    mutex_.lock();
+    job.group = std::move(group);
+    changed_.notifyAll();
 }
 
 }  // namespace millrace::table

@@ -40,6 +40,7 @@ class GroupPipeline {
     };
     void encode(const std::stop_token& stop);
     Job* nextLocked() MR_REQUIRES(mutex_);
+    void encodeUnlocked(Job& job, int threads) MR_REQUIRES(mutex_);
     /// `isWaiting`: for the first group; else it is taken when it is done.
     Status takeFirst(bool isWaiting, bool& isTaken);
     bool isFull(std::int64_t bytes) const;

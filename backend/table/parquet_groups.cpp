@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <arrow/array.h>
+#include <arrow/io/buffered.h>
 #include <arrow/io/file.h>
 #include <arrow/ipc/writer.h>
 #include <arrow/record_batch.h>
@@ -385,14 +386,20 @@ Status ParquetFile::close() {
     return writeStatus(file_->Close(), path_);
 }
 
+// An index is of many pieces of few bytes, each asked where it stands: they are not written, and
+// the file not asked, one by one.
 Status ParquetFile::finish() {
+    constexpr std::int64_t kBuffer = std::int64_t{256} << 10;
+    ASSIGN_OR_RETURN(const auto out, fromArrow(arrow::io::BufferedOutputStream::Create(
+                                                   kBuffer, arrow::default_memory_pool(), file_),
+                                               path_));
     index_->Finish();
-    const auto written = index_->WriteTo(file_.get());
+    const auto written = index_->WriteTo(out.get());
     facts_->SetIndexLocations(parquet::IndexKind::kColumnIndex, written.column_index_locations);
     facts_->SetIndexLocations(parquet::IndexKind::kOffsetIndex, written.offset_index_locations);
     ASSIGN_OR_RETURN(const auto texts, footerTexts(encoder_.schema()));
-    parquet::WriteFileMetaData(*facts_->Finish(texts), file_.get());
-    return okStatus();
+    parquet::WriteFileMetaData(*facts_->Finish(texts), out.get());
+    return writeStatus(out->Detach().status(), path_);
 }
 
 Result<std::int64_t> ParquetFile::bytesWritten() const {

@@ -109,7 +109,6 @@ class ColumnGather {
             const Part& part = parts[places_[i].batch];
             const std::int32_t* const at = part.ends + places_[i].row;
             views[i] = {part.bytes + at[0], static_cast<std::size_t>(at[1] - at[0])};
-            __builtin_prefetch(views[i].data());
             bytes += static_cast<std::int64_t>(views[i].size());
             end[i + 1] = static_cast<std::int32_t>(bytes);
             if (bytes > std::numeric_limits<std::int32_t>::max()) {
@@ -118,18 +117,25 @@ class ColumnGather {
         }
         ASSIGN_OR_RETURN(BufferPtr buffer, bytesFor(static_cast<std::size_t>(bytes)));
         std::uint8_t* out = buffer->mutable_data();
-        for (const std::string_view text : views) {
-            copyText(out, text);
-            out += text.size();
+        for (std::size_t i = 0; i < size(); ++i) {
+            __builtin_prefetch(views[std::min(i + kAhead, size() - 1)].data());
+            copyText(out, views[i]);
+            out += views[i].size();
         }
         return array({nullptr, std::move(ends), std::move(buffer)});
     }
 
     /// With the rows' nulls.
     Result<ArrayPtr> array(std::vector<BufferPtr> buffers) const {
+        struct Bits {
+            const std::uint8_t* valid;  ///< null: all are
+            std::int64_t from;
+        };
         bool hasNulls = false;
+        std::vector<Bits> parts;
         for (const ArrayPtr& part : parts_) {
             hasNulls |= part->null_count() > 0;
+            parts.push_back({part->null_bitmap_data(), part->offset()});
         }
         std::int64_t nulls = 0;
         if (hasNulls) {
@@ -137,7 +143,13 @@ class ColumnGather {
             std::uint8_t* const bits = buffers[0]->mutable_data();
             std::memset(bits, 0, (size() + 7) / 8);
             for (std::size_t i = 0; i < size(); ++i) {
-                const bool isValid = parts_[places_[i].batch]->IsValid(places_[i].row);
+                const RowPlace ahead = places_[std::min(i + kAhead, size() - 1)];
+                if (const Bits& next = parts[ahead.batch]; next.valid != nullptr) {
+                    __builtin_prefetch(next.valid + (next.from + ahead.row) / 8);
+                }
+                const auto [valid, from] = parts[places_[i].batch];
+                const bool isValid =
+                    valid == nullptr || arrow::bit_util::GetBit(valid, from + places_[i].row);
                 bits[i / 8] |= static_cast<std::uint8_t>((isValid ? 1U : 0U) << (i % 8));
                 nulls += isValid ? 0 : 1;
             }

@@ -10,14 +10,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <sys/mman.h>
-
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
 #include "backend/core/parallel.h"
 #include "backend/core/status.h"
+#include "backend/core/system_memory.h"
 #include "backend/table/row_places.h"
 #include "backend/table/text_word.h"
 
@@ -52,22 +51,54 @@ struct Item {
     }
 };
 
-/// What differs among the keys of items.
-struct Differences {
-    explicit Differences(std::span<const Item> items) {
-        std::uint64_t anyHigh = 0, allHigh = ~anyHigh;
-        std::uint32_t anyLow = 0, allLow = ~anyLow;
-        for (const Item& item : items) {
-            anyHigh |= item.high;
-            allHigh &= item.high;
-            anyLow |= item.low;
-            allLow &= item.low;
+/// Calls `body(i)` for i < count, side by side.
+template <class Body>
+void forEach(std::size_t count, int threads, const Body& body) {
+    const Status status = parallelFor(count, threads, "sort", [&](std::size_t i) {
+        body(i);
+        return okStatus();
+    });
+    INVARIANT(status.ok(), "sorting in memory does not fail");
+}
+
+std::size_t numPieces(std::size_t items) {
+    return std::max<std::size_t>(1, (items + kParallelItems - 1) / kParallelItems);
+}
+
+/// Calls `body(begin, end)` for stretches of many items, side by side.
+template <class Body>
+void forPieces(std::size_t items, int threads, const Body& body) {
+    forEach(numPieces(items), threads, [&](std::size_t i) {
+        body(i * kParallelItems, std::min(items, (i + 1) * kParallelItems));
+    });
+}
+
+/// What differs among the keys of items: bits that some have and some have not.
+Item differencesOf(std::span<const Item> items, int threads) {
+    struct Bits {
+        std::uint64_t anyHigh = 0, allHigh = ~std::uint64_t{0};
+        std::uint32_t anyLow = 0, allLow = ~std::uint32_t{0};
+        void add(const Bits& other) {
+            anyHigh |= other.anyHigh;
+            allHigh &= other.allHigh;
+            anyLow |= other.anyLow;
+            allLow &= other.allLow;
         }
-        bits.high = anyHigh ^ allHigh;
-        bits.low = anyLow ^ allLow;
+    };
+    std::vector<Bits> pieces(numPieces(items.size()));
+    forPieces(items.size(), threads, [&](std::size_t begin, std::size_t end) {
+        Bits bits;
+        for (const Item& item : items.subspan(begin, end - begin)) {
+            bits.add({item.high, item.high, item.low, item.low});
+        }
+        pieces[begin / kParallelItems] = bits;
+    });
+    Bits all;
+    for (const Bits& piece : pieces) {
+        all.add(piece);
     }
-    Item bits;
-};
+    return {all.anyHigh ^ all.allHigh, all.anyLow ^ all.allLow, 0};
+}
 
 void sortByByte(std::span<const Item> from, int place, std::span<Item> to) {
     std::array<std::uint32_t, 256> starts{};
@@ -81,10 +112,10 @@ void sortByByte(std::span<const Item> from, int place, std::span<Item> to) {
 }
 
 /// From the lowest byte to the highest.
-void sortByBytes(std::span<Item> items, std::span<Item> spare, const Differences& differ) {
+void sortByBytes(std::span<Item> items, std::span<Item> spare, const Item& differ) {
     std::span<Item> from = items, to = spare;
     for (int place = 0; place < 12; ++place) {
-        if (differ.bits.byte(place) != 0) {
+        if (differ.byte(place) != 0) {
             sortByByte(from, place, to);
             std::swap(from, to);
         }
@@ -94,55 +125,43 @@ void sortByBytes(std::span<Item> items, std::span<Item> spare, const Differences
     }
 }
 
-/// Into `spare` by the highest bits that differ; gives where each part of them ends.
+/// Into `spare` by the highest bits that differ; gives where each part of them ends. A stretch of
+/// items a thread, whose own stand one after the other in each part.
 std::vector<std::uint32_t> partByBits(std::span<const Item> items, std::span<Item> spare,
-                                      std::uint64_t differ) {
+                                      std::uint64_t differ, int threads) {
     const int wanted = std::bit_width(items.size() / (kCachedItems / 2));
     const int highest = std::bit_width(differ);
     const int width = std::min({wanted, highest, 12});
     const int shift = highest - width;
     const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
-    std::vector<std::uint32_t> ends(mask + 1, 0);
-    for (const Item& item : items) {
-        ++ends[item.high >> shift & mask];
-    }
-    std::exclusive_scan(ends.begin(), ends.end(), ends.begin(), std::uint32_t{0});
-    for (const Item& item : items) {
-        spare[ends[item.high >> shift & mask]++] = item;
-    }
-    return ends;
-}
-
-/// Calls `body(begin, end)` for stretches of many items, side by side.
-template <class Body>
-void forPieces(std::size_t items, int threads, const Body& body) {
-    if (items <= kParallelItems) {
-        body(std::size_t{0}, items);
-        return;
-    }
-    const std::size_t pieces = (items + kParallelItems - 1) / kParallelItems;
-    const Status status = parallelFor(pieces, threads, "sort", [&](std::size_t i) {
-        body(i * kParallelItems, std::min(items, (i + 1) * kParallelItems));
-        return okStatus();
+    const std::size_t stretches = std::clamp<std::size_t>(
+        items.size() / kParallelItems, 1, static_cast<std::size_t>(std::max(threads, 1)));
+    const std::size_t stretchItems = (items.size() + stretches - 1) / stretches;
+    const auto stretch = [&](std::size_t s) {
+        const std::size_t begin = std::min(s * stretchItems, items.size());
+        return items.subspan(begin, std::min(stretchItems, items.size() - begin));
+    };
+    std::vector<std::vector<std::uint32_t>> at(stretches);
+    forEach(stretches, threads, [&](std::size_t s) {
+        at[s].assign(mask + 1, 0);
+        for (const Item& item : stretch(s)) {
+            ++at[s][item.high >> shift & mask];
+        }
     });
-    INVARIANT(status.ok(), "sorting in memory does not fail");
-}
-
-/// Room for so many, in huge pages where they are large: they are written at random places.
-void grow(std::vector<Item>& items, std::size_t count) {
-    constexpr std::uintptr_t kPage = 4096;
-    if (count <= items.capacity()) {
-        return;
+    std::vector<std::uint32_t> ends(mask + 1);
+    std::uint32_t end = 0;
+    for (std::size_t part = 0; part <= mask; ++part) {
+        for (std::vector<std::uint32_t>& starts : at) {
+            end += std::exchange(starts[part], end);
+        }
+        ends[part] = end;
     }
-    items.clear();
-    items.reserve(count);
-    const std::uintptr_t begin =
-        (reinterpret_cast<std::uintptr_t>(items.data()) + kPage - 1) & ~(kPage - 1);
-    const std::uintptr_t end =
-        reinterpret_cast<std::uintptr_t>(items.data() + count) & ~(kPage - 1);
-    if (end > begin) {
-        ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-    }
+    forEach(stretches, threads, [&](std::size_t s) {
+        for (const Item& item : stretch(s)) {
+            spare[at[s][item.high >> shift & mask]++] = item;
+        }
+    });
+    return ends;
 }
 
 /// By key; equal ones stay as they stand. `spare`: as many. Many items are parted by their highest
@@ -152,11 +171,11 @@ void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
         std::ranges::stable_sort(items, [](const Item& a, const Item& b) { return a.isBefore(b); });
         return;
     }
-    const Differences differ(items);
-    if (items.size() <= kCachedItems || differ.bits.high == 0) {
+    const Item differ = differencesOf(items, threads);
+    if (items.size() <= kCachedItems || differ.high == 0) {
         return sortByBytes(items, spare, differ);
     }
-    const std::vector<std::uint32_t> ends = partByBits(items, spare, differ.bits.high);
+    const std::vector<std::uint32_t> ends = partByBits(items, spare, differ.high, threads);
     const auto sortPart = [&](std::size_t part) {
         const std::size_t begin = part == 0 ? 0 : ends[part - 1];
         const std::size_t count = ends[part] - begin;
@@ -164,11 +183,8 @@ void sortItems(std::span<Item> items, std::span<Item> spare, int threads) {
             sortItems(spare.subspan(begin, count), items.subspan(begin, count), 1);
             std::ranges::copy(spare.subspan(begin, count), items.subspan(begin).begin());
         }
-        return okStatus();
     };
-    const Status status =
-        parallelFor(ends.size(), items.size() < kParallelItems ? 1 : threads, "sort", sortPart);
-    INVARIANT(status.ok(), "sorting in memory does not fail");
+    forEach(ends.size(), items.size() < kParallelItems ? 1 : threads, sortPart);
 }
 
 /// As sort_key.cpp orders them: -0 is 0, NaN is behind everything.
@@ -194,8 +210,22 @@ std::uint64_t keyOfNumber(T value) {
 class RowOrder {
  public:
     RowOrder(const std::vector<BatchPtr>& batches, int threads)
-        : batches_(batches), places_(batches), threads_(threads), rows_(places_.rows()) {
-        std::iota(rows_.begin(), rows_.end(), 0U);
+        : batches_(batches), places_(batches), threads_(threads) {}
+
+    /// Before all else: the rows as they stand, and room. Pages are made by the threads that first
+    /// write them.
+    Status begin() {
+        const std::size_t count = places_.rows();
+        ASSIGN_OR_RETURN(sorted_.memory, SystemMemory::make(count * sizeof(std::uint32_t), "sort"));
+        sorted_.rows = rows_ = {sorted_.memory.as<std::uint32_t>(), count};
+        ASSIGN_OR_RETURN(memory_, SystemMemory::make(2 * count * sizeof(Item), "sort"));
+        room_ = {memory_.as<Item>(), 2 * count};
+        forPieces(count, threads_, [this](std::size_t begin, std::size_t end) {
+            std::iota(rows_.begin() + static_cast<std::ptrdiff_t>(begin),
+                      rows_.begin() + static_cast<std::ptrdiff_t>(end),
+                      static_cast<std::uint32_t>(begin));
+        });
+        return okStatus();
     }
 
     void sortBy(int column) {
@@ -207,10 +237,8 @@ class RowOrder {
             return;
         }
         setNullsBehind();
-        grow(items_, valid_);
-        items_.resize(valid_);
-        grow(spare_, valid_);
-        spare_.resize(std::max(spare_.size(), valid_));
+        items_ = room_.first(valid_);
+        spare_ = room_.subspan(rows_.size(), valid_);
         switch (parts_.front()->type_id()) {
             case Type::BOOL:
                 return sortByKeys([this](RowPlace place) {
@@ -247,7 +275,7 @@ class RowOrder {
                 return sortByDecimal();
         }
     }
-    std::vector<std::uint32_t> take() { return std::move(rows_); }
+    SortedRows take() { return std::move(sorted_); }
 
  private:
     /// Those that have a value come first: valid_ of them.
@@ -272,7 +300,7 @@ class RowOrder {
                 items_[i] = {keyOf(places_.of(rows_[i])), 0, rows_[i]};
             }
         });
-        sortItems(items_, std::span(spare_).first(valid_), threads_);
+        sortItems(items_, spare_, threads_);
         setRows();
     }
 
@@ -297,7 +325,7 @@ class RowOrder {
                 items_[i].row = rows_[i];
             }
         });
-        sortTexts(items_, std::span(spare_).first(valid_), 0);
+        sortTexts(items_, spare_, 0);
         setRows();
     }
 
@@ -373,22 +401,31 @@ class RowOrder {
         }
     }
 
-    void setRows() { std::ranges::transform(items_, rows_.begin(), &Item::row); }
+    void setRows() {
+        forPieces(valid_, threads_, [this](std::size_t begin, std::size_t end) {
+            std::ranges::transform(items_.subspan(begin, end - begin),
+                                   rows_.begin() + static_cast<std::ptrdiff_t>(begin), &Item::row);
+        });
+    }
 
     const std::vector<BatchPtr>& batches_;
     const RowPlaces places_;
     const int threads_;
-    std::vector<std::uint32_t> rows_;
-    std::vector<Item> items_, spare_;
-    arrow::ArrayVector parts_;  ///< of the column by which rows are sorted
+    SortedRows sorted_;
+    std::span<std::uint32_t> rows_;  ///< of `sorted_`
+    SystemMemory memory_;
+    std::span<Item> room_;           ///< twice as many as rows
+    std::span<Item> items_, spare_;  ///< of the rows that have a value
+    arrow::ArrayVector parts_;       ///< of the column by which rows are sorted
     std::size_t valid_ = 0;
 };
 
 }  // namespace
 
-std::vector<std::uint32_t> sortedOrder(const std::vector<BatchPtr>& batches,
-                                       const std::vector<int>& columns, int threads) {
+Result<SortedRows> sortedOrder(const std::vector<BatchPtr>& batches,
+                               const std::vector<int>& columns, int threads) {
     RowOrder order(batches, threads);
+    RETURN_IF_ERROR(order.begin());
     for (auto column = columns.rbegin(); column != columns.rend(); ++column) {
         order.sortBy(*column);
     }

@@ -19,6 +19,13 @@
 namespace millrace::table {
 namespace {
 
+std::vector<std::uint32_t> orderOf(const std::vector<BatchPtr>& batches,
+                                   const std::vector<int>& columns, int threads) {
+    const Result<SortedRows> sorted = sortedOrder(batches, columns, threads);
+    EXPECT_TRUE(sorted.ok()) << sorted.status();
+    return {sorted->rows.begin(), sorted->rows.end()};
+}
+
 struct Row {
     std::optional<std::int64_t> request;
     std::string word;
@@ -244,8 +251,8 @@ TEST(SortedOrder, IsThatOfTheKeys) {
         const std::int64_t cut = batch->num_rows() / 3;
         const std::vector<BatchPtr> pieces{batch->Slice(0, cut), batch->Slice(cut, 0),
                                            batch->Slice(cut)};
-        ASSERT_EQ(sortedOrder({batch}, columns, 1), expected) << batch->schema()->ToString();
-        ASSERT_EQ(sortedOrder(pieces, columns, 2), expected) << batch->schema()->ToString();
+        ASSERT_EQ(orderOf({batch}, columns, 1), expected) << batch->schema()->ToString();
+        ASSERT_EQ(orderOf(pieces, columns, 2), expected) << batch->schema()->ToString();
         const RowPlaces places(pieces);
         const auto gatheredRows = gathered(batch->schema(), pieces, places, expected, 2);
         ASSERT_TRUE(gatheredRows.ok()) << gatheredRows.status();
@@ -258,14 +265,15 @@ TEST(SortedOrder, IsThatOfTheKeys) {
     }
 }
 
-/// Enough rows for parts of parts, with prefixes in common and all alike.
+/// Enough rows for parts of parts and a stretch of its own for each thread, with prefixes in common
+/// and all alike.
 TEST(SortedOrder, OfManyTextsIsThatOfTheirBytes) {
     std::mt19937 random(5);
     for (const char* prefix : {"", "the same for all of them "}) {
         for (const std::uint32_t range : {3U, 4'000'000'000U}) {
             arrow::StringBuilder builder;
             std::vector<std::string> texts;
-            for (int i = 0; i < 80'000; ++i) {
+            for (int i = 0; i < 200'000; ++i) {
                 char hex[16];
                 std::snprintf(hex, sizeof hex, "%012llx", 977ULL * (random() % range));
                 texts.push_back(std::string(prefix) + hex + std::string(random() % 2, '\0') +
@@ -278,9 +286,8 @@ TEST(SortedOrder, OfManyTextsIsThatOfTheirBytes) {
             const auto column = *builder.Finish();
             const auto batch = arrow::RecordBatch::Make(
                 arrow::schema({arrow::field("t", arrow::utf8())}), column->length(), {column});
-            EXPECT_EQ(sortedOrder({batch}, {0}, 1), expected) << prefix << range;
-            EXPECT_EQ(sortedOrder({batch->Slice(0, 30'000), batch->Slice(30'000)}, {0}, 3),
-                      expected);
+            EXPECT_EQ(orderOf({batch}, {0}, 1), expected) << prefix << range;
+            EXPECT_EQ(orderOf({batch->Slice(0, 30'000), batch->Slice(30'000)}, {0}, 3), expected);
         }
     }
 }
