@@ -7,14 +7,14 @@
 
 namespace millrace::segment {
 
-/// `next` and `running` belong to the lock; an array to the thread that claimed its column until
+/// `next` and `running` belong to the lock; an array to the thread that claimed its unit until
 /// `running` no longer counts it. What is referred to is the owner's, who waits until nothing runs.
 struct ColumnJobs::Job {
     struct Columns {
         const dataset::SplitRange& split;
         const std::vector<std::string>& names;
         const pages::RowWish& wish;
-        std::vector<std::size_t> order;                             ///< in which they are claimed
+        std::vector<Unit> order;                                    ///< in which they are claimed
         std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;  ///< null: not read
     };
     std::optional<Columns> columns;   ///< else pieces
@@ -74,26 +74,39 @@ ColumnJobs::Claim ColumnJobs::claimBefore(const Place& place, bool takesPieces) 
     return {};
 }
 
-bool ColumnJobs::readColumn(Job& job, std::size_t column, dataset::SplitReader& reader) {
+// Of several that fail together each is read again by who looks for the first that fails.
+bool ColumnJobs::readUnit(Job& job, const Unit& unit, dataset::SplitReader& reader) {
     Job::Columns& columns = *job.columns;
-    const std::string& name = columns.names[column];
+    std::vector<std::string> names;
+    for (const std::size_t column : unit) {
+        names.push_back(columns.names[column]);
+    }
     const std::int64_t before = reader.bytesRead();
-    Result<ColumnArrays> read = reader.readRows(columns.split, {name}, columns.wish);
-    const std::int64_t bytes = reader.bytesRead() - before;
-    counters_.addReads(reader.takeCosts(), columns.split.rows);
-    counters_.add(Stage::kRead, 0, 0, bytes);
+    Result<ColumnArrays> read = reader.readRows(columns.split, names, columns.wish);
+    const std::vector<dataset::ColumnCost> costs = reader.takeCosts();
+    counters_.addReads(costs, columns.split.rows);
+    counters_.add(Stage::kRead, 0, 0, reader.bytesRead() - before);
     if (!read.ok()) {
-        columns.arrays[column] = read.status();
+        if (unit.size() == 1) {
+            columns.arrays[unit[0]] = read.status();
+        }
         return false;
     }
-    columns.arrays[column] = std::move(read->front());
+    for (std::size_t i = 0; i < unit.size(); ++i) {
+        columns.arrays[unit[i]] = std::move((*read)[i]);
+    }
     MutexLock lock(mutex_);
-    lastBytes_[name] = bytes;
+    for (const dataset::ColumnCost& cost : costs) {
+        lastBytes_[cost.column] = cost.diskBytes;
+    }
     return true;
 }
 
-// What took most bytes the last time comes first, so that nobody waits for it at the end.
-std::vector<std::size_t> ColumnJobs::largestFirst(const std::vector<std::string>& names) const {
+// What took most bytes the last time comes first, so that nobody waits for it at the end; what took
+// few is claimed with others, as each claim has its price.
+std::vector<ColumnJobs::Unit> ColumnJobs::largestFirst(
+    const std::vector<std::string>& names) const {
+    constexpr std::int64_t kUnits = 32;  // where all columns are alike
     std::vector<std::int64_t> bytes(names.size());
     {
         MutexLock lock(mutex_);
@@ -106,14 +119,26 @@ std::vector<std::size_t> ColumnJobs::largestFirst(const std::vector<std::string>
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&bytes](std::size_t a, std::size_t b) { return bytes[a] > bytes[b]; });
-    return order;
+    const std::int64_t enough =
+        std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) / kUnits;
+    std::vector<Unit> units;
+    std::int64_t held = enough;
+    for (const std::size_t column : order) {
+        if (held >= enough || bytes[column] == 0) {
+            units.emplace_back();
+            held = 0;
+        }
+        units.back().push_back(column);
+        held += bytes[column];
+    }
+    return units;
 }
 
 void ColumnJobs::work(const Claim& claim, const Readers& readers) {
     Job& job = *claim.job;
     bool goesOn = true;
     if (job.columns) {
-        goesOn = readColumn(job, job.columns->order[claim.unit], readers.own);
+        goesOn = readUnit(job, job.columns->order[claim.unit], readers.own);
     } else {
         (*job.work)(claim.unit, readers);
     }
@@ -192,7 +217,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::
     job->columns.emplace(split, names, wish, largestFirst(names),
                          std::vector<Result<std::shared_ptr<arrow::Array>>>(
                              names.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)));
-    job->units = names.size();
+    job->units = job->columns->order.size();
     const Place place{flightNumber, Kind::kColumns};
     open(place, job);
     reader.keepMemory(true);
@@ -214,7 +239,7 @@ Result<ColumnArrays> ColumnJobs::read(std::int64_t flightNumber, const dataset::
     for (std::size_t c = 0; c < names.size(); ++c) {
         Result<std::shared_ptr<arrow::Array>>& array = job->columns->arrays[c];
         if (array.ok() && *array == nullptr) {
-            readColumn(*job, c, reader);
+            readUnit(*job, {c}, reader);
         }
         RETURN_IF_ERROR(array.status());
         arrays.push_back(*std::move(array));

@@ -93,6 +93,7 @@ class ColumnJobs {
     /// A segment's columns come before its pieces, which may wait for them.
     enum class Kind { kColumns, kPieces };
     using Place = std::pair<std::int64_t, Kind>;  ///< flight number and kind
+    using Unit = std::vector<std::size_t>;        ///< columns that are claimed together
     struct Job;
     using JobPtr = std::shared_ptr<Job>;
     struct Claim {
@@ -106,9 +107,8 @@ class ColumnJobs {
     void open(const Place& place, const JobPtr& job);
     void close(const Place& place, const JobPtr& job);
     void work(const Claim& claim, const Readers& readers);
-    bool readColumn(Job& job, std::size_t column, dataset::SplitReader& reader);
-    std::vector<std::size_t> largestFirst(const std::vector<std::string>& names) const
-        MR_EXCLUDES(mutex_);
+    bool readUnit(Job& job, const Unit& unit, dataset::SplitReader& reader);
+    std::vector<Unit> largestFirst(const std::vector<std::string>& names) const MR_EXCLUDES(mutex_);
 
     StageCounters& counters_;
     const std::function<void()> onOpen_;

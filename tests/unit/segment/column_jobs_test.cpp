@@ -166,6 +166,36 @@ TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
     }
 }
 
+TEST_F(ColumnJobsTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) {
+    constexpr std::size_t kColumns = 200;
+    std::vector<test::Column> columns;
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < kColumns; ++c) {
+        names.push_back(strCat("c", c));
+        columns.push_back({names[c], test::ints(std::vector<std::int64_t>(kJobRows, 1))});
+    }
+    const std::string path = data_.parquet("wide.parquet", columns, kJobRows);
+    dataset_ =
+        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    SplitReader alone(dataset_);
+    const ColumnArrays wanted = *alone.readRows(front_, names, {});
+    for (const std::size_t columnsOfAClaim : {std::size_t{1}, std::size_t{7}}) {
+        SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
+        std::size_t claims = 0;
+        whenOpen([&] {
+            while (jobs_.help(helper)) {
+                ++claims;
+            }
+        });
+        const auto arrays = jobs_.read(1, front_, names, {}, owner, unused);
+        ASSERT_TRUE(arrays.ok()) << arrays.status();
+        EXPECT_EQ(claims, (kColumns + columnsOfAClaim - 1) / columnsOfAClaim);
+        for (std::size_t c = 0; c < kColumns; ++c) {
+            ASSERT_TRUE((*arrays)[c]->Equals(*wanted[c])) << names[c];
+        }
+    }
+}
+
 TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
     const ColumnJobs jobs(counters_, [] {}, 1000);
     EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1, 1));
