@@ -76,6 +76,7 @@ class Link:
         self._begun = self._told = time.monotonic()
         self._marks = (self._begun, 0), (self._begun, 0), 0.0
         self._is_measuring = False  # a step has begun in this attempt
+        self._has_told_step = False
         self._busy = self._stall = self._step_seconds = 0.0
         if run.resume is not None:
             from ._checkpoint import read_facts
@@ -162,7 +163,9 @@ class Link:
         every = 1
         while every * self._step_seconds < _RATE_SECONDS and every < 1024:
             every *= 2
-        if self.step % every == 0 and took > 0:
+        # The first that was measured, too: a short run ends before the next that would be told.
+        if took > 0 and (self.step % every == 0 or not self._has_told_step):
+            self._has_told_step = True
             with self._lock:
                 self._values.update({"rank.step_ms": 1e3 * took, "rank.wait_ms": 1e3 * waited,
                                      "input_stall_percent": min(100.0, 100.0 * waited / took)})
