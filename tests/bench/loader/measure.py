@@ -163,8 +163,8 @@ def cores_for(threads):
 
 
 def normalise(line, warmup, task):
-    """The line of `millrace-loader stream --json` in the words of the peers' lines; they pass unchanged. Without `warmup` its one pass counts
-    whole, from the start of the process."""
+    """The line of `millrace-loader stream --json` in the words of the peers' lines; they pass unchanged. Without `warmup` the whole
+    stream counts, from the start of the process, shared out over its passes."""
     if "stream_hash" not in line:
         return dict(line, passes=1)
     passes = line["epochs"]
@@ -172,10 +172,10 @@ def normalise(line, warmup, task):
     return {"system": "millrace", "task": task, "threads": line["threads"], "passes": passes,
             "rows_scanned": line["rows_scanned"] // passes, "rows_kept": line["rows_kept"] // passes,
             # the last pass has nothing after it to read ahead for, so it is too fast: neither first nor last counts
-            "seconds": [line["seconds"]] if is_whole else line["epoch_seconds"][warmup:-1],
+            "seconds": [line["seconds"] / passes] if is_whole else line["epoch_seconds"][warmup:-1],
             "stream_seconds": line["stream_seconds"],
             # of the whole process, start and planning included, shared out over its passes
-            "cpu_seconds": [line["cpu_seconds"]] if is_whole else [line["cpu_seconds"] / passes] * (passes - warmup - 1),
+            "cpu_seconds": [line["cpu_seconds"] / passes] if is_whole else [line["cpu_seconds"] / passes] * (passes - warmup - 1),
             "launch_to_first_batch_seconds": line["first_batch_seconds"], "own_peak_rss_mb": line["peak_rss_mb"],
             "checksum": line["checksum"], "order_hash": line["order_hash"], "stages": line.get("stages")}
 

@@ -15,6 +15,7 @@ class Task(NamedTuple):
     ratio: float = 1.3            # rows/s over the better peer
 
 
+FIVE_PASSES = ", five passes"  # ends the names of the processes that two threads over one is taken from (peers.json)
 COUNTS = tuple(f"i{j}" for j in range(1, 14))
 TEXTS = tuple(f"c{j}" for j in range(1, 27))
 EXPORTED = ("k", "user", "n", "y", "x", "time", "city", "item")
