@@ -174,8 +174,13 @@ SHARE_OF_MACHINE = 0.95
 
 
 def judge_scaling(f, task, ours, theirs, needed):
-    """A machine whose two cores share what they compute with cannot be asked for more than it has: work that does not wait for memory says what that is."""
+    """A machine whose two cores share what they compute with, or that neighbours slow where both have work, cannot be asked for more than it has: what two
+    processes of the task give side by side in the same round, and what work that does not wait for memory gives, say what that is."""
     machine, got = recipe_report.limit_of_two_threads(f.lines), ratio(f.rates(task, ours), f.rates(task, theirs))
+    processes = f.rates(task, recipe_tasks.TWO_PROCESSES)
+    if got < needed and processes:
+        share = ratio(f.rates(task, ours), processes)
+        return f"{text_of('ratio', needed)}, or {100 * SHARE_OF_MACHINE:.0f} % of two processes' rate", f"{got:.2f}x, {100 * share:.0f} %", verdict(share >= SHARE_OF_MACHINE)
     if machine is not None and SHARE_OF_MACHINE * machine < needed:
         least = SHARE_OF_MACHINE * machine
         return f">= {least:.2f}x, {100 * SHARE_OF_MACHINE:.0f} % of the machine's {machine:.2f}x", f"{got:.2f}x", verdict(got >= least)

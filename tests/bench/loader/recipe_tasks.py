@@ -16,6 +16,7 @@ class Task(NamedTuple):
 
 
 FIVE_PASSES = ", five passes"  # ends the names of the processes that two threads over one is taken from (peers.json)
+TWO_PROCESSES = "millrace, 2 processes, in file order" + FIVE_PASSES
 COUNTS = tuple(f"i{j}" for j in range(1, 14))
 TEXTS = tuple(f"c{j}" for j in range(1, 27))
 EXPORTED = ("k", "user", "n", "y", "x", "time", "city", "item")

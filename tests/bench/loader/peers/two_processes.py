@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+"""Two processes of one command side by side, each on a core of its own: what the machine gives the work of one thread twice.
+
+  two_processes.py COMMAND...   (a `millrace-loader stream ... --json`; of the first two cores of the affinity mask)
+
+A line of JSON in the words of the peers: the rows of both, the time of the slower, the processor time of both. They share nothing but
+the machine, so two threads of one process that give less lose it among themselves.
+"""
+import json
+import os
+import subprocess
+import sys
+
+
+def main():
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2 or len(sys.argv) < 2:
+        sys.exit("two_processes.py: wants a command and two cores")
+    running = [subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True, preexec_fn=lambda core=core: os.sched_setaffinity(0, {core})) for core in cores]
+    texts = [process.communicate()[0] for process in running]
+    if any(process.returncode for process in running):
+        sys.exit(max(process.returncode for process in running))
+    lines = [json.loads(text) for text in texts]
+    passes = lines[0]["epochs"]
+    print(json.dumps({"system": "millrace", "threads": 2, "rows_scanned": sum(line["rows_scanned"] for line in lines) // passes,
+                      "seconds": [max(line["seconds"] for line in lines) / passes], "cpu_seconds": [sum(line["cpu_seconds"] for line in lines) / passes]}))
+
+
+if __name__ == "__main__":
+    main()
