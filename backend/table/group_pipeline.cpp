@@ -48,8 +48,8 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     return okStatus();
 }
 
-// Nobody gives more: the groups that wait are encoded by the owner, their columns by several
-// threads, so that all are done at about the same time.
+// Nothing is given meanwhile: the groups that wait are encoded by the owner, their columns by
+// several threads, so that all are done at about the same time.
 Status GroupPipeline::finish() {
     mutex_.lock();
     while (Job* const job = nextLocked()) {
