@@ -22,10 +22,9 @@ RECIPE_PEERS = {ONE: ["polars, 1 thread", "duckdb, 1 thread"], TWO: ["polars, 2 
 def recipe_rows(name, task):
     """The rows of a recipe task: the stream that does the peers' work, in file order, is judged; the shuffled one is reported."""
     both, order = ((ONE, "1 thread"), (TWO, "2 threads")), ", in file order"
-    long = order if task.exports else order + recipe_tasks.FIVE_PASSES  # a table is written once
     yield from ((f"{name}, {t}: rate over the better of Polars and DuckDB", "ratio", name, us + order, RECIPE_PEERS[us], task.ratio) for us, t in both)
     yield from ((f"{name}, {t}: CPU-s per M rows, below both", "cpu", name, us + order, RECIPE_PEERS[us], None) for us, t in both)
-    yield f"{name}: 2 threads over 1", "scaling", name, TWO + long, [ONE + long], 1.8
+    yield f"{name}: 2 threads over 1", "scaling", name, task.scaling("2 threads"), [task.scaling("1 thread")], 1.8
     if not task.exports:
         yield from ((f"{name}, {t}: first batch from a cold start", "first", name, us + order, [], task.first) for us, t in both)
         yield f"{name}, 2 threads, shuffled: rate over the better of Polars and DuckDB", "report", name, TWO + ", shuffled", RECIPE_PEERS[TWO], None
@@ -177,7 +176,7 @@ def judge_scaling(f, task, ours, theirs, needed):
     """A machine whose two cores share what they compute with, or that neighbours slow where both have work, cannot be asked for more than it has: what two
     processes of the task give side by side in the same round, and what work that does not wait for memory gives, say what that is."""
     machine, got = recipe_report.limit_of_two_threads(f.lines), ratio(f.rates(task, ours), f.rates(task, theirs))
-    processes = f.rates(task, recipe_tasks.TWO_PROCESSES)
+    processes = f.rates(task, recipe_tasks.TASKS[task].scaling("2 processes"))
     if got < needed and processes:
         share = ratio(f.rates(task, ours), processes)
         return f"{text_of('ratio', needed)}, or {100 * SHARE_OF_MACHINE:.0f} % of two processes' rate", f"{got:.2f}x, {100 * share:.0f} %", verdict(share >= SHARE_OF_MACHINE)

@@ -60,12 +60,14 @@ def scaling_table(lines, measured):
     yield "\n### Recipes, two threads over one\n"
     if machine:
         yield "The machine, by processor time, median (range) of the rounds: " + "; ".join(f"{words} {statistics.median(machine[k]):.2f}x ({min(machine[k]):.2f}-{max(machine[k]):.2f})" for k, words in KINDS.items()) + ".\n"
-    yield "| task | Millrace, five passes | two processes | one pass | one pass from its first batch on | CPU-s a row, one pass | Polars | DuckDB |"
+    yield "| task | Millrace, five passes (R15: one) | two processes | one pass | one pass from its first batch on | CPU-s a row, one pass | Polars | DuckDB |"
     yield "|---|---|---|---|---|---|---|---|"
     for task in measured:
-        processes = figures(lines, task, recipe_tasks.TWO_PROCESSES)
-        long, (one, two), *others = ([figures(lines, task, f"{system}, {words}{order}") for words in ("1 thread", "2 threads")]
-                                     for system, order in (("millrace", ", in file order" + recipe_tasks.FIVE_PASSES), ("millrace", ", in file order"), ("polars", ""), ("duckdb", "")))
+        work = recipe_tasks.TASKS[task]
+        processes = figures(lines, task, work.scaling("2 processes"))
+        long = [figures(lines, task, work.scaling(words)) for words in ("1 thread", "2 threads")]
+        (one, two), *others = ([figures(lines, task, f"{system}, {words}{order}") for words in ("1 thread", "2 threads")]
+                               for system, order in (("millrace", ", in file order"), ("polars", ""), ("duckdb", "")))
         both = one and two
         ours = [f"{two['rate'] / one['rate']:.2f}x" if both else "", f"{one['rest'] / two['rest']:.2f}x" if both and one["rest"] and two["rest"] else "",
                 f"{two['cpu'] / one['cpu']:.2f}x" if both else ""]

@@ -14,9 +14,11 @@ class Task(NamedTuple):
     first: float = 0.5            # seconds in which the first batch must come
     ratio: float = 1.3            # rows/s over the better peer
 
+    def scaling(self, work):
+        """The process that two threads over one is taken from (peers.json), `work` as "2 threads": a stream's pass is short, a table is written once."""
+        return f"millrace, {work}, in file order" + ("" if self.exports else ", five passes")
 
-FIVE_PASSES = ", five passes"  # ends the names of the processes that two threads over one is taken from (peers.json)
-TWO_PROCESSES = "millrace, 2 processes, in file order" + FIVE_PASSES
+
 COUNTS = tuple(f"i{j}" for j in range(1, 14))
 TEXTS = tuple(f"c{j}" for j in range(1, 27))
 EXPORTED = ("k", "user", "n", "y", "x", "time", "city", "item")

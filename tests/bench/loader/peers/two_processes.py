@@ -3,6 +3,8 @@
 
   two_processes.py COMMAND...   (a `millrace-loader stream ... --json`; of the first two cores of the affinity mask)
 
+"{process}" in an argument becomes 0 and 1: where each writes to.
+
 A line of JSON in the words of the peers: the rows of both, the time of the slower, the processor time of both. They share nothing but
 the machine, so two threads of one process that give less lose it among themselves.
 """
@@ -16,7 +18,8 @@ def main():
     cores = sorted(os.sched_getaffinity(0))[:2]
     if len(cores) < 2 or len(sys.argv) < 2:
         sys.exit("two_processes.py: wants a command and two cores")
-    running = [subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True, preexec_fn=lambda core=core: os.sched_setaffinity(0, {core})) for core in cores]
+    running = [subprocess.Popen([argument.replace("{process}", str(n)) for argument in sys.argv[1:]], stdout=subprocess.PIPE, text=True, preexec_fn=lambda core=core: os.sched_setaffinity(0, {core}))
+               for n, core in enumerate(cores)]
     texts = [process.communicate()[0] for process in running]
     if any(process.returncode for process in running):
         sys.exit(max(process.returncode for process in running))
