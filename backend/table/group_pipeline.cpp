@@ -7,8 +7,7 @@
 
 namespace millrace::table {
 
-GroupPipeline::GroupPipeline(const TableEncoder& encoder, int threads, std::int64_t bytesMost,
-                             Taker take)
+GroupPipeline::GroupPipeline(TableEncoder& encoder, int threads, std::int64_t bytesMost, Taker take)
     : encoder_(encoder), threads_(threads), bytesMost_(bytesMost), take_(std::move(take)) {}
 
 GroupPipeline::~GroupPipeline() {
@@ -27,9 +26,7 @@ bool GroupPipeline::isFull(std::int64_t bytes) const {
 
 Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     if (threads_ <= 1 || bytes > bytesMost_ / 2) {
-        RETURN_IF_ERROR(finish());
-        ASSIGN_OR_RETURN(const EncodedGroup group, encoder_.encode(std::move(batches), threads_));
-        return take_(group);
+        return addLarge(batches);
     }
     for (bool isTaken = true; isTaken;) {
         RETURN_IF_ERROR(takeFirst(isFull(bytes), isTaken));
@@ -39,6 +36,7 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
                                         [this](const std::stop_token& stop) { encode(stop); }));
     }
     auto job = std::make_unique<Job>();
+    job->group = {rowsOf(batches), std::vector<EncodedPart>(encoder_.numParts())};
     job->batches = std::move(batches);
     job->bytes = bytes;
     MutexLock lock(mutex_);
@@ -48,14 +46,22 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     return okStatus();
 }
 
-// Nothing is given meanwhile: the groups that wait are encoded by the owner, their columns by
-// several threads, so that all are done at about the same time.
-Status GroupPipeline::finish() {
-    mutex_.lock();
-    while (Job* const job = nextLocked()) {
-        encodeUnlocked(*job, threads_);
+Status GroupPipeline::addLarge(const std::vector<BatchPtr>& batches) {
+    RETURN_IF_ERROR(finish());
+    bool isNew = false;
+    {
+        MutexLock lock(mutex_);
+        isNew = std::exchange(table_, Table::kPrepared) == Table::kNew;
     }
-    mutex_.unlock();
+    if (isNew) {
+        RETURN_IF_ERROR(encoder_.prepare(batches));
+    }
+    ASSIGN_OR_RETURN(const EncodedGroup group, encodeGroup(encoder_, batches, threads_));
+    return take_(group);
+}
+
+// The encoders do all of it: they have the memory for it already.
+Status GroupPipeline::finish() {
     for (bool isTaken = true; isTaken;) {
         RETURN_IF_ERROR(takeFirst(true, isTaken));
     }
@@ -66,10 +72,10 @@ Status GroupPipeline::takeFirst(bool isWaiting, bool& isTaken) {
     std::unique_ptr<Job> job;
     {
         MutexLock lock(mutex_);
-        while (isWaiting && !jobs_.empty() && !jobs_.front()->group) {
+        while (isWaiting && !jobs_.empty() && !isDone(*jobs_.front())) {
             changed_.wait(mutex_);
         }
-        isTaken = !jobs_.empty() && jobs_.front()->group.has_value();
+        isTaken = !jobs_.empty() && isDone(*jobs_.front());
         if (!isTaken) {
             return okStatus();
         }
@@ -77,13 +83,17 @@ Status GroupPipeline::takeFirst(bool isWaiting, bool& isTaken) {
         jobs_.pop_front();
         bytes_ -= job->bytes;
     }
-    RETURN_IF_ERROR(job->group->status());
-    return take_(**job->group);
+    RETURN_IF_ERROR(job->status);
+    return take_(job->group);
 }
 
+/// The earliest group that has a part for one more thread.
 GroupPipeline::Job* GroupPipeline::nextLocked() {
+    if (table_ == Table::kBeingPrepared) {
+        return nullptr;
+    }
     for (const std::unique_ptr<Job>& job : jobs_) {
-        if (!std::exchange(job->isBegun, true)) {
+        if (job->begun < job->group.parts.size()) {
             return job.get();
         }
     }
@@ -96,21 +106,44 @@ void GroupPipeline::encode(const std::stop_token& stop) {
         Job* const job = nextLocked();
         if (job == nullptr) {
             changed_.wait(mutex_);
-            continue;
+        } else if (table_ == Table::kNew) {
+            prepareUnlocked(*job);
+        } else {
+            encodeUnlocked(*job);
         }
-        encodeUnlocked(*job, 1);
     }
     mutex_.unlock();
 }
 
 // Called, and returns, under the lock.
-void GroupPipeline::encodeUnlocked(Job& job, int threads) {
-    std::vector<BatchPtr> batches = std::move(job.batches);
+void GroupPipeline::prepareUnlocked(Job& first) {
+    table_ = Table::kBeingPrepared;
     mutex_.unlock();
-    Result<EncodedGroup> group = encoder_.encode(std::move(batches), threads);
+    Status status = encoder_.prepare(first.batches);
     mutex_.lock();
-    job.group = std::move(group);
+    table_ = Table::kPrepared;
+    if (!status.ok()) {
+        first.status = std::move(status);
+        first.begun = first.ended = first.group.parts.size();
+    }
     changed_.notifyAll();
+}
+
+// Likewise.
+void GroupPipeline::encodeUnlocked(Job& job) {
+    const std::size_t part = job.begun++;
+    mutex_.unlock();
+    Result<EncodedPart> encoded = encoder_.encode(job.batches, part);
+    mutex_.lock();
+    if (encoded.ok()) {
+        job.group.parts[part] = *std::move(encoded);
+    } else if (job.status.ok()) {
+        job.status = encoded.status();
+    }
+    if (++job.ended == job.group.parts.size()) {
+        job.batches.clear();
+        changed_.notifyAll();
+    }
 }
 
 }  // namespace millrace::table

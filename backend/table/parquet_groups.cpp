@@ -128,12 +128,18 @@ bool isVaried(const ColumnPieces& pieces, const arrow::DataType& type) {
     }
     const int bytes = isText ? 0 : static_cast<const arrow::FixedWidthType&>(type).bit_width() / 8;
     Marks marks(pieces.rows());
+    const std::int64_t half = pieces.rows() / 2;
+    std::int64_t left = pieces.rows();
     for (const auto& array : pieces.arrays()) {
         for (std::int64_t row = 0; row < array->length(); ++row) {
             marks.add(array->IsNull(row) ? 0 : markOf(*array, bytes, row));
+            --left;
+            if (marks.different() > half || marks.different() + left <= half) {
+                return marks.different() > half;  // whatever the rest is
+            }
         }
     }
-    return marks.different() > pieces.rows() / 2;
+    return false;
 }
 
 ColumnPieces piecesOf(const std::vector<BatchPtr>& batches, int column) {
@@ -296,23 +302,11 @@ Result<std::vector<EncodedChunk>> ParquetEncoder::encodeColumn(const std::vector
     return chunks;
 }
 
-Result<EncodedGroup> ParquetEncoder::encode(std::vector<BatchPtr> batches, int threads) const {
-    const auto columns = static_cast<std::size_t>(schema_->num_fields());
-    std::vector<std::vector<EncodedChunk>> made(columns);
-    RETURN_IF_ERROR(parallelFor(columns, threads, "encode", [&](std::size_t c) -> Status {
-        ASSIGN_OR_RETURN(made[c], encodeColumn(batches, static_cast<int>(c)));
-        return okStatus();
-    }));
-    EncodedGroup group;
-    for (const BatchPtr& batch : batches) {
-        group.rows += batch->num_rows();
-    }
-    const auto chunks = std::make_shared<std::vector<EncodedChunk>>();
-    for (std::vector<EncodedChunk>& column : made) {
-        std::ranges::move(column, std::back_inserter(*chunks));
-    }
-    group.chunks = chunks;
-    return group;
+Result<EncodedPart> ParquetEncoder::encode(const std::vector<BatchPtr>& batches,
+                                           std::size_t column) const {
+    ASSIGN_OR_RETURN(std::vector<EncodedChunk> chunks,
+                     encodeColumn(batches, static_cast<int>(column)));
+    return EncodedPart{nullptr, std::make_shared<std::vector<EncodedChunk>>(std::move(chunks))};
 }
 
 Result<std::unique_ptr<TableFile>> ParquetEncoder::open(const std::string& path) const {
@@ -350,30 +344,37 @@ Status ParquetFile::appendChunks(const EncodedGroup& group) {
     rowGroup->set_num_rows(group.rows);
     std::int64_t plainBytes = 0;
     int leaf = 0;
-    for (const EncodedChunk& chunk : *group.chunks) {
-        ASSIGN_OR_RETURN(const std::int64_t at, bytesWritten());
-        RETURN_IF_ERROR(writeStatus(file_->Write(chunk.bytes), path_));
-        parquet::ColumnChunkMetaDataBuilder* const facts = rowGroup->NextColumnChunk();
-        if (chunk.statistics.is_set()) {
-            facts->SetStatistics(chunk.statistics);
+    for (const EncodedPart& part : group.parts) {
+        for (const EncodedChunk& chunk : *part.chunks) {
+            RETURN_IF_ERROR(appendChunk(chunk, *rowGroup, leaf++));
+            plainBytes += chunk.plainBytes;
         }
-        facts->Finish(chunk.values, chunk.hasDictionary ? at + chunk.dictionaryOffset : -1, -1,
-                      at + chunk.dataOffset, chunk.bytes->size(), chunk.plainBytes,
-                      chunk.hasDictionary, chunk.isMixed, chunk.dictionaryPages, chunk.dataPages);
-        parquet::ColumnIndexBuilder* const values = index_->GetColumnIndexBuilder(leaf);
-        parquet::OffsetIndexBuilder* const places = index_->GetOffsetIndexBuilder(leaf);
-        for (const ChunkPage& page : chunk.pages) {
-            values->AddPage(page.statistics, {});
-            places->AddPage(page.offset, page.bytes, page.firstRow);
-        }
-        values->Finish();
-        places->Finish(at);
-        plainBytes += chunk.plainBytes;
-        ++leaf;
     }
     const bool hasNumber = groups_ <= std::numeric_limits<std::int16_t>::max();
     rowGroup->Finish(plainBytes, static_cast<std::int16_t>(hasNumber ? groups_ : -1));
     ++groups_;
+    return okStatus();
+}
+
+Status ParquetFile::appendChunk(const EncodedChunk& chunk,
+                                parquet::RowGroupMetaDataBuilder& rowGroup, int leaf) {
+    ASSIGN_OR_RETURN(const std::int64_t at, bytesWritten());
+    RETURN_IF_ERROR(writeStatus(file_->Write(chunk.bytes), path_));
+    parquet::ColumnChunkMetaDataBuilder* const facts = rowGroup.NextColumnChunk();
+    if (chunk.statistics.is_set()) {
+        facts->SetStatistics(chunk.statistics);
+    }
+    facts->Finish(chunk.values, chunk.hasDictionary ? at + chunk.dictionaryOffset : -1, -1,
+                  at + chunk.dataOffset, chunk.bytes->size(), chunk.plainBytes, chunk.hasDictionary,
+                  chunk.isMixed, chunk.dictionaryPages, chunk.dataPages);
+    parquet::ColumnIndexBuilder* const values = index_->GetColumnIndexBuilder(leaf);
+    parquet::OffsetIndexBuilder* const places = index_->GetOffsetIndexBuilder(leaf);
+    for (const ChunkPage& page : chunk.pages) {
+        values->AddPage(page.statistics, {});
+        places->AddPage(page.offset, page.bytes, page.firstRow);
+    }
+    values->Finish();
+    places->Finish(at);
     return okStatus();
 }
 

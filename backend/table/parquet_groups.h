@@ -21,6 +21,7 @@ class FileOutputStream;
 namespace parquet {
 class FileMetaDataBuilder;
 class PageIndexBuilder;
+class RowGroupMetaDataBuilder;
 class SchemaDescriptor;
 }  // namespace parquet
 
@@ -38,7 +39,9 @@ class ParquetEncoder final : public TableEncoder {
     static Result<std::unique_ptr<TableEncoder>> make(std::shared_ptr<arrow::Schema> schema,
                                                       const WriterOptions& options);
     Status prepare(const std::vector<BatchPtr>& first) override;
-    Result<EncodedGroup> encode(std::vector<BatchPtr> batches, int threads) const override;
+    std::size_t numParts() const override { return firstLeaf_.size(); }
+    Result<EncodedPart> encode(const std::vector<BatchPtr>& batches,
+                               std::size_t column) const override;
     Result<std::unique_ptr<TableFile>> open(const std::string& path) const override;
 
     const arrow::Schema& schema() const { return *schema_; }
@@ -84,6 +87,8 @@ class ParquetFile final : public TableFile {
 
  private:
     Status appendChunks(const EncodedGroup& group);
+    Status appendChunk(const EncodedChunk& chunk, parquet::RowGroupMetaDataBuilder& rowGroup,
+                       int leaf);
     Status finish();
 
     const std::string path_;

@@ -26,6 +26,8 @@ namespace millrace::table {
 
 namespace {
 
+constexpr std::int64_t kLeastValues = 100'000;  ///< of a read that is worth waking a thread for
+
 using arrays::fromArrow;
 using ArrayPtr = std::shared_ptr<arrow::Array>;
 
@@ -81,8 +83,13 @@ Status checkSupported(const dataset::Dataset& dataset) {
 // The recipe's door to one split; what it has read is there for the table too.
 class RowStream::Columns final : public recipe::ColumnSource {
  public:
-    Columns(dataset::SplitReader& reader, const dataset::SplitRange& split)
-        : reader_(reader), split_(split) {}
+    /// `jobs`: null: nobody helps. `number`: the split's in the plan.
+    Columns(const segment::Readers& readers, const dataset::SplitRange& split,
+            segment::ColumnJobs* jobs, std::size_t number)
+        : readers_(readers),
+          split_(split),
+          jobs_(jobs),
+          number_(static_cast<std::int64_t>(number)) {}
 
     Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
         std::vector<std::string> missing;
@@ -91,8 +98,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
                 missing.push_back(name);
             }
         }
-        ASSIGN_OR_RETURN(const auto read, reader_.readColumns(split_, missing));
-        reader_.takeCosts();
+        ASSIGN_OR_RETURN(const auto read, readColumns(missing));
         for (std::size_t i = 0; i < missing.size(); ++i) {
             known_[missing[i]] = read[i];
         }
@@ -104,10 +110,24 @@ class RowStream::Columns final : public recipe::ColumnSource {
     }
 
  private:
-    dataset::SplitReader& reader_;
+    Result<segment::ColumnArrays> readColumns(const std::vector<std::string>& names) {
+        if (jobs_ != nullptr && readers_.own.readsByColumn() &&
+            jobs_->isWorthSharing(split_.rows, split_.rows, 1, names.size())) {
+            return jobs_->read(number_, split_, names, {}, readers_.own, readers_.others);
+        }
+        auto read = readers_.own.readColumns(split_, names);
+        readers_.own.takeCosts();
+        return read;
+    }
+
+    const segment::Readers readers_;
     const dataset::SplitRange split_;
+    segment::ColumnJobs* const jobs_;
+    const std::int64_t number_;
     std::map<std::string, ArrayPtr> known_;
 };
+
+RowStream::RowStream() : jobs_(counters_, [] {}, kLeastValues) {}
 
 Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
                                                    const stream::Plan& plan, MemoryBudget& budget,
@@ -154,11 +174,11 @@ Status RowStream::makeSchema() {
     return okStatus();
 }
 
-Result<BatchPtr> RowStream::readSplit(dataset::SplitReader& reader, std::size_t index) const {
+Result<BatchPtr> RowStream::readSplit(const segment::Readers& readers, std::size_t index) {
     const SplitPlace& place = splits_[index];
     const stream::PlanSplit& split = place.split;
     const dataset::SplitRange range{place.file, split.rowGroup, split.firstRow, split.rows};
-    Columns columns(reader, range);
+    Columns columns(readers, range, options_.threads > 1 ? &jobs_ : nullptr, index);
     const recipe::SplitInput input{place.file,
                                    files_[place.file].relativePath,
                                    static_cast<std::uint64_t>(split.firstRow),
@@ -201,26 +221,30 @@ void RowStream::fail(const Status& error) {
     if (error_.ok()) {
         error_ = error;
     }
-    changed_.notifyAll();
+    hasFailed_ = true;
+    jobs_.tell();
+}
+
+/// False: something has failed.
+bool RowStream::awaitTurn(std::size_t split, dataset::SplitReader& helper) {
+    for (std::size_t turn = turn_; turn != split && !hasFailed_; turn = turn_) {
+        jobs_.helpUntil(static_cast<std::int64_t>(turn), helper,
+                        [&] { return turn_ != turn || hasFailed_; });
+    }
+    return !hasFailed_;
 }
 
 // A split is handed on when all before it have been; an error in its turn, so that the first one in
 // the plan's order is told.
 void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
-    dataset::SplitReader reader(dataset_, options_.pool);
+    dataset::SplitReader reader(dataset_, options_.pool), helper(dataset_, options_.pool);
     for (std::size_t split = next_++; split < splits_.size(); split = next_++) {
         if (stop.stop_requested()) {
             return fail(cancelled("stopped"));
         }
-        const Result<BatchPtr> batch = readSplit(reader, split);
-        {
-            MutexLock lock(mutex_);
-            while (turn_ != split && error_.ok()) {
-                changed_.wait(mutex_);
-            }
-            if (!error_.ok()) {
-                return;
-            }
+        const Result<BatchPtr> batch = readSplit({reader, helper}, split);
+        if (!awaitTurn(split, helper)) {
+            return;
         }
         Status status = batch.status();
         if (status.ok()) {
@@ -231,13 +255,14 @@ void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
         if (!status.ok()) {
             return fail(status);
         }
-        MutexLock lock(mutex_);
         ++turn_;
-        changed_.notifyAll();
+        jobs_.tell();
     }
+    (void)awaitTurn(splits_.size(), helper);
 }
 
 Status RowStream::run(const BatchTaker& take, std::stop_token stop) {
+    jobs_.firstIsDelivered();  // nobody waits for the first rows alone
     {
         std::vector<std::jthread> threads;
         for (int t = 0; t < options_.threads; ++t) {

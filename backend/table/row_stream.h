@@ -4,8 +4,9 @@
 //
 // dataset.where and the recipe's steps choose the rows, drawn as in epoch 0; labels and features
 // are not made. Several threads read splits; they hand them on in the plan's order, so at most one
-// split a thread is in memory. Threads: run() belongs to one owner, starts its own and joins them;
-// rowsRead() and rowsKept() from any.
+// split a thread is in memory, and who waits for his turn helps to read the columns of the split
+// whose turn it is. Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
+// and rowsKept() from any.
 // Failure: data errors name file and row; columns that cannot be read (struct, map) are refused;
 // kFailedPrecondition for a file or side table that is not, or no longer, the planned one.
 #include <atomic>
@@ -21,6 +22,8 @@
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/compiled_recipe.h"
+#include "backend/segment/column_jobs.h"
+#include "backend/segment/stage_counters.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 #include "backend/table/external_sort.h"
@@ -56,10 +59,11 @@ class RowStream {
 
  private:
     class Columns;
-    RowStream() = default;
+    RowStream();
     Status makeSchema();
-    Result<BatchPtr> readSplit(dataset::SplitReader& reader, std::size_t split) const;
+    Result<BatchPtr> readSplit(const segment::Readers& readers, std::size_t split);
     void work(const BatchTaker& take, const std::stop_token& stop);
+    bool awaitTurn(std::size_t split, dataset::SplitReader& helper);
     void fail(const Status& error);
 
     struct SplitPlace {
@@ -76,10 +80,12 @@ class RowStream {
     bool hasWeights_ = false;
     std::atomic<std::int64_t> rowsRead_{0}, rowsKept_{0};
     std::atomic<std::size_t> next_{0};
+    std::atomic<std::size_t> turn_{0};  ///< splits that were handed on
+    std::atomic<bool> hasFailed_{false};
     Mutex mutex_;
-    CondVar changed_;
-    std::size_t turn_ MR_GUARDED_BY(mutex_) = 0;
     Status error_ MR_GUARDED_BY(mutex_);
+    segment::StageCounters counters_;  ///< nobody asks for them
+    segment::ColumnJobs jobs_;         ///< of splits, by their numbers
 };
 
 }  // namespace millrace::table

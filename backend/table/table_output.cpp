@@ -69,7 +69,6 @@ Status TableOutput::collect(BatchPtr batch) {
 
 Status TableOutput::writeGroup() {
     if (pipeline_ == nullptr) {
-        RETURN_IF_ERROR(encoder_->prepare(group_));
         // With what is collected, what is encoded takes the rest of the rows' part twice at most.
         pipeline_ = std::make_unique<GroupPipeline>(
             *encoder_, options_.writer.threads, options_.memoryBytes / 5,

@@ -33,7 +33,7 @@ class ArrowFile final : public TableFile {
     ArrowFile(std::string path, FilePtr file, std::shared_ptr<arrow::ipc::RecordBatchWriter> writer)
         : path_(std::move(path)), file_(std::move(file)), writer_(std::move(writer)) {}
     Status append(const EncodedGroup& group) override {
-        return writeStatus(writer_->WriteRecordBatch(*group.batch), path_);
+        return writeStatus(writer_->WriteRecordBatch(*group.parts.front().batch), path_);
     }
     Status close() override {
         RETURN_IF_ERROR(writeStatus(writer_->Close(), path_));
@@ -110,7 +110,7 @@ class CsvFile final : public TableFile {
         return writeStatus(file_->Write(header), path_);
     }
     Status append(const EncodedGroup& group) override {
-        const arrow::RecordBatch& batch = *group.batch;
+        const arrow::RecordBatch& batch = *group.parts.front().batch;
         for (std::int64_t at = 0; at < batch.num_rows(); at += kTextRows * threads_) {
             const std::int64_t rows = std::min(kTextRows * threads_, batch.num_rows() - at);
             std::vector<std::shared_ptr<arrow::Buffer>> texts(
@@ -145,12 +145,12 @@ class BatchEncoder final : public TableEncoder {
     BatchEncoder(std::shared_ptr<arrow::Schema> schema, WriterOptions options)
         : schema_(std::move(schema)), options_(std::move(options)) {}
     Status prepare(const std::vector<BatchPtr>&) override { return okStatus(); }
-    Result<EncodedGroup> encode(std::vector<BatchPtr> batches, int) const override {
-        EncodedGroup group;
-        ASSIGN_OR_RETURN(group.batch,
+    std::size_t numParts() const override { return 1; }
+    Result<EncodedPart> encode(const std::vector<BatchPtr>& batches, std::size_t) const override {
+        EncodedPart part;
+        ASSIGN_OR_RETURN(part.batch,
                          fromArrow(arrow::ConcatenateRecordBatches(batches), "row group"));
-        group.rows = group.batch->num_rows();
-        return group;
+        return part;
     }
     Result<std::unique_ptr<TableFile>> open(const std::string& path) const override {
         ASSIGN_OR_RETURN(FilePtr file, fromArrow(arrow::io::FileOutputStream::Open(path), path));
@@ -222,6 +222,25 @@ Result<std::unique_ptr<TableEncoder>> TableEncoder::make(std::shared_ptr<arrow::
     return ParquetEncoder::make(std::move(schema), options);
 }
 
+Result<EncodedGroup> encodeGroup(const TableEncoder& encoder, const std::vector<BatchPtr>& batches,
+                                 int threads) {
+    EncodedGroup group{rowsOf(batches), std::vector<EncodedPart>(encoder.numParts())};
+    RETURN_IF_ERROR(
+        parallelFor(group.parts.size(), threads, "encode", [&](std::size_t part) -> Status {
+            ASSIGN_OR_RETURN(group.parts[part], encoder.encode(batches, part));
+            return okStatus();
+        }));
+    return group;
+}
+
+std::int64_t rowsOf(const std::vector<BatchPtr>& batches) {
+    std::int64_t rows = 0;
+    for (const BatchPtr& batch : batches) {
+        rows += batch->num_rows();
+    }
+    return rows;
+}
+
 Result<std::unique_ptr<TableWriter>> TableWriter::open(const std::string& path,
                                                        const std::shared_ptr<arrow::Schema>& schema,
                                                        const WriterOptions& options) {
@@ -240,7 +259,7 @@ Status TableWriter::begin(const std::vector<BatchPtr>& first) {
 Status TableWriter::write(const arrow::RecordBatch& batch) {
     const std::vector<BatchPtr> batches{batch.Slice(0)};
     RETURN_IF_ERROR(begin(batches));
-    ASSIGN_OR_RETURN(const EncodedGroup group, encoder_->encode(batches, threads_));
+    ASSIGN_OR_RETURN(const EncodedGroup group, encodeGroup(*encoder_, batches, threads_));
     return file_->append(group);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // Writes record batches as files of one format: Parquet, Arrow IPC or CSV.
 //
-// A table's rows become row groups, encoded by any thread in any order (TableEncoder), and these
-// files, which take them in theirs (TableFile); TableWriter is both for one file. Parquet is
+// A table's rows become row groups, whose parts any thread encodes in any order (TableEncoder), and
+// these files, which take them in theirs (TableFile); TableWriter is both for one file. Parquet is
 // written the way the loader reads fastest: zstd level 1, data pages V1, no dictionary for floats
 // nor for a column of which more than half of the table's first row group's values are different
 // ones, such integers with zstd as packed differences (DELTA_BINARY_PACKED) where these are no
@@ -44,11 +44,16 @@ struct WriterOptions {
 
 struct EncodedChunk;
 
+/// Of one column (Parquet) or of all (other formats).
+struct EncodedPart {
+    BatchPtr batch;                                           ///< of other formats than Parquet
+    std::shared_ptr<const std::vector<EncodedChunk>> chunks;  ///< of Parquet, one a leaf
+};
+
 /// Rows that become one row group (Parquet), one record batch (Arrow IPC), rows (CSV).
 struct EncodedGroup {
     std::int64_t rows = 0;
-    BatchPtr batch;                                           ///< of other formats than Parquet
-    std::shared_ptr<const std::vector<EncodedChunk>> chunks;  ///< of Parquet
+    std::vector<EncodedPart> parts;
 };
 
 class TableFile {
@@ -66,11 +71,18 @@ class TableEncoder {
                                                       const WriterOptions& options);
     /// Before all else: what the first rows decide for the table.
     virtual Status prepare(const std::vector<BatchPtr>& first) = 0;
-    /// `threads`: of its own, with the caller's.
-    virtual Result<EncodedGroup> encode(std::vector<BatchPtr> batches, int threads) const = 0;
+    /// Of every group.
+    virtual std::size_t numParts() const = 0;
+    virtual Result<EncodedPart> encode(const std::vector<BatchPtr>& batches,
+                                       std::size_t part) const = 0;
     /// The encoder outlives the file.
     virtual Result<std::unique_ptr<TableFile>> open(const std::string& path) const = 0;
 };
+
+/// All parts of a group, by so many threads, the caller's among them.
+Result<EncodedGroup> encodeGroup(const TableEncoder& encoder, const std::vector<BatchPtr>& batches,
+                                 int threads);
+std::int64_t rowsOf(const std::vector<BatchPtr>& batches);
 
 class TableWriter {
  public:

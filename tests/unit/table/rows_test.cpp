@@ -1,17 +1,22 @@
 // Rows of a dataset as a table: the files are the planned ones, from the first row to the end.
 #include <arrow/api.h>
 #include <gmock/gmock.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 
 #include "backend/core/files.h"
+#include "backend/core/text.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/table/row_stream.h"
+#include "backend/table/table_writer.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::table {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class RowsTest : public ::testing::Test {
@@ -20,18 +25,21 @@ class RowsTest : public ::testing::Test {
         write("a.csv", "user,label\n1,0\n2,1\n");
         write("b.csv", "user,label\n3,1\n9,0\n");
         write("table.csv", "user\n1\n2\n3\n");
-        spec::SpecOptions options;
-        options.baseDir = directory_.path();
-        const spec::ResolvedSpec read = spec::readSpec(
-            "name: t\n"
+        plan(
             "dataset: {path: [a.csv, b.csv]}\n"
             "recipe:\n"
-            "  - semi_join: {table: table.csv, on: user}\n"
-            "labels: {label: label}\n"
-            "features: {dense: [user]}\n"
-            "model: {type: mlp, hidden: [4]}\n"
-            "batch: {rows: 2, micro_rows: 2}\n",
-            options);
+            "  - semi_join: {table: table.csv, on: user}\n");
+    }
+
+    void plan(const std::string& lines) {
+        spec::SpecOptions options;
+        options.baseDir = directory_.path();
+        const spec::ResolvedSpec read = spec::readSpec("name: t\n" + lines +
+                                                           "labels: {label: label}\n"
+                                                           "features: {dense: [user]}\n"
+                                                           "model: {type: mlp, hidden: [4]}\n"
+                                                           "batch: {rows: 2, micro_rows: 2}\n",
+                                                       options);
         ASSERT_TRUE(read.ok()) << spec::toStatus(read.errors, "spec");
         spec_ = *read.spec;
         const auto cache = std::make_shared<dataset::FactsCache>();
@@ -47,7 +55,62 @@ class RowsTest : public ::testing::Test {
     void write(const std::string& name, const std::string& text) {
         ASSERT_TRUE(writeFileAtomic(directory_ / name, text).ok());
     }
-    Result<std::unique_ptr<RowStream>> open() { return RowStream::open(spec_, plan_, budget_, {}); }
+    Result<std::unique_ptr<RowStream>> open(int threads = 1) {
+        RowStream::Options options;
+        options.threads = threads;
+        return RowStream::open(spec_, plan_, budget_, options);
+    }
+
+    /// Row groups that are worth reading by several threads, a column each.
+    void writeGroups(int groups) {
+        constexpr std::int64_t kRows = 10'000;
+        constexpr int kColumns = 12;
+        std::unique_ptr<TableWriter> writer;
+        for (int group = 0; group < groups; ++group) {
+            arrow::FieldVector fields;
+            arrow::ArrayVector columns;
+            for (int c = 0; c < kColumns; ++c) {
+                arrow::Int64Builder values;
+                for (std::int64_t row = 0; row < kRows; ++row) {
+                    ASSERT_TRUE(values.Append(c == 0 ? row % 2 : (group * kRows + row) * c).ok());
+                }
+                const std::string name = c == 0   ? "label"
+                                         : c == 1 ? "user"
+                                                  : "c" + std::to_string(c);
+                fields.push_back(arrow::field(name, arrow::int64(), false));
+                columns.push_back(*values.Finish());
+            }
+            const auto batch = arrow::RecordBatch::Make(arrow::schema(fields), kRows, columns);
+            if (writer == nullptr) {
+                writer = *TableWriter::open(directory_ / "groups.parquet", batch->schema(), {});
+            }
+            ASSERT_TRUE(writer->write(*batch).ok());
+        }
+        ASSERT_TRUE(writer->close().ok());
+    }
+
+    /// The integers that a stream on so many threads hands on, their bytes; an error ends it, told
+    /// as "! ...".
+    std::string rowsOf(int threads, int failsAt = -1) {
+        const auto rows = open(threads);
+        EXPECT_TRUE(rows.ok()) << rows.status();
+        std::string all;
+        int batches = 0;
+        const Status status = (*rows)->run(
+            [&](const BatchPtr& batch) {
+                if (batches++ == failsAt) {
+                    return resourceExhausted("no place for batch ", failsAt);
+                }
+                for (const auto& column : batch->columns()) {
+                    const auto& values = static_cast<const arrow::Int64Array&>(*column);
+                    all.append(reinterpret_cast<const char*>(values.raw_values()),
+                               static_cast<std::size_t>(values.length()) * sizeof(std::int64_t));
+                }
+                return okStatus();
+            },
+            {});
+        return status.ok() ? all : strCat(all, "! ", messageOf(status));
+    }
 
     tests::TempDir directory_;
     spec::RunSpec spec_;
@@ -69,6 +132,38 @@ TEST_F(RowsTest, AreThoseThatTheRecipeKeepsInFileOrder) {
     EXPECT_EQ((*rows)->rowsRead(), 4);
     EXPECT_EQ((*rows)->rowsKept(), 3);
     EXPECT_EQ(users, "[\n  1,\n  2\n][\n  3\n]");
+}
+
+TEST_F(RowsTest, AreTheSameOnAnyNumberOfThreads) {
+    writeGroups(7);
+    plan(
+        "dataset: {path: groups.parquet}\n"
+        "recipe:\n"
+        "  - filter: user % 3 = 0\n");
+    const std::string one = rowsOf(1);
+    EXPECT_EQ(one.size(), std::size_t{23'334} * 12 * sizeof(std::int64_t));
+    for (const int threads : {2, 3, 9}) {
+        EXPECT_TRUE(rowsOf(threads) == one) << threads;
+        const std::string failed = rowsOf(threads, 4);
+        EXPECT_TRUE(failed == rowsOf(1, 4)) << threads;
+        EXPECT_THAT(failed, EndsWith("! no place for batch 4"));
+    }
+}
+
+TEST_F(RowsTest, ADamagedColumnIsToldWhoeverReadIt) {
+    writeGroups(5);
+    std::string bytes = *readFile(directory_ / "groups.parquet");
+    const auto file = parquet::ParquetFileReader::OpenFile(directory_ / "groups.parquet");
+    const std::int64_t at = file->metadata()->RowGroup(3)->ColumnChunk(7)->data_page_offset();
+    bytes.replace(static_cast<std::size_t>(at), 8, "\xff\xff\xff\xff\xff\xff\xff\xff");
+    write("groups.parquet", bytes);
+    plan("dataset: {path: groups.parquet}\n");
+    const std::string one = rowsOf(1);
+    EXPECT_THAT(one, HasSubstr("! "));
+    EXPECT_THAT(one, HasSubstr("column 'c7'"));
+    for (const int threads : {2, 3, 9}) {
+        EXPECT_TRUE(rowsOf(threads) == one) << threads;
+    }
 }
 
 TEST_F(RowsTest, AFileThatChangesBehindItsLastRowEndsTheExport) {
