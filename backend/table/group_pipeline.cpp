@@ -26,7 +26,7 @@ bool GroupPipeline::isFull(std::int64_t bytes) const {
 
 Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     if (threads_ <= 1 || bytes > bytesMost_ / 2) {
-        return addLarge(batches);
+        return addAlone(batches);
     }
     for (bool isTaken = true; isTaken;) {
         RETURN_IF_ERROR(takeFirst(isFull(bytes), isTaken));
@@ -46,7 +46,7 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     return okStatus();
 }
 
-Status GroupPipeline::addLarge(const std::vector<BatchPtr>& batches) {
+Status GroupPipeline::addAlone(const std::vector<BatchPtr>& batches) {
     RETURN_IF_ERROR(finish());
     bool isNew = false;
     {

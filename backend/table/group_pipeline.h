@@ -46,7 +46,7 @@ class GroupPipeline {
     Job* nextLocked() MR_REQUIRES(mutex_);
     void prepareUnlocked(Job& first) MR_REQUIRES(mutex_);
     void encodeUnlocked(Job& job) MR_REQUIRES(mutex_);
-    Status addLarge(const std::vector<BatchPtr>& batches);
+    Status addAlone(const std::vector<BatchPtr>& batches);
     /// `isWaiting`: for the first group; else it is taken when it is done.
     Status takeFirst(bool isWaiting, bool& isTaken);
     bool isFull(std::int64_t bytes) const;
