@@ -5,6 +5,7 @@
 """
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -15,6 +16,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Place, edit, wait_for  # noqa: E402
 
 NAME = re.compile(r"step-(\d{8,})(?:\.a(\d+))?\.safetensors$")
+
+
+def is_stopped(pid):
+    """Every thread: a signal takes its time, and one of them may be writing a checkpoint."""
+    states = [stat.read_text().rpartition(")")[2].split()[0] for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    return set(states) == {"T"}
 
 
 class CheckpointTest(unittest.TestCase):
@@ -138,6 +145,7 @@ class CheckpointTest(unittest.TestCase):
         wait_for("a checkpoint", lambda: self.place.show(run)["checkpoints"])
         trainer = self.trainer()
         os.kill(trainer, signal.SIGSTOP)
+        wait_for("a stopped trainer", lambda: is_stopped(trainer))
         for name in os.listdir(self.folder(run)):
             (self.folder(run) / name).unlink()
         os.kill(trainer, signal.SIGKILL)
