@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <utility>
 
 #include <sys/stat.h>
@@ -33,6 +34,39 @@ class LocalFile final : public InlineFile {
         if (position < 0 || bytes < 0) {
             return arrow::Status::Invalid("a read of ", bytes, " bytes at ", position);
         }
+        if (bytes_ > kSmall) {
+            return readSystem(position, bytes, out);
+        }
+        if (all_ == nullptr) {
+            auto all = std::make_unique_for_overwrite<char[]>(static_cast<std::size_t>(bytes_));
+            ARROW_ASSIGN_OR_RAISE(allBytes_, readSystem(0, bytes_, all.get()));
+            all_ = std::move(all);
+        }
+        const std::int64_t read =
+            std::clamp<std::int64_t>(allBytes_ - position, 0, std::min(bytes, allBytes_));
+        std::copy_n(all_.get() + std::min(position, allBytes_), read, static_cast<char*>(out));
+        return read;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
+                                                         std::int64_t bytes) override {
+        // Not more than there is: what a damaged file asks for is not allocated.
+        const std::int64_t room = std::max<std::int64_t>(bytes_ - position, 0);
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(
+                                               std::clamp<std::int64_t>(bytes, 0, room), pool_));
+        ARROW_ASSIGN_OR_RAISE(const std::int64_t read,
+                              ReadAt(position, buffer->size(), buffer->mutable_data()));
+        if (read < buffer->size()) {
+            ARROW_RETURN_NOT_OK(buffer->Resize(read));
+        }
+        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    }
+
+ private:
+    static constexpr std::int64_t kMostAtOnce = 1 << 30;  // Linux cuts a read at 2 GB
+    static constexpr std::int64_t kSmall = 64 << 10;  // to be read at once costs less than twice
+
+    arrow::Result<std::int64_t> readSystem(std::int64_t position, std::int64_t bytes,
+                                           void* out) const {
         std::int64_t done = 0;
         while (done < bytes) {
             const ::ssize_t n = ::pread(
@@ -51,26 +85,12 @@ class LocalFile final : public InlineFile {
         }
         return done;
     }
-    arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
-                                                         std::int64_t bytes) override {
-        // Not more than there is: what a damaged file asks for is not allocated.
-        const std::int64_t room = std::max<std::int64_t>(bytes_ - position, 0);
-        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(
-                                               std::clamp<std::int64_t>(bytes, 0, room), pool_));
-        ARROW_ASSIGN_OR_RAISE(const std::int64_t read,
-                              ReadAt(position, buffer->size(), buffer->mutable_data()));
-        if (read < buffer->size()) {
-            ARROW_RETURN_NOT_OK(buffer->Resize(read));
-        }
-        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
-    }
-
- private:
-    static constexpr std::int64_t kMostAtOnce = 1 << 30;  // Linux cuts a read at 2 GB
 
     UniqueFd fd_;
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
+    std::unique_ptr<char[]> all_;  ///< of a small file, from the first read on
+    std::int64_t allBytes_ = 0;
 };
 
 arrow::Status cutShort(std::int64_t position, std::int64_t bytes, std::int64_t read) {

@@ -53,7 +53,8 @@ class InlineFile : public arrow::io::RandomAccessFile {
     std::int64_t position_ = 0;
 };
 
-/// A local file by pread: nothing is read ahead. Failure: what the system says of its size.
+/// A local file by pread: nothing is read ahead, but a file of at most 64 kB is read whole by its
+/// first read. Failure: what the system says of its size.
 Result<std::shared_ptr<InlineFile>> localFile(UniqueFd fd, const std::string& path,
                                               arrow::MemoryPool* pool);
 
