@@ -34,7 +34,8 @@ class LocalFile final : public InlineFile {
         if (position < 0 || bytes < 0) {
             return arrow::Status::Invalid("a read of ", bytes, " bytes at ", position);
         }
-        if (bytes_ > kSmall) {
+        // Who wants a footer alone reads it alone.
+        if (bytes_ > kSmall || !std::exchange(wasRead_, true)) {
             return readSystem(position, bytes, out);
         }
         if (all_ == nullptr) {
@@ -89,7 +90,8 @@ class LocalFile final : public InlineFile {
     UniqueFd fd_;
     const std::int64_t bytes_;
     arrow::MemoryPool* const pool_;
-    std::unique_ptr<char[]> all_;  ///< of a small file, from the first read on
+    bool wasRead_ = false;         ///< a small file, once
+    std::unique_ptr<char[]> all_;  ///< of a small file, from the second read on
     std::int64_t allBytes_ = 0;
 };
 

@@ -54,7 +54,7 @@ class InlineFile : public arrow::io::RandomAccessFile {
 };
 
 /// A local file by pread: nothing is read ahead, but a file of at most 64 kB is read whole by its
-/// first read. Failure: what the system says of its size.
+/// second read. Failure: what the system says of its size.
 Result<std::shared_ptr<InlineFile>> localFile(UniqueFd fd, const std::string& path,
                                               arrow::MemoryPool* pool);
 

@@ -1,4 +1,4 @@
-// Local files as Arrow reads them: small ones are read whole by the first read, which nobody sees.
+// Local files as Arrow reads them: small ones are read whole by the second read, which nobody sees.
 #include "backend/files/inline_file.h"
 
 #include <fcntl.h>
@@ -50,8 +50,10 @@ TEST_P(LocalFileTest, IsReadWhereItIsAskedFor) {
 
 TEST_P(LocalFileTest, ThatWasCutIsShort) {
     ASSERT_EQ(::truncate(path_.c_str(), 20), 0);
-    EXPECT_EQ(read(10, 100), text_.substr(10, 10));
-    EXPECT_EQ(read(30, 100), "");
+    for (int again = 0; again < 2; ++again) {
+        EXPECT_EQ(read(10, 100), text_.substr(10, 10));
+        EXPECT_EQ(read(30, 100), "");
+    }
     EXPECT_FALSE(file_->ReadAt(10, 15, false).ok());
 }
 
