@@ -7,8 +7,8 @@
 
 namespace millrace::table {
 
-GroupPipeline::GroupPipeline(TableEncoder& encoder, int threads, std::int64_t bytesMost, Taker take)
-    : encoder_(encoder), threads_(threads), bytesMost_(bytesMost), take_(std::move(take)) {}
+GroupPipeline::GroupPipeline(TableEncoder& encoder, const Options& options, Taker take)
+    : encoder_(encoder), options_(options), take_(std::move(take)) {}
 
 GroupPipeline::~GroupPipeline() {
     for (std::jthread& encoder : encoders_) {
@@ -18,20 +18,17 @@ GroupPipeline::~GroupPipeline() {
     changed_.notifyAll();
 }
 
-bool GroupPipeline::isFull(std::int64_t bytes) const {
-    MutexLock lock(mutex_);
-    return !jobs_.empty() &&
-           (jobs_.size() > static_cast<std::size_t>(threads_) || bytes_ + bytes > bytesMost_);
+bool GroupPipeline::isFullLocked(std::int64_t bytes) const {
+    const bool areMany =
+        !options_.isShared && jobs_.size() > static_cast<std::size_t>(options_.threads);
+    return !jobs_.empty() && (areMany || bytes_ + bytes > options_.bytesMost);
 }
 
 Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
-    if (threads_ <= 1 || bytes > bytesMost_ / 2) {
+    if (options_.threads <= 1 || bytes > options_.bytesMost / 2) {
         return addAlone(batches);
     }
-    for (bool isTaken = true; isTaken;) {
-        RETURN_IF_ERROR(takeFirst(isFull(bytes), isTaken));
-    }
-    while (encoders_.size() < static_cast<std::size_t>(threads_)) {
+    while (!options_.isShared && encoders_.size() < static_cast<std::size_t>(options_.threads)) {
         encoders_.push_back(startThread(strCat("encode-", encoders_.size()),
                                         [this](const std::stop_token& stop) { encode(stop); }));
     }
@@ -40,9 +37,15 @@ Status GroupPipeline::add(std::vector<BatchPtr> batches, std::int64_t bytes) {
     job->batches = std::move(batches);
     job->bytes = bytes;
     MutexLock lock(mutex_);
+    while (!options_.isShared && takeUnlocked()) {
+    }
+    while (isFullLocked(bytes)) {
+        goOnUnlocked();
+    }
+    RETURN_IF_ERROR(status_);
     jobs_.push_back(std::move(job));
     bytes_ += bytes;
-    changed_.notifyAll();
+    changedLocked();
     return okStatus();
 }
 
@@ -56,35 +59,62 @@ Status GroupPipeline::addAlone(const std::vector<BatchPtr>& batches) {
     if (isNew) {
         RETURN_IF_ERROR(encoder_.prepare(batches));
     }
-    ASSIGN_OR_RETURN(const EncodedGroup group, encodeGroup(encoder_, batches, threads_));
+    ASSIGN_OR_RETURN(const EncodedGroup group, encodeGroup(encoder_, batches, options_.threads));
     return take_(group);
 }
 
-// The encoders do all of it: they have the memory for it already.
+// Own encoders do all of it: they have the memory for it already.
 Status GroupPipeline::finish() {
-    for (bool isTaken = true; isTaken;) {
-        RETURN_IF_ERROR(takeFirst(true, isTaken));
+    MutexLock lock(mutex_);
+    while (!jobs_.empty() || isTaking_) {
+        goOnUnlocked();
     }
-    return okStatus();
+    return status_;
 }
 
-Status GroupPipeline::takeFirst(bool isWaiting, bool& isTaken) {
-    std::unique_ptr<Job> job;
-    {
-        MutexLock lock(mutex_);
-        while (isWaiting && !jobs_.empty() && !isDone(*jobs_.front())) {
-            changed_.wait(mutex_);
-        }
-        isTaken = !jobs_.empty() && isDone(*jobs_.front());
-        if (!isTaken) {
-            return okStatus();
-        }
-        job = std::move(jobs_.front());
-        jobs_.pop_front();
-        bytes_ -= job->bytes;
+bool GroupPipeline::doPiece() {
+    MutexLock lock(mutex_);
+    return takeUnlocked() || encodeUnlocked();
+}
+
+/// The owner's part of what is to be done, or waits until there may be any.
+void GroupPipeline::goOnUnlocked() {
+    if (!takeUnlocked() && !(options_.isShared && encodeUnlocked())) {
+        changed_.wait(mutex_);
     }
-    RETURN_IF_ERROR(job->status);
-    return take_(job->group);
+}
+
+bool GroupPipeline::canTakeLocked() const {
+    return !isTaking_ && !jobs_.empty() &&
+           jobs_.front()->ended == jobs_.front()->group.parts.size();
+}
+
+/// Takes the first group if it is done.
+bool GroupPipeline::takeUnlocked() {
+    if (!canTakeLocked()) {
+        return false;
+    }
+    const std::unique_ptr<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    bytes_ -= job->bytes;
+    if (status_.ok()) {
+        status_ = job->status;
+    }
+    if (status_.ok()) {
+        isTaking_ = true;
+        mutex_.unlock();
+        Status status = take_(job->group);
+        mutex_.lock();
+        isTaking_ = false;
+        status_ = std::move(status);
+    }
+    changedLocked();
+    return true;
+}
+
+void GroupPipeline::changedLocked() {
+    isOpen_ = canTakeLocked() || nextLocked() != nullptr;
+    changed_.notifyAll();
 }
 
 /// The earliest group that has a part for one more thread.
@@ -101,23 +131,32 @@ GroupPipeline::Job* GroupPipeline::nextLocked() {
 }
 
 void GroupPipeline::encode(const std::stop_token& stop) {
-    mutex_.lock();
+    MutexLock lock(mutex_);
     while (!stop.stop_requested()) {
-        Job* const job = nextLocked();
-        if (job == nullptr) {
+        if (!encodeUnlocked()) {
             changed_.wait(mutex_);
-        } else if (table_ == Table::kNew) {
-            prepareUnlocked(*job);
-        } else {
-            encodeUnlocked(*job);
         }
     }
-    mutex_.unlock();
+}
+
+/// A part, or what the first group decides.
+bool GroupPipeline::encodeUnlocked() {
+    Job* const job = nextLocked();
+    if (job == nullptr) {
+        return false;
+    }
+    if (table_ == Table::kNew) {
+        prepareUnlocked(*job);
+    } else {
+        encodeUnlocked(*job);
+    }
+    return true;
 }
 
 // Called, and returns, under the lock.
 void GroupPipeline::prepareUnlocked(Job& first) {
     table_ = Table::kBeingPrepared;
+    isOpen_ = false;
     mutex_.unlock();
     Status status = encoder_.prepare(first.batches);
     mutex_.lock();
@@ -126,12 +165,13 @@ void GroupPipeline::prepareUnlocked(Job& first) {
         first.status = std::move(status);
         first.begun = first.ended = first.group.parts.size();
     }
-    changed_.notifyAll();
+    changedLocked();
 }
 
 // Likewise.
 void GroupPipeline::encodeUnlocked(Job& job) {
     const std::size_t part = job.begun++;
+    isOpen_ = canTakeLocked() || nextLocked() != nullptr;
     mutex_.unlock();
     Result<EncodedPart> encoded = encoder_.encode(job.batches, part);
     mutex_.lock();
@@ -142,7 +182,7 @@ void GroupPipeline::encodeUnlocked(Job& job) {
     }
     if (++job.ended == job.group.parts.size()) {
         job.batches.clear();
-        changed_.notifyAll();
+        changedLocked();
     }
 }
 

@@ -4,10 +4,14 @@
 //
 // What the first group decides for the table is found by one of the threads, too, before any part
 // is encoded. The parts of the earliest group come first, so that at the end all threads are done
-// at about the same time. At most one group more than there are threads waits or is encoded, and of
-// large groups none: they are encoded while their giver waits.
-// Threads: one owner, who is called back; encoders of its own. Owns: these.
+// at about the same time. The threads are the pipeline's own, and the owner takes the groups; or
+// (isShared) those that make the rows do both, in pieces: each has its rows off its hands before it
+// makes more. Few groups wait or are encoded: one more than there are own threads, and never more
+// than `bytesMost`; large ones are encoded while their giver waits.
+// Threads: one owner, who is called back; encoders of its own, or the callers of doPiece(), who are
+// called back one at a time. Owns: its encoders.
 // Failure: the first that a group gives, in the groups' order; the pipeline is of no use after it.
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -17,20 +21,29 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/table/shared_work.h"
 #include "backend/table/table_writer.h"
 
 namespace millrace::table {
 
-class GroupPipeline {
+class GroupPipeline final : public SharedWork {
  public:
     using Taker = std::function<Status(const EncodedGroup&)>;
-    /// `bytesMost`: of all groups that wait or are encoded. `encoder`, not prepared, outlives it.
-    GroupPipeline(TableEncoder& encoder, int threads, std::int64_t bytesMost, Taker take);
-    ~GroupPipeline();
+    struct Options {
+        int threads = 1;
+        bool isShared = false;       ///< no threads of its own: others call doPiece()
+        std::int64_t bytesMost = 0;  ///< of all groups that wait or are encoded
+    };
+    /// `encoder`, not prepared, outlives it.
+    GroupPipeline(TableEncoder& encoder, const Options& options, Taker take);
+    ~GroupPipeline() override;
 
     /// `bytes`: of the batches.
     Status add(std::vector<BatchPtr> batches, std::int64_t bytes);
     Status finish();
+
+    bool doPiece() override;
+    bool isOpen() const override { return isOpen_.load(); }
 
  private:
     struct Job {
@@ -44,23 +57,27 @@ class GroupPipeline {
 
     void encode(const std::stop_token& stop);
     Job* nextLocked() MR_REQUIRES(mutex_);
+    bool takeUnlocked() MR_REQUIRES(mutex_);
+    bool encodeUnlocked() MR_REQUIRES(mutex_);
+    void goOnUnlocked() MR_REQUIRES(mutex_);
     void prepareUnlocked(Job& first) MR_REQUIRES(mutex_);
     void encodeUnlocked(Job& job) MR_REQUIRES(mutex_);
     Status addAlone(const std::vector<BatchPtr>& batches);
-    /// `isWaiting`: for the first group; else it is taken when it is done.
-    Status takeFirst(bool isWaiting, bool& isTaken);
-    bool isFull(std::int64_t bytes) const;
-    static bool isDone(const Job& job) { return job.ended == job.group.parts.size(); }
+    bool canTakeLocked() const MR_REQUIRES(mutex_);
+    bool isFullLocked(std::int64_t bytes) const MR_REQUIRES(mutex_);
+    void changedLocked() MR_REQUIRES(mutex_);
 
     TableEncoder& encoder_;
-    const int threads_;
-    const std::int64_t bytesMost_;
+    const Options options_;
     const Taker take_;
     mutable Mutex mutex_;
     CondVar changed_;
     std::deque<std::unique_ptr<Job>> jobs_ MR_GUARDED_BY(mutex_);
     std::int64_t bytes_ MR_GUARDED_BY(mutex_) = 0;
     Table table_ MR_GUARDED_BY(mutex_) = Table::kNew;
+    bool isTaking_ MR_GUARDED_BY(mutex_) = false;
+    Status status_ MR_GUARDED_BY(mutex_);  ///< the first failure, in the groups' order
+    std::atomic<bool> isOpen_{false};
     std::vector<std::jthread> encoders_;  ///< the last: they end before what they use
 };
 

@@ -228,10 +228,28 @@ void RowStream::fail(const Status& error) {
 /// False: something has failed.
 bool RowStream::awaitTurn(std::size_t split, dataset::SplitReader& helper) {
     for (std::size_t turn = turn_; turn != split && !hasFailed_; turn = turn_) {
-        jobs_.helpUntil(static_cast<std::int64_t>(turn), helper,
-                        [&] { return turn_ != turn || hasFailed_; });
+        if (!doLeft()) {
+            jobs_.helpUntil(static_cast<std::int64_t>(turn), helper, [&] {
+                return turn_ != turn || hasFailed_ || (left_ != nullptr && left_->isOpen());
+            });
+        }
     }
     return !hasFailed_;
+}
+
+Status RowStream::handOn(const Result<BatchPtr>& batch, std::size_t split, const BatchTaker& take) {
+    RETURN_IF_ERROR(batch.status());
+    const arrow::RecordBatch& rows = **batch;
+    rowsRead_ += splits_[split].split.rows;
+    rowsKept_ += rows.num_rows();
+    if (left_ == nullptr) {
+        return take(*batch);
+    }
+    for (std::int64_t at = 0; at < rows.num_rows(); at += kRowsTaken) {
+        RETURN_IF_ERROR(take(rows.Slice(at, kRowsTaken)));
+        jobs_.tell();
+    }
+    return okStatus();
 }
 
 // A split is handed on when all before it have been; an error in its turn, so that the first one in
@@ -242,26 +260,29 @@ void RowStream::work(const BatchTaker& take, const std::stop_token& stop) {
         if (stop.stop_requested()) {
             return fail(cancelled("stopped"));
         }
-        const Result<BatchPtr> batch = readSplit({reader, helper}, split);
-        if (!awaitTurn(split, helper)) {
-            return;
-        }
-        Status status = batch.status();
-        if (status.ok()) {
-            rowsRead_ += splits_[split].split.rows;
-            rowsKept_ += (*batch)->num_rows();
-            status = take(*batch);
-        }
-        if (!status.ok()) {
-            return fail(status);
+        {
+            const Result<BatchPtr> batch = readSplit({reader, helper}, split);
+            if (!awaitTurn(split, helper)) {
+                return;
+            }
+            const Status status = handOn(batch, split, take);
+            if (!status.ok()) {
+                return fail(status);
+            }
         }
         ++turn_;
         jobs_.tell();
+        while (doLeft()) {
+        }
     }
-    (void)awaitTurn(splits_.size(), helper);
+    if (awaitTurn(splits_.size(), helper)) {
+        while (doLeft()) {
+        }
+    }
 }
 
-Status RowStream::run(const BatchTaker& take, std::stop_token stop) {
+Status RowStream::run(const BatchTaker& take, std::stop_token stop, SharedWork* left) {
+    left_ = left;
     jobs_.firstIsDelivered();  // nobody waits for the first rows alone
     {
         std::vector<std::jthread> threads;

@@ -3,9 +3,10 @@
 // table that it was taken from (`millrace stream --rows`).
 //
 // dataset.where and the recipe's steps choose the rows, drawn as in epoch 0; labels and features
-// are not made. Several threads read splits; they hand them on in the plan's order, so at most one
-// split a thread is in memory, and who waits for his turn helps to read the columns of the split
-// whose turn it is. Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
+// are not made. Several threads read splits; they hand them on in the plan's order, and do what the
+// taker leaves to be done before they read more, so at most one split a thread is in memory. Who
+// waits for his turn does so, too, or helps to read the columns of the split whose turn it is.
+// Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
 // and rowsKept() from any.
 // Failure: data errors name file and row; columns that cannot be read (struct, map) are refused;
 // kFailedPrecondition for a file or side table that is not, or no longer, the planned one.
@@ -27,6 +28,7 @@
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 #include "backend/table/external_sort.h"
+#include "backend/table/shared_work.h"
 
 namespace arrow {
 class MemoryPool;
@@ -49,8 +51,11 @@ class RowStream {
 
     const std::shared_ptr<arrow::Schema>& schema() const { return schema_; }
     /// `take` is called by one thread at a time, in order. What it took counts when run() is OK
-    /// only: the files are looked at once more at the end.
-    Status run(const BatchTaker& take, std::stop_token stop);
+    /// only: the files are looked at once more at the end. `left`: of what the taker has to do;
+    /// null: nothing, else batches come in pieces of at most kRowsTaken. When run() is OK, all of
+    /// it that was open is done or being ended by the last call.
+    Status run(const BatchTaker& take, std::stop_token stop, SharedWork* left = nullptr);
+    static constexpr std::int64_t kRowsTaken = 65'536;
 
     std::int64_t rowsRead() const { return rowsRead_.load(); }
     std::int64_t rowsKept() const { return rowsKept_.load(); }
@@ -63,7 +68,9 @@ class RowStream {
     Status makeSchema();
     Result<BatchPtr> readSplit(const segment::Readers& readers, std::size_t split);
     void work(const BatchTaker& take, const std::stop_token& stop);
+    Status handOn(const Result<BatchPtr>& batch, std::size_t split, const BatchTaker& take);
     bool awaitTurn(std::size_t split, dataset::SplitReader& helper);
+    bool doLeft() { return left_ != nullptr && left_->doPiece(); }
     void fail(const Status& error);
 
     struct SplitPlace {
@@ -78,6 +85,7 @@ class RowStream {
     std::shared_ptr<const recipe::CompiledRecipe> recipe_;
     std::shared_ptr<arrow::Schema> schema_;
     bool hasWeights_ = false;
+    SharedWork* left_ = nullptr;  ///< of run()
     std::atomic<std::int64_t> rowsRead_{0}, rowsKept_{0};
     std::atomic<std::size_t> next_{0};
     std::atomic<std::size_t> turn_{0};  ///< splits that were handed on

@@ -26,6 +26,11 @@ TableOutput::~TableOutput() = default;
 Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
     schema_ = std::move(schema);
     ASSIGN_OR_RETURN(encoder_, TableEncoder::make(schema_, options_.writer));
+    // With what is collected, what is encoded takes the rest of the rows' part twice at most.
+    pipeline_ = std::make_unique<GroupPipeline>(
+        *encoder_,
+        GroupPipeline::Options{options_.writer.threads, isShared(), options_.memoryBytes / 5},
+        [this](const EncodedGroup& group) { return append(group); });
     if (options_.sort.empty()) {
         return okStatus();
     }
@@ -40,6 +45,10 @@ Status TableOutput::start(std::shared_ptr<arrow::Schema> schema) {
 
 Status TableOutput::add(BatchPtr batch) {
     return sort_ == nullptr ? collect(std::move(batch)) : sort_->add(std::move(batch));
+}
+
+SharedWork* TableOutput::sharedWork() const {
+    return isShared() ? pipeline_.get() : nullptr;
 }
 
 Status TableOutput::collect(BatchPtr batch) {
@@ -68,12 +77,6 @@ Status TableOutput::collect(BatchPtr batch) {
 }
 
 Status TableOutput::writeGroup() {
-    if (pipeline_ == nullptr) {
-        // With what is collected, what is encoded takes the rest of the rows' part twice at most.
-        pipeline_ = std::make_unique<GroupPipeline>(
-            *encoder_, options_.writer.threads, options_.memoryBytes / 5,
-            [this](const EncodedGroup& group) { return append(group); });
-    }
     totals_.rows += groupRows_;
     ++totals_.rowGroups;
     groupRows_ = 0;
@@ -135,7 +138,7 @@ Status TableOutput::commit(const Json& facts) {
     if (groupRows_ > 0) {
         RETURN_IF_ERROR(writeGroup());
     }
-    if (pipeline_ != nullptr) {
+    if (totals_.rowGroups > 0) {
         RETURN_IF_ERROR(pipeline_->finish());
     } else {
         RETURN_IF_ERROR(encoder_->prepare({}));

@@ -5,8 +5,8 @@
 // which says what made it. Rows are collected into row groups of `rowGroupRows`, fewer where those
 // would take more than their part of the memory. With sort keys everything is sorted first
 // (ExternalSort). Nothing is visible before commit(), and nothing is left without it.
-// Threads: one owner at a time; with `writer.threads` above 1 it starts its own, which encode row
-// groups while the next rows come.
+// Threads: one owner at a time. With `writer.threads` above 1 it starts its own, which encode row
+// groups while the next rows come, or leaves that to those that make the rows (sharedWork()).
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +17,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/table/group_pipeline.h"
 #include "backend/table/output_place.h"
+#include "backend/table/shared_work.h"
 #include "backend/table/table_writer.h"
 
 namespace millrace::table {
@@ -25,6 +26,7 @@ struct TableOptions {
     std::string directory;
     bool isForced = false;
     WriterOptions writer;
+    bool isShared = false;  ///< with several threads: they are the callers of sharedWork()
     std::int64_t rowGroupRows = 65536;
     std::int64_t fileBytes = 1'000'000'000;
     std::vector<std::string> sort;
@@ -44,6 +46,9 @@ class TableOutput {
     /// Once, before the first batch.
     Status start(std::shared_ptr<arrow::Schema> schema);
     Status add(BatchPtr batch);
+    /// What add() leaves to be done; null: nothing (one thread, own threads, or sorted). Between
+    /// start() and commit().
+    SharedWork* sharedWork() const;
     /// Writes what is left, `facts` as _table.json, and gives the directory its name.
     Status commit(const Json& facts);
 
@@ -53,6 +58,9 @@ class TableOutput {
  private:
     TableOutput(TableOptions options, OutputPlace place)
         : options_(std::move(options)), place_(std::move(place)) {}
+    bool isShared() const {
+        return options_.isShared && options_.sort.empty() && options_.writer.threads > 1;
+    }
     Status collect(BatchPtr batch);
     Status writeGroup();
     Status append(const EncodedGroup& group);
@@ -68,9 +76,9 @@ class TableOutput {
     std::int64_t groupRows_ = 0, groupBytes_ = 0;
     std::unique_ptr<TableEncoder> encoder_;
     std::unique_ptr<TableFile> file_;
-    UniqueFd writeback_;                       ///< the same file
-    std::int64_t writebackBytes_ = 0;          ///< of it, that the disk was asked to write
-    std::unique_ptr<GroupPipeline> pipeline_;  ///< from the first row group on
+    UniqueFd writeback_;               ///< the same file
+    std::int64_t writebackBytes_ = 0;  ///< of it, that the disk was asked to write
+    std::unique_ptr<GroupPipeline> pipeline_;
     TableTotals totals_;
 };
 

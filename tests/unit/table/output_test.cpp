@@ -1,6 +1,8 @@
 // Places that appear whole or not at all, and tables in the three formats.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <arrow/api.h>
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include <parquet/metadata.h>
 
 #include "backend/core/files.h"
+#include "backend/core/thread.h"
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/frame/frame.h"
@@ -150,20 +153,31 @@ TEST_F(OutputTest, FilesDoNotDependOnThreads) {
     for (const char* format : {"parquet", "arrow", "csv"}) {
         for (const char* key : {"", "half"}) {
             std::string first;
-            for (const int threads : {1, 2, 5}) {
+            for (const int threads : {1, 2, 5, -2, -5}) {  // below 0: those that are given
                 TableOptions made = options(target(), *parseTableFormat(format));
                 made.isForced = true;
                 made.rowGroupRows = 20'000;
-                made.writer.threads = threads;
+                made.writer.threads = std::abs(threads);
+                made.isShared = threads < 0;
                 if (*key != 0) {
                     made.sort = {key};
                 }
                 auto output = TableOutput::open(made);
                 ASSERT_TRUE(output.ok()) << output.status();
                 ASSERT_TRUE((*output)->start(rows(0, 1)->schema()).ok());
+                SharedWork* const work = (*output)->sharedWork();
+                EXPECT_EQ(work != nullptr, threads < 0 && *key == 0);
+                std::vector<std::jthread> given;
+                for (int t = 0; work != nullptr && t < made.writer.threads; ++t) {
+                    given.push_back(startThread("given", [work](const std::stop_token& stop) {
+                        while (work->doPiece() || !stop.stop_requested()) {
+                        }
+                    }));
+                }
                 for (std::int64_t from = 0; from < 50'000; from += 5000) {
                     ASSERT_TRUE((*output)->add(rows(49'000 - from, 5000)).ok());
                 }
+                given.clear();
                 ASSERT_TRUE((*output)->commit({}).ok());
                 const auto bytes =
                     readFile(strCat(target(), "/part-00000", endingOf(made.writer.format)));

@@ -363,17 +363,20 @@ TEST_F(ParquetTest, NullsWhereTheSchemaHasNoneAreRefused) {
 TEST_F(ParquetTest, AnErrorOfOneRowGroupEndsTheTable) {
     const auto good = arrow::schema({arrow::field("price", arrow::int64(), false)});
     const auto clean = batch(1000, false, 10)->column(3), holed = batch(1000, true, 10)->column(3);
-    for (const int bad : {0, 2}) {  // the first one tells how the table is written
-        TableOptions options;
+    for (const auto& [bad, isShared] : {std::pair(0, false), {2, false}, {0, true}, {2, true}}) {
+        TableOptions options;  // the first group tells how the table is written
         options.directory = directory_ / "table";
         options.rowGroupRows = 1000;
         options.writer.threads = 3;
+        options.isShared = isShared;
         auto output = TableOutput::open(options);
         ASSERT_TRUE((*output)->start(good).ok());
         Status status;
         for (int group = 0; group < 20 && status.ok(); ++group) {
             const auto& column = group == bad ? holed : clean;
             status = (*output)->add(arrow::RecordBatch::Make(good, 1000, {column}));
+            while (isShared && (*output)->sharedWork()->doPiece()) {
+            }
         }
         status = status.ok() ? (*output)->commit({}) : status;
         EXPECT_NE(messageOf(status).find("'price' has nulls"), std::string::npos) << status;

@@ -1,4 +1,6 @@
 // Rows of a dataset as a table: the files are the planned ones, from the first row to the end.
+#include <filesystem>
+
 #include <arrow/api.h>
 #include <gmock/gmock.h>
 #include <parquet/file_reader.h>
@@ -10,6 +12,7 @@
 #include "backend/spec/bind.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/table/row_stream.h"
+#include "backend/table/table_output.h"
 #include "backend/table/table_writer.h"
 #include "tests/support/temp_dir.h"
 
@@ -112,6 +115,40 @@ class RowsTest : public ::testing::Test {
         return status.ok() ? all : strCat(all, "! ", messageOf(status));
     }
 
+    /// The bytes of the table that a stream on so many threads becomes, which encode it themselves.
+    std::string tableOf(int threads, std::int64_t memoryBytes) {
+        TableOptions options;
+        options.directory = directory_ / "table";
+        options.isForced = true;
+        options.isShared = true;
+        options.writer.threads = threads;
+        options.rowGroupRows = 3000;
+        options.memoryBytes = memoryBytes;
+        const auto output = TableOutput::open(options);
+        const auto rows = open(threads);
+        EXPECT_TRUE(rows.ok() && (*output)->start((*rows)->schema()).ok());
+        SharedWork* const work = (*output)->sharedWork();
+        EXPECT_EQ(work != nullptr, threads > 1);
+        Status status =
+            (*rows)->run([&](const BatchPtr& batch) { return (*output)->add(batch); }, {}, work);
+        EXPECT_TRUE(status.ok()) << status;
+        EXPECT_TRUE(work == nullptr || !work->isOpen());
+        status = (*output)->commit({});
+        EXPECT_TRUE(status.ok()) << status;
+        return *readFile(options.directory + "/part-00000.parquet");
+    }
+
+    void movePartialTable(const std::string& to) {
+        std::vector<std::filesystem::path> partial;
+        for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+            if (entry.path().filename().string().starts_with(".table.partial")) {
+                partial.push_back(entry.path());
+            }
+        }
+        ASSERT_EQ(partial.size(), 1U);
+        std::filesystem::rename(partial.front(), directory_ / to);
+    }
+
     tests::TempDir directory_;
     spec::RunSpec spec_;
     stream::Plan plan_;
@@ -147,6 +184,45 @@ TEST_F(RowsTest, AreTheSameOnAnyNumberOfThreads) {
         const std::string failed = rowsOf(threads, 4);
         EXPECT_TRUE(failed == rowsOf(1, 4)) << threads;
         EXPECT_THAT(failed, EndsWith("! no place for batch 4"));
+    }
+}
+
+TEST_F(RowsTest, TheTableThatTheirThreadsEncodeIsTheSame) {
+    writeGroups(7);
+    plan("dataset: {path: groups.parquet}\n");
+    constexpr std::int64_t kGroupBytes = 3000 * 12 * sizeof(std::int64_t);
+    const std::string one = tableOf(1, 1'000'000'000);
+    for (const int threads : {2, 3, 9}) {
+        EXPECT_TRUE(tableOf(threads, 1'000'000'000) == one) << threads;
+        // Two and a half groups may wait or be encoded.
+        EXPECT_TRUE(tableOf(threads, kGroupBytes / 2 * 5 * 5) == one) << threads;
+    }
+}
+
+TEST_F(RowsTest, ATableThatCannotBeWrittenEndsThem) {
+    writeGroups(7);
+    plan("dataset: {path: groups.parquet}\n");
+    for (const int threads : {2, 9}) {
+        TableOptions options;
+        options.directory = directory_ / "table";
+        options.isShared = true;
+        options.writer.threads = threads;
+        options.rowGroupRows = 1000;
+        options.fileBytes = 1;  // a file a row group
+        const auto output = TableOutput::open(options);
+        const auto rows = open(threads);
+        ASSERT_TRUE(rows.ok() && (*output)->start((*rows)->schema()).ok());
+        std::int64_t batches = 0;
+        Status status = (*rows)->run(
+            [&](const BatchPtr& batch) {
+                if (++batches == 3) {
+                    movePartialTable(strCat("moved-", threads));
+                }
+                return (*output)->add(batch);
+            },
+            {}, (*output)->sharedWork());
+        status = status.ok() ? (*output)->commit({}) : status;
+        EXPECT_THAT(messageOf(status), HasSubstr(directory_ / "")) << status;
     }
 }
 

@@ -368,6 +368,7 @@ Result<std::unique_ptr<table::TableOutput>> openTable(const options::StreamOptio
     ASSIGN_OR_RETURN(table.writer.format, table::parseTableFormat(options.sink));
     table.writer.codec = options.codec;
     table.writer.threads = threads;
+    table.isShared = options.isRows;
     table.rowGroupRows = options.rowGroupRows;
     table.sort = namesOf(options.sort);
     table.memoryBytes = memoryBytes;
@@ -460,7 +461,7 @@ Status runRows(const Watch& watch, const Stream& stream, LoaderMemory& memory,
     Status status = watch.run(
         [&](std::stop_token stop) {
             return rows->run([&](table::BatchPtr batch) { return output->add(std::move(batch)); },
-                             std::move(stop));
+                             std::move(stop), output->sharedWork());
         },
         [&](double seconds) { progress.show(rows->rowsRead(), seconds); });
     report.totals.rowsScanned = rows->rowsRead();
