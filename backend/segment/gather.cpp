@@ -14,6 +14,7 @@ constexpr std::int64_t kStripRows = 32;
 constexpr std::size_t kStripPicks = 16;
 constexpr std::size_t kAhead = 6;         // picks that are on their way from memory
 constexpr std::size_t kAheadBytes = 512;  // of a list
+constexpr std::size_t kColumnsAhead = 16;
 
 inline const std::byte* recordOf(std::span<const Chunk> chunks, const RowPick& pick,
                                  std::size_t stride) {
@@ -34,12 +35,30 @@ inline void copyBlock(const float* const* columns, std::int64_t row, float* out,
     _mm_storeu_ps(out + 3 * width, d);
 }
 
+/// Where the strip's values of a column are; behind the last column those of the next strip, if
+/// there is a whole one (`isNext`). Null: nothing comes.
+const float* valuesAhead(std::span<const float* const> columns, std::size_t column,
+                         std::int64_t from, bool isNext) {
+    if (column < columns.size()) {
+        return columns[column] + from;
+    }
+    column -= columns.size();
+    return isNext && column < columns.size() ? columns[column] + from + kStripRows : nullptr;
+}
+
+// Columns lie far apart, and little is read of each at a time: no processor sees what comes next.
 void copyStrip(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
-               float* out, std::size_t stride) {
+               float* out, std::size_t stride, bool isNext) {
     const std::size_t width = columns.size();
     const std::int64_t blockRows = rows / 4 * 4;
     std::size_t j = 0;
     for (; j + 4 <= width; j += 4) {
+        for (std::size_t c = j + kColumnsAhead; rows == kStripRows && c < j + kColumnsAhead + 4;
+             ++c) {
+            if (const float* const values = valuesAhead(columns, c, from, isNext)) {
+                prefetchBytes(values, kStripRows * sizeof(float));
+            }
+        }
         for (std::int64_t r = 0; r < blockRows; r += 4) {
             copyBlock(columns.data() + j, from + r, out + r * stride + j, stride);
         }
@@ -83,7 +102,8 @@ void takeField(std::span<const std::byte* const> records, const RecordLayout::Fi
 void copyDense(std::span<const float* const> columns, std::int64_t from, std::int64_t rows,
                float* out, std::size_t stride) {
     for (std::int64_t r = 0; r < rows; r += kStripRows) {
-        copyStrip(columns, from + r, std::min(kStripRows, rows - r), out + r * stride, stride);
+        copyStrip(columns, from + r, std::min(kStripRows, rows - r), out + r * stride, stride,
+                  rows - r >= 2 * kStripRows);
     }
 }
 
