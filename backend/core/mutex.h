@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <mutex>
 
 #include <pthread.h>
 
@@ -23,17 +22,24 @@
 
 namespace millrace {
 
+/// Who finds it locked tries for some hundred nanoseconds (where the C library can) before it asks
+/// the system to be woken: most locks here are held for less than falling asleep takes.
 class MILLRACE_TSA(capability("mutex")) Mutex {
  public:
     Mutex() = default;
     Mutex(const Mutex&) = delete;
     Mutex& operator=(const Mutex&) = delete;
-    void lock() MILLRACE_TSA(acquire_capability()) { mutex_.lock(); }
-    void unlock() MILLRACE_TSA(release_capability()) { mutex_.unlock(); }
+    ~Mutex() { ::pthread_mutex_destroy(&mutex_); }
+    void lock() MILLRACE_TSA(acquire_capability()) { ::pthread_mutex_lock(&mutex_); }
+    void unlock() MILLRACE_TSA(release_capability()) { ::pthread_mutex_unlock(&mutex_); }
 
  private:
     friend class CondVar;
-    std::mutex mutex_;
+#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
+    pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+#else
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+#endif
 };
 
 class MILLRACE_TSA(scoped_lockable) MutexLock {
@@ -59,9 +65,7 @@ class CondVar {
     CondVar& operator=(const CondVar&) = delete;
     ~CondVar() { ::pthread_cond_destroy(&condition_); }
 
-    void wait(Mutex& mutex) MR_REQUIRES(mutex) {
-        ::pthread_cond_wait(&condition_, mutex.mutex_.native_handle());
-    }
+    void wait(Mutex& mutex) MR_REQUIRES(mutex) { ::pthread_cond_wait(&condition_, &mutex.mutex_); }
     /// False when the time is up.
     bool waitFor(Mutex& mutex, std::chrono::milliseconds timeout) MR_REQUIRES(mutex) {
         constexpr std::int64_t kNsPerMs = 1'000'000, kNsPerSecond = 1'000'000'000;
@@ -72,8 +76,8 @@ class CondVar {
         const std::int64_t ns = until.tv_nsec + ms % 1000 * kNsPerMs;
         until.tv_sec += ms / 1000 + ns / kNsPerSecond;
         until.tv_nsec = ns % kNsPerSecond;
-        return ::pthread_cond_clockwait(&condition_, mutex.mutex_.native_handle(), CLOCK_MONOTONIC,
-                                        &until) != ETIMEDOUT;
+        return ::pthread_cond_clockwait(&condition_, &mutex.mutex_, CLOCK_MONOTONIC, &until) !=
+               ETIMEDOUT;
     }
     void notifyOne() { ::pthread_cond_signal(&condition_); }
     void notifyAll() { ::pthread_cond_broadcast(&condition_); }

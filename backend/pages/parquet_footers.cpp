@@ -112,12 +112,15 @@ Result<ParquetFooter> ParquetFooters::read(const files::DataFile& file,
         return footerError(file.path, e);
     }
     footer.kept = cut.has_value() ? kept : nullptr;
+    std::list<Entry> old;  // taken apart without the lock: thousands of small objects
     MutexLock lock(mutex_);
-    keepLocked(file.path, footer);
+    old = keepLocked(file.path, footer);
     return footer;
 }
 
-void ParquetFooters::keepLocked(const std::string& path, const ParquetFooter& footer) {
+/// Returns those that are no longer kept.
+std::list<ParquetFooters::Entry> ParquetFooters::keepLocked(const std::string& path,
+                                                            const ParquetFooter& footer) {
     recent_.push_front({path, footer});
     std::int64_t chunks = 0;
     auto end = recent_.begin();
@@ -128,7 +131,9 @@ void ParquetFooters::keepLocked(const std::string& path, const ParquetFooter& fo
             break;
         }
     }
-    recent_.erase(end, recent_.end());
+    std::list<Entry> old;
+    old.splice(old.begin(), recent_, end, recent_.end());
+    return old;
 }
 
 ByteRange rangeOf(const parquet::ColumnChunkMetaData& chunk) {

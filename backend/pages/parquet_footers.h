@@ -70,7 +70,8 @@ class ParquetFooters {
     /// `columns`: null for a whole one.
     const ParquetFooter* knownLocked(const std::string& path,
                                      const std::vector<std::string>* columns) MR_REQUIRES(mutex_);
-    void keepLocked(const std::string& path, const ParquetFooter& footer) MR_REQUIRES(mutex_);
+    std::list<Entry> keepLocked(const std::string& path, const ParquetFooter& footer)
+        MR_REQUIRES(mutex_);
     Result<ParquetFooter> read(const files::DataFile& file, const files::FileSource& source,
                                const std::string& contentHash,
                                const std::shared_ptr<const ColumnNames>& kept);

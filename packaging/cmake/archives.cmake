@@ -3,6 +3,8 @@
 #
 # MILLRACE_ARCHIVES      of every program
 # MILLRACE_RPC_ARCHIVES  of those that speak gRPC
+# MILLRACE_MALLOC_ARCHIVES  of those that read data: their malloc, for the shared libraries as well, so its
+#                        symbols are not hidden (docs/decisions/0045-malloc-of-the-loader.md)
 # MILLRACE_HIDE_ARCHIVES the linker's option that keeps their symbols to the program: libarrow, libparquet
 #                        and LibTorch carry some of the same libraries in other versions
 #
@@ -10,6 +12,7 @@
 # them are not needed and dropped (--as-needed). Sanitizers' builds take the shared ones.
 set(MILLRACE_ARCHIVES)
 set(MILLRACE_RPC_ARCHIVES)
+set(MILLRACE_MALLOC_ARCHIVES)
 set(MILLRACE_HIDE_ARCHIVES)
 
 function(_millrace_archives result)
@@ -34,6 +37,7 @@ if(LLD_PROGRAM AND NOT MILLRACE_SANITIZE)
     _millrace_archives(MILLRACE_RPC_ARCHIVES ${_rpc})
     _millrace_archives(MILLRACE_ARCHIVES
         ${_absl} yaml-cpp xxhash zstd lz4 sqlite3 ncursesw tinfo ssl crypto z)
+    _millrace_archives(MILLRACE_MALLOC_ARCHIVES jemalloc_pic)
     set(_names)
     foreach(archive ${MILLRACE_RPC_ARCHIVES} ${MILLRACE_ARCHIVES} libcurl.a)
         get_filename_component(_name ${archive} NAME)

@@ -46,13 +46,17 @@ add_library(millrace_build_id STATIC ${CMAKE_BINARY_DIR}/generated/build_id.cpp)
 add_dependencies(millrace_build_id millrace_build_id_source)
 target_include_directories(millrace_build_id PRIVATE ${CMAKE_SOURCE_DIR})
 
-# add_program(NAME [RPC] SOURCES ... DEPS ...): an executable in build/<preset>/bin. RPC: it speaks gRPC.
+# add_program(NAME [RPC] [MALLOC] SOURCES ... DEPS ...): an executable in build/<preset>/bin. RPC: it speaks
+# gRPC. MALLOC: it has MILLRACE_MALLOC_ARCHIVES.
 function(add_program name)
-    cmake_parse_arguments(PROGRAM "RPC" "" "SOURCES;DEPS" ${ARGN})
+    cmake_parse_arguments(PROGRAM "RPC;MALLOC" "" "SOURCES;DEPS" ${ARGN})
     _millrace_resolve(deps ${PROGRAM_DEPS})
     set(archives ${MILLRACE_ARCHIVES})
     if(PROGRAM_RPC)
         list(PREPEND archives ${MILLRACE_RPC_ARCHIVES})
+    endif()
+    if(PROGRAM_MALLOC)
+        list(PREPEND archives ${MILLRACE_MALLOC_ARCHIVES})
     endif()
     add_executable(${name} ${PROGRAM_SOURCES})
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})

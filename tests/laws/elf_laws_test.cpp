@@ -107,6 +107,23 @@ TEST(ElfLaws, AProgramThatLinksWhatItMustNotIsSeen) {
     EXPECT_NE(linked("millrace-loader", "sleef"), "");
 }
 
+// docs/decisions/0045-malloc-of-the-loader.md
+TEST(ElfLaws, WhatReadsDataHasAMallocOfItsOwnForItsLibrariesToo) {
+    for (const char* name : {"millrace-loader", "millrace-data"}) {
+        const SubprocessOutput told =
+            runCommand({program(name), "--version"}, {"MALLOC_CONF=stats_print:true"});
+        EXPECT_NE(told.err.find("opt.background_thread: true"), std::string::npos) << name;
+        const SubprocessOutput output =
+            runCommand({program(name), "--version"}, {"LD_DEBUG=bindings", "LD_BIND_NOW=1"});
+        const std::regex wanted("binding file [^ ]*libarrow\\.so[^ ]* \\[0\\] to [^ ]*" +
+                                std::string(name) + " \\[0\\]: [^`]*`(malloc|free)'");
+        EXPECT_TRUE(std::regex_search(output.err, wanted)) << name;
+    }
+    const SubprocessOutput other =
+        runCommand({program("millraced"), "--version"}, {"MALLOC_CONF=stats_print:true"});
+    EXPECT_EQ(other.err, "");
+}
+
 // Lines "binding file FROM [0] to TO [0]: ... symbol `NAME'" of OpenSSL's functions between a
 // program and libparquet, which carries an OpenSSL of another version.
 int tlsBindingsWithParquet(const std::string& trace) {

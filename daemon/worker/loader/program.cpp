@@ -26,6 +26,18 @@
 #include "daemon/worker/loader/stream/ring_reader.h"
 #include "daemon/worker/loader/stream/stream.h"
 
+#if defined(MILLRACE_HAS_JEMALLOC)
+// Read by jemalloc when the program starts (jemalloc(3), "TUNING"). What a thread had is given back
+// by a thread in the background, not all at once when it ends: each step of that interrupts the
+// others.
+extern "C" {
+// NOLINTNEXTLINE(readability-identifier-naming): the name that jemalloc looks for
+extern const char* malloc_conf;
+// NOLINTNEXTLINE(readability-identifier-naming)
+const char* malloc_conf = "background_thread:true,max_background_threads:1,muzzy_decay_ms:0";
+}
+#endif
+
 namespace millrace::loader {
 namespace {
 
@@ -263,11 +275,12 @@ int runRole(const CLI::App& app, Arguments& arguments, const DataPlane& plane) {
     return runStream(*stream);
 }
 
-// Columns come and go by the hundred: blocks up to 32 MB stay in the process when they are freed,
-// since fresh pages cost more than what is written to them. What threads take from the system they
-// take by the megabyte: each step is a system call.
+// Of the C library's malloc, where it is that (sanitizers' builds). Columns come and go by the
+// hundred: blocks up to 32 MB stay in the process when they are freed, since fresh pages cost more
+// than what is written to them. What threads take from the system they take by the megabyte: each
+// step is a system call.
 void keepFreedMemory() {
-#if defined(__GLIBC__)
+#if defined(__GLIBC__) && !defined(MILLRACE_HAS_JEMALLOC)
     ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
     ::mallopt(M_TOP_PAD, 1 << 20);
