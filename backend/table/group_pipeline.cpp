@@ -102,6 +102,7 @@ bool GroupPipeline::takeUnlocked() {
     }
     if (status_.ok()) {
         isTaking_ = true;
+        isOpen_ = isOpenLocked();
         mutex_.unlock();
         Status status = take_(job->group);
         mutex_.lock();
@@ -112,13 +113,17 @@ bool GroupPipeline::takeUnlocked() {
     return true;
 }
 
+bool GroupPipeline::isOpenLocked() const {
+    return canTakeLocked() || nextLocked() != nullptr;
+}
+
 void GroupPipeline::changedLocked() {
-    isOpen_ = canTakeLocked() || nextLocked() != nullptr;
+    isOpen_ = isOpenLocked();
     changed_.notifyAll();
 }
 
 /// The earliest group that has a part for one more thread.
-GroupPipeline::Job* GroupPipeline::nextLocked() {
+GroupPipeline::Job* GroupPipeline::nextLocked() const {
     if (table_ == Table::kBeingPrepared) {
         return nullptr;
     }
@@ -156,7 +161,7 @@ bool GroupPipeline::encodeUnlocked() {
 // Called, and returns, under the lock.
 void GroupPipeline::prepareUnlocked(Job& first) {
     table_ = Table::kBeingPrepared;
-    isOpen_ = false;
+    isOpen_ = isOpenLocked();
     mutex_.unlock();
     Status status = encoder_.prepare(first.batches);
     mutex_.lock();
@@ -171,7 +176,7 @@ void GroupPipeline::prepareUnlocked(Job& first) {
 // Likewise.
 void GroupPipeline::encodeUnlocked(Job& job) {
     const std::size_t part = job.begun++;
-    isOpen_ = canTakeLocked() || nextLocked() != nullptr;
+    isOpen_ = isOpenLocked();
     mutex_.unlock();
     Result<EncodedPart> encoded = encoder_.encode(job.batches, part);
     mutex_.lock();

@@ -56,7 +56,7 @@ class GroupPipeline final : public SharedWork {
     enum class Table { kNew, kBeingPrepared, kPrepared };
 
     void encode(const std::stop_token& stop);
-    Job* nextLocked() MR_REQUIRES(mutex_);
+    Job* nextLocked() const MR_REQUIRES(mutex_);
     bool takeUnlocked() MR_REQUIRES(mutex_);
     bool encodeUnlocked() MR_REQUIRES(mutex_);
     void goOnUnlocked() MR_REQUIRES(mutex_);
@@ -65,6 +65,7 @@ class GroupPipeline final : public SharedWork {
     Status addAlone(const std::vector<BatchPtr>& batches);
     bool canTakeLocked() const MR_REQUIRES(mutex_);
     bool isFullLocked(std::int64_t bytes) const MR_REQUIRES(mutex_);
+    bool isOpenLocked() const MR_REQUIRES(mutex_);
     void changedLocked() MR_REQUIRES(mutex_);
 
     TableEncoder& encoder_;
@@ -77,7 +78,7 @@ class GroupPipeline final : public SharedWork {
     Table table_ MR_GUARDED_BY(mutex_) = Table::kNew;
     bool isTaking_ MR_GUARDED_BY(mutex_) = false;
     Status status_ MR_GUARDED_BY(mutex_);  ///< the first failure, in the groups' order
-    std::atomic<bool> isOpen_{false};
+    std::atomic<bool> isOpen_{false};      ///< isOpenLocked(), for who has no lock
     std::vector<std::jthread> encoders_;  ///< the last: they end before what they use
 };
 

@@ -4,7 +4,7 @@
 //
 // dataset.where and the recipe's steps choose the rows, drawn as in epoch 0; labels and features
 // are not made. Several threads read splits; they hand them on in the plan's order, and do what the
-// taker leaves to be done before they read more, so at most one split a thread is in memory. Who
+// taker leaves to be done before they read more, so about one split a thread is in memory. Who
 // waits for his turn does so, too, or helps to read the columns of the split whose turn it is.
 // Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
 // and rowsKept() from any.
