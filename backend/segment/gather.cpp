@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::int64_t kStripRows = 32;
 constexpr std::size_t kStripPicks = 16;
-constexpr std::size_t kAhead = 6;         // picks that are on their way from memory
-constexpr std::size_t kAheadBytes = 512;  // of a list
+constexpr std::size_t kAhead = 6;          // picks that are on their way from memory
+constexpr std::size_t kAheadBytes = 512;   // of a list
 constexpr std::size_t kColumnsAhead = 16;  // of a strip, likewise
 
 inline const std::byte* recordOf(std::span<const Chunk> chunks, const RowPick& pick,

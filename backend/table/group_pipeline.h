@@ -79,7 +79,7 @@ class GroupPipeline final : public SharedWork {
     bool isTaking_ MR_GUARDED_BY(mutex_) = false;
     Status status_ MR_GUARDED_BY(mutex_);  ///< the first failure, in the groups' order
     std::atomic<bool> isOpen_{false};      ///< isOpenLocked(), for who has no lock
-    std::vector<std::jthread> encoders_;  ///< the last: they end before what they use
+    std::vector<std::jthread> encoders_;   ///< the last: they end before what they use
 };
 
 }  // namespace millrace::table
