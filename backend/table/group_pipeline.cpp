@@ -153,7 +153,7 @@ bool GroupPipeline::encodeUnlocked() {
     if (table_ == Table::kNew) {
         prepareUnlocked(*job);
     } else {
-        encodeUnlocked(*job);
+        encodePartUnlocked(*job);
     }
     return true;
 }
@@ -174,7 +174,7 @@ void GroupPipeline::prepareUnlocked(Job& first) {
 }
 
 // Likewise.
-void GroupPipeline::encodeUnlocked(Job& job) {
+void GroupPipeline::encodePartUnlocked(Job& job) {
     const std::size_t part = job.begun++;
     isOpen_ = isOpenLocked();
     mutex_.unlock();

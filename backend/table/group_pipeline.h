@@ -61,7 +61,7 @@ class GroupPipeline final : public SharedWork {
     bool encodeUnlocked() MR_REQUIRES(mutex_);
     void goOnUnlocked() MR_REQUIRES(mutex_);
     void prepareUnlocked(Job& first) MR_REQUIRES(mutex_);
-    void encodeUnlocked(Job& job) MR_REQUIRES(mutex_);
+    void encodePartUnlocked(Job& job) MR_REQUIRES(mutex_);
     Status addAlone(const std::vector<BatchPtr>& batches);
     bool canTakeLocked() const MR_REQUIRES(mutex_);
     bool isFullLocked(std::int64_t bytes) const MR_REQUIRES(mutex_);
