@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include <sys/mman.h>
 
@@ -15,22 +16,9 @@ namespace millrace::segment {
 
 namespace {
 
-constexpr std::int64_t kPage = 4096, kHugePage = std::int64_t{2} << 20;
+constexpr std::int64_t kSmallPage = 4096, kHugePage = std::int64_t{2} << 20;
 constexpr int kSmallestTop = 9;  // of kSmallest
 static_assert(BufferPool::kSmallest == 1 << kSmallestTop);
-
-constexpr std::int64_t kOwnPages =
-    2 * kHugePage;  // blocks from here on have huge pages of their own
-constexpr std::int64_t kSlab = std::int64_t{64} << 20;
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::int64_t kLeastOfSlab = kOwnPages;  // none, so that what passes a block's end is seen
-#else
-constexpr std::int64_t kLeastOfSlab = std::int64_t{16} << 10;
-#endif
-
-bool isOfSlab(std::int64_t bytes) {
-    return bytes >= kLeastOfSlab && bytes < kOwnPages;
-}
 
 // Four classes a power of two: a block is at most a quarter larger than what was asked for.
 int classOf(std::int64_t bytes) {
@@ -45,56 +33,31 @@ std::int64_t classBytes(int sizeClass) {
     return (std::int64_t{1} << top) + (std::int64_t{sizeClass % 4 + 1} << (top - 2));
 }
 
-}  // namespace
+/// Of the calling thread: threads that allocate get them in turns.
+unsigned shelfOfThread(std::size_t shelves) {
+    static std::atomic<unsigned> next{0};
+    thread_local const unsigned own = next.fetch_add(1, std::memory_order_relaxed);
+    return own % static_cast<unsigned>(shelves);
+}
 
-// Stands in the 64 bytes before the memory handed out.
-struct alignas(64) BufferPool::Block {
-    int sizeClass;
-    std::int64_t bytes;  // of the whole block, with this header
-    std::uint8_t* memory() { return reinterpret_cast<std::uint8_t*>(this) + sizeof(Block); }
-    static Block* of(std::uint8_t* memory) {
-        return reinterpret_cast<Block*>(memory - sizeof(Block));
-    }
-};
+}  // namespace
 
 BufferPool::BufferPool(std::int64_t limitBytes) : limitBytes_(limitBytes) {}
 
-// Blocks of slabs go with their slabs.
-BufferPool::~BufferPool() {
-    MutexLock lock(mutex_);
-    for (auto& list : kept_) {
-        for (Block* block : list) {
-            if (!isOfSlab(block->bytes)) {
-                std::free(block);
-            }
-        }
-    }
-    for (void* slab : slabs_) {
-        ::munmap(slab, static_cast<std::size_t>(kSlab));
-    }
-}
-
 void BufferPool::ReleaseUnused() {
-    std::vector<Block*> blocks;
-    {
-        MutexLock lock(mutex_);
-        for (auto& list : kept_) {
-            blocks.insert(blocks.end(), list.begin(), list.end());
-            list.clear();
+    for (BlockShelf& shelf : shelves_) {
+        for (Block* const block : shelf.takeAllKept()) {
+            const std::int64_t bytes = block->bytes;
+            if (!block->isOfSlab()) {
+                std::free(block);
+                held_ -= bytes;
+                continue;
+            }
+            const std::span<std::uint8_t> pages = block->pages();
+            ::madvise(pages.data(), pages.size(), MADV_DONTNEED);
+            held_ -= std::ssize(pages);
+            shelf.keepEmpty(block);
         }
-    }
-    for (Block* block : blocks) {
-        const std::int64_t bytes = block->bytes;
-        if (!isOfSlab(bytes)) {
-            std::free(block);
-            held_ -= bytes;
-            continue;
-        }
-        ::madvise(reinterpret_cast<std::uint8_t*>(block) + kPage,
-                  static_cast<std::size_t>(bytes - kPage), MADV_DONTNEED);
-        held_ -= bytes - kPage;
-        MutexLock lock(mutex_);
-        empty_[static_cast<std::size_t>(block->sizeClass)].push_back(block);
     }
 }
 
@@ -124,37 +87,34 @@ void BufferPool::countAllocation(std::int64_t bytes) {
     ++allocations_;
 }
 
-BufferPool::Block* BufferPool::takeLast(BlockLists BufferPool::* lists, int sizeClass) {
-    MutexLock lock(mutex_);
-    std::vector<Block*>& list = (this->*lists)[static_cast<std::size_t>(sizeClass)];
-    if (list.empty()) {
-        return nullptr;
+/// The thread's own blocks first; what others have left is taken before anything is made.
+Block* BufferPool::takeKept(int sizeClass, unsigned shelf) {
+    for (std::size_t i = 0; i < kShelves; ++i) {
+        if (Block* const block = shelves_[(shelf + i) % kShelves].takeKept(sizeClass)) {
+            return block;
+        }
     }
-    Block* block = list.back();
-    list.pop_back();
-    return block;
+    return nullptr;
 }
 
-/// From a slab; nullptr: the system has none left.
-void* BufferPool::cut(std::int64_t bytes) {
-    MutexLock lock(mutex_);
-    if (slabs_.empty() || kSlab - slabUsed_ < bytes) {
-        // The system places it at a huge page's border.
-        void* slab = ::mmap(nullptr, static_cast<std::size_t>(kSlab), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (slab == MAP_FAILED) {
-            return nullptr;
-        }
-        ::madvise(slab, static_cast<std::size_t>(kSlab), MADV_HUGEPAGE);
-        slabs_.push_back(slab);
-        slabUsed_ = 0;
+/// nullptr: the system has none left.
+void* BufferPool::memoryFor(std::int64_t bytes, unsigned shelf) {
+    if (Block::isOfSlab(bytes)) {
+        return shelves_[shelf].cut(bytes);
     }
-    void* memory = static_cast<std::uint8_t*>(slabs_.back()) + slabUsed_;
-    slabUsed_ += bytes;
+    const std::int64_t alignment = bytes >= 2 * kHugePage ? kHugePage
+                                   : bytes >= kSmallPage  ? kSmallPage
+                                                          : std::int64_t{alignof(Block)};
+    void* const memory = std::aligned_alloc(
+        static_cast<std::size_t>(alignment),
+        static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));
+    if (memory != nullptr && alignment == kHugePage) {
+        ::madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+    }
     return memory;
 }
 
-arrow::Result<BufferPool::Block*> BufferPool::makeBlock(int sizeClass) {
+arrow::Result<Block*> BufferPool::makeBlock(int sizeClass, unsigned shelf) {
     const std::int64_t bytes = classBytes(sizeClass);
     if (!hold(bytes)) {
         return arrow::Status::OutOfMemory(
@@ -162,42 +122,29 @@ arrow::Result<BufferPool::Block*> BufferPool::makeBlock(int sizeClass) {
             " is reached: ", formatBytes(static_cast<double>(held_.load())), " are in use and ",
             formatBytes(static_cast<double>(bytes)), " more are needed");
     }
-    void* memory = nullptr;
-    if (isOfSlab(bytes)) {
-        if (Block* block = takeLast(&BufferPool::empty_, sizeClass)) {
-            held_ -= kPage;
+    for (std::size_t i = 0; i < kShelves; ++i) {
+        if (Block* const block = shelves_[(shelf + i) % kShelves].takeEmpty(sizeClass)) {
+            held_ -= bytes - std::ssize(block->pages());
             return block;
         }
-        memory = cut(bytes);
-    } else {
-        const std::int64_t alignment = bytes >= kOwnPages ? kHugePage
-                                       : bytes >= kPage   ? kPage
-                                                          : std::int64_t{alignof(Block)};
-        memory = std::aligned_alloc(
-            static_cast<std::size_t>(alignment),
-            static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));
-        if (memory != nullptr && alignment == kHugePage) {
-            ::madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
-        }
     }
+    void* const memory = memoryFor(bytes, shelf);
     if (memory == nullptr) {
         held_ -= bytes;
         return arrow::Status::OutOfMemory("the system has no ", bytes, " bytes left");
     }
-    auto* block = static_cast<Block*>(memory);
-    block->sizeClass = sizeClass;
-    block->bytes = bytes;
-    return block;
+    return new (memory) Block{sizeClass, shelf, bytes};
 }
 
 arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
     const int sizeClass = classOf(size + static_cast<std::int64_t>(sizeof(Block)));
-    if (sizeClass >= kClasses) {
+    if (sizeClass >= BlockShelf::kClasses) {
         return arrow::Status::OutOfMemory("a buffer of ", size, " bytes");
     }
-    Block* block = takeLast(&BufferPool::kept_, sizeClass);
+    const unsigned shelf = shelfOfThread(kShelves);
+    Block* block = takeKept(sizeClass, shelf);
     if (block == nullptr) {
-        ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass));
+        ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass, shelf));
     }
     countAllocation(block->bytes);
     *out = block->memory();
@@ -205,10 +152,9 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
 }
 
 void BufferPool::freeBlock(std::uint8_t* buffer) {
-    Block* block = Block::of(buffer);
+    Block* const block = Block::of(buffer);
     inUse_ -= block->bytes;
-    MutexLock lock(mutex_);
-    kept_[static_cast<std::size_t>(block->sizeClass)].push_back(block);
+    shelves_[block->shelf].keep(block);
 }
 
 arrow::Status BufferPool::Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) {

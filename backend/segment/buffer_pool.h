@@ -7,8 +7,8 @@
 // to the system first, then the request fails with Arrow's OutOfMemory.
 //
 // The system hands out memory in huge pages where it can: blocks of 4 MB and more have their own,
-// those from 16 kB on are cut from slabs, one after the other. A slab takes memory as it is cut,
-// and goes with the pool; what a block of it held is given back without the block.
+// those from 16 kB on are cut from slabs, one after the other (block_shelf.h). A slab takes memory
+// as it is cut, and goes with the pool; what a block of it held is given back without the block.
 //
 // Threads: any. Ownership: the pool outlives every buffer taken from it.
 #include <array>
@@ -16,13 +16,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <arrow/memory_pool.h>
 #include <arrow/result.h>
 
-#include "backend/core/mutex.h"
 #include "backend/core/status.h"
+#include "backend/segment/block_shelf.h"
 
 namespace millrace::segment {
 
@@ -32,7 +31,6 @@ class BufferPool final : public arrow::MemoryPool {
 
     /// limitBytes 0: no limit.
     explicit BufferPool(std::int64_t limitBytes);
-    ~BufferPool() override;
 
     using arrow::MemoryPool::Allocate;
     using arrow::MemoryPool::Free;
@@ -57,26 +55,19 @@ class BufferPool final : public arrow::MemoryPool {
     std::int64_t heldBytes() const { return held_.load(); }
 
  private:
-    struct Block;
-    static constexpr int kClasses = 192;
-
-    using BlockLists = std::array<std::vector<Block*>, kClasses>;
+    static constexpr std::size_t kShelves = 16;
 
     arrow::Status allocateBlock(std::int64_t size, std::uint8_t** out);
-    arrow::Result<Block*> makeBlock(int sizeClass);
+    arrow::Result<Block*> makeBlock(int sizeClass, unsigned shelf);
     void freeBlock(std::uint8_t* buffer);
-    Block* takeLast(BlockLists BufferPool::* lists, int sizeClass);
-    void* cut(std::int64_t bytes);
+    Block* takeKept(int sizeClass, unsigned shelf);
+    void* memoryFor(std::int64_t bytes, unsigned shelf);
     bool holdMore(std::int64_t bytes);
     void countAllocation(std::int64_t bytes);
 
     const std::int64_t limitBytes_;
     std::atomic<std::int64_t> held_{0}, inUse_{0}, peak_{0}, total_{0}, allocations_{0};
-    Mutex mutex_;
-    BlockLists kept_ MR_GUARDED_BY(mutex_);
-    BlockLists empty_ MR_GUARDED_BY(mutex_);  ///< of slabs: their first page alone is held
-    std::vector<void*> slabs_ MR_GUARDED_BY(mutex_);
-    std::int64_t slabUsed_ MR_GUARDED_BY(mutex_) = 0;  ///< of the last slab
+    std::array<BlockShelf, kShelves> shelves_;  ///< each is some threads' own
 };
 
 /// Bytes with an owner: 64-byte aligned bytes from a pool, given back at death.

@@ -196,6 +196,41 @@ TEST_F(ColumnJobsTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown
     }
 }
 
+// Their bytes differ, yet none is worth to be begun early; in the order of the names they are read
+// from the file, and lie in memory, one after the other.
+TEST_F(ColumnJobsTest, ColumnsOfFewBytesStayInTheirOrder) {
+    constexpr std::size_t kColumns = 64;
+    std::vector<test::Column> columns;
+    std::vector<std::string> names;
+    for (std::size_t c = 0; c < kColumns; ++c) {
+        names.push_back(strCat("c", c));
+        std::vector<std::int64_t> values(kJobRows);
+        for (std::size_t r = 0; r < values.size() * (c % 8 + 1) / 8; ++r) {
+            values[r] = static_cast<std::int64_t>(r * 7919);
+        }
+        columns.push_back({names[c], test::ints(values)});
+    }
+    const std::string path = data_.parquet("uneven.parquet", columns, kJobRows);
+    dataset_ =
+        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    SplitReader known(dataset_), unused(dataset_);
+    ASSERT_TRUE(jobs_.read(1, front_, names, {}, known, unused).ok());
+    // The helper claims the first, and what it reads is bytes of the first names.
+    SplitReader owner(dataset_), helper(dataset_);
+    whenOpen([&] { jobs_.help(helper); });
+    ASSERT_TRUE(jobs_.read(1, front_, names, {}, owner, unused).ok());
+    for (std::size_t claimed = 1; claimed <= 8; ++claimed) {
+        SplitReader first(dataset_);
+        const std::vector<std::string> front(names.begin(),
+                                             names.begin() + static_cast<std::ptrdiff_t>(claimed));
+        ASSERT_TRUE(first.readRows(front_, front, {}).ok());
+        if (first.bytesRead() == helper.bytesRead()) {
+            return;
+        }
+    }
+    FAIL() << "the claim is not the first names";
+}
+
 TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
     const ColumnJobs jobs(counters_, [] {}, 1000);
     EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1, 1));
