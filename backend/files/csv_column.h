@@ -31,11 +31,13 @@ struct CsvPlace {
     CsvForm form = CsvForm::kText;
     std::int64_t line = 0;
     std::string value;  ///< shortened
+    bool operator==(const CsvPlace&) const = default;
 };
 
 struct CsvColumn {
     std::array<std::int64_t, kCsvForms> counts{};
     std::vector<CsvPlace> firsts;  ///< of each form that there is
+    bool operator==(const CsvColumn&) const = default;
 
     std::int64_t count(CsvForm form) const { return counts[static_cast<std::size_t>(form)]; }
     /// Null when there is none.

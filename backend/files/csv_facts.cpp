@@ -1,4 +1,5 @@
 // What CSV files alone have among their facts, as text and back.
+#include "backend/core/json.h"
 #include "backend/files/file_facts.h"
 
 namespace millrace::files {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "millrace facts 3\n";
+constexpr std::string_view kMagic = "millrace facts 4\n";
 constexpr std::size_t kSumBytes = 32;
 
 void putNumber(std::string& out, std::int64_t value) {
@@ -77,10 +77,45 @@ class PackReader {
 };
 
 /// The columns alone: what most files of a directory share.
-std::string shapeOf(const FileFacts& facts) {
-    FileFacts shape;
-    shape.schema = facts.schema;
-    return dumpJson(shape.toJson());
+std::string shapeOf(const expr::Schema& schema) {
+    std::string text;
+    putNumber(text, static_cast<std::int64_t>(schema.fields.size()));
+    for (const expr::Field& field : schema.fields) {
+        putText(text, field.name);
+        putNumber(text, static_cast<std::int64_t>(field.type.kind));
+        putNumber(text, field.type.isList ? 1 : 0);
+        putNumber(text, field.type.listSize);
+        putNumber(text, field.type.nullable ? 1 : 0);
+    }
+    putNumber(text, static_cast<std::int64_t>(schema.refused.size()));
+    for (const expr::RefusedColumn& column : schema.refused) {
+        putText(text, column.name);
+        putText(text, column.why);
+        putNumber(text, column.hasFields ? 1 : 0);
+    }
+    return text;
+}
+
+bool readShape(PackReader& reader, expr::Schema& schema) {
+    schema.fields.resize(reader.count());
+    for (expr::Field& field : schema.fields) {
+        field.name = reader.text();
+        const std::int64_t kind = reader.number();
+        if (kind < 0 || kind > static_cast<std::int64_t>(expr::TypeKind::kTimestamp)) {
+            return false;
+        }
+        field.type.kind = static_cast<expr::TypeKind>(kind);
+        field.type.isList = reader.number() != 0;
+        field.type.listSize = static_cast<std::int32_t>(reader.number());
+        field.type.nullable = reader.number() != 0;
+    }
+    schema.refused.resize(reader.count());
+    for (expr::RefusedColumn& column : schema.refused) {
+        column.name = reader.text();
+        column.why = reader.text();
+        column.hasFields = reader.number() != 0;
+    }
+    return reader.isFine();
 }
 
 void putFacts(std::string& out, const FileFacts& facts) {
@@ -132,7 +167,7 @@ std::string packText(const FactsByKey& facts) {
     std::int64_t shape = 0;
     for (const auto& [key, one] : facts) {
         if (last == nullptr || !(last->schema == one->schema)) {
-            std::string text = shapeOf(*one);
+            std::string text = shapeOf(one->schema);
             const auto [at, isNew] =
                 numbers.emplace(text, static_cast<std::int64_t>(shapes.size()));
             if (isNew) {
@@ -203,14 +238,12 @@ FactsByKey readPack(const std::string& path) {
         return {};
     }
     PackReader reader(body.substr(kMagic.size()));
-    std::vector<FileFacts> shapes(reader.count());
-    for (FileFacts& shape : shapes) {
-        const Result<Json> json = parseJson(std::string(reader.text()), "facts");
-        Result<FileFacts> read = json.ok() ? FileFacts::fromJson(*json) : json.status();
-        if (!read.ok()) {
+    std::vector<expr::Schema> shapes(reader.count());
+    for (expr::Schema& shape : shapes) {
+        PackReader columns(reader.text());
+        if (!readShape(columns, shape)) {
             return {};
         }
-        shape = *std::move(read);
     }
     FactsByKey pack;
     const std::size_t count = reader.count();
@@ -220,7 +253,8 @@ FactsByKey readPack(const std::string& path) {
         if (shape >= shapes.size()) {
             return {};
         }
-        FileFacts facts = shapes[shape];
+        FileFacts facts;
+        facts.schema = shapes[shape];
         if (!readInto(reader, facts)) {
             return {};
         }

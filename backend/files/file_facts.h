@@ -1,14 +1,13 @@
 #pragma once
 // What planning needs to know of a data file, and how it is to be read.
 //
-// Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file; they are kept as
-// JSON text. Threads: values. Failure: kInvalidArgument "file facts: ..." for a text that is none.
+// Facts come from a Parquet or Arrow footer or from a whole pass over a CSV file; they are kept in
+// packs (facts_pack.h). Threads: values.
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/expr/schema.h"
 #include "backend/files/csv_column.h"
@@ -46,6 +45,7 @@ struct ChunkFacts {
     std::int64_t firstLine = 0;  ///< CSV: line number of the first record, from 1
     /// Decoded bytes by column of FileFacts::schema (SEMANTICS 1); CSV: one number, bytes of text.
     std::vector<std::int64_t> decodedBytes;
+    bool operator==(const ChunkFacts&) const = default;
 };
 
 struct FileFacts {
@@ -59,13 +59,12 @@ struct FileFacts {
     std::int64_t badRows = 0;    ///< left out
     CsvPlace firstBad;           ///< the first of them, and what is wrong with it
     bool isCompressed = false;   ///< offsets count the text then, not the file
-
-    Json toJson() const;
-    static Result<FileFacts> fromJson(const Json& json);
+    bool operator==(const FileFacts&) const = default;
 };
 
 /// The facts that CSV files alone have, as one text; "" for other files.
 std::string csvFactsText(const FileFacts& facts);
+/// kInvalidArgument "file facts: ..." for a text that is none.
 Status readCsvFacts(std::string_view text, FileFacts& facts);
 
 }  // namespace millrace::files

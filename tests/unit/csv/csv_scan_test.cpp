@@ -126,13 +126,5 @@ TEST(CsvScan, WithoutAHeaderColumnsAreNumbered) {
     EXPECT_EQ(typeOf(*facts, "f1"), TypeKind::kString);
 }
 
-TEST(CsvScan, FactsSurviveJson) {
-    const auto facts = scan("a,b\n1,x\n2,y\n");
-    const auto back = files::FileFacts::fromJson(*parseJson(dumpJson(facts->toJson()), "facts"));
-    ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(dumpJson(back->toJson()), dumpJson(facts->toJson()));
-    EXPECT_EQ(back->schema, facts->schema);
-}
-
 }  // namespace
 }  // namespace millrace::csv

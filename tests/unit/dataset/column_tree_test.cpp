@@ -17,6 +17,7 @@
 #include "backend/dataset/split_pruner.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/expr/expression.h"
+#include "backend/files/facts_pack.h"
 #include "tests/unit/dataset/data_files.h"
 
 namespace millrace::dataset {
@@ -224,8 +225,9 @@ TEST(ColumnTree, FactsWithRefusedColumnsSurviveTheCache) {
     DataDirectory dir;
     const auto dataset = opened(dir.parquet("a.parquet", {{"user", users()}}), "parquet");
     const auto facts = *dataset->facts(0);
-    const auto again = files::FileFacts::fromJson(facts->toJson());
-    ASSERT_TRUE(again.ok()) << again.status();
+    const std::string pack = dir.at("facts.pack");
+    files::addToPack(dir.path(), pack, {}, {{"a\n0", facts}});
+    const auto again = files::readPack(pack).at("a\n0");
     EXPECT_EQ(again->schema, facts->schema);
     EXPECT_EQ(again->schema.refused.size(), 2);
 }

@@ -441,7 +441,7 @@ TEST(Dataset, FactsOfManyFilesAreOnePackADirectory) {
     const auto again = FactsCache(cacheDir.path()).getAll(files, options, 2);
     ASSERT_TRUE(again.ok()) << again.status();
     for (std::size_t i = 0; i < files.size(); ++i) {
-        EXPECT_EQ(dumpJson((*again)[i]->toJson()), dumpJson(first[i]->toJson()));
+        EXPECT_EQ(*(*again)[i], *first[i]);
     }
     // A torn pack is none.
     for (const auto& entry : std::filesystem::directory_iterator(cacheDir.path())) {
