@@ -110,6 +110,18 @@ const Field* Schema::find(std::string_view name) const {
     return nullptr;
 }
 
+ColumnIndex::ColumnIndex(const Schema& schema) {
+    fields_.reserve(schema.fields.size());
+    for (const Field& field : schema.fields) {
+        fields_.emplace(field.name, &field);
+    }
+}
+
+const Field* ColumnIndex::find(std::string_view name) const {
+    const auto at = fields_.find(name);
+    return at == fields_.end() ? nullptr : at->second;
+}
+
 std::vector<std::string> Schema::names() const {
     std::vector<std::string> out;
     out.reserve(fields.size());

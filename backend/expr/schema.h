@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/core/status.h"
@@ -86,6 +87,18 @@ struct Schema {
     /// Adds the column, or replaces the type of the one with this name.
     void set(std::string_view name, const DataType& type);
     bool operator==(const Schema&) const = default;
+};
+
+/// A schema's columns by name, for who asks for many of a wide one again and again: Schema::find()
+/// goes through all of them. The schema outlives it, where it is and as it is.
+class ColumnIndex {
+ public:
+    explicit ColumnIndex(const Schema& schema);
+    /// Null: there is none.
+    const Field* find(std::string_view name) const;
+
+ private:
+    std::unordered_map<std::string_view, const Field*> fields_;
 };
 
 }  // namespace millrace::expr

@@ -22,7 +22,7 @@ struct NamedStep {
 
 /// A piece of a split on its way. It stays where it is: the rows refer to the input.
 struct PieceRun {
-    PieceRun(const SplitInput& piece, const expr::Schema& schema)
+    PieceRun(const SplitInput& piece, const expr::ColumnIndex& schema)
         : input(piece), rows(input, schema) {
         batch.file = piece.file;
     }
@@ -159,7 +159,7 @@ class RecipeOfPart : public CompiledRecipe {
         const RunContext context{seed_, epoch};
         FeatureBatch batch;
         batch.file = split.file;
-        RowSet rows(split, schema_);
+        RowSet rows(split, columns_);
         if (split.candidates != nullptr) {
             RETURN_IF_ERROR(rows.keep(*split.candidates));
         }
@@ -187,7 +187,7 @@ class RecipeOfPart : public CompiledRecipe {
         const RunContext context{seed_, epoch};
         std::vector<std::unique_ptr<PieceRun>> runs;
         for (std::size_t p = 0; p < pieces.count(); ++p) {
-            runs.push_back(std::make_unique<PieceRun>(pieces.piece(p), schema_));
+            runs.push_back(std::make_unique<PieceRun>(pieces.piece(p), columns_));
             const SplitInput& input = runs.back()->input;
             if (input.candidates != nullptr) {
                 RETURN_IF_ERROR(runs.back()->rows.keep(*input.candidates));
@@ -310,6 +310,7 @@ class RecipeOfPart : public CompiledRecipe {
     const Part part_;
     const std::uint64_t seed_;
     const expr::Schema schema_;
+    const expr::ColumnIndex columns_{schema_};
     bool dropsRows_ = false;
     StepPtr where_;
     std::vector<NamedStep> steps_, labelSteps_;

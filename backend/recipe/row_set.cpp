@@ -14,11 +14,9 @@ namespace {
 
 using eval::ArrayPtr;
 
-constexpr std::size_t kFewNames = 8;
-
 }  // namespace
 
-RowSet::RowSet(const SplitInput& split, const expr::Schema& schema)
+RowSet::RowSet(const SplitInput& split, const expr::ColumnIndex& schema)
     : split_(split), schema_(schema), source_(std::make_shared<Source>()), rows_(split.rows) {}
 
 Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>& names,
@@ -35,21 +33,13 @@ Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>&
 
 Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat,
                         bool mayCodeNumbers) {
-    // Of a wide table all columns are asked for at once: each is looked up, not searched.
-    std::unordered_set<std::string_view> known, asked;
-    if (names.size() > kFewNames) {
-        for (const expr::Field& field : schema_.fields) {
-            known.insert(field.name);
-        }
-    }
+    std::unordered_set<std::string_view> asked;
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
         if (made_.contains(name) || source_->columns.contains(name)) {
             continue;
         }
-        const bool isKnown =
-            names.size() > kFewNames ? known.contains(name) : schema_.find(name) != nullptr;
-        if (isKnown && asked.insert(name).second) {
+        if (schema_.find(name) != nullptr && asked.insert(name).second) {
             wanted.push_back(name);
         }
     }

@@ -34,7 +34,7 @@ struct StoredValues {
 class RowSet : public eval::ExprInput {
  public:
     /// `split` and `schema` (of the file's columns) outlive it.
-    RowSet(const SplitInput& split, const expr::Schema& schema);
+    RowSet(const SplitInput& split, const expr::ColumnIndex& schema);
 
     std::int64_t rows() const override { return rows_; }
     Result<eval::ArrayPtr> column(const std::string& name) override;
@@ -90,7 +90,7 @@ class RowSet : public eval::ExprInput {
     Result<eval::ArrayPtr> expand(const std::string& name, eval::ArrayPtr values);
 
     const SplitInput& split_;
-    const expr::Schema& schema_;
+    const expr::ColumnIndex& schema_;
     std::shared_ptr<Source> source_;
     std::unordered_map<std::string, eval::ArrayPtr> selected_;  ///< file columns, present rows only
     std::unordered_map<std::string, MadeColumn> made_;

@@ -74,14 +74,14 @@ class StagedSteps final : public StagedRecipe {
 
     Result<std::int64_t> count(const SplitInput& split, std::int64_t skip,
                                std::int64_t rows) const override {
-        RowSet set(split, schema_);
+        RowSet set(split, columns_);
         RETURN_IF_ERROR(start(set, skip, rows));
         return set.rows();
     }
 
     Result<StagedRows> run(const SplitInput& split, std::int64_t skip,
                            std::int64_t rows) const override {
-        RowSet set(split, schema_);
+        RowSet set(split, columns_);
         StagedRows out;
         RETURN_IF_ERROR(start(set, skip, rows));
         ASSIGN_OR_RETURN(Stage first, stageOf(set, schema_, -1));
@@ -176,6 +176,7 @@ class StagedSteps final : public StagedRecipe {
 
     const std::uint64_t seed_;
     const expr::Schema schema_;
+    const expr::ColumnIndex columns_{schema_};
     StepPtr where_;
     std::vector<OneStep> steps_;
 };

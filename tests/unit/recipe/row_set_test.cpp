@@ -9,7 +9,6 @@ using eval::ArrayPtr;
 using test::ints;
 using test::MemoryColumns;
 
-// Few names are searched in the schema, many are looked up: both read each known column once.
 TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
     for (const int count : {3, 40}) {
         std::vector<test::Column> columns;
@@ -22,8 +21,9 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
         columns.push_back({"made", ints({7, 8, 9})});
         MemoryColumns data(columns);
         const expr::Schema schema = data.schema();
+        const expr::ColumnIndex index(schema);
         const SplitInput split{0, "f.csv", 0, 3, &data};
-        RowSet rows(split, schema);
+        RowSet rows(split, index);
         rows.set("made", ints({0, 0, 0}));
         ASSERT_TRUE(rows.prefetch(names).ok());
         ASSERT_TRUE(rows.prefetch(names).ok());
@@ -45,15 +45,16 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
 TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
     MemoryColumns data({{"x", ints({1, 2, 3})}});
     const expr::Schema schema = data.schema();
+    const expr::ColumnIndex index(schema);
     const SplitInput split{0, "f.csv", 0, 3, &data};
-    RowSet rows(split, schema);
+    RowSet rows(split, index);
     const eval::ArrayPtr read = *rows.column("x");
     const long before = read.use_count();
     rows.set("x", ints({7, 8, 9}));
     EXPECT_EQ(read.use_count(), before - 1);
     EXPECT_TRUE((*rows.column("x"))->Equals(ints({7, 8, 9})));
 
-    RowSet others(split, schema);
+    RowSet others(split, index);
     ASSERT_TRUE(others.column("x").ok());
     RowSet copy = others;
     others.set("x", ints({7, 8, 9}));
@@ -68,8 +69,9 @@ TEST(RowSet, NumbersStoredOnceStaySoAndAreGivenByRow) {
     MemoryColumns data({{"x", ints({5, test::kNull, 5, 7, 5, 5, 7})}});
     data.codesNumbers = true;
     const expr::Schema schema = data.schema();
+    const expr::ColumnIndex index(schema);
     const SplitInput split{0, "f.csv", 0, data.rows(), &data};
-    RowSet rows(split, schema);
+    RowSet rows(split, index);
     const auto expr = expr::compileExpression("x * 2", schema);
     ASSERT_TRUE(expr.ok()) << expr.status();
     const auto doubled = evaluateStored(*expr, rows, "y");
