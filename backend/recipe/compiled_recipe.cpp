@@ -146,6 +146,7 @@ class RecipeOfPart : public CompiledRecipe {
         if (!isEval) {
             features_.addKeys(spec.features, chain.columns);
         }
+        features_.setFile(columns_);
         steps_ = std::move(chain.steps);
         dropsRows_ =
             where_ != nullptr || (!isEval && std::ranges::any_of(steps, [](const spec::Step& step) {

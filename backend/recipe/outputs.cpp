@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <unordered_set>
 
 #include <arrow/array/array_dict.h>
 #include <arrow/array/array_nested.h>
@@ -248,6 +249,13 @@ void FeatureMaker::addKeys(const spec::FeaturesSpec& features, const expr::Schem
     keep(features.user, user_);
 }
 
+void FeatureMaker::setFile(const expr::ColumnIndex& file) {
+    std::unordered_set<std::string> found;
+    std::erase_if(columns_, [&](const std::string& name) {
+        return file.find(name) == nullptr || !found.insert(name).second;
+    });
+}
+
 Status FeatureMaker::keys(RowSet& rows, FeatureBatch& batch) const {
     const std::uint64_t firstRow = rows.split().firstRow + (std::uint64_t{batch.file} << 40);
     FeatureTimes times(batch, rows.split());
@@ -267,7 +275,7 @@ Status FeatureMaker::keys(RowSet& rows, FeatureBatch& batch) const {
 
 Status FeatureMaker::run(RowSet& rows, FeatureBatch& batch) const {
     batch.vocabularies.resize(vocabularies_.size());
-    RETURN_IF_ERROR(rows.prefetch(columns_, /*mayRepeat=*/true));
+    RETURN_IF_ERROR(rows.prefetchKnown(columns_, /*mayRepeat=*/true));
     RETURN_IF_ERROR(dense(rows, batch));
     RETURN_IF_ERROR(ids(rows, batch));
     RETURN_IF_ERROR(lists(rows, batch));

@@ -37,6 +37,8 @@ class FeatureMaker {
                                      const expr::Schema& schema, const TableSource& tables);
     /// Rows also get keys by these columns of `schema` ("" or one that is not there: none).
     void addKeys(const spec::FeaturesSpec& features, const expr::Schema& schema);
+    /// Tells which columns the file has, so that no row set has to look for them.
+    void setFile(const expr::ColumnIndex& file);
     Status run(RowSet& rows, FeatureBatch& batch) const;
     void addTables(TableSizes& sizes) const { sizes.insert(tables_.begin(), tables_.end()); }
     /// As CompiledRecipe::vocabularies().

@@ -1,5 +1,7 @@
 #include "backend/recipe/row_set.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
 
@@ -36,13 +38,22 @@ Status RowSet::prefetch(const std::vector<std::string>& names, bool mayRepeat,
     std::unordered_set<std::string_view> asked;
     std::vector<std::string> wanted;
     for (const std::string& name : names) {
-        if (made_.contains(name) || source_->columns.contains(name)) {
-            continue;
-        }
-        if (schema_.find(name) != nullptr && asked.insert(name).second) {
+        if (!isAtHand(name) && schema_.find(name) != nullptr && asked.insert(name).second) {
             wanted.push_back(name);
         }
     }
+    return readAll(wanted, mayRepeat, mayCodeNumbers);
+}
+
+Status RowSet::prefetchKnown(const std::vector<std::string>& names, bool mayRepeat) {
+    std::vector<std::string> wanted;
+    std::ranges::copy_if(names, std::back_inserter(wanted),
+                         [this](const std::string& name) { return !isAtHand(name); });
+    return readAll(wanted, mayRepeat, /*mayCodeNumbers=*/false);
+}
+
+Status RowSet::readAll(const std::vector<std::string>& wanted, bool mayRepeat,
+                       bool mayCodeNumbers) {
     if (wanted.empty() || rows_ == 0) {
         return okStatus();
     }

@@ -57,6 +57,8 @@ class RowSet : public eval::ExprInput {
     /// rows alone.
     Status prefetch(const std::vector<std::string>& names, bool mayRepeat = false,
                     bool mayCodeNumbers = false);
+    /// The same of names that are all the file's, each once: none of them is looked up.
+    Status prefetchKnown(const std::vector<std::string>& names, bool mayRepeat);
     /// Keeps these rows (ascending positions among the present ones).
     Status keep(const std::vector<std::int64_t>& positions);
     /// Adds or replaces a column of `rows()` values.
@@ -76,6 +78,10 @@ class RowSet : public eval::ExprInput {
     std::vector<double>& mutableWeights();
 
  private:
+    Status readAll(const std::vector<std::string>& wanted, bool mayRepeat, bool mayCodeNumbers);
+    bool isAtHand(const std::string& name) const {
+        return made_.contains(name) || source_->columns.contains(name);
+    }
     struct MadeColumn {
         eval::ArrayPtr values;
         std::size_t generation = 0;  ///< number of keep() calls it has seen

@@ -40,6 +40,28 @@ TEST(RowSet, ReadsEachColumnOnceHoweverManyAreAskedFor) {
     }
 }
 
+// Of names that are all the file's, what was read, and what a step made, is not read again.
+TEST(RowSet, ReadsKnownColumnsButThoseAtHand) {
+    MemoryColumns data({{"a", ints({1, 2, 3})}, {"b", ints({4, 5, 6})}, {"c", ints({7, 8, 9})}});
+    const expr::Schema schema = data.schema();
+    const expr::ColumnIndex index(schema);
+    const SplitInput split{0, "f.csv", 0, 3, &data};
+    RowSet rows(split, index);
+    ASSERT_TRUE(rows.column("a").ok());
+    rows.set("b", ints({0, 0, 0}));
+    ASSERT_TRUE(rows.keep({0, 2}).ok());
+    ASSERT_TRUE(rows.prefetchKnown({"a", "b", "c"}, true).ok());
+    ASSERT_TRUE(rows.prefetchKnown({"a", "b", "c"}, true).ok());
+    EXPECT_EQ(data.reads["a"], 1);
+    EXPECT_EQ(data.reads["b"], 0);
+    EXPECT_EQ(data.reads["c"], 1);
+    EXPECT_TRUE((*rows.column("a"))->Equals(ints({1, 3})));
+    EXPECT_TRUE((*rows.column("b"))->Equals(ints({0, 0})));
+    EXPECT_TRUE((*rows.column("c"))->Equals(ints({7, 9})));
+    ASSERT_TRUE(rows.keep({}).ok());
+    EXPECT_TRUE(rows.prefetchKnown({"a"}, true).ok());
+}
+
 // What a step makes under a column's name is all that is known of it from there on; a copy from
 // before still has the file's.
 TEST(RowSet, LetsGoOfAColumnThatIsReplaced) {
