@@ -13,7 +13,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Place, edit, wait_for  # noqa: E402
+from harness import Failed, Place, edit, wait_for  # noqa: E402
 
 NAME = re.compile(r"step-(\d{8,})(?:\.a(\d+))?\.safetensors$")
 
@@ -100,13 +100,23 @@ class CheckpointTest(unittest.TestCase):
             wait_for("it trains", lambda: self.place.show(run)["state"] == "running")
         self.ends_whole(run)
 
+    def stop_between_checkpoints(self, run, trainer):
+        """Stops the trainer while its newest file is one that the daemon knows of; the steps of its files. Where it was stopped
+        between writing one and telling of it, it goes on for a moment."""
+        for _ in range(20):
+            os.kill(trainer, signal.SIGSTOP)
+            try:
+                return wait_for("nothing on its way", lambda: (s := self.steps(run)) and s[-1] in
+                                [c["step"] for c in self.place.show(run)["checkpoints"]] and s, seconds=3)
+            except Failed:
+                os.kill(trainer, signal.SIGCONT)
+        self.fail("each time a checkpoint was on its way")
+
     def test_a_damaged_newest_checkpoint_means_the_one_before(self):
         run = self.start()
         wait_for("two checkpoints", lambda: len(self.place.show(run)["checkpoints"]) >= 2)
         trainer = self.trainer()
-        os.kill(trainer, signal.SIGSTOP)
-        steps = wait_for("nothing on its way", lambda: (s := self.steps(run)) and s[-1] in
-                         [c["step"] for c in self.place.show(run)["checkpoints"]] and s)
+        steps = self.stop_between_checkpoints(run, trainer)
         with open(self.file_of(run, steps[-1]), "r+b") as f:
             f.seek(5000)
             byte = f.read(1)
