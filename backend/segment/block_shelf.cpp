@@ -10,11 +10,9 @@ namespace {
 
 constexpr std::uintptr_t kPageOfMemory = 4096;
 constexpr std::int64_t kSlab = std::int64_t{64} << 20;
-constexpr std::int64_t kBetween = 64;                        // a line of a cache
-constexpr std::int64_t kEndOfSlabs = std::int64_t{4} << 20;  // from here on blocks have pages alone
+constexpr std::int64_t kBetween = 64;  // a line of a cache
 #if defined(__SANITIZE_ADDRESS__)
-constexpr std::int64_t kLeastOfSlab =
-    kEndOfSlabs;  // none, so that what passes a block's end is seen
+constexpr std::int64_t kLeastOfSlab = kOwnPages;  // none, so that what passes a block's end is seen
 #else
 constexpr std::int64_t kLeastOfSlab = std::int64_t{16} << 10;
 #endif
@@ -22,7 +20,7 @@ constexpr std::int64_t kLeastOfSlab = std::int64_t{16} << 10;
 }  // namespace
 
 bool Block::isOfSlab(std::int64_t bytes) {
-    return bytes >= kLeastOfSlab && bytes < kEndOfSlabs;
+    return bytes >= kLeastOfSlab && bytes < kOwnPages;
 }
 
 std::span<std::uint8_t> Block::pages() {

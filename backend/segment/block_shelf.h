@@ -19,6 +19,9 @@
 
 namespace millrace::segment {
 
+/// Blocks from here on have huge pages of their own; smaller ones may be cut from slabs.
+inline constexpr std::int64_t kOwnPages = std::int64_t{4} << 20;
+
 /// Stands in the 64 bytes before the memory handed out.
 struct alignas(64) Block {
     int sizeClass = 0;

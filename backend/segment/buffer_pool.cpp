@@ -88,9 +88,9 @@ void BufferPool::countAllocation(std::int64_t bytes) {
 }
 
 /// The thread's own blocks first; what others have left is taken before anything is made.
-Block* BufferPool::takeKept(int sizeClass, unsigned shelf) {
+Block* BufferPool::takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsigned shelf) {
     for (std::size_t i = 0; i < kShelves; ++i) {
-        if (Block* const block = shelves_[(shelf + i) % kShelves].takeKept(sizeClass)) {
+        if (Block* const block = (shelves_[(shelf + i) % kShelves].*take)(sizeClass)) {
             return block;
         }
     }
@@ -102,9 +102,9 @@ void* BufferPool::memoryFor(std::int64_t bytes, unsigned shelf) {
     if (Block::isOfSlab(bytes)) {
         return shelves_[shelf].cut(bytes);
     }
-    const std::int64_t alignment = bytes >= 2 * kHugePage ? kHugePage
-                                   : bytes >= kSmallPage  ? kSmallPage
-                                                          : std::int64_t{alignof(Block)};
+    const std::int64_t alignment = bytes >= kOwnPages    ? kHugePage
+                                   : bytes >= kSmallPage ? kSmallPage
+                                                         : std::int64_t{alignof(Block)};
     void* const memory = std::aligned_alloc(
         static_cast<std::size_t>(alignment),
         static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment));
@@ -122,11 +122,9 @@ arrow::Result<Block*> BufferPool::makeBlock(int sizeClass, unsigned shelf) {
             " is reached: ", formatBytes(static_cast<double>(held_.load())), " are in use and ",
             formatBytes(static_cast<double>(bytes)), " more are needed");
     }
-    for (std::size_t i = 0; i < kShelves; ++i) {
-        if (Block* const block = shelves_[(shelf + i) % kShelves].takeEmpty(sizeClass)) {
-            held_ -= bytes - std::ssize(block->pages());
-            return block;
-        }
+    if (Block* const block = takeFree(&BlockShelf::takeEmpty, sizeClass, shelf)) {
+        held_ -= bytes - std::ssize(block->pages());
+        return block;
     }
     void* const memory = memoryFor(bytes, shelf);
     if (memory == nullptr) {
@@ -142,7 +140,7 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
         return arrow::Status::OutOfMemory("a buffer of ", size, " bytes");
     }
     const unsigned shelf = shelfOfThread(kShelves);
-    Block* block = takeKept(sizeClass, shelf);
+    Block* block = takeFree(&BlockShelf::takeKept, sizeClass, shelf);
     if (block == nullptr) {
         ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass, shelf));
     }

@@ -60,7 +60,7 @@ class BufferPool final : public arrow::MemoryPool {
     arrow::Status allocateBlock(std::int64_t size, std::uint8_t** out);
     arrow::Result<Block*> makeBlock(int sizeClass, unsigned shelf);
     void freeBlock(std::uint8_t* buffer);
-    Block* takeKept(int sizeClass, unsigned shelf);
+    Block* takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsigned shelf);
     void* memoryFor(std::int64_t bytes, unsigned shelf);
     bool holdMore(std::int64_t bytes);
     void countAllocation(std::int64_t bytes);
