@@ -39,7 +39,7 @@ struct alignas(64) Block {
     static bool isOfSlab(std::int64_t bytes);
 };
 
-class BlockShelf {
+class alignas(64) BlockShelf {
  public:
     static constexpr int kClasses = 192;
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <numeric>
 
 #include <sys/mman.h>
 
@@ -67,6 +68,9 @@ bool BufferPool::holdMore(std::int64_t bytes) {
         held_ -= bytes;
         return false;
     }
+    std::int64_t peak = peak_.load();
+    while (held > peak && !peak_.compare_exchange_weak(peak, held)) {
+    }
     return true;
 }
 
@@ -79,12 +83,21 @@ bool BufferPool::hold(std::int64_t bytes) {
 }
 
 void BufferPool::countAllocation(std::int64_t bytes) {
-    const std::int64_t now = inUse_ += bytes;
-    std::int64_t peak = peak_.load();
-    while (now > peak && !peak_.compare_exchange_weak(peak, now)) {
-    }
-    total_ += bytes;
-    ++allocations_;
+    Counts& own = counts_[shelfOfThread(kShelves)];
+    own.inUse.fetch_add(bytes, std::memory_order_relaxed);
+    own.total.fetch_add(bytes, std::memory_order_relaxed);
+    own.allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+void BufferPool::countFree(std::int64_t bytes) {
+    counts_[shelfOfThread(kShelves)].inUse.fetch_sub(bytes, std::memory_order_relaxed);
+}
+
+std::int64_t BufferPool::sum(Count Counts::* count) const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0},
+                           [count](std::int64_t all, const Counts& one) {
+                               return all + (one.*count).load(std::memory_order_relaxed);
+                           });
 }
 
 /// The thread's own blocks first; what others have left is taken before anything is made.
@@ -151,7 +164,7 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
 
 void BufferPool::freeBlock(std::uint8_t* buffer) {
     Block* const block = Block::of(buffer);
-    inUse_ -= block->bytes;
+    countFree(block->bytes);
     shelves_[block->shelf].keep(block);
 }
 
@@ -195,7 +208,7 @@ void BufferPool::Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alig
         return;
     }
     arrow::system_memory_pool()->Free(buffer, size, alignment);
-    inUse_ -= size;
+    countFree(size);
     held_ -= size;
 }
 

@@ -40,10 +40,11 @@ class BufferPool final : public arrow::MemoryPool {
                              std::uint8_t** pointer) override;
     void Free(std::uint8_t* buffer, std::int64_t size, std::int64_t alignment) override;
     void ReleaseUnused() override;
-    std::int64_t bytes_allocated() const override { return inUse_.load(); }
+    std::int64_t bytes_allocated() const override { return sum(&Counts::inUse); }
+    /// The most that was held from the system.
     std::int64_t max_memory() const override { return peak_.load(); }
-    std::int64_t total_bytes_allocated() const override { return total_.load(); }
-    std::int64_t num_allocations() const override { return allocations_.load(); }
+    std::int64_t total_bytes_allocated() const override { return sum(&Counts::total); }
+    std::int64_t num_allocations() const override { return sum(&Counts::allocations); }
     std::string backend_name() const override { return "millrace"; }
 
     /// Memory that is not the pool's counts as held by it. False: the limit does not allow it.
@@ -56,6 +57,12 @@ class BufferPool final : public arrow::MemoryPool {
 
  private:
     static constexpr std::size_t kShelves = 16;
+    using Count = std::atomic<std::int64_t>;
+    /// What some threads took and gave back: a thread that counted where others do would wait for
+    /// their caches at each buffer. `inUse` may be below zero; the sum of all is not.
+    struct alignas(64) Counts {
+        Count inUse{0}, total{0}, allocations{0};
+    };
 
     arrow::Status allocateBlock(std::int64_t size, std::uint8_t** out);
     arrow::Result<Block*> makeBlock(int sizeClass, unsigned shelf);
@@ -64,10 +71,15 @@ class BufferPool final : public arrow::MemoryPool {
     void* memoryFor(std::int64_t bytes, unsigned shelf);
     bool holdMore(std::int64_t bytes);
     void countAllocation(std::int64_t bytes);
+    void countFree(std::int64_t bytes);
+    std::int64_t sum(Count Counts::* count) const;
 
-    const std::int64_t limitBytes_;
-    std::atomic<std::int64_t> held_{0}, inUse_{0}, peak_{0}, total_{0}, allocations_{0};
-    std::array<BlockShelf, kShelves> shelves_;  ///< each is some threads' own
+    const std::int64_t limitBytes_;  ///< read with each buffer, so apart from what is written
+    alignas(64) Count held_{0};
+    Count peak_{0};  ///< of `held_`
+    // Each is some threads' own.
+    std::array<Counts, kShelves> counts_;
+    std::array<BlockShelf, kShelves> shelves_;
 };
 
 /// Bytes with an owner: 64-byte aligned bytes from a pool, given back at death.

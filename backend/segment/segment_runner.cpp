@@ -1,6 +1,7 @@
 #include "backend/segment/segment_runner.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <arrow/api.h>
@@ -30,7 +31,7 @@ std::int64_t valuesARow(const stream::PlanSplit& split, std::size_t columns) {
 
 SegmentRunner::SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                              StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead,
-                             std::uint32_t epochs, ColumnJobs* jobs)
+                             std::uint32_t epochs, OpenWork* jobs)
     : input_(std::move(input)),
       pool_(pool),
       counters_(counters),
@@ -71,7 +72,7 @@ Readers SegmentRunner::readers() {
 }
 
 bool SegmentRunner::help() {
-    return jobs_ != nullptr && jobs_->help(helper());
+    return jobs_ != nullptr && jobs_->help({reader_, helper()});
 }
 
 Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segment,
@@ -80,18 +81,15 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     SegmentOutput output;
     output.epoch = epoch;
     output.segment = segment;
-    output.counts.steps.resize(input_->recipe().stepNames().size());
-    output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
     requestStarts_.clear();
-    sharing_.flightNumber = flightNumber;
+    sharing_.place.reset();
+    if (flightNumber) {
+        sharing_.place = {.flightNumber = *flightNumber};
+    }
     if (!columnsAhead_.empty()) {
         announce(epoch, segment);
     }
-    const std::vector<stream::SplitRef> splits = input_->splitsOf(epoch, segment);
-    for (std::size_t s = 0; s < splits.size(); ++s) {
-        ASSIGN_OR_RETURN(const RowRange wanted, rowRangeOf(splits, s, part));
-        RETURN_IF_ERROR(runSplit(splits[s], wanted, epoch, output));
-    }
+    RETURN_IF_ERROR(runSplits(part, output));
     output.countRows();
     output.counts.rowsKept = output.rowsKept();
     if (input_->shuffle() != Shuffle::kNone && output.rowsKept() > 0) {
@@ -109,10 +107,46 @@ Result<SegmentOutput> SegmentRunner::run(std::uint32_t epoch, std::int64_t segme
     return output;
 }
 
+// Helpers take whole splits too: nobody then waits for another's last column, nor alone for what
+// stands between two splits. What was fetched of objects is given back in the order in which it was
+// announced, by one thread. The first split that fails is told; those before it are done by then.
+Status SegmentRunner::runSplits(const SegmentPart& part, SegmentOutput& output) {
+    const std::vector<stream::SplitRef> splits = input_->splitsOf(output.epoch, output.segment);
+    std::vector<Result<SplitOutput>> outputs(splits.size(), Result<SplitOutput>(SplitOutput()));
+    const UnitWork one = [&](std::size_t s, const Readers& readers) {
+        Sharing sharing = sharing_;
+        if (sharing.place) {
+            sharing.place->split = static_cast<std::int64_t>(s);
+        }
+        const Result<RowRange> wanted = rowRangeOf(splits, s, part, readers.own);
+        outputs[s] = wanted.ok() ? runSplit(splits[s], *wanted, output.epoch, sharing, readers)
+                                 : Result<SplitOutput>(wanted.status());
+        return outputs[s].ok();
+    };
+    if (sharing_.isOn() && splits.size() > 1 && columnsAhead_.empty()) {
+        jobs_->runSplits(sharing_.place->flightNumber, splits.size(), one, readers());
+    } else {
+        for (std::size_t s = 0; s < splits.size() && one(s, readers()); ++s) {
+        }
+    }
+    output.counts.steps.resize(input_->recipe().stepNames().size());
+    output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
+    for (Result<SplitOutput>& split : outputs) {
+        RETURN_IF_ERROR(split.status());
+        output.counts.add(split->counts);
+        output.decodedBytes += split->decodedBytes;
+        std::move(split->chunks.begin(), split->chunks.end(), std::back_inserter(output.chunks));
+        requestStarts_.insert(requestStarts_.end(), split->requestStarts.begin(),
+                              split->requestStarts.end());
+    }
+    return okStatus();
+}
+
 // A request that goes on behind the head's rows is left to the rest, whole: what is stored once a
 // request must not depend on where a stream started.
 Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(
-    const std::vector<stream::SplitRef>& splits, std::size_t index, const SegmentPart& part) {
+    const std::vector<stream::SplitRef>& splits, std::size_t index, const SegmentPart& part,
+    dataset::SplitReader& reader) const {
     const stream::SplitRef& ref = splits[index];
     const stream::PlanSplit& split = input_->files()[ref.file].splits[ref.split];
     const bool isHead = part.kind == SegmentPart::Kind::kHead;
@@ -125,40 +159,45 @@ Result<SegmentRunner::RowRange> SegmentRunner::rowRangeOf(
     if (input_->layout().inverseColumn() >= 0) {
         const dataset::SplitRange head{ref.file, split.rowGroup, split.firstRow, border};
         ASSIGN_OR_RETURN(const auto requests,
-                         reader_.readColumns(head, {input_->spec().features.request}));
+                         reader.readColumns(head, {input_->spec().features.request}));
         const auto firstRow = static_cast<std::uint64_t>(split.firstRow);
         border = static_cast<std::int64_t>(requestStarts(*requests[0], firstRow).back() - firstRow);
     }
     return isHead ? RowRange{0, border} : RowRange{border, split.rows};
 }
 
-Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& wanted,
-                               std::uint32_t epoch, SegmentOutput& output) {
+Result<SegmentRunner::SplitOutput> SegmentRunner::runSplit(const stream::SplitRef& ref,
+                                                           const RowRange& wanted,
+                                                           std::uint32_t epoch,
+                                                           const Sharing& sharing,
+                                                           const Readers& readers) const {
+    SplitOutput output;
+    dataset::SplitReader& reader = readers.own;
     const stream::PlanFile& file = input_->files()[ref.file];
     const stream::PlanSplit& split = file.splits[ref.split];
     const std::int64_t rows = wanted.end - wanted.begin;
-    output.counts.rowsScanned += rows;
+    output.counts.rowsScanned = rows;
     if (rows == 0) {
-        return okStatus();
+        return output;
     }
     const dataset::SplitRange whole{ref.file, split.rowGroup, split.firstRow, split.rows};
-    ASSIGN_OR_RETURN(const bool isEmpty, reader_.provesEmpty(whole, input_->pruner()));
+    ASSIGN_OR_RETURN(const bool isEmpty, reader.provesEmpty(whole, input_->pruner()));
     if (isEmpty) {
-        output.counts.rowsPruned += rows;
-        reader_.skip(whole);
-        return okStatus();
+        output.counts.rowsPruned = rows;
+        reader.skip(whole);
+        return output;
     }
     const std::int64_t firstRow = split.firstRow + wanted.begin;
     const dataset::SplitRange range{ref.file, split.rowGroup, firstRow, rows};
-    ASSIGN_OR_RETURN(const auto candidates, reader_.rowsNotRuledOut(range, input_->pruner()));
+    ASSIGN_OR_RETURN(const auto candidates, reader.rowsNotRuledOut(range, input_->pruner()));
     if (candidates) {
-        output.counts.rowsPruned += rows - static_cast<std::int64_t>(candidates->size());
+        output.counts.rowsPruned = rows - static_cast<std::int64_t>(candidates->size());
         if (candidates->empty()) {
-            reader_.skip(whole);
-            return okStatus();
+            reader.skip(whole);
+            return output;
         }
     }
-    SplitColumns columns(sharing_, range, readers(),
+    SplitColumns columns(sharing, range, readers,
                          valuesARow(split, input_->recipe().columnsRead().size()));
     const recipe::SplitInput in{ref.file,
                                 file.relativePath,
@@ -167,12 +206,14 @@ Status SegmentRunner::runSplit(const stream::SplitRef& ref, const RowRange& want
                                 &columns,
                                 &pool_,
                                 candidates ? &*candidates : nullptr};
-    return runRows(in, columns, epoch, output);
+    RETURN_IF_ERROR(runRows(in, columns, epoch, sharing, readers, output));
+    return output;
 }
 
 // Labels and features of a split's rows, and its chunks: one a piece, so that threads share them.
 Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& columns,
-                              std::uint32_t epoch, SegmentOutput& output) {
+                              std::uint32_t epoch, const Sharing& sharing, const Readers& readers,
+                              SplitOutput& output) const {
     StageTimer timer(counters_);
     RequestStarts requests;
     if (isDeduplicated() || input_->shuffle() == Shuffle::kRequests) {
@@ -180,16 +221,16 @@ Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& column
         requests =
             std::make_shared<const std::vector<std::uint64_t>>(requestStarts(*values, in.firstRow));
     }
-    PiecesOfSplit pieces(sharing_, columns, in,
+    PiecesOfSplit pieces(sharing, columns, in,
                          pieceBorders(in.rows, pieceRows(in.rows), requests.get(), in.firstRow),
-                         readers());
+                         readers);
     ASSIGN_OR_RETURN(std::vector<recipe::FeatureBatch> batches, batchesOf(in, pieces, epoch));
     std::vector<Result<Chunk>> chunks(batches.size(), Result<Chunk>(Chunk()));
     const auto makeChunk = [&](std::size_t b) {
         chunks[b] = chunkOf(std::move(batches[b]), in, requests.get());
     };
     for (const recipe::FeatureBatch& batch : batches) {
-        countSteps(batch, output);
+        countSteps(batch, output.counts);
         output.decodedBytes += batch.decodedBytes;
     }
     if (batches.size() > 1) {
@@ -203,7 +244,7 @@ Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& column
         kept += chunk->rows;
         if (chunk->rows > 0 || chunks.size() == 1) {
             output.chunks.push_back(*std::move(chunk));
-            requestStarts_.push_back(requests);
+            output.requestStarts.push_back(requests);
         }
     }
     const dataset::ColumnCost lap = timer.lap();
@@ -217,7 +258,7 @@ Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& column
 // So the split is run again whole, whose sentence does not depend on the pieces.
 Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const recipe::SplitInput& in,
                                                                    PiecesOfSplit& pieces,
-                                                                   std::uint32_t epoch) {
+                                                                   std::uint32_t epoch) const {
     if (pieces.count() > 1 && input_->part() == recipe::Part::kTrain) {
         auto batches = input_->recipe().runPieces(pieces, epoch);
         if (batches.ok() || batches.status().code() == absl::StatusCode::kResourceExhausted) {
@@ -230,7 +271,7 @@ Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const recipe:
 }
 
 Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
-                                     const std::vector<std::uint64_t>* requests) {
+                                     const std::vector<std::uint64_t>* requests) const {
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
     if (isDeduplicated()) {
         const bool isRequired = input_->spec().features.dedup == "required";
@@ -248,8 +289,9 @@ Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const recipe::S
 // object is given back by the reader of the split's owner, who therefore reads himself.
 std::int64_t SegmentRunner::pieceRows(std::int64_t rows) const {
     const std::int64_t size = jobs_ != nullptr ? jobs_->pieceRows() : kPieceRows;
-    const bool isForFirst = sharing_.isOn() && jobs_->isHasty() &&
-                            (input_->shuffle() != Shuffle::kNone || sharing_.flightNumber == 0);
+    const bool isForFirst =
+        sharing_.isOn() && jobs_->isHasty() &&
+        (input_->shuffle() != Shuffle::kNone || sharing_.place->flightNumber == 0);
     const bool areWorthIt = rows > kPiecesOfLarge * size || isForFirst;
     return areWorthIt && columnsAhead_.empty() ? size : std::max<std::int64_t>(rows, 1);
 }
@@ -263,15 +305,16 @@ Status SegmentRunner::eachChunk(Stage stage, const SegmentOutput& output,
                                 const std::function<Status(std::size_t)>& work) {
     const std::size_t count = output.chunks.size();
     std::vector<Status> done(count);
-    const PieceWork one = [&](std::size_t c, const Readers& readers) {
+    const UnitWork one = [&](std::size_t c, const Readers& readers) {
         dataset::BusyClock clock;
         done[c] = work(c);
         if (&readers.own != &reader_) {
             counters_.add(stage, clock.lap(), 0, 0);
         }
+        return true;
     };
     if (sharing_.isOn() && count > 1 && output.rowsKept() > jobs_->pieceRows()) {
-        jobs_->runPieces(*sharing_.flightNumber, count, one, readers());
+        jobs_->runPieces(*sharing_.place, count, one, readers());
     } else {
         for (std::size_t c = 0; c < count; ++c) {
             one(c, {reader_, reader_});
@@ -283,9 +326,11 @@ Status SegmentRunner::eachChunk(Stage stage, const SegmentOutput& output,
     return okStatus();
 }
 
-void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output) {
+void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, RowCounts& counts) const {
     const std::vector<std::string>& names = input_->recipe().stepNames();
-    std::vector<recipe::StepCount>& steps = output.counts.steps;
+    std::vector<recipe::StepCount>& steps = counts.steps;
+    steps.resize(names.size());
+    counts.vocabularies.resize(input_->recipe().vocabularies().size());
     for (std::size_t s = 0; s < batch.steps.size() && s < steps.size(); ++s) {
         const recipe::StepCount& step = batch.steps[s];
         steps[s].add(step);
@@ -295,12 +340,10 @@ void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, SegmentOutput&
         }
     }
     for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
-        output.counts.vocabularies[v].add(batch.vocabularies[v]);
+        counts.vocabularies[v].add(batch.vocabularies[v]);
     }
     counters_.addStep(std::string(kLabelsStep), {batch.labelsNs, batch.rows, batch.rows});
-    for (const recipe::FeatureTime& feature : batch.featureTimes) {
-        counters_.addEncoded(feature.name, feature.busyNs);
-    }
+    counters_.addEncoded(batch.featureTimes);
 }
 
 std::uint64_t SegmentRunner::keyRow(std::size_t chunk, std::uint64_t row) const {

@@ -14,8 +14,8 @@
 #include "backend/core/status.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/column_jobs.h"
 #include "backend/segment/key_order.h"
+#include "backend/segment/open_work.h"
 #include "backend/segment/row_records.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/split_columns.h"
@@ -36,17 +36,24 @@ class SegmentRunner {
     /// `jobs`: through which the stream's runners help each other; null: each is alone.
     SegmentRunner(std::shared_ptr<const StreamInput> input, BufferPool& pool,
                   StageCounters& counters, std::shared_ptr<dataset::ReadAhead> readAhead = nullptr,
-                  std::uint32_t epochs = 1, ColumnJobs* jobs = nullptr);
+                  std::uint32_t epochs = 1, OpenWork* jobs = nullptr);
 
-    /// `flightNumber`: as ColumnJobs::read(); none: nobody helps.
+    /// `flightNumber`: as SplitPlace's; none: nobody helps.
     Result<SegmentOutput> run(std::uint32_t epoch, std::int64_t segment,
                               const SegmentPart& part = {},
                               std::optional<std::int64_t> flightNumber = std::nullopt);
-    /// Reads a column, or runs a piece, for another runner; false: none is open.
+    /// Runs a split, reads a column, or runs a piece, for another runner; false: none is open.
     bool help();
 
  private:
     using RequestStarts = std::shared_ptr<const std::vector<std::uint64_t>>;
+    /// What one split yields.
+    struct SplitOutput {
+        RowCounts counts;
+        std::vector<Chunk> chunks;
+        std::vector<RequestStarts> requestStarts;  ///< by chunk
+        std::int64_t decodedBytes = 0;
+    };
     /// Of one chunk.
     struct Runs {
         std::size_t count = 0;
@@ -58,15 +65,18 @@ class SegmentRunner {
         std::int64_t begin = 0, end = 0;
     };
     Result<RowRange> rowRangeOf(const std::vector<stream::SplitRef>& splits, std::size_t index,
-                                const SegmentPart& part);
-    Status runSplit(const stream::SplitRef& ref, const RowRange& wanted, std::uint32_t epoch,
-                    SegmentOutput& output);
+                                const SegmentPart& part, dataset::SplitReader& reader) const;
+    Status runSplits(const SegmentPart& part, SegmentOutput& output);
+    Result<SplitOutput> runSplit(const stream::SplitRef& ref, const RowRange& wanted,
+                                 std::uint32_t epoch, const Sharing& sharing,
+                                 const Readers& readers) const;
     Status runRows(const recipe::SplitInput& in, SplitColumns& columns, std::uint32_t epoch,
-                   SegmentOutput& output);
+                   const Sharing& sharing, const Readers& readers, SplitOutput& output) const;
     Result<std::vector<recipe::FeatureBatch>> batchesOf(const recipe::SplitInput& in,
-                                                        PiecesOfSplit& pieces, std::uint32_t epoch);
+                                                        PiecesOfSplit& pieces,
+                                                        std::uint32_t epoch) const;
     Result<Chunk> chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
-                          const std::vector<std::uint64_t>* requests);
+                          const std::vector<std::uint64_t>* requests) const;
     bool isDeduplicated() const;
     Status eachChunk(Stage stage, const SegmentOutput& output,
                      const std::function<Status(std::size_t)>& work);
@@ -75,7 +85,7 @@ class SegmentRunner {
     dataset::SplitReader& helper();
     Readers readers();
     std::int64_t pieceRows(std::int64_t rows) const;
-    void countSteps(const recipe::FeatureBatch& batch, SegmentOutput& output);
+    void countSteps(const recipe::FeatureBatch& batch, RowCounts& counts) const;
     std::int64_t orderRows(std::uint32_t epoch, SegmentOutput& output);
     std::uint64_t keyRow(std::size_t chunk, std::uint64_t row) const;
 
@@ -86,7 +96,7 @@ class SegmentRunner {
     const std::shared_ptr<dataset::ReadAhead> readAhead_;
     dataset::SplitReader reader_;
     std::optional<dataset::SplitReader> helper_;  ///< of others' columns; made when first needed
-    ColumnJobs* const jobs_;
+    OpenWork* const jobs_;
     Sharing sharing_;  ///< of the segment that is computed
     const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files

@@ -59,19 +59,22 @@ Result<ColumnArrays> SplitColumns::read(const std::vector<std::string>& names,
                           sharing_.jobs->isWorthSharing(wish.count(split_.rows), split_.rows,
                                                         valuesARow_, missing.size());
     ASSIGN_OR_RETURN(ColumnArrays read,
-                     isShared ? sharing_.jobs->read(*sharing_.flightNumber, split_, missing, wish,
-                                                    reader, readers.others)
+                     isShared ? sharing_.jobs->read(*sharing_.place, split_, missing, wish, readers)
                               : reader.readRows(split_, missing, wish));
     // What was shared is counted by those who read it.
     sharing_.counters.addReads(reader.takeCosts(), split_.rows);
     sharing_.counters.add(Stage::kRead, 0, isFirst_ ? split_.rows : 0,
                           isShared ? 0 : reader.bytesRead() - before);
     isFirst_ = false;
+    std::vector<std::int64_t> decoded;
+    for (const std::shared_ptr<arrow::Array>& array : read) {
+        decoded.push_back(bufferBytes(*array->data()));
+    }
+    sharing_.counters.addDecoded(missing, decoded);
     ColumnArrays arrays;
     std::size_t next = 0;
     for (const std::string& name : names) {
         if (name != keptName_) {
-            sharing_.counters.addDecoded(name, bufferBytes(*read[next]->data()));
             arrays.push_back(std::move(read[next++]));
             continue;
         }
@@ -153,11 +156,12 @@ recipe::SplitInput PiecesOfSplit::piece(std::size_t index) const {
 
 void PiecesOfSplit::each(const std::function<void(std::size_t)>& run) {
     dataset::BusyClock clock;
-    const PieceWork work = [&](std::size_t index, const Readers& readers) {
+    const UnitWork work = [&](std::size_t index, const Readers& readers) {
         pieces_[index]->run(readers, run);
+        return true;
     };
     if (sharing_.isOn()) {
-        sharing_.jobs->runPieces(*sharing_.flightNumber, count(), work, owner_);
+        sharing_.jobs->runPieces(*sharing_.place, count(), work, owner_);
     } else {
         for (std::size_t p = 0; p < count(); ++p) {
             work(p, owner_);
@@ -188,7 +192,7 @@ void PiecesOfSplit::leave(const std::vector<const std::vector<std::int64_t>*>& r
 // One thread reads at a time; others help with the columns until they are there.
 void PiecesOfSplit::waitLocked(const Readers& readers) {
     mutex_.unlock();
-    sharing_.jobs->helpUntil(*sharing_.flightNumber, readers.others,
+    sharing_.jobs->helpUntil(*sharing_.place, readers.others,
                              [this] { return !isReading_.load(); });
     mutex_.lock();
 }

@@ -16,19 +16,19 @@
 #include "backend/core/status.h"
 #include "backend/recipe/compiled_recipe.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/column_jobs.h"
+#include "backend/segment/open_work.h"
 #include "backend/segment/stage_counters.h"
 
 namespace millrace::segment {
 
 /// What a segment's work is shared through.
 struct Sharing {
-    ColumnJobs* jobs = nullptr;                ///< null: nobody helps
-    std::optional<std::int64_t> flightNumber;  ///< as ColumnJobs::read(); none: nobody helps
+    OpenWork* jobs = nullptr;         ///< null: nobody helps
+    std::optional<SplitPlace> place;  ///< none: nobody helps
     BufferPool& pool;
     StageCounters& counters;
 
-    bool isOn() const { return jobs != nullptr && flightNumber.has_value(); }
+    bool isOn() const { return jobs != nullptr && place.has_value(); }
 };
 
 /// Threads: one at a time. The split's owner is the one that columns() and rows() read for.

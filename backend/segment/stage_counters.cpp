@@ -13,14 +13,19 @@ void StageCounters::addReads(std::span<const dataset::ColumnCost> costs, std::in
     }
 }
 
-void StageCounters::addDecoded(const std::string& column, std::int64_t bytes) {
+void StageCounters::addDecoded(std::span<const std::string> columns,
+                               std::span<const std::int64_t> bytes) {
     MutexLock lock(mutex_);
-    columns_[column].decodedBytes += bytes;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        columns_[columns[c]].decodedBytes += bytes[c];
+    }
 }
 
-void StageCounters::addEncoded(const std::string& column, std::int64_t ns) {
+void StageCounters::addEncoded(std::span<const recipe::FeatureTime> features) {
     MutexLock lock(mutex_);
-    columns_[column].encodeNs += ns;
+    for (const recipe::FeatureTime& feature : features) {
+        columns_[feature.name].encodeNs += feature.busyNs;
+    }
 }
 
 void StageCounters::addStep(const std::string& step, const StepTime& time) {

@@ -20,6 +20,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/dataset/column_cost.h"
+#include "backend/recipe/feature_batch.h"
 #include "backend/segment/batch_meter.h"
 
 namespace millrace::segment {
@@ -79,9 +80,9 @@ class StageCounters {
 
     /// Columns that were read for a split of `rows` rows.
     void addReads(std::span<const dataset::ColumnCost> costs, std::int64_t rows);
-    /// The memory that a read column takes.
-    void addDecoded(const std::string& column, std::int64_t bytes);
-    void addEncoded(const std::string& column, std::int64_t ns);
+    /// The memory that read columns take, each its bytes.
+    void addDecoded(std::span<const std::string> columns, std::span<const std::int64_t> bytes);
+    void addEncoded(std::span<const recipe::FeatureTime> features);
     void addStep(const std::string& step, const StepTime& time);
     /// An expression of a step that has several, by the column that it makes.
     void addExpression(const std::string& step, const std::string& column, std::int64_t ns);

@@ -85,7 +85,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
  public:
     /// `jobs`: null: nobody helps. `number`: the split's in the plan.
     Columns(const segment::Readers& readers, const dataset::SplitRange& split,
-            segment::ColumnJobs* jobs, std::size_t number)
+            segment::OpenWork* jobs, std::size_t number)
         : readers_(readers),
           split_(split),
           jobs_(jobs),
@@ -113,7 +113,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
     Result<segment::ColumnArrays> readColumns(const std::vector<std::string>& names) {
         if (jobs_ != nullptr && readers_.own.readsByColumn() &&
             jobs_->isWorthSharing(split_.rows, split_.rows, 1, names.size())) {
-            return jobs_->read(number_, split_, names, {}, readers_.own, readers_.others);
+            return jobs_->read({.flightNumber = number_}, split_, names, {}, readers_);
         }
         auto read = readers_.own.readColumns(split_, names);
         readers_.own.takeCosts();
@@ -122,7 +122,7 @@ class RowStream::Columns final : public recipe::ColumnSource {
 
     const segment::Readers readers_;
     const dataset::SplitRange split_;
-    segment::ColumnJobs* const jobs_;
+    segment::OpenWork* const jobs_;
     const std::int64_t number_;
     std::map<std::string, ArrayPtr> known_;
 };
@@ -229,7 +229,7 @@ void RowStream::fail(const Status& error) {
 bool RowStream::awaitTurn(std::size_t split, dataset::SplitReader& helper) {
     for (std::size_t turn = turn_; turn != split && !hasFailed_; turn = turn_) {
         if (!doLeft()) {
-            jobs_.helpUntil(static_cast<std::int64_t>(turn), helper, [&] {
+            jobs_.helpUntil({.flightNumber = static_cast<std::int64_t>(turn)}, helper, [&] {
                 return turn_ != turn || hasFailed_ || (left_ != nullptr && left_->isOpen());
             });
         }

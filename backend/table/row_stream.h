@@ -23,7 +23,7 @@
 #include "backend/dataset/dataset.h"
 #include "backend/dataset/split_reader.h"
 #include "backend/recipe/compiled_recipe.h"
-#include "backend/segment/column_jobs.h"
+#include "backend/segment/open_work.h"
 #include "backend/segment/stage_counters.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
@@ -93,7 +93,7 @@ class RowStream {
     Mutex mutex_;
     Status error_ MR_GUARDED_BY(mutex_);
     segment::StageCounters counters_;  ///< nobody asks for them
-    segment::ColumnJobs jobs_;         ///< of splits, by their numbers
+    segment::OpenWork jobs_;           ///< of splits, by their numbers
 };
 
 }  // namespace millrace::table

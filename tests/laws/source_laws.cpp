@@ -49,7 +49,7 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/table/",
          {"backend/core/", "backend/expr/schema.h", "backend/spec/", "backend/stream/plan.h",
           "backend/arrays/", "backend/dataset/", "backend/recipe/compiled_recipe.h",
-          "backend/frame/", "backend/segment/column_jobs.h", "backend/segment/stage_counters.h"}},
+          "backend/frame/", "backend/segment/open_work.h", "backend/segment/stage_counters.h"}},
         {"backend/profile/",
          {"backend/core/", "backend/expr/schema.h", "backend/arrays/",
           "backend/pages/parquet_columns.h", "backend/dataset/", "backend/table/"}},

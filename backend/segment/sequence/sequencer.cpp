@@ -135,7 +135,7 @@ class Sequencer::Impl {
     StageCounters& counters_;
     ring::FrameSink& sink_;
     const ObjectsAhead ahead_;
-    ColumnJobs jobs_;
+    OpenWork jobs_;
     Window window_;
     const CountNames countNames_;
     std::stop_source stop_;

@@ -16,7 +16,7 @@
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/buffer_pool.h"
-#include "backend/segment/column_jobs.h"
+#include "backend/segment/open_work.h"
 #include "backend/segment/row_counts.h"
 #include "backend/segment/sequence/segment_desk.h"
 #include "backend/segment/stage_counters.h"

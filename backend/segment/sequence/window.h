@@ -16,7 +16,7 @@
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
-#include "backend/segment/column_jobs.h"
+#include "backend/segment/open_work.h"
 #include "backend/segment/segment_output.h"
 #include "backend/segment/sequence/change_teller.h"
 #include "backend/segment/sequence/flight.h"
@@ -37,7 +37,7 @@ class Window final : public SegmentDesk {
         std::int64_t headRows = 0;          ///< as SequencerOptions::headRows
         bool isOrdered = true;              ///< false: whatever is ready is delivered first
         StageCounters* counters = nullptr;  ///< of waits; null: not counted
-        const ColumnJobs* jobs = nullptr;   ///< where to help; null: nowhere. Outlives the window
+        const OpenWork* jobs = nullptr;     ///< where to help; null: nowhere. Outlives the window
         DeskLimits desk;                    ///< without an order: none
     };
     struct Task {

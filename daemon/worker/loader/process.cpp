@@ -13,23 +13,36 @@
 #include "backend/core/files.h"
 
 namespace millrace::loader {
+namespace {
+
+double secondsOf(clockid_t clock) {
+    timespec now{};
+    ::clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Since boot. A process has had no more processor time than it has been there for.
+double startOfProcess() {
+    const double latest = secondsOf(CLOCK_BOOTTIME) - secondsOf(CLOCK_PROCESS_CPUTIME_ID);
+    const auto stat = readFile("/proc/self/stat");
+    if (!stat.ok()) {
+        return latest;
+    }
+    // The 22nd field; the second one, in brackets, may hold blanks.
+    const char* at = stat->c_str() + std::min(stat->rfind(')'), stat->size());
+    for (int field = 2; field < 22 && *at != 0; ++at) {
+        field += *at == ' ' ? 1 : 0;
+    }
+    const auto ticksPerSecond = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const double ticks = std::atof(at);
+    return std::clamp(latest, ticks / ticksPerSecond, (ticks + 1) / ticksPerSecond);
+}
+
+}  // namespace
 
 double secondsSinceStart() {
-    static const double kStart = [] {
-        // The 22nd field; the second one, in brackets, may hold blanks.
-        const auto stat = readFile("/proc/self/stat");
-        if (!stat.ok()) {
-            return 0.0;
-        }
-        const char* at = stat->c_str() + std::min(stat->rfind(')'), stat->size());
-        for (int field = 2; field < 22 && *at != 0; ++at) {
-            field += *at == ' ' ? 1 : 0;
-        }
-        return std::atof(at) / static_cast<double>(::sysconf(_SC_CLK_TCK));
-    }();
-    timespec now{};
-    ::clock_gettime(CLOCK_BOOTTIME, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9 - kStart;
+    static const double kStart = startOfProcess();
+    return secondsOf(CLOCK_BOOTTIME) - kStart;
 }
 
 double cpuSeconds() {

@@ -4,7 +4,9 @@
 
 namespace millrace::loader {
 
-/// Seconds since the kernel started this process (resolution 10 ms).
+/// Seconds since the kernel started this process. The kernel tells its start to 10 ms; what is left
+/// open is closed by the processor time that the process has had by the first call, which therefore
+/// belongs to the beginning of main(): at 0.1 ms then, unless it has waited for a disk before.
 double secondsSinceStart();
 /// User and system time of this process and of its ended children.
 double cpuSeconds();

@@ -18,6 +18,7 @@
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/feed.h"
 #include "daemon/worker/loader/feed/job.h"
+#include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/questions/count.h"
 #include "daemon/worker/loader/questions/inspect.h"
 #include "daemon/worker/loader/questions/preview.h"
@@ -290,6 +291,7 @@ void keepFreedMemory() {
 }  // namespace
 
 int runProgram(int argc, char** argv, DataPlane plane) {
+    secondsSinceStart();  // counts from here on
     ::signal(SIGPIPE, SIG_IGN);
     ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
     keepFreedMemory();

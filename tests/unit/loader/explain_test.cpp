@@ -27,7 +27,7 @@ void count(segment::StageCounters& counters) {
     counters.addReads(std::vector<dataset::ColumnCost>{{"cheap", 100 * kMs, 0, 100},
                                                        {"dear", 500 * kMs, 300 * kMs, 4900}},
                       1000);
-    counters.addEncoded("dear", 50 * kMs);
+    counters.addEncoded(std::vector<recipe::FeatureTime>{{"dear", 50 * kMs}});
     counters.addCollated(
         std::vector<std::pair<std::string, std::int64_t>>{{"cheap", kMs}, {"dear", 3 * kMs}});
     counters.addStep("users", {120 * kMs, 1000, 900});

@@ -102,6 +102,22 @@ TEST(BufferPoolTest, KeepsSmallBlocksToo) {
     EXPECT_EQ(pool.bytes_allocated(), 0);
 }
 
+// Each thread counts by itself.
+TEST(BufferPoolTest, WhatAnotherThreadGivesBackIsNoLongerInUse) {
+    BufferPool pool(0);
+    std::vector<PooledBuffer> buffers;
+    for (const std::int64_t bytes : {100, 5'000, 100'000}) {
+        buffers.push_back(*PooledBuffer::allocate(pool, bytes));
+    }
+    EXPECT_GE(pool.bytes_allocated(), 105'100);
+    std::jthread([&buffers] { buffers.clear(); }).join();
+    EXPECT_EQ(pool.bytes_allocated(), 0);
+    EXPECT_EQ(pool.num_allocations(), 3);
+    EXPECT_GE(pool.total_bytes_allocated(), 105'100);
+    EXPECT_GE(pool.max_memory(), 105'100);
+    EXPECT_GE(pool.max_memory(), pool.heldBytes());
+}
+
 TEST(BufferPoolTest, ReallocatesWithoutLosingBytes) {
     BufferPool pool(0);
     std::uint8_t* memory = nullptr;

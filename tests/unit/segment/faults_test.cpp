@@ -87,6 +87,32 @@ TEST_F(FaultTest, ADamagedRowGroupEndsTheStreamInItsPlaceWithASentence) {
     }
 }
 
+// Threads that share a segment's splits meet the damaged ones in an order of chance.
+TEST_F(FaultTest, OfDamagedSplitsOfASegmentTheFirstIsTold) {
+    writeParquet("part-0.parquet");
+    std::string text = parquetSpec();
+    text.replace(text.find("segment_splits: 1"), 17, "segment_splits: 8");
+    const auto input = open(text);
+    {
+        std::fstream file(directory_ / "part-0.parquet",
+                          std::ios::in | std::ios::out | std::ios::binary);
+        const auto size =
+            static_cast<long>(std::filesystem::file_size(directory_ / "part-0.parquet"));
+        for (const long eighth : {2, 5, 6}) {
+            file.seekp(size * eighth / 8 - 2048);  // the header of its first page is in there
+            file.write(std::string(4096, '\x5a').c_str(), 4096);
+        }
+    }
+    std::string told;
+    for (const int threads : {1, 2, 2, 2, 3, 3, 3, 8, 8, 8}) {
+        RememberingSink sink;
+        EXPECT_EQ(run(input, sink, threads, 1).code(), absl::StatusCode::kDataLoss);
+        EXPECT_NE(sink.errorText, "");
+        told = told.empty() ? sink.errorText : told;
+        EXPECT_EQ(sink.errorText, told) << threads << " threads";
+    }
+}
+
 TEST_F(FaultTest, AVanishedFileIsNamed) {
     writeParquet("part-0.parquet");
     writeParquet("part-1.parquet");

@@ -1,6 +1,6 @@
 // Columns of a split that several threads read. One thread plays all parts here, so that who reads
 // what is known; streams with real threads are compared in the other tests of this room.
-#include "backend/segment/column_jobs.h"
+#include "backend/segment/open_work.h"
 
 #include <fstream>
 
@@ -16,9 +16,9 @@ using dataset::SplitReader;
 
 constexpr std::int64_t kJobRows = 1000;
 
-class ColumnJobsTest : public ::testing::Test {
+class OpenWorkTest : public ::testing::Test {
  protected:
-    ColumnJobsTest() {
+    OpenWorkTest() {
         std::vector<test::Column> columns;
         for (const std::string& name : names_) {
             std::vector<std::int64_t> values;
@@ -35,10 +35,15 @@ class ColumnJobsTest : public ::testing::Test {
         dataset_ = *dataset::Dataset::open({path_}, data_.path(), {},
                                            std::make_shared<dataset::FactsCache>());
     }
+    /// A file of these columns takes the place of the fixture's.
+    void open(const std::vector<test::Column>& columns) {
+        path_ = data_.parquet("others.parquet", columns, kJobRows);
+        open();
+    }
 
     Result<ColumnArrays> read(std::int64_t rank, const dataset::SplitRange& split,
                               SplitReader& reader, SplitReader& helper) {
-        return jobs_.read(rank, split, names_, {}, reader, helper);
+        return jobs_.read({rank}, split, names_, {}, {reader, helper});
     }
     /// The other thread's part while the owner opens the job.
     void whenOpen(std::function<void()> action) { action_ = std::move(action); }
@@ -54,16 +59,16 @@ class ColumnJobsTest : public ::testing::Test {
     std::shared_ptr<const dataset::Dataset> dataset_;
     std::function<void()> action_ = [] {};
     StageCounters counters_;
-    ColumnJobs jobs_{counters_, [this] { std::exchange(action_, [] {})(); }, 1};
+    OpenWork jobs_{counters_, [this] { std::exchange(action_, [] {})(); }, 1};
 };
 
-TEST_F(ColumnJobsTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
+TEST_F(OpenWorkTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
     SplitReader alone(dataset_), owner(dataset_), helper(dataset_), unused(dataset_);
     const ColumnArrays wanted = *alone.readRows(front_, names_, {});
     int helped = 0;
     whenOpen([&] {
         EXPECT_TRUE(jobs_.isOpen());
-        while (helped < 3 && jobs_.help(helper)) {
+        while (helped < 3 && jobs_.help({helper, helper})) {
             ++helped;
         }
     });
@@ -78,12 +83,12 @@ TEST_F(ColumnJobsTest, AHelperReadsWhatTheOwnerHasNotClaimed) {
     EXPECT_GT(helper.bytesRead(), owner.bytesRead());
     EXPECT_EQ(unused.bytesRead(), 0);
     EXPECT_FALSE(jobs_.isOpen());
-    EXPECT_FALSE(jobs_.help(helper)) << "nothing is left";
+    EXPECT_FALSE(jobs_.help({helper, helper})) << "nothing is left";
     EXPECT_EQ(counters_.read(Stage::kRead).bytes, alone.bytesRead());
     EXPECT_EQ(counters_.columns().at("a").rows, kJobRows);
 }
 
-TEST_F(ColumnJobsTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDelivered) {
+TEST_F(OpenWorkTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDelivered) {
     for (const bool isDelivered : {false, true}) {
         if (isDelivered) {
             jobs_.firstIsDelivered();
@@ -103,7 +108,7 @@ TEST_F(ColumnJobsTest, ALaterSegmentHelpsAnEarlierOneUntilTheFirstFrameIsDeliver
     }
 }
 
-TEST_F(ColumnJobsTest, AnEarlierSegmentDoesNotHelpALaterOne) {
+TEST_F(OpenWorkTest, AnEarlierSegmentDoesNotHelpALaterOne) {
     SplitReader early(dataset_), earlyHelper(dataset_), late(dataset_), unused(dataset_);
     whenOpen([&] {
         const auto arrays = read(1, front_, early, earlyHelper);
@@ -114,7 +119,7 @@ TEST_F(ColumnJobsTest, AnEarlierSegmentDoesNotHelpALaterOne) {
     EXPECT_GT(late.bytesRead(), 0);
 }
 
-TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
+TEST_F(OpenWorkTest, TheFirstColumnThatFailsIsTold) {
     // Two damaged columns; whoever reads them, the first one's sentence comes.
     std::string bytes = test::read(path_);
     const std::size_t step = bytes.size() / 8;  // four columns of two row groups
@@ -127,7 +132,7 @@ TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
         SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
         whenOpen([&] {
             for (int i = 0; i < helps; ++i) {
-                jobs_.help(helper);
+                jobs_.help({helper, helper});
             }
         });
         const auto arrays = read(1, front_, owner, unused);
@@ -138,17 +143,14 @@ TEST_F(ColumnJobsTest, TheFirstColumnThatFailsIsTold) {
     }
 }
 
-TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
+TEST_F(OpenWorkTest, WhatTookMostIsReadFirst) {
     // Text of 40 bytes a row behind a number of few bits.
     std::vector<std::int64_t> few(kJobRows);
     std::vector<std::string> texts;
     for (std::int64_t r = 0; r < kJobRows; ++r) {
         texts.push_back(std::string(30, 'x') + std::to_string(r * 7919));
     }
-    const std::string path = data_.parquet(
-        "sizes.parquet", {{"small", test::ints(few)}, {"large", test::texts(texts)}}, kJobRows);
-    dataset_ =
-        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    open({{"small", test::ints(few)}, {"large", test::texts(texts)}});
     const std::vector<std::string> names{"small", "large"};
     const std::int64_t small = [&] {
         SplitReader reader(dataset_);
@@ -157,8 +159,8 @@ TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
     }();
     for (const bool isKnown : {false, true}) {
         SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
-        whenOpen([&] { jobs_.help(helper); });
-        const auto arrays = jobs_.read(1, front_, names, {}, owner, unused);
+        whenOpen([&] { jobs_.help({helper, helper}); });
+        const auto arrays = jobs_.read({1}, front_, names, {}, {owner, unused});
         ASSERT_TRUE(arrays.ok()) << arrays.status();
         EXPECT_EQ((*arrays)[0]->type_id(), arrow::Type::INT64) << "in the order of the names";
         EXPECT_EQ(helper.bytesRead() > small, isKnown)
@@ -166,7 +168,7 @@ TEST_F(ColumnJobsTest, WhatTookMostIsReadFirst) {
     }
 }
 
-TEST_F(ColumnJobsTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) {
+TEST_F(OpenWorkTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) {
     constexpr std::size_t kColumns = 200;
     std::vector<test::Column> columns;
     std::vector<std::string> names;
@@ -174,20 +176,18 @@ TEST_F(ColumnJobsTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown
         names.push_back(strCat("c", c));
         columns.push_back({names[c], test::ints(std::vector<std::int64_t>(kJobRows, 1))});
     }
-    const std::string path = data_.parquet("wide.parquet", columns, kJobRows);
-    dataset_ =
-        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    open(columns);
     SplitReader alone(dataset_);
     const ColumnArrays wanted = *alone.readRows(front_, names, {});
     for (const std::size_t columnsOfAClaim : {std::size_t{1}, std::size_t{7}}) {
         SplitReader owner(dataset_), helper(dataset_), unused(dataset_);
         std::size_t claims = 0;
         whenOpen([&] {
-            while (jobs_.help(helper)) {
+            while (jobs_.help({helper, helper})) {
                 ++claims;
             }
         });
-        const auto arrays = jobs_.read(1, front_, names, {}, owner, unused);
+        const auto arrays = jobs_.read({1}, front_, names, {}, {owner, unused});
         ASSERT_TRUE(arrays.ok()) << arrays.status();
         EXPECT_EQ(claims, (kColumns + columnsOfAClaim - 1) / columnsOfAClaim);
         for (std::size_t c = 0; c < kColumns; ++c) {
@@ -198,7 +198,7 @@ TEST_F(ColumnJobsTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown
 
 // Their bytes differ, yet none is worth to be begun early; in the order of the names they are read
 // from the file, and lie in memory, one after the other.
-TEST_F(ColumnJobsTest, ColumnsOfFewBytesStayInTheirOrder) {
+TEST_F(OpenWorkTest, ColumnsOfFewBytesStayInTheirOrder) {
     constexpr std::size_t kColumns = 64;
     std::vector<test::Column> columns;
     std::vector<std::string> names;
@@ -210,15 +210,13 @@ TEST_F(ColumnJobsTest, ColumnsOfFewBytesStayInTheirOrder) {
         }
         columns.push_back({names[c], test::ints(values)});
     }
-    const std::string path = data_.parquet("uneven.parquet", columns, kJobRows);
-    dataset_ =
-        *dataset::Dataset::open({path}, data_.path(), {}, std::make_shared<dataset::FactsCache>());
+    open(columns);
     SplitReader known(dataset_), unused(dataset_);
-    ASSERT_TRUE(jobs_.read(1, front_, names, {}, known, unused).ok());
+    ASSERT_TRUE(jobs_.read({1}, front_, names, {}, {known, unused}).ok());
     // The helper claims the first, and what it reads is bytes of the first names.
     SplitReader owner(dataset_), helper(dataset_);
-    whenOpen([&] { jobs_.help(helper); });
-    ASSERT_TRUE(jobs_.read(1, front_, names, {}, owner, unused).ok());
+    whenOpen([&] { jobs_.help({helper, helper}); });
+    ASSERT_TRUE(jobs_.read({1}, front_, names, {}, {owner, unused}).ok());
     for (std::size_t claimed = 1; claimed <= 8; ++claimed) {
         SplitReader first(dataset_);
         const std::vector<std::string> front(names.begin(),
@@ -231,15 +229,85 @@ TEST_F(ColumnJobsTest, ColumnsOfFewBytesStayInTheirOrder) {
     FAIL() << "the claim is not the first names";
 }
 
-TEST_F(ColumnJobsTest, SmallReadsAreNotWorthIt) {
-    const ColumnJobs jobs(counters_, [] {}, 1000);
+TEST_F(OpenWorkTest, AHelperTakesWholeSplitsWithItsOwnReader) {
+    SplitReader owner(dataset_), ownerHelper(dataset_), other(dataset_), otherHelper(dataset_);
+    std::vector<std::pair<std::size_t, const SplitReader*>> ran;
+    const UnitWork work = [&](std::size_t split, const Readers& readers) {
+        ran.emplace_back(split, &readers.own);
+        EXPECT_EQ(&readers.others, &readers.own == &owner ? &ownerHelper : &otherHelper);
+        return true;
+    };
+    whenOpen([&] {
+        EXPECT_TRUE(jobs_.isOpen());
+        EXPECT_TRUE(jobs_.help({other, otherHelper}));
+        EXPECT_TRUE(jobs_.help({other, otherHelper}));
+    });
+    jobs_.runSplits(3, 4, work, {owner, ownerHelper});
+    const std::vector<std::pair<std::size_t, const SplitReader*>> wanted = {
+        {0, &other}, {1, &other}, {2, &owner}, {3, &owner}};
+    EXPECT_EQ(ran, wanted) << "each once, in their order";
+    EXPECT_FALSE(jobs_.isOpen());
+    EXPECT_FALSE(jobs_.help({other, otherHelper})) << "nothing is left";
+}
+
+TEST_F(OpenWorkTest, ASplitComesBeforeColumnsAndTwoSplitsMayBeReadAtOnce) {
+    SplitReader owner(dataset_), ownerHelper(dataset_), other(dataset_), otherHelper(dataset_);
+    std::vector<std::string> events;
+    const UnitWork work = [&](std::size_t split, const Readers& readers) {
+        const bool isOwners = &readers.own == &owner;
+        events.push_back(strCat(isOwners ? "owner " : "helper ", split));
+        if (isOwners && split == 0) {
+            // Its columns are open, and so is split 1.
+            whenOpen([&] { EXPECT_TRUE(jobs_.help({other, otherHelper})); });
+        }
+        const auto arrays = jobs_.read({3, static_cast<std::int64_t>(split)},
+                                       split == 0 ? front_ : back_, names_, {}, readers);
+        EXPECT_TRUE(arrays.ok()) << arrays.status();
+        EXPECT_EQ(first(*arrays, 0), split == 0 ? 0 : kJobRows * 7919);
+        return true;
+    };
+    jobs_.runSplits(3, 2, work, {owner, ownerHelper});
+    EXPECT_EQ(events, (std::vector<std::string>{"owner 0", "helper 1"}));
+}
+
+TEST_F(OpenWorkTest, NoSplitIsBegunBehindOneThatFails) {
+    SplitReader owner(dataset_), ownerHelper(dataset_), other(dataset_), otherHelper(dataset_);
+    std::vector<std::size_t> ran;
+    const UnitWork work = [&](std::size_t split, const Readers&) {
+        ran.push_back(split);
+        return split != 1;
+    };
+    whenOpen([&] {
+        jobs_.help({other, otherHelper});
+        jobs_.help({other, otherHelper});
+        EXPECT_FALSE(jobs_.help({other, otherHelper}));
+    });
+    jobs_.runSplits(3, 4, work, {owner, ownerHelper});
+    EXPECT_EQ(ran, (std::vector<std::size_t>{0, 1}));
+}
+
+// A thread that is at an earlier or later segment of its own does not take a whole split.
+TEST_F(OpenWorkTest, WhoReadsForAnotherSegmentTakesNoSplit) {
+    SplitReader owner(dataset_), ownerHelper(dataset_), late(dataset_), lateHelper(dataset_);
+    std::vector<const SplitReader*> ran;
+    const UnitWork work = [&](std::size_t, const Readers& readers) {
+        ran.push_back(&readers.own);
+        return true;
+    };
+    whenOpen([&] { EXPECT_TRUE(jobs_.read({4}, back_, names_, {}, {late, lateHelper}).ok()); });
+    jobs_.runSplits(3, 2, work, {owner, ownerHelper});
+    EXPECT_EQ(ran, (std::vector<const SplitReader*>{&owner, &owner}));
+}
+
+TEST_F(OpenWorkTest, SmallReadsAreNotWorthIt) {
+    const OpenWork jobs(counters_, [] {}, 1000);
     EXPECT_FALSE(jobs.isWorthSharing(1'000'000, 1'000'000, 1, 1));
     EXPECT_FALSE(jobs.isWorthSharing(99, 99, 1, 10));
     EXPECT_TRUE(jobs.isWorthSharing(100, 100, 1, 10));
 }
 
-TEST_F(ColumnJobsTest, FewRowsOfManyCostTheirPages) {
-    const ColumnJobs jobs(counters_, [] {}, 1'000'000);
+TEST_F(OpenWorkTest, FewRowsOfManyCostTheirPages) {
+    const OpenWork jobs(counters_, [] {}, 1'000'000);
     EXPECT_TRUE(jobs.isWorthSharing(2'500, 1'000'000, 1, 6)) << "a filter that few rows pass";
     EXPECT_FALSE(jobs.isWorthSharing(100, 1'000'000, 1, 6)) << "a page each at most";
     EXPECT_FALSE(jobs.isWorthSharing(2'500, 2'500, 1, 6));

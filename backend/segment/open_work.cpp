@@ -1,0 +1,347 @@
+#include "backend/segment/open_work.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace millrace::segment {
+
+/// `next` and `running` belong to the lock; an array to the thread that claimed its unit until
+/// `running` no longer counts it. What is referred to is the owner's, who waits until nothing runs.
+struct OpenWork::Job {
+    struct Columns {
+        const dataset::SplitRange& split;
+        const std::vector<std::string>& names;
+        const pages::RowWish& wish;
+        std::vector<Unit> order;                                    ///< in which they are claimed
+        std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;  ///< null: not read
+        std::vector<std::int64_t> bytes;                            ///< of the file
+    };
+    std::optional<Columns> columns;  ///< else splits or pieces
+    const UnitWork* work = nullptr;  ///< of splits and pieces
+    bool areSplits = false;
+    std::size_t units = 0, next = 0, running = 0;
+};
+
+OpenWork::OpenWork(StageCounters& counters, std::function<void()> onOpen, std::int64_t leastValues,
+                   std::int64_t pieceRows)
+    : counters_(counters),
+      onOpen_(std::move(onOpen)),
+      leastValues_(leastValues),
+      pieceRows_(pieceRows) {}
+
+bool OpenWork::isOpen() const {
+    MutexLock lock(mutex_);
+    return std::any_of(jobs_.begin(), jobs_.end(),
+                       [](const auto& job) { return job.second->next < job.second->units; });
+}
+
+void OpenWork::firstIsDelivered() {
+    MutexLock lock(mutex_);
+    isHasty_ = false;
+}
+
+bool OpenWork::isHasty() const {
+    MutexLock lock(mutex_);
+    return isHasty_;
+}
+
+OpenWork::Claim OpenWork::claimLocked(const JobPtr& job) {
+    if (job->next >= job->units) {
+        return {};
+    }
+    ++job->running;
+    return {job, job->next++};
+}
+
+OpenWork::Claim OpenWork::claim(const JobPtr& job) {
+    MutexLock lock(mutex_);
+    return claimLocked(job);
+}
+
+OpenWork::Claim OpenWork::claimInLocked(const Places& places, Takes takes) {
+    for (auto it = jobs_.lower_bound(places.begin); it != jobs_.end() && it->first < places.end;
+         ++it) {
+        const Kind kind = it->first.kind;
+        const bool isTaken = kind == Kind::kColumns ||
+                             (takes != Takes::kColumns && kind == Kind::kPieces) ||
+                             takes == Takes::kAll;
+        if (!isTaken) {
+            continue;
+        }
+        if (Claim found = claimLocked(it->second); found.job != nullptr) {
+            return found;
+        }
+    }
+    return {};
+}
+
+// Of several that fail together each is read again by who looks for the first that fails.
+bool OpenWork::readUnit(Job& job, const Unit& unit, dataset::SplitReader& reader) {
+    Job::Columns& columns = *job.columns;
+    std::vector<std::string> names;
+    for (const std::size_t column : unit) {
+        names.push_back(columns.names[column]);
+    }
+    const std::int64_t before = reader.bytesRead();
+    Result<ColumnArrays> read = reader.readRows(columns.split, names, columns.wish);
+    const std::vector<dataset::ColumnCost> costs = reader.takeCosts();
+    counters_.addReads(costs, columns.split.rows);
+    counters_.add(Stage::kRead, 0, 0, reader.bytesRead() - before);
+    if (!read.ok()) {
+        if (unit.size() == 1) {
+            columns.arrays[unit[0]] = read.status();
+        }
+        return false;
+    }
+    std::size_t cost = 0;
+    for (std::size_t i = 0; i < unit.size(); ++i) {
+        columns.arrays[unit[i]] = std::move((*read)[i]);
+        if (cost < costs.size() && costs[cost].column == names[i]) {
+            columns.bytes[unit[i]] = costs[cost++].diskBytes;
+        }
+    }
+    return true;
+}
+
+std::vector<OpenWork::LastRead>::iterator OpenWork::lastReadLocked(
+    const std::vector<std::string>& names) {
+    return std::find_if(lastReads_.begin(), lastReads_.end(),
+                        [&names](const LastRead& read) { return read.names == names; });
+}
+
+// A stream asks for the same few lists again and again.
+void OpenWork::remember(const std::vector<std::string>& names, std::vector<std::int64_t> bytes) {
+    constexpr std::size_t kLists = 16;
+    MutexLock lock(mutex_);
+    auto known = lastReadLocked(names);
+    if (known == lastReads_.end()) {
+        if (lastReads_.size() < kLists) {
+            lastReads_.emplace_back();
+        }
+        known = std::prev(lastReads_.end());
+        known->names = names;
+    }
+    known->bytes = std::move(bytes);
+    std::rotate(lastReads_.begin(), known, std::next(known));
+}
+
+// What took most bytes the last time comes first, so that nobody waits for it at the end. What took
+// few is claimed with others, as each claim has its price, and in the order of the names: columns
+// that are used side by side then lie so in the file's pages and in memory. (300 columns by their
+// sizes cost 5 % of a stream's processor time.)
+std::vector<OpenWork::Unit> OpenWork::largestFirst(const std::vector<std::string>& names) {
+    constexpr std::int64_t kUnits = 32;  // where all columns are alike
+    std::vector<std::int64_t> bytes(names.size());
+    {
+        MutexLock lock(mutex_);
+        if (const auto known = lastReadLocked(names); known != lastReads_.end()) {
+            bytes = known->bytes;
+        }
+    }
+    const std::int64_t enough =
+        std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) / kUnits;
+    std::vector<std::size_t> order(names.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&bytes, enough](std::size_t a, std::size_t b) {
+        return std::max(bytes[a], enough) > std::max(bytes[b], enough);
+    });
+    std::vector<Unit> units;
+    std::int64_t held = enough;
+    for (const std::size_t column : order) {
+        if (held >= enough || bytes[column] == 0) {
+            units.emplace_back();
+            held = 0;
+        }
+        units.back().push_back(column);
+        held += bytes[column];
+    }
+    return units;
+}
+
+void OpenWork::work(const Claim& claim, const Readers& readers) {
+    Job& job = *claim.job;
+    bool goesOn = true;
+    if (job.columns) {
+        goesOn = readUnit(job, job.columns->order[claim.unit], readers.own);
+    } else {
+        goesOn = (*job.work)(claim.unit, readers);
+    }
+    MutexLock lock(mutex_);
+    if (!goesOn) {
+        job.next = job.units;
+    }
+    if (--job.running == 0) {
+        changed_.notifyAll();
+    }
+}
+
+// Who reads columns of his own (and takes nothing else) counts the time himself, others' with his.
+bool OpenWork::helpIn(const Places& places, const Readers& readers, Takes takes) {
+    Claim found;
+    {
+        MutexLock lock(mutex_);
+        found = claimInLocked(places, takes);
+    }
+    if (found.job == nullptr) {
+        return false;
+    }
+    if (takes == Takes::kColumns) {
+        work(found, {readers.others, readers.others});
+    } else {
+        helpWith(found, readers);
+    }
+    return true;
+}
+
+// A whole split has the thread's own reader: it is none of those that others read at the same time.
+void OpenWork::helpWith(const Claim& claim, const Readers& readers) {
+    StageTimer timer(counters_);
+    const bool areColumns = claim.job->columns.has_value();
+    work(claim, {claim.job->areSplits ? readers.own : readers.others, readers.others});
+    if (areColumns) {
+        timer.stop(Stage::kRead);
+    }
+}
+
+void OpenWork::helpUntil(const SplitPlace& place, dataset::SplitReader& helper,
+                         const std::function<bool()>& isDone) {
+    const Places columns = {{place.flightNumber, Kind::kColumns, place.split},
+                            {place.flightNumber, Kind::kColumns, place.split + 1}};
+    for (;;) {
+        Claim found;
+        {
+            MutexLock lock(mutex_);
+            if (isDone()) {
+                return;
+            }
+            found = claimInLocked(columns, Takes::kColumns);
+            if (found.job == nullptr) {
+                changed_.wait(mutex_);
+                continue;
+            }
+        }
+        work(found, {helper, helper});
+    }
+}
+
+void OpenWork::tell() {
+    MutexLock lock(mutex_);
+    changed_.notifyAll();
+}
+
+void OpenWork::open(const Place& place, const JobPtr& job) {
+    {
+        MutexLock lock(mutex_);
+        const bool isNew = jobs_.emplace(place, job).second;
+        INVARIANT(isNew, "a split is read by one thread, and its pieces are run once");
+        changed_.notifyAll();
+    }
+    onOpen_();
+}
+
+void OpenWork::close(const Place& place, const JobPtr& job) {
+    MutexLock lock(mutex_);
+    jobs_.erase(place);
+    while (job->running > 0) {
+        changed_.wait(mutex_);
+    }
+}
+
+Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::SplitRange& split,
+                                    const std::vector<std::string>& names,
+                                    const pages::RowWish& wish, const Readers& readers) {
+    dataset::SplitReader& reader = readers.own;
+    const auto job = std::make_shared<Job>();
+    job->columns.emplace(split, names, wish, largestFirst(names),
+                         std::vector<Result<std::shared_ptr<arrow::Array>>>(
+                             names.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)),
+                         std::vector<std::int64_t>(names.size()));
+    job->units = job->columns->order.size();
+    const Place at{place.flightNumber, Kind::kColumns, place.split};
+    open(at, job);
+    reader.keepMemory(true);
+    for (;;) {
+        // Columns alone: this thread's own are waited for.
+        while (isHasty() && helpIn(before(place.flightNumber), readers, Takes::kColumns)) {
+        }
+        const Claim own = claim(job);
+        if (own.job == nullptr) {
+            break;
+        }
+        work(own, readers);
+    }
+    reader.keepMemory(false);
+    close(at, job);
+    // After a failure not all are read: those before it are now, as one of them may fail as well.
+    ColumnArrays arrays;
+    arrays.reserve(names.size());
+    for (std::size_t c = 0; c < names.size(); ++c) {
+        Result<std::shared_ptr<arrow::Array>>& array = job->columns->arrays[c];
+        if (array.ok() && *array == nullptr) {
+            readUnit(*job, {c}, reader);
+        }
+        RETURN_IF_ERROR(array.status());
+        arrays.push_back(*std::move(array));
+    }
+    remember(names, std::move(job->columns->bytes));
+    return arrays;
+}
+
+// Who has no split left of his own helps with what others are at.
+void OpenWork::runSplits(std::int64_t flightNumber, std::size_t count, const UnitWork& work,
+                         const Readers& readers) {
+    const auto job = std::make_shared<Job>();
+    job->work = &work;
+    job->areSplits = true;
+    job->units = count;
+    const Place at{flightNumber, Kind::kSplits, 0};
+    open(at, job);
+    for (Claim own = claim(job); own.job != nullptr; own = claim(job)) {
+        this->work(own, readers);
+    }
+    const Places inside = {{flightNumber, Kind::kColumns, 0}, before(flightNumber + 1).end};
+    for (;;) {
+        StageTimer timer(counters_);
+        Claim found;
+        {
+            MutexLock lock(mutex_);
+            if (job->running == 0) {
+                break;
+            }
+            found = claimInLocked(inside, Takes::kColumnsAndPieces);
+            if (found.job == nullptr) {
+                changed_.wait(mutex_);
+            }
+        }
+        if (found.job != nullptr) {
+            helpWith(found, readers);
+        } else {
+            timer.waited(Stage::kRead, Wait::kStarved);
+        }
+    }
+    close(at, job);
+}
+
+void OpenWork::runPieces(const SplitPlace& place, std::size_t count, const UnitWork& work,
+                         const Readers& readers) {
+    const auto job = std::make_shared<Job>();
+    job->work = &work;
+    job->units = count;
+    const Place at{place.flightNumber, Kind::kPieces, place.split};
+    open(at, job);
+    for (;;) {
+        while (isHasty() && helpIn(before(place.flightNumber), readers, Takes::kColumnsAndPieces)) {
+        }
+        const Claim own = claim(job);
+        if (own.job == nullptr) {
+            break;
+        }
+        this->work(own, readers);
+    }
+    close(at, job);
+}
+
+}  // namespace millrace::segment
