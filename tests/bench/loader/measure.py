@@ -103,6 +103,22 @@ def have_memory():
             memory[at] = 1
 
 
+def have_files(folder):
+    """Reads all files below `folder`, so that the page cache has them; returns the megabytes that it had not. A machine may take pages back that nobody has
+    asked for in a while (DAMON does within minutes), and whoever comes first in a round would pay for all."""
+    def from_disk():
+        with open("/proc/self/io") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("read_bytes:"))
+
+    before, buffer = from_disk(), bytearray(1 << 20)
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(at, name), "rb", buffering=0) as f:
+                while f.readinto(buffer):
+                    pass
+    return (from_disk() - before) / 1e6
+
+
 def machine_cpu():
     """Processor seconds that the whole machine has been busy."""
     with open("/proc/stat") as f:
@@ -180,8 +196,8 @@ def normalise(line, warmup, task):
             "checksum": line["checksum"], "order_hash": line["order_hash"], "stages": line.get("stages")}
 
 
-def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, pace=None, cgroup=None, cpuacct=None):
-    """Runs `command`; its last line of JSON as a dict, or {"failed": why}. Everything that it started has ended on return."""
+def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, pace=None, cgroup=None, cpuacct=None, folder=None):
+    """Runs `command`; its last line of JSON as a dict, or {"failed": why}. Everything that it started has ended on return. `folder`: of the files that it reads."""
     busy = await_quiet(quiet_wait)
     cores = cores_for(threads)
     slow = pace.wait(cores, quiet_wait) if pace else 1.0
@@ -196,8 +212,9 @@ def run(command, *, threads, limit, warmup=0, task="", quiet_wait=0.0, pace=None
             with open(os.path.join(folder, "cgroup.procs"), "w") as f:
                 f.write(str(os.getpid()))
 
+    cold = have_files(folder) if folder else 0
     have_memory()
-    result = {"busy_before": round(busy, 3), "slowness_before": round(slow, 2), "cores": sorted(cores)}
+    result = {"busy_before": round(busy, 3), "slowness_before": round(slow, 2), "cold_mb_before": round(cold, 1), "cores": sorted(cores)}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start, machine0, used0 = time.time(), machine_cpu(), resource.getrusage(resource.RUSAGE_CHILDREN)
         env["BENCH_LAUNCHED"] = repr(start)

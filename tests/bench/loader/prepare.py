@@ -87,7 +87,7 @@ class Environment:
 
 
 def data_set(environment, folder, kind):
-    """The folder of a data set, written when it is not there; the page cache holds it afterwards."""
+    """The folder of a data set, written when it is not there."""
     name, options = DATA[kind]
     script = "make_recipes.py" if kind.startswith("recipes") else os.path.join("..", "make_reference.py")
     path = os.path.join(folder, name)
@@ -99,11 +99,6 @@ def data_set(environment, folder, kind):
         made = subprocess.run([environment.python, os.path.join(HERE, script), "--out", path, *options], stdout=sys.stderr)
         if made.returncode:
             raise Failed(f"{os.path.basename(script)} failed with {made.returncode}")
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with open(os.path.join(folder, name), "rb") as f:
-                while f.read(1 << 22):
-                    pass
     return path
 
 
