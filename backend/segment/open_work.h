@@ -43,8 +43,8 @@ using UnitWork = std::function<bool(std::size_t index, const Readers& readers)>;
 
 /// Where a split stands in a stream.
 struct SplitPlace {
-    std::int64_t flightNumber =
-        0;                   ///< its segment's of those in flight: the foremost has the least
+    /// Its segment's of those in flight: the foremost has the least.
+    std::int64_t flightNumber = 0;
     std::int64_t split = 0;  ///< of the segment
     auto operator<=>(const SplitPlace&) const = default;
 };
