@@ -82,8 +82,8 @@ bool BufferPool::hold(std::int64_t bytes) {
     return holdMore(bytes);
 }
 
-void BufferPool::countAllocation(std::int64_t bytes) {
-    Counts& own = counts_[shelfOfThread(kShelves)];
+void BufferPool::countAllocation(std::int64_t bytes, unsigned shelf) {
+    Counts& own = counts_[shelf];
     own.inUse.fetch_add(bytes, std::memory_order_relaxed);
     own.total.fetch_add(bytes, std::memory_order_relaxed);
     own.allocations.fetch_add(1, std::memory_order_relaxed);
@@ -157,7 +157,7 @@ arrow::Status BufferPool::allocateBlock(std::int64_t size, std::uint8_t** out) {
     if (block == nullptr) {
         ARROW_ASSIGN_OR_RAISE(block, makeBlock(sizeClass, shelf));
     }
-    countAllocation(block->bytes);
+    countAllocation(block->bytes, shelf);
     *out = block->memory();
     return arrow::Status::OK();
 }
@@ -180,7 +180,7 @@ arrow::Status BufferPool::Allocate(std::int64_t size, std::int64_t alignment, st
         held_ -= size;
         return status;
     }
-    countAllocation(size);
+    countAllocation(size, shelfOfThread(kShelves));
     return status;
 }
 

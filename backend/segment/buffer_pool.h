@@ -70,7 +70,7 @@ class BufferPool final : public arrow::MemoryPool {
     Block* takeFree(Block* (BlockShelf::*take)(int), int sizeClass, unsigned shelf);
     void* memoryFor(std::int64_t bytes, unsigned shelf);
     bool holdMore(std::int64_t bytes);
-    void countAllocation(std::int64_t bytes);
+    void countAllocation(std::int64_t bytes, unsigned shelf);
     void countFree(std::int64_t bytes);
     std::int64_t sum(Count Counts::* count) const;
 

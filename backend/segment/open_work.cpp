@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace millrace::segment {
@@ -19,9 +18,9 @@ struct OpenWork::Job {
         std::vector<Result<std::shared_ptr<arrow::Array>>> arrays;  ///< null: not read
         std::vector<std::int64_t> bytes;                            ///< of the file
     };
-    std::optional<Columns> columns;  ///< else splits or pieces
-    const UnitWork* work = nullptr;  ///< of splits and pieces
-    bool areSplits = false;
+    Place place;
+    std::optional<Columns> columns = {};  ///< where the place is of columns
+    const UnitWork* work = nullptr;       ///< else
     std::size_t units = 0, next = 0, running = 0;
 };
 
@@ -65,9 +64,8 @@ OpenWork::Claim OpenWork::claimInLocked(const Places& places, Takes takes) {
     for (auto it = jobs_.lower_bound(places.begin); it != jobs_.end() && it->first < places.end;
          ++it) {
         const Kind kind = it->first.kind;
-        const bool isTaken = kind == Kind::kColumns ||
-                             (takes != Takes::kColumns && kind == Kind::kPieces) ||
-                             takes == Takes::kAll;
+        const bool isTaken = takes == Takes::kAll || kind == Kind::kColumns ||
+                             (takes == Takes::kColumnsAndPieces && kind == Kind::kPieces);
         if (!isTaken) {
             continue;
         }
@@ -76,6 +74,20 @@ OpenWork::Claim OpenWork::claimInLocked(const Places& places, Takes takes) {
         }
     }
     return {};
+}
+
+/// None: it is done. One without a job: something has changed, so it may be worth to ask again.
+std::optional<OpenWork::Claim> OpenWork::claimOrWait(const Places& places, Takes takes,
+                                                     const std::function<bool()>& isDone) {
+    MutexLock lock(mutex_);
+    if (isDone()) {
+        return std::nullopt;
+    }
+    Claim found = claimInLocked(places, takes);
+    if (found.job == nullptr) {
+        changed_.wait(mutex_);
+    }
+    return found;
 }
 
 // Of several that fail together each is read again by who looks for the first that fails.
@@ -199,9 +211,9 @@ bool OpenWork::helpIn(const Places& places, const Readers& readers, Takes takes)
 // A whole split has the thread's own reader: it is none of those that others read at the same time.
 void OpenWork::helpWith(const Claim& claim, const Readers& readers) {
     StageTimer timer(counters_);
-    const bool areColumns = claim.job->columns.has_value();
-    work(claim, {claim.job->areSplits ? readers.own : readers.others, readers.others});
-    if (areColumns) {
+    const Kind kind = claim.job->place.kind;
+    work(claim, {kind == Kind::kSplits ? readers.own : readers.others, readers.others});
+    if (kind == Kind::kColumns) {
         timer.stop(Stage::kRead);
     }
 }
@@ -210,20 +222,10 @@ void OpenWork::helpUntil(const SplitPlace& place, dataset::SplitReader& helper,
                          const std::function<bool()>& isDone) {
     const Places columns = {{place.flightNumber, Kind::kColumns, place.split},
                             {place.flightNumber, Kind::kColumns, place.split + 1}};
-    for (;;) {
-        Claim found;
-        {
-            MutexLock lock(mutex_);
-            if (isDone()) {
-                return;
-            }
-            found = claimInLocked(columns, Takes::kColumns);
-            if (found.job == nullptr) {
-                changed_.wait(mutex_);
-                continue;
-            }
+    while (const std::optional<Claim> found = claimOrWait(columns, Takes::kColumns, isDone)) {
+        if (found->job != nullptr) {
+            work(*found, {helper, helper});
         }
-        work(found, {helper, helper});
     }
 }
 
@@ -232,19 +234,25 @@ void OpenWork::tell() {
     changed_.notifyAll();
 }
 
-void OpenWork::open(const Place& place, const JobPtr& job) {
+OpenWork::JobPtr OpenWork::openUnits(const Place& place, std::size_t count, const UnitWork& work) {
+    const auto job = std::make_shared<Job>(Job{.place = place, .work = &work, .units = count});
+    open(job);
+    return job;
+}
+
+void OpenWork::open(const JobPtr& job) {
     {
         MutexLock lock(mutex_);
-        const bool isNew = jobs_.emplace(place, job).second;
+        const bool isNew = jobs_.emplace(job->place, job).second;
         INVARIANT(isNew, "a split is read by one thread, and its pieces are run once");
         changed_.notifyAll();
     }
     onOpen_();
 }
 
-void OpenWork::close(const Place& place, const JobPtr& job) {
+void OpenWork::close(const JobPtr& job) {
     MutexLock lock(mutex_);
-    jobs_.erase(place);
+    jobs_.erase(job->place);
     while (job->running > 0) {
         changed_.wait(mutex_);
     }
@@ -254,14 +262,14 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
                                     const std::vector<std::string>& names,
                                     const pages::RowWish& wish, const Readers& readers) {
     dataset::SplitReader& reader = readers.own;
-    const auto job = std::make_shared<Job>();
+    const auto job =
+        std::make_shared<Job>(Job{.place = {place.flightNumber, Kind::kColumns, place.split}});
     job->columns.emplace(split, names, wish, largestFirst(names),
                          std::vector<Result<std::shared_ptr<arrow::Array>>>(
                              names.size(), Result<std::shared_ptr<arrow::Array>>(nullptr)),
                          std::vector<std::int64_t>(names.size()));
     job->units = job->columns->order.size();
-    const Place at{place.flightNumber, Kind::kColumns, place.split};
-    open(at, job);
+    open(job);
     reader.keepMemory(true);
     for (;;) {
         // Columns alone: this thread's own are waited for.
@@ -274,7 +282,7 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
         work(own, readers);
     }
     reader.keepMemory(false);
-    close(at, job);
+    close(job);
     // After a failure not all are read: those before it are now, as one of them may fail as well.
     ColumnArrays arrays;
     arrays.reserve(names.size());
@@ -293,45 +301,27 @@ Result<ColumnArrays> OpenWork::read(const SplitPlace& place, const dataset::Spli
 // Who has no split left of his own helps with what others are at.
 void OpenWork::runSplits(std::int64_t flightNumber, std::size_t count, const UnitWork& work,
                          const Readers& readers) {
-    const auto job = std::make_shared<Job>();
-    job->work = &work;
-    job->areSplits = true;
-    job->units = count;
-    const Place at{flightNumber, Kind::kSplits, 0};
-    open(at, job);
+    const JobPtr job = openUnits({flightNumber, Kind::kSplits, 0}, count, work);
     for (Claim own = claim(job); own.job != nullptr; own = claim(job)) {
         this->work(own, readers);
     }
     const Places inside = {{flightNumber, Kind::kColumns, 0}, before(flightNumber + 1).end};
-    for (;;) {
-        StageTimer timer(counters_);
-        Claim found;
-        {
-            MutexLock lock(mutex_);
-            if (job->running == 0) {
-                break;
-            }
-            found = claimInLocked(inside, Takes::kColumnsAndPieces);
-            if (found.job == nullptr) {
-                changed_.wait(mutex_);
-            }
-        }
-        if (found.job != nullptr) {
-            helpWith(found, readers);
+    StageTimer timer(counters_);
+    while (const std::optional<Claim> found = claimOrWait(inside, Takes::kColumnsAndPieces,
+                                                          [&job] { return job->running == 0; })) {
+        if (found->job != nullptr) {
+            helpWith(*found, readers);
+            timer.lap();
         } else {
             timer.waited(Stage::kRead, Wait::kStarved);
         }
     }
-    close(at, job);
+    close(job);
 }
 
 void OpenWork::runPieces(const SplitPlace& place, std::size_t count, const UnitWork& work,
                          const Readers& readers) {
-    const auto job = std::make_shared<Job>();
-    job->work = &work;
-    job->units = count;
-    const Place at{place.flightNumber, Kind::kPieces, place.split};
-    open(at, job);
+    const JobPtr job = openUnits({place.flightNumber, Kind::kPieces, place.split}, count, work);
     for (;;) {
         while (isHasty() && helpIn(before(place.flightNumber), readers, Takes::kColumnsAndPieces)) {
         }
@@ -341,7 +331,7 @@ void OpenWork::runPieces(const SplitPlace& place, std::size_t count, const UnitW
         }
         this->work(own, readers);
     }
-    close(at, job);
+    close(job);
 }
 
 }  // namespace millrace::segment

@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -133,10 +134,13 @@ class OpenWork {
     Claim claimLocked(const JobPtr& job) MR_REQUIRES(mutex_);
     Claim claim(const JobPtr& job);
     Claim claimInLocked(const Places& places, Takes takes) MR_REQUIRES(mutex_);
+    std::optional<Claim> claimOrWait(const Places& places, Takes takes,
+                                     const std::function<bool()>& isDone);
     bool helpIn(const Places& places, const Readers& readers, Takes takes);
     void helpWith(const Claim& claim, const Readers& readers);
-    void open(const Place& place, const JobPtr& job);
-    void close(const Place& place, const JobPtr& job);
+    JobPtr openUnits(const Place& place, std::size_t count, const UnitWork& work);
+    void open(const JobPtr& job);
+    void close(const JobPtr& job);
     void work(const Claim& claim, const Readers& readers);
     bool readUnit(Job& job, const Unit& unit, dataset::SplitReader& reader);
     std::vector<Unit> largestFirst(const std::vector<std::string>& names) MR_EXCLUDES(mutex_);

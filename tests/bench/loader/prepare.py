@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import measure
 from measure import say
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -87,7 +88,7 @@ class Environment:
 
 
 def data_set(environment, folder, kind):
-    """The folder of a data set, written when it is not there."""
+    """The folder of a data set, written when it is not there; the page cache has it afterwards."""
     name, options = DATA[kind]
     script = "make_recipes.py" if kind.startswith("recipes") else os.path.join("..", "make_reference.py")
     path = os.path.join(folder, name)
@@ -99,6 +100,7 @@ def data_set(environment, folder, kind):
         made = subprocess.run([environment.python, os.path.join(HERE, script), "--out", path, *options], stdout=sys.stderr)
         if made.returncode:
             raise Failed(f"{os.path.basename(script)} failed with {made.returncode}")
+    measure.have_files(path)
     return path
 
 

@@ -45,6 +45,18 @@ class OpenWorkTest : public ::testing::Test {
                               SplitReader& reader, SplitReader& helper) {
         return jobs_.read({rank}, split, names_, {}, {reader, helper});
     }
+    /// As above, of `count` columns of numbers; returns their names, c0 and on.
+    std::vector<std::string> openMany(
+        std::size_t count, const std::function<std::vector<std::int64_t>(std::size_t)>& values) {
+        std::vector<test::Column> columns;
+        std::vector<std::string> names;
+        for (std::size_t c = 0; c < count; ++c) {
+            names.push_back(strCat("c", c));
+            columns.push_back({names[c], test::ints(values(c))});
+        }
+        open(columns);
+        return names;
+    }
     /// The other thread's part while the owner opens the job.
     void whenOpen(std::function<void()> action) { action_ = std::move(action); }
 
@@ -170,13 +182,8 @@ TEST_F(OpenWorkTest, WhatTookMostIsReadFirst) {
 
 TEST_F(OpenWorkTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) {
     constexpr std::size_t kColumns = 200;
-    std::vector<test::Column> columns;
-    std::vector<std::string> names;
-    for (std::size_t c = 0; c < kColumns; ++c) {
-        names.push_back(strCat("c", c));
-        columns.push_back({names[c], test::ints(std::vector<std::int64_t>(kJobRows, 1))});
-    }
-    open(columns);
+    const std::vector<std::string> names =
+        openMany(kColumns, [](std::size_t) { return std::vector<std::int64_t>(kJobRows, 1); });
     SplitReader alone(dataset_);
     const ColumnArrays wanted = *alone.readRows(front_, names, {});
     for (const std::size_t columnsOfAClaim : {std::size_t{1}, std::size_t{7}}) {
@@ -199,18 +206,13 @@ TEST_F(OpenWorkTest, ColumnsOfFewBytesAreClaimedTogetherOnceTheirBytesAreKnown) 
 // Their bytes differ, yet none is worth to be begun early; in the order of the names they are read
 // from the file, and lie in memory, one after the other.
 TEST_F(OpenWorkTest, ColumnsOfFewBytesStayInTheirOrder) {
-    constexpr std::size_t kColumns = 64;
-    std::vector<test::Column> columns;
-    std::vector<std::string> names;
-    for (std::size_t c = 0; c < kColumns; ++c) {
-        names.push_back(strCat("c", c));
+    const std::vector<std::string> names = openMany(64, [](std::size_t c) {
         std::vector<std::int64_t> values(kJobRows);
         for (std::size_t r = 0; r < values.size() * (c % 8 + 1) / 8; ++r) {
             values[r] = static_cast<std::int64_t>(r * 7919);
         }
-        columns.push_back({names[c], test::ints(values)});
-    }
-    open(columns);
+        return values;
+    });
     SplitReader known(dataset_), unused(dataset_);
     ASSERT_TRUE(jobs_.read({1}, front_, names, {}, {known, unused}).ok());
     // The helper claims the first, and what it reads is bytes of the first names.
