@@ -171,11 +171,11 @@ Status EmbeddedEngine::checkFits(const std::string& key, const schedule::Resourc
     if (needs.fitsIn(options_.total)) {
         return okStatus();
     }
-    return resourceExhausted("gang ", key, ": never fits: needs ", needs.cpus, " cores, ",
-                             needs.gpus, " GPUs and ",
-                             formatBytes(static_cast<double>(needs.memoryBytes)),
-                             "; this machine has ", options_.total.cpus, ", ", options_.total.gpus,
-                             " and ", formatBytes(static_cast<double>(options_.total.memoryBytes)));
+    return failedPrecondition(
+        "gang ", key, ": never fits: needs ", needs.cpus, " cores, ", needs.gpus, " GPUs and ",
+        formatBytes(static_cast<double>(needs.memoryBytes)), "; this machine has ",
+        options_.total.cpus, ", ", options_.total.gpus, " and ",
+        formatBytes(static_cast<double>(options_.total.memoryBytes)));
 }
 
 // GPUs that no gang has which is not over: as long as a process of it may be left.

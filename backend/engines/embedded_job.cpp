@@ -97,6 +97,9 @@ Status EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgra
                 continue;
             }
             const Status started = startWorker(worker, group, number, execProgram);
+            if (absl::IsResourceExhausted(started)) {  // no room: the same submit starts the rest
+                return unavailable(worker.record.name, ": ", messageOf(started));
+            }
             if (isTransient(started)) {
                 return annotate(started, worker.record.name);
             }
@@ -187,7 +190,8 @@ Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
     }
     if (!worker.guardian) {
         const std::string_view words = output.err;
-        return internalError("could not be started: ", words.substr(0, words.find('\n')));
+        const std::string why = strCat("could not be started: ", words.substr(0, words.find('\n')));
+        return output.exitCode == kExitResources ? resourceExhausted(why) : internalError(why);
     }
     return okStatus();
 }

@@ -3,7 +3,7 @@
 // agree (docs/formats/job.md).
 //
 //   ROOT/<run>/{checkpoints/, scores-<step>.zst}
-//   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, <worker>/}
+//   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, steps.page, <worker>/}
 //
 // Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
 // be read is not there.
@@ -50,6 +50,8 @@ class AttemptPaths {
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
     /// What data workers join with.
     std::string joinFile() const { return directory_ + "/data.join"; }
+    /// What ranks that are scripts share (ring::StepPage).
+    std::string stepPage() const { return directory_ + "/steps.page"; }
     /// Where the ranks of the built-in trainer meet.
     std::string groupSocket() const { return directory_ + "/ranks.sock"; }
     /// A worker's own folder: its log, what it keeps for a while.

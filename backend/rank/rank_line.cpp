@@ -267,6 +267,9 @@ std::string formatLine(const RankLine& line) {
     if (line.attempt >= 0 && isKept(line.body)) {
         json["attempt"] = line.attempt;
     }
+    if (line.ended > 0 && isKept(line.body)) {
+        json["ended"] = line.ended;
+    }
     return dumpJson(json);
 }
 
@@ -283,6 +286,7 @@ Result<RankLine> parseLine(std::string_view text) {
     const bool isCounted = isKept(line.body);
     const std::int64_t seq = isCounted ? read.integer("seq") : read.integerOr("seq", 0);
     line.attempt = isCounted ? read.integerOr("attempt", -1) : -1;
+    line.ended = isCounted ? read.integerOr("ended", 0) : 0;
     RETURN_IF_ERROR(read.status());
     if (seq < (isCounted ? 1 : 0)) {
         return invalidArgument("rank line: 'seq' counts from 1");

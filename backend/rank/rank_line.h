@@ -88,6 +88,7 @@ struct RankLine {
     std::uint64_t seq = 0;      ///< from 1 within an attempt; 0: never acknowledged (isKept())
     std::int64_t attempt = -1;  ///< of a line that an older attempt left; -1: the sender's own
     Body body;
+    std::int64_t ended = 0;  ///< the last step that the rank has ended; 0: not told
     bool operator==(const RankLine&) const = default;
 };
 

@@ -55,15 +55,16 @@ void LineLink::preload(std::int64_t attempt, std::uint64_t seq, std::string text
 
 std::uint64_t LineLink::send(const std::string& object) {
     std::uint64_t seq = 0;
+    const std::int64_t ended = options_.ended ? options_.ended() : 0;
     {
         const MutexLock lock(mutex_);
         if (bytes_ + object.size() > options_.memoryBytes) {
             return 0;
         }
         seq = nextSeq_++;
-        std::string text = "{\"seq\":" + std::to_string(seq) +
-                           ",\"attempt\":" + std::to_string(options_.attempt) + "," +
-                           object.substr(1);
+        std::string text =
+            "{\"seq\":" + std::to_string(seq) + ",\"attempt\":" + std::to_string(options_.attempt) +
+            (ended > 0 ? ",\"ended\":" + std::to_string(ended) : "") + "," + object.substr(1);
         bytes_ += text.size();
         lines_.push_back({options_.attempt, seq, std::move(text)});
     }

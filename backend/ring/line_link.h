@@ -23,6 +23,7 @@ struct LineLinkOptions {
     std::string socketPath, run;
     std::int64_t attempt = 1, rank = 0, aliveMs = 1'000;
     std::uint64_t memoryBytes = std::uint64_t{64} << 20;
+    std::function<std::int64_t()> ended;  ///< the last step that the rank has ended; 0: none
     // Of the link's thread; quick.
     std::function<void()> onStop, onCheckpoint;
     std::function<std::int64_t()> onHold;  ///< a stop is to be agreed on; the furthest step begun

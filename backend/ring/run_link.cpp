@@ -13,6 +13,7 @@
 
 struct millrace_run {
     const pid_t owner = ::getpid();
+    std::int64_t rank = 0;
     millrace::ring::StepPage page;
     std::unique_ptr<millrace::ring::LineLink> link;  // its thread writes to the page
 
@@ -28,6 +29,7 @@ std::unique_ptr<millrace_run> openRun(const millrace_run_options& options, std::
     if (!run->page.open(options.page_path, error)) {
         return nullptr;
     }
+    run->rank = options.rank;
     LineLinkOptions link;
     link.socketPath = options.socket_path;
     link.run = options.run;
@@ -35,6 +37,7 @@ std::unique_ptr<millrace_run> openRun(const millrace_run_options& options, std::
     link.rank = options.rank;
     link.aliveMs = options.alive_ms > 0 ? options.alive_ms : link.aliveMs;
     link.memoryBytes = options.memory_bytes > 0 ? options.memory_bytes : link.memoryBytes;
+    link.ended = [run = run.get()] { return run->page.ended(run->rank); };
     link.onStop = [&page = run->page] { page.stop(); };
     link.onCheckpoint = [&page = run->page] { page.wantCheckpoint(); };
     link.onHold = [&page = run->page] { return static_cast<std::int64_t>(page.hold()); };
@@ -104,7 +107,7 @@ std::int64_t millrace_run_send(millrace_run* run, const char* line) {
     }
     const auto send = [&]() -> std::int64_t {
         const std::string text = line;
-        constexpr std::size_t kSeqBytes = 64;
+        constexpr std::size_t kSeqBytes = 128;
         if (text.size() + kSeqBytes >= ring::LineLink::kLineBytesMax) {
             return MILLRACE_FEED_INVALID;
         }
@@ -140,6 +143,7 @@ int millrace_run_begin(millrace_run* run, std::int64_t step, std::int32_t* is_du
     constexpr std::int64_t kHeldNs = 100'000'000;
     using Answer = ring::StepPage::Answer;
     bool isDue = false;
+    run->page.end(run->rank, static_cast<std::uint64_t>(step - 1));
     const Answer answer = run->page.beginWithin(static_cast<std::uint64_t>(step), kHeldNs, isDue);
     *is_due = answer == Answer::kGo && isDue ? 1 : 0;
     switch (answer) {
@@ -154,10 +158,11 @@ int millrace_run_begin(millrace_run* run, std::int64_t step, std::int32_t* is_du
 }
 
 int millrace_run_is_over(const millrace_run* run, std::int64_t step) {
-    return run != nullptr && run->isOwn() && step >= 1 &&
-                   run->page.isOver(static_cast<std::uint64_t>(step))
-               ? 1
-               : 0;
+    if (run == nullptr || !run->isOwn() || step < 1) {
+        return 0;
+    }
+    run->page.end(run->rank, static_cast<std::uint64_t>(step - 1));
+    return run->page.isOver(static_cast<std::uint64_t>(step)) ? 1 : 0;
 }
 
 }  // extern "C"

@@ -37,8 +37,8 @@ void millrace_run_close(millrace_run* run);
 
 /* A line of an older attempt, from its checkpoint; before the first millrace_run_send(). */
 int millrace_run_preload(millrace_run* run, int64_t attempt, uint64_t seq, const char* line);
-/* `line`: one JSON object without `seq` and `attempt`, at most 1 MB. The line's seq, from 1, or
- * MILLRACE_FEED_INVALID, or MILLRACE_FEED_FAILED: so many lines wait that no more is kept. */
+/* `line`: one JSON object without `seq`, `attempt` and `ended`, at most 1 MB. The line's seq, from
+ * 1, or MILLRACE_FEED_INVALID, or MILLRACE_FEED_FAILED: so many lines wait that no more is kept. */
 int64_t millrace_run_send(millrace_run* run, const char* line);
 /* 0 once everything sent so far is stored; MILLRACE_FEED_TIMEOUT. */
 int millrace_run_wait(millrace_run* run, int64_t timeout_ms);
@@ -48,7 +48,8 @@ char* millrace_run_unacked(millrace_run* run);
 /* Everything of this attempt up to that line is stored; 0: nothing yet. */
 uint64_t millrace_run_acked(const millrace_run* run);
 
-/* The rank is about to begin `step` (from 1; each rank its steps one after the other). 0: it may.
+/* The rank is about to begin `step` (from 1; each rank its steps one after the other), so it has
+ * ended the one before, which the daemon is told with the next line. 0: it may.
  * MILLRACE_FEED_ABORTED: the run stops, and every rank ends with the same step, before this one.
  * MILLRACE_FEED_TIMEOUT, after 100 ms: ranks of several machines are agreeing on that step; ask
  * again, after a look at the program's signals.
@@ -56,7 +57,7 @@ uint64_t millrace_run_acked(const millrace_run* run);
  * the same step. */
 int millrace_run_begin(millrace_run* run, int64_t step, int32_t* is_due);
 /* 1: a stop was asked for, and `step` lies behind the last one that any rank may begin. 0: go on.
- * For who waits for the data of `step`. */
+ * For who waits for the data of `step`, and so has ended the step before. */
 int millrace_run_is_over(const millrace_run* run, int64_t step);
 
 typedef struct {

@@ -1,7 +1,7 @@
 #pragma once
 // StepPage: what the ranks of an attempt on one machine agree on, in a page of memory that they
 // share: the furthest step that any of them has begun, whether the run stops, which steps end with
-// a checkpoint (decision 0031).
+// a checkpoint (decision 0031), and the last step that each of them has ended, which outlives them.
 //
 // A stop freezes the furthest step: whoever has not begun it yet still does, nobody begins one
 // behind it, so that all end with the same one. Where ranks are on several machines each machine's
@@ -39,7 +39,7 @@ class StepPage {
         const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         void* at = MAP_FAILED;
         // Ranks come at any time: a file that has its length already is not touched.
-        if (fd >= 0 && ::ftruncate(fd, kBytes) == 0) {
+        if (fd >= 0 && reserve(fd)) {
             at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         }
         const int why = errno;
@@ -55,6 +55,36 @@ class StepPage {
     }
 
     enum class Answer { kGo, kOver, kHeld };
+
+    /// The rank has ended `step`. Ranks behind kRanks are not in the page.
+    void end(std::int64_t rank, std::uint64_t step) const {
+        if (rank < kRanks && words_->ended[rank].load(std::memory_order_relaxed) < step) {
+            words_->ended[rank].store(step, std::memory_order_release);
+        }
+    }
+    std::int64_t ended(std::int64_t rank) const {
+        return rank < kRanks
+                   ? static_cast<std::int64_t>(words_->ended[rank].load(std::memory_order_acquire))
+                   : 0;
+    }
+    /// The last step that each of `ranks` ranks has ended, by the page of that file, whose ranks
+    /// may be gone; 0 where that is not known.
+    static std::int64_t endedByAll(const std::string& path, int ranks) {
+        Words words{};
+        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const bool isWhole = fd >= 0 && ::pread(fd, &words, sizeof words, 0) == sizeof words;
+        if (fd >= 0) {
+            ::close(fd);
+        }
+        if (!isWhole || ranks < 1 || ranks > kRanks) {
+            return 0;
+        }
+        std::uint64_t least = kStep;
+        for (int rank = 0; rank < ranks; ++rank) {
+            least = std::min(least, words.ended[rank].load(std::memory_order_relaxed));
+        }
+        return static_cast<std::int64_t>(least);
+    }
 
     void stop() {
         words_->state.fetch_or(kStop, std::memory_order_acq_rel);
@@ -115,13 +145,23 @@ class StepPage {
 
  private:
     static constexpr std::size_t kBytes = 4096, kDue = 64;
+    static constexpr int kRanks = 400;
     static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kWanted = kStop >> 1,
                                    kHold = kStop >> 2, kStep = kHold - 1;
     struct Words {
         std::atomic<std::uint64_t> state;  ///< the furthest step begun, and the three wishes
         std::atomic<std::uint64_t> due[kDue];
-        std::atomic<std::uint32_t> told;  ///< futex of who is held
+        std::atomic<std::uint32_t> told;           ///< futex of who is held
+        std::atomic<std::uint64_t> ended[kRanks];  ///< by rank; 0: none yet
     };
+
+    /// With its blocks: memory that a full disk has no room for would end who writes to it.
+    static bool reserve(int fd) {
+        if (::fallocate(fd, 0, 0, kBytes) == 0) {
+            return true;
+        }
+        return (errno == EOPNOTSUPP || errno == ENOSYS) && ::ftruncate(fd, kBytes) == 0;
+    }
 
     void tell() {
         words_->told.fetch_add(1, std::memory_order_acq_rel);

@@ -20,6 +20,7 @@ CheckpointRecord readCheckpoint(const Statement& row) {
     c.cursor = row.textAt(7);
     c.timeMs = row.intAt(8);
     c.isDeleted = row.intAt(9) != 0;
+    c.isWaiting = row.intAt(10) != 0;
     return c;
 }
 
@@ -27,6 +28,14 @@ Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
     ASSIGN_OR_RETURN(Statement update, db.prepare("UPDATE checkpoint SET is_deleted = 1 "
                                                   "WHERE run_no = ? AND name = ?"));
     return update.bind(no).bind(name).run();
+}
+
+// All ranks of the attempt have ended that step.
+Status settleUpTo(Database& db, std::int64_t no, int attempt, std::int64_t step) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE attempt SET settled_step = max(settled_step, ?) WHERE "
+                                "run_no = ? AND attempt = ?"));
+    return update.bind(step).bind(no).bind(attempt).run();
 }
 
 }  // namespace
@@ -39,15 +48,17 @@ Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const Checkpo
 }
 
 Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_view id,
-                                                                  bool withDeleted) const {
+                                                                  bool withRest) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
     ASSIGN_OR_RETURN(Statement query,
                      file_.reader->prepare(
-                         "SELECT step, attempt, seq, epoch, name, bytes, hash, cursor, time_ms, "
-                         "is_deleted FROM checkpoint WHERE run_no = ? AND is_deleted <= ? "
-                         "ORDER BY step DESC"));
-    query.bind(no).bind(withDeleted ? 1 : 0);
+                         "SELECT c.step, c.attempt, seq, epoch, name, bytes, hash, cursor, "
+                         "time_ms, is_deleted, coalesce(c.step > settled_step, 0) AS is_waiting "
+                         "FROM checkpoint c LEFT JOIN attempt a ON a.run_no = c.run_no AND "
+                         "a.attempt = c.attempt WHERE c.run_no = ?1 AND (?2 OR (is_deleted = 0 "
+                         "AND is_waiting = 0)) ORDER BY c.step DESC"));
+    query.bind(no).bind(withRest ? 1 : 0);
     std::vector<CheckpointRecord> all;
     for (;;) {
         ASSIGN_OR_RETURN(const bool isRow, query.step());
@@ -74,6 +85,7 @@ Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
             RETURN_IF_ERROR(beginOnce(db, no, one.attempt));  // a file is work, too
         }
         RETURN_IF_ERROR(writeCheckpoint(db, no, one.attempt, one));
+        RETURN_IF_ERROR(settleUpTo(db, no, one.attempt, one.step));
     }
     RETURN_IF_ERROR(touchRun(db, no));
     return transaction.commit();

@@ -19,10 +19,12 @@ class RunCheckpoints {
  public:
     explicit RunCheckpoints(StoreFile& file) : file_(file) {}
 
-    /// Newest step first; `withDeleted`: also those that no attempt goes on from any more.
+    /// Those that an attempt may go on from, newest step first; `withRest`: also those that none
+    /// does any more, and those that wait for a rank to end their step.
     Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id,
-                                                      bool withDeleted = false) const;
-    /// Files that were found in the directory and the names that were not, in one transaction.
+                                                      bool withRest = false) const;
+    /// Files that were found in the directory, whose steps all ranks have ended, and the names that
+    /// were not, in one transaction.
     Status reconcileCheckpoints(std::string_view id, const std::vector<CheckpointRecord>& found,
                                 const std::vector<std::string>& gone);
 

@@ -76,10 +76,10 @@ Status recomputeLatest(Database& db, std::int64_t no, std::int64_t resumeStep) {
     return okStatus();
 }
 
-// Whether the lines show that the attempt goes its own way: a rank has trained or evaluated. The
-// feed counts rows before any rank has loaded its weights, and a rank says that it waits.
+// Whether the lines show that the attempt goes its own way: a rank has trained or evaluated. Feeds
+// and relays count rows before any rank has loaded its weights, and a rank says that it waits.
 bool showsWork(const LineBatch& batch, std::int64_t resumeStep) {
-    if (batch.worker == "feed") {
+    if (batch.rank == values::kNoRank) {
         return false;
     }
     return !batch.metrics.empty() || !batch.checkpoints.empty() ||
@@ -103,6 +103,61 @@ Result<std::int64_t> beginWith(Database& db, std::int64_t no, const LineBatch& b
     }
     RETURN_IF_ERROR(beginOnce(db, no, batch.attempt));
     return INT64_MAX;
+}
+
+// The first checkpoint of an attempt behind `settled`; 0: none waits.
+Result<std::int64_t> firstWaiting(Database& db, std::int64_t no, int attempt,
+                                  std::int64_t settled) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT min(step) FROM checkpoint WHERE run_no = ? AND attempt = ? "
+                                "AND is_deleted = 0 AND step > ?"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).bind(settled).step());
+    return isRow ? query.intAt(0) : 0;
+}
+
+// The step that all ranks of an attempt have told to have ended; 0: a rank has told of none.
+Result<std::int64_t> endedByAll(Database& db, std::int64_t no, int attempt, std::int64_t ranks) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT count(*), min(ended_step) FROM worker WHERE run_no = ? "
+                                "AND attempt = ? AND ended_step > 0"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+    return isRow && query.intAt(0) >= ranks ? query.intAt(1) : 0;
+}
+
+// A rank has ended a step. Whether a checkpoint that waited for it counts now: looked at only while
+// one waits, as ranks tell of very many steps.
+Result<bool> settle(Database& db, std::int64_t no, const LineBatch& batch) {
+    const int attempt = batch.attempt;
+    std::int64_t settled = kAllEnded, numRanks = 1;
+    {
+        ASSIGN_OR_RETURN(Statement query,
+                         db.prepare("SELECT settled_step, num_ranks FROM attempt WHERE run_no = ? "
+                                    "AND attempt = ?"));
+        ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+        settled = isRow ? query.intAt(0) : kAllEnded;
+        numRanks = isRow ? query.intAt(1) : 1;
+    }
+    if (settled == kAllEnded) {
+        return false;  // its ranks meet at each step
+    }
+    ASSIGN_OR_RETURN(const std::int64_t before,
+                     workerNumber(db, no, attempt, batch.worker, "ended_step"));
+    if (*batch.endedStep > before) {
+        RETURN_IF_ERROR(
+            setWorkerNumber(db, no, attempt, batch.worker, "ended_step", *batch.endedStep));
+    }
+    ASSIGN_OR_RETURN(const std::int64_t waiting, firstWaiting(db, no, attempt, settled));
+    if (waiting == 0) {
+        return false;
+    }
+    ASSIGN_OR_RETURN(const std::int64_t ended, endedByAll(db, no, attempt, numRanks));
+    if (ended < waiting) {
+        return false;
+    }
+    ASSIGN_OR_RETURN(Statement raise, db.prepare("UPDATE attempt SET settled_step = ? WHERE "
+                                                 "run_no = ? AND attempt = ?"));
+    RETURN_IF_ERROR(raise.bind(ended).bind(no).bind(attempt).run());
+    return true;
 }
 
 // The metric lines of one commit: those of a rank among several apart.
@@ -210,7 +265,7 @@ Status beginOnce(Database& db, std::int64_t no, int attempt) {
 }
 
 Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
-                              bool isRestart, int numRanks) {
+                              bool isRestart, int numRanks, bool doRanksMeet) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
@@ -224,10 +279,11 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
                                   current);
     }
     ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt(run_no, attempt, "
-                                                  "resume_step, started_ms, has_begun, num_ranks) "
-                                                  "VALUES(?, ?, ?, ?, 0, ?)"));
+                                                  "resume_step, started_ms, has_begun, num_ranks, "
+                                                  "settled_step) VALUES(?, ?, ?, ?, 0, ?, ?)"));
     insert.bind(no).bind(attempt).bind(resumeStep).bind(file_.clock.wallMs());
-    RETURN_IF_ERROR(insert.bind(std::max(numRanks, 1)).run());
+    insert.bind(std::max(numRanks, 1)).bind(doRanksMeet ? kAllEnded : resumeStep);
+    RETURN_IF_ERROR(insert.run());
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare("UPDATE run SET attempt = ?1, restarts = restarts + ?2, "
                                 "resume_from = 0, phase = '' WHERE no = ?3"));
@@ -253,6 +309,7 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
     std::int64_t lastStep = INT64_MAX;  // that the lines may stand at
     if (!commit.isOldAttempt) {
         ASSIGN_OR_RETURN(lastStep, beginWith(db, no, batch));
+        commit.hasBegun = lastStep == INT64_MAX;
     }
     ASSIGN_OR_RETURN(AttemptLimits limits, AttemptLimits::read(db, no));
     BatchLines lines(db, no, batch, std::move(limits));
@@ -263,6 +320,9 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
             continue;
         }
         RETURN_IF_ERROR(writeCheckpoint(db, no, batch.attempt, checkpoint));
+    }
+    if (!commit.isOldAttempt && batch.rank != values::kNoRank && batch.endedStep) {
+        ASSIGN_OR_RETURN(commit.hasSettled, settle(db, no, batch));
     }
     if (!commit.isOldAttempt && batch.lastSeq > acked) {
         if (batch.progress) {
@@ -366,8 +426,8 @@ Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
     ASSIGN_OR_RETURN(
         Statement query,
-        file_.reader->prepare("SELECT attempt, resume_step, has_begun FROM attempt WHERE "
-                              "run_no = ? ORDER BY attempt"));
+        file_.reader->prepare("SELECT attempt, resume_step, has_begun, num_ranks, settled_step "
+                              "FROM attempt WHERE run_no = ? ORDER BY attempt"));
     query.bind(no);
     std::vector<AttemptRecord> all;
     for (;;) {
@@ -375,7 +435,8 @@ Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const
         if (!isRow) {
             return all;
         }
-        all.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), query.intAt(2) != 0});
+        all.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), query.intAt(2) != 0,
+                       static_cast<int>(query.intAt(3)), query.intAt(4)});
     }
 }
 

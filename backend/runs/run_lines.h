@@ -35,6 +35,9 @@ struct Progress {
     std::string phase;
 };
 
+/// A rank's last step when it is done.
+inline constexpr std::int64_t kAllEnded = INT64_MAX;
+
 /// Lines of one worker that are committed together; afterwards `lastSeq` may be acknowledged.
 struct LineBatch {
     std::string runId;
@@ -47,13 +50,18 @@ struct LineBatch {
     std::string receipt;                        ///< canonical JSON; likewise; "" for none
     std::vector<ReportedLine> own;              ///< the daemon's: without seq, never sent again
     int rank = values::kNoRank;                 ///< the worker is this rank; kNoRank: it is none
+    /// The last step that the rank has ended; kAllEnded: it begins no other. Nothing: not told.
+    std::optional<std::int64_t> endedStep;
 };
 
 struct LineCommit {
     std::int64_t ackedSeq = 0;  ///< everything up to here is stored
     bool isOldAttempt = false;
-    int numIgnored = 0;      ///< lines that had been stored before
-    std::string refusedKey;  ///< a metric whose values were left out: see kMetricKeysMax
+    /// The attempt has begun, now or before: a rank of it has shown work.
+    bool hasBegun = false;
+    bool hasSettled = false;  ///< all ranks have ended the step of a checkpoint that waited for it
+    int numIgnored = 0;       ///< lines that had been stored before
+    std::string refusedKey;   ///< a metric whose values were left out: see kMetricKeysMax
 };
 
 /// Metrics that a run may have, and how long a name may be. Values of others are left out, and the
@@ -73,9 +81,10 @@ class RunLines {
     /// that step, metrics and checkpoints at once. The same attempt twice is the same as once.
     /// `isRestart`: the run restarts by itself, which its `restarts` count. `numRanks`: that the
     /// attempt has; what they measure of themselves is summarized (rank_fold.h) where it is
-    /// above 1.
+    /// above 1. `doRanksMeet`: each step ends in all of them together; else a checkpoint counts
+    /// once all have told that they ended its step.
     Status beginAttempt(std::string_view id, int attempt, std::int64_t resumeStep,
-                        bool isRestart = false, int numRanks = 1);
+                        bool isRestart = false, int numRanks = 1, bool doRanksMeet = true);
     /// The run's attempts, oldest first.
     Result<std::vector<AttemptRecord>> attempts(std::string_view id) const;
     /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.

@@ -35,7 +35,7 @@ struct RunRecord : values::RunSummary, values::RunDocuments {
     int groupSize = 0;            ///< runs of its submit; 0: stored by a version that did not count
 };
 
-/// A committed checkpoint.
+/// A checkpoint that a worker told of.
 struct CheckpointRecord {
     int attempt = 1;
     std::int64_t seq = 0;  ///< of the line that told of it; 0: it was found in the directory
@@ -46,6 +46,7 @@ struct CheckpointRecord {
     std::string cursor;  ///< the state text that came with it
     std::int64_t timeMs = 0;
     bool isDeleted = false;  ///< no attempt goes on from it: removed, set aside or gone
+    bool isWaiting = false;  ///< a rank has not ended its step: no attempt goes on from it yet
 };
 
 /// A worker's line that the store could not take among its run's, kept as it came.
@@ -64,6 +65,10 @@ struct AttemptRecord {
     int attempt = 1;
     std::int64_t resumeStep = 0;
     bool hasBegun = false;
+    int numRanks = 1;
+    /// The last step that all of its ranks have ended. Those that meet at each step have ended all
+    /// that one of them has.
+    std::int64_t settledStep = INT64_MAX;
     bool operator==(const AttemptRecord&) const = default;
 };
 

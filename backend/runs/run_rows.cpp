@@ -169,6 +169,7 @@ const RunColumn kRunColumns[] = {
     {"timed_ms", kZero, readTimedMs},
     {"sealed_line", kZero},
     {"is_deleted", kZero},
+    {"deleted_running_ms", kZero},
     shown<&RunSummary::deletedMs>("deleted_ms", kZero),
     shown<&RunSummary::purgedMs>("purged_ms", kZero),
     told<&RunSummary::revision>("change", kNumber),

@@ -365,8 +365,9 @@ Status RunTable::markDeleted(std::string_view id) {
                                       "; stop it before deleting it");
         }
         ASSIGN_OR_RETURN(Statement update,
-                         db.prepare("UPDATE run SET is_deleted = 1, deleted_ms = CASE WHEN "
-                                    "is_deleted THEN deleted_ms ELSE ?1 END WHERE no = ?2"));
+                         db.prepare("UPDATE run SET is_deleted = 1, deleted_ms = ?1, "
+                                    "deleted_running_ms = (SELECT value FROM counter WHERE name = "
+                                    "'running_ms') WHERE no = ?2 AND is_deleted = 0"));
         return update.bind(file_.clock.wallMs()).bind(no).run();
     });
 }

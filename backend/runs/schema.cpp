@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kCounter = R"sql(
 CREATE TABLE counter(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO counter VALUES('change', 0);
+INSERT INTO counter VALUES('change', 0), ('running_ms', 0);
 )sql";
 
 // What belongs to a run beside its row (run_rows.h). Documents stand apart from it, so that a list
@@ -31,12 +31,12 @@ CREATE TABLE run_param(
 CREATE TABLE attempt(
     run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, resume_step INTEGER NOT NULL,
     started_ms INTEGER NOT NULL, has_begun INTEGER NOT NULL, num_ranks INTEGER NOT NULL,
-    PRIMARY KEY(run_no, attempt)
+    settled_step INTEGER NOT NULL, PRIMARY KEY(run_no, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE worker(
     run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,
     acked_seq INTEGER NOT NULL DEFAULT 0, log_offset INTEGER NOT NULL DEFAULT 0,
-    step INTEGER NOT NULL DEFAULT 0,
+    step INTEGER NOT NULL DEFAULT 0, ended_step INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY(run_no, attempt, worker)
 ) WITHOUT ROWID;
 CREATE TABLE checkpoint(

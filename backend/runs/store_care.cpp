@@ -76,13 +76,22 @@ Status StoreCare::purge(std::string_view id) {
     return transaction.commit();
 }
 
-Result<std::vector<std::string>> StoreCare::deletedBefore(std::int64_t ms) const {
+Status StoreCare::addRunningTime(std::int64_t ms) {
+    MutexLock lock(file_.writeMutex);
+    ASSIGN_OR_RETURN(Statement add, file_.writer->prepare("UPDATE counter SET value = value + ? "
+                                                          "WHERE name = 'running_ms'"));
+    return add.bind(ms).run();
+}
+
+Result<std::vector<std::string>> StoreCare::deletedBefore(std::int64_t ms,
+                                                          std::int64_t runningMs) const {
     MutexLock lock(file_.browseMutex);
     ASSIGN_OR_RETURN(
         Statement query,
         file_.browser->prepare("SELECT id FROM run WHERE is_deleted = 1 AND purged_ms = 0 "
-                               "AND deleted_ms < ?"));
-    return textsOf(query.bind(ms));
+                               "AND deleted_ms < ? AND deleted_running_ms + ? <= (SELECT value "
+                               "FROM counter WHERE name = 'running_ms')"));
+    return textsOf(query.bind(ms).bind(runningMs));
 }
 
 Result<std::vector<std::string>> StoreCare::purgedAmong(const std::vector<std::string>& ids) const {

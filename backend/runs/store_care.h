@@ -25,8 +25,11 @@ class StoreCare {
     /// Drops a deleted run's points, plan and checkpoints for good; what it was (spec, tags, note,
     /// newest values, receipt) stays. Its files are the caller's. Twice is the same as once.
     Status purge(std::string_view id);
-    /// Runs that were deleted before `ms` and not purged.
-    Result<std::vector<std::string>> deletedBefore(std::int64_t ms) const;
+    /// Adds to the time that daemons have run over this store.
+    Status addRunningTime(std::int64_t ms);
+    /// Runs that were deleted before `ms` and not purged, and since then daemons have run over this
+    /// store for `runningMs`: a clock that is wrong makes nobody late.
+    Result<std::vector<std::string>> deletedBefore(std::int64_t ms, std::int64_t runningMs) const;
     /// Among `ids`, those of purged runs.
     Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
     /// Looks for damage over a connection of its own, so that nobody waits for it; without the

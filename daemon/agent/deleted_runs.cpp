@@ -1,5 +1,6 @@
 #include "daemon/agent/deleted_runs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -11,7 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::hours kBetweenSweeps{1};
+constexpr std::chrono::hours kBetweenSweeps{1}, kRunningTime{24};
+
+std::int64_t millisecondsOf(std::chrono::hours hours) {
+    return std::chrono::milliseconds(hours).count();
+}
 
 std::uint64_t treeBytes(const std::string& path) {
     std::uint64_t bytes = 0;
@@ -66,8 +71,18 @@ void DeletedRuns::loop(std::stop_token stop) {
                                       end - std::chrono::steady_clock::now()));
         }
         if (isEnding_) {
-            return;
+            break;
         }
+    }
+    addRunningTime();
+}
+
+void DeletedRuns::addRunningTime() {
+    const std::int64_t now = clock_.steadyNs();
+    const std::int64_t ran = now - countedNs_.exchange(now);
+    if (const Status status = store_.addRunningTime(ran / kNsPerMs); !status.ok()) {
+        countedNs_ -= ran;
+        logWarn("runs: running time not counted", {{"why", messageOf(status)}});
     }
 }
 
@@ -124,9 +139,9 @@ std::uint64_t DeletedRuns::finishPurges() {
 }
 
 std::uint64_t DeletedRuns::sweep() {
-    const std::int64_t keepMs =
-        std::chrono::duration_cast<std::chrono::milliseconds>(keep_).count();
-    const auto old = store_.deletedBefore(clock_.wallMs() - keepMs);
+    addRunningTime();
+    const auto old = store_.deletedBefore(clock_.wallMs() - millisecondsOf(keep_),
+                                          millisecondsOf(std::min(keep_, kRunningTime)));
     if (!old.ok()) {
         logWarn("runs: deleted ones not read", {{"why", messageOf(old.status())}});
         return 0;

@@ -1,10 +1,13 @@
 #pragma once
 // DeletedRuns: what deleted runs take on the disk, and freeing it: at once on request, the
-// checkpoints by themselves after a time.
+// checkpoints by themselves after a time. That time must have passed by the wall clock, and at
+// least a day of it (or all of it, where it is shorter) must be time in which daemons ran: a clock
+// that jumps ahead frees nothing.
 //
 // Threads: any; two that free one run do no harm. Owns: its thread ("janitor") once start() was
 // called. Failure: a file that cannot be removed is named; what is left is removed by the next
 // sweep.
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -23,10 +26,15 @@ class DeletedRuns {
     /// `keep`: how long a deleted run keeps its checkpoints. `store` and `clock` outlive it.
     DeletedRuns(std::string runsDir, runs::RunStore& store, const Clock& clock,
                 std::chrono::hours keep)
-        : runsDir_(std::move(runsDir)), store_(store), clock_(clock), keep_(keep) {}
+        : runsDir_(std::move(runsDir)),
+          store_(store),
+          clock_(clock),
+          keep_(keep),
+          countedNs_(clock.steadyNs()) {}
     ~DeletedRuns();
 
-    /// Sweeps now and every hour.
+    /// Sweeps now and every hour. The time until the last hour's end, or its own end, is added to
+    /// the store's.
     void start();
     /// Bytes of a run's files.
     std::uint64_t bytesOf(const std::string& id) const;
@@ -39,6 +47,7 @@ class DeletedRuns {
 
  private:
     void loop(std::stop_token stop);
+    void addRunningTime();
     std::uint64_t freeCheckpoints(const std::string& id);
     std::uint64_t finishPurges();
 
@@ -46,6 +55,7 @@ class DeletedRuns {
     runs::RunStore& store_;
     const Clock& clock_;
     const std::chrono::hours keep_;
+    std::atomic<std::int64_t> countedNs_;  // steady: the store's running time goes up to here
     Mutex mutex_;
     CondVar wake_;
     bool isEnding_ MR_GUARDED_BY(mutex_) = false;

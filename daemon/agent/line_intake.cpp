@@ -56,6 +56,15 @@ runs::Progress progressOf(const rank::Progress& progress) {
     return {progress.step, progress.epoch, progress.rows, progress.stepsTotal, progress.phase};
 }
 
+// The last step that a rank has ended, as its line tells; 0: it does not.
+std::int64_t endedStepOf(const rank::RankLine& line) {
+    if (std::holds_alternative<rank::Done>(line.body)) {
+        return runs::kAllEnded;
+    }
+    const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
+    return std::max(line.ended, checkpoint == nullptr ? 0 : checkpoint->step);
+}
+
 // The run is not there, or its attempt has not begun.
 bool isOfTheRun(const Status& status) {
     return absl::IsNotFound(status) || absl::IsFailedPrecondition(status);
@@ -173,6 +182,9 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
     for (std::size_t i = 0; i < count; ++i) {
         const rank::RankLine& line = turn.worker.lines[i];
         batch.lastSeq = std::max(batch.lastSeq, static_cast<std::int64_t>(line.seq));
+        if (const std::int64_t ended = endedStepOf(line); ended > 0) {
+            batch.endedStep = std::max(batch.endedStep.value_or(0), ended);
+        }
         if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
             batch.metrics.push_back(metricLine(line.seq, *metrics));
         } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body)) {
@@ -211,7 +223,8 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
         const std::size_t bytes = bytesOf(line);
         turn.worker.bytes -= bytes;
         bytes_ -= bytes;
-        turn.report.committed.push_back({run.id, turn.key.second, turn.key.first, std::move(line)});
+        turn.report.committed.push_back({run.id, turn.key.second, turn.key.first, std::move(line),
+                                         commit.hasBegun, commit.hasSettled});
         turn.worker.lines.pop_front();
     }
     turn.report.acks.push_back({run.id, turn.worker.doorAttempt, turn.worker.connection,

@@ -15,6 +15,12 @@ constexpr std::size_t kReserve = 5'000;
 constexpr std::chrono::milliseconds kIdlePatience{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
+constexpr std::chrono::milliseconds kStrayGrace{15'000};
+constexpr char kDownReason[] = "stopped by millrace down";
+
+bool isLiving(const engines::State& state) {
+    return state.phase != engines::Phase::kEnded && state.phase != engines::Phase::kMissing;
+}
 
 }  // namespace
 
@@ -105,7 +111,8 @@ std::chrono::milliseconds RunController::patience() const {
     if (!intake_.isEmpty()) {
         return options_.commitDelay;
     }
-    const bool isRetrying = isQueueChanged_ || !unread_.empty() || unreadNs_ != 0;
+    const bool isRetrying =
+        isQueueChanged_ || !unread_.empty() || !strays_.empty() || unreadNs_ != 0;
     return active_.empty() && !isRetrying ? kIdlePatience : options_.tick;
 }
 
@@ -121,13 +128,14 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
+    endStrays();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
         startWaiting();
         dropEnded();
     }
     publishCounts();
-    if (allEnded_ != nullptr && active_.empty()) {
+    if (allEnded_ != nullptr && active_.empty() && strays_.empty()) {
         allEnded_->set_value(true);
         allEnded_.reset();
     }
@@ -286,16 +294,88 @@ void RunController::adoptAll() {
             logError("run: not taken over", {{"run", it->first}, {"why", messageOf(status)}});
         }
         if (now >= unread.retryNs) {
-            unread = {std::string(messageOf(status)), now + kUnreadRetryNs};
+            const bool isEnding = absl::IsUnavailable(status);
+            unread = {std::string(messageOf(status)),
+                      now + (isEnding ? kEndingRetryNs : kUnreadRetryNs)};
         }
         ++it;
     }
+}
+
+// A run that this daemon cannot follow is not over before its workers are. kUnavailable: they are
+// being ended.
+Status RunController::endUnusable(const runs::RunRecord& run, const Status& why) {
+    ASSIGN_OR_RETURN(const auto job, parts_.engine.find(gangKey(run.id, run.attempt)));
+    if (!job.has_value()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const engines::State state, parts_.engine.state(*job));
+    if (!isLiving(state)) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(parts_.engine.cancel(*job, kStrayGrace));
+    place_.pokeEngine();
+    return unavailable("its workers are being ended: ", messageOf(why));
+}
+
+// A gang lives as long as the engine is asked for it: one that no run follows would never end.
+void RunController::noteStray(const engines::Event& event) {
+    const std::string& key = event.job.native;
+    if (!isLiving(event.state)) {
+        strays_.erase(key);
+    } else if (active(runOfKey(key)) == nullptr) {
+        strays_.try_emplace(key, event.job);
+    }
+}
+
+// Of a run that cannot be read it may still be the gang that the run goes on with.
+void RunController::endStrays() {
+    for (auto it = strays_.begin(); it != strays_.end();) {
+        const std::string run = runOfKey(it->first);
+        if (active(run) != nullptr) {
+            it = strays_.erase(it);
+            continue;
+        }
+        const auto state = parts_.engine.state(it->second);
+        if (state.ok() && !isLiving(*state)) {
+            it = strays_.erase(it);
+            continue;
+        }
+        if (!unread_.contains(run) && state.ok() && state->phase != engines::Phase::kStopping) {
+            logWarn("engine: a gang that no run follows is ended", {{"gang", it->first}});
+            (void)parts_.engine.cancel(it->second, kStrayGrace);
+            place_.pokeEngine();
+        }
+        ++it;
+    }
+}
+
+// Whatever of this state directory lives, and is no active run's.
+void RunController::endAllStrays(std::chrono::milliseconds grace, values::DownReport& report) {
+    const auto all = parts_.engine.list();
+    for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
+        const auto& [job, state] = (*all)[i];
+        if (!isLiving(state) || active(runOfKey(job.native)) != nullptr) {
+            continue;
+        }
+        strays_.try_emplace(job.native, job);
+        report.workersEnded += static_cast<int>(std::count_if(
+            state.workers.begin(), state.workers.end(),
+            [](const auto& worker) { return worker.isStarted && !worker.exitCode.has_value(); }));
+        (void)parts_.engine.cancel(job, grace);
+    }
+    for (const auto& [id, unread] : unread_) {
+        // The next daemon that can read it takes over a run that is being stopped.
+        (void)parts_.store.setState(id, {values::RunState::kStopping, kDownReason, 0});
+    }
+    place_.pokeEngine();
 }
 
 Status RunController::adoptOne(const std::string& id) {
     ASSIGN_OR_RETURN(runs::RunRecord run, parts_.store.get(id));
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
+        RETURN_IF_ERROR(endUnusable(run, facts.status()));
         refuse(run.id, std::string(messageOf(facts.status())));
         return okStatus();
     }
@@ -342,6 +422,7 @@ void RunController::post(engines::Event event) {
             engineTrouble_ = event.reason;
             return;
         }
+        noteStray(event);
         for (auto& [id, run] : active_) {
             if (run->jobNative() == event.job.native) {
                 run->engineSays(event.state);
@@ -360,6 +441,10 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
     if (ActiveRun* run = active(runId)) {
         run->requestStop(reason, grace);
         return okStatus();
+    }
+    if (const auto unread = unread_.find(runId); unread != unread_.end()) {
+        return failedPrecondition("run ", runId, " cannot be taken over, so it cannot be stopped: ",
+                                  unread->second.why, "; `millrace down` ends its workers");
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
     if (run.state != values::RunState::kQueued) {
@@ -431,8 +516,9 @@ Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) 
         report->runsQueued = static_cast<int>(queue_.size());
         for (auto& [id, run] : active_) {
             report->workersEnded += static_cast<int>(parts_.live.get(id).workers.size());
-            run->requestStop("stopped by millrace down", grace);
+            run->requestStop(kDownReason, grace);
         }
+        endAllStrays(grace, *report);
         allEnded_ = ended;
         return okStatus();
     });

@@ -91,6 +91,7 @@ class RunController {
  private:
     /// A run that cannot be read is tried again so often.
     static constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
+    static constexpr std::int64_t kEndingRetryNs = 250 * kNsPerMs;
 
     using Message = std::function<void()>;
     struct Waiting {
@@ -119,6 +120,10 @@ class RunController {
     bool lacksNodes(const std::string& id, std::string& taking);
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
+    Status endUnusable(const runs::RunRecord& run, const Status& why);
+    void noteStray(const engines::Event& event);
+    void endStrays();
+    void endAllStrays(std::chrono::milliseconds grace, values::DownReport& report);
     Status adoptOne(const std::string& id);
     void refuse(const std::string& id, const std::string& reason);
     void dropEnded();
@@ -146,6 +151,7 @@ class RunController {
     std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
     std::map<std::string, Unread> unread_;   // by run
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
+    std::map<std::string, engines::JobId> strays_;  // living gangs of runs that are not active
     bool isDown_ = false;
     bool isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before

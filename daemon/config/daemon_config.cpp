@@ -29,7 +29,8 @@ usage: millraced [options]
   --tls-ca FILE
   --insecure-loopback    allow a loopback TCP address without TLS (for tests)
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
-  --keep-deleted-days N  checkpoints of deleted runs go after so many days (default: 30)
+  --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
+                         has run for 24 hours of them (default: 30)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b

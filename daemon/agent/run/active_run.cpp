@@ -82,6 +82,9 @@ void ActiveRun::committed(const CommittedLine& line) {
         return;  // an older attempt's: stored, and that is all
     }
     noticeBegin(line);
+    if (line.hasSettled) {
+        checkpoints_.look(answer(&ActiveRun::retained));
+    }
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.line.body)) {
         const bool isRank = job::rankOf(line.worker).has_value();  // a feed is ahead of its ranks
         position_.step = std::max(position_.step, isRank ? metrics->step : 0);
@@ -104,13 +107,9 @@ void ActiveRun::committed(const CommittedLine& line) {
     }
 }
 
-// The store has cut what the attempt replaces with the same lines.
+// The store has cut what the attempt replaces, with these lines or by a checkpoint that was found.
 void ActiveRun::noticeBegin(const CommittedLine& line) {
-    const auto* progress = std::get_if<rank::Progress>(&line.line.body);
-    const bool isWork = std::holds_alternative<rank::Metrics>(line.line.body) ||
-                        std::holds_alternative<rank::Checkpoint>(line.line.body) ||
-                        (progress != nullptr && progress->step > begin_.resumeStep);
-    if (hasBegun_ || !isWork || !job::rankOf(line.worker).has_value()) {
+    if (hasBegun_ || !line.hasBegun) {
         return;
     }
     hasBegun_ = true;
@@ -300,12 +299,29 @@ void ActiveRun::lookAtHealth() {
     health_.tell(all, attempt(), journal_.live());
 }
 
+// By their own words, or because nothing else was heard of them from their start on.
+std::set<std::int64_t> ActiveRun::idleRanks() const {
+    std::set<std::int64_t> idle =
+        done_.idleRanks(begin_.resumeStep, facts_.epochs, facts_.maxSteps);
+    const std::set<std::int64_t> done = done_.ranks();
+    for (int rank = 0; rank < facts_.ranks && !isAdopted_; ++rank) {
+        const bool hasRead = health_.stepOf(rank) > begin_.resumeStep ||
+                             (rank == 0 && position_.step > begin_.resumeStep);
+        if (!hasRead && !done.contains(rank)) {
+            idle.insert(rank);
+        }
+    }
+    return idle;
+}
+
 AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts{.attempt = attempt()};
-    facts.hasSaidDone = done_.hasRank0();
+    facts.ranks = facts_.ranks;
+    facts.done = done_.ranks();
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
+    facts.idleRanks = idleRanks();
     facts.stoodStill = stoodStill_;
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
@@ -324,8 +340,18 @@ void ActiveRun::conclude() {
     if (stage() == Stage::kDropped && !stop_.has_value()) {
         return launch(begin_.fromStep);
     }
+    if (!startFailure_.empty() && !stop_.has_value()) {
+        return end(values::RunState::kFailed, startFailure_);
+    }
     const AttemptFacts facts = attemptFacts();
     const Verdict verdict = judge(facts, *gang_);
+    const bool isRoomless = verdict.isFailure() && facts.lastStep <= facts.resumeStep &&
+                            !journal_.directory().checkRoom().ok();
+    if (isRoomless) {
+        journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason,
+                                 "; the disk was full, so it does not count"));
+        return launch(hasBegun_ ? values::kFromLast : begin_.fromStep);
+    }
     if (const auto state = endOf(verdict.kind)) {
         return end(*state, verdict.reason);
     }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "backend/runs/run_store.h"
@@ -80,6 +81,7 @@ class ActiveRun {
 
     // An attempt's start.
     void followPreparation();
+    Status checkFormerIsOver();
     void askSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);
     void askJob();
@@ -120,6 +122,7 @@ class ActiveRun {
     void askCancel();
     void lookAtHealth();
     AttemptFacts attemptFacts() const;
+    std::set<std::int64_t> idleRanks() const;
     void conclude();
 
     // The run's end.
@@ -154,9 +157,11 @@ class ActiveRun {
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
+    std::string startFailure_;         // why the present attempt cannot be placed, for good
     AttemptStart begin_;               // of the present attempt
     bool stoodStill_ = false;          // the present attempt was ended because a rank did
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
+    bool isAdopted_ = false;           // the present attempt: another daemon started it
     engines::JobId job_;
     std::optional<engines::State> own_;          // the engine's newest word of it
     std::optional<engines::State> gang_;         // the same with the parts on other nodes

@@ -30,6 +30,7 @@ void ActiveRun::readAttemptFile() {
 
 void ActiveRun::adopt() {
     move(Move::kAdopt);
+    isAdopted_ = true;
     readAttemptFile();
     journal_.live().attempt = attempt();
     journal_.live().resumeStep = begin_.resumeStep;

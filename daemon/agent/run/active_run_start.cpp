@@ -11,6 +11,12 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * kStartAgainNs;
+constexpr std::chrono::milliseconds kFormerGrace{2'000};
+
+// Also a full disk: who frees room need not begin the run again.
+bool mayPass(const Status& status) {
+    return isTransient(status) || absl::IsResourceExhausted(status);
+}
 
 }  // namespace
 
@@ -35,7 +41,25 @@ void ActiveRun::followPreparation() {
     }
 }
 
+// Whatever ended the run: no attempt begins beside workers of the one before.
+Status ActiveRun::checkFormerIsOver() {
+    const auto found = place_.engine.find(gangKey(id(), attempt()));
+    const auto state = found.ok() && found->has_value() ? place_.engine.state(**found)
+                                                        : Result<engines::State>(unavailable(""));
+    const bool isOver = !state.ok() || state->phase == engines::Phase::kEnded ||
+                        state->phase == engines::Phase::kMissing;
+    if (isOver) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(place_.engine.cancel(**found, kFormerGrace));
+    place_.pokeEngine();
+    return unavailable("workers of attempt ", attempt(), " are being ended");
+}
+
 void ActiveRun::askSurvey() {
+    if (const Status over = checkFormerIsOver(); !over.ok()) {
+        return tryLater(over);
+    }
     move(Move::kAsked);
     const std::uint64_t number = preparation_->number();
     SurveyOrder order;
@@ -71,10 +95,15 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
 }
 
 void ActiveRun::failStart(const Status& status) {
-    if (!isTransient(status)) {
-        return end(values::RunState::kFailed, strCat("could not be started: ", messageOf(status)));
+    if (mayPass(status)) {
+        return tryLater(status);
     }
-    tryLater(status);
+    const std::string reason = strCat("could not be started: ", messageOf(status));
+    if (stage() != Stage::kPlacing) {
+        return end(values::RunState::kFailed, reason);
+    }
+    startFailure_ = reason;
+    stopPlacing();
 }
 
 // Later and later.
@@ -105,6 +134,9 @@ Result<job::JobFile> ActiveRun::nextJob() const {
 }
 
 void ActiveRun::askJob() {
+    if (const Status room = journal_.directory().checkRoom(); !room.ok()) {
+        return tryLater(room);
+    }
     Result<job::JobFile> job = nextJob();
     if (!job.ok()) {
         return failStart(job.status());
@@ -129,8 +161,8 @@ void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
         return endStopped();
     }
     const Status status = written.ok() ? beginAttempt() : written;
-    if (!status.ok()) {  // of the file: the disk is full, which passes
-        return absl::IsResourceExhausted(written) ? tryLater(written) : failStart(status);
+    if (!status.ok()) {
+        return failStart(status);
     }
     preparation_.reset();
     move(Move::kBegun);
@@ -141,11 +173,12 @@ void ActiveRun::jobWritten(std::uint64_t number, const Status& written) {
 Status ActiveRun::beginAttempt() {
     const int next = attempt() + 1;
     const std::int64_t resumeStep = preparation_->resumeStep();
-    RETURN_IF_ERROR(
-        place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(), facts_.ranks));
+    RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(),
+                                              facts_.ranks,
+                                              !facts_.isScript() || facts_.ranks == 1));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
-    hasBegun_ = false;
+    hasBegun_ = isAdopted_ = false;
     stoodStill_ = false;
     position_.step = resumeStep;
     journal_.setAttempt(next);
@@ -154,6 +187,7 @@ Status ActiveRun::beginAttempt() {
     done_.begin(next);
     own_.reset();
     gang_.reset();
+    startFailure_.clear();
     health_.restart();
     journal_.setState(values::RunState::kStarting);
     journal_.addEvent(preparation_->survey()->chosen.has_value()
@@ -201,7 +235,7 @@ void ActiveRun::fillPlaces() {
 
 // The attempt is in the store; its door or a part of its gang could not be had.
 void ActiveRun::followPlacing() {
-    if (stop_.has_value()) {
+    if (stop_.has_value() || (!startFailure_.empty() && state_.isDue(place_.clock.steadyNs()))) {
         return stopPlacing();
     }
     if (!state_.isDue(place_.clock.steadyNs())) {
@@ -217,13 +251,14 @@ void ActiveRun::followPlacing() {
     }
 }
 
+// It was stopped, or cannot be placed: what was started of it ends before the run does.
 void ActiveRun::stopPlacing() {
     const auto found = place_.engine.find(gangKey(id(), attempt()));
     if (!found.ok()) {
         return tryLater(found.status());
     }
     if (!found->has_value()) {
-        return endStopped();
+        return stop_.has_value() ? endStopped() : end(values::RunState::kFailed, startFailure_);
     }
     job_ = **found;
     cut(Move::kCut);

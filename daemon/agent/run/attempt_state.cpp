@@ -9,7 +9,8 @@ constexpr Transition kTransitions[] = {
     {Stage::kNew, Move::kLaunch, Stage::kSurveyDue},
     {Stage::kNew, Move::kAdopt, Stage::kUnknown},
     {Stage::kSurveyDue, Move::kAsked, Stage::kSurveying},
-    {Stage::kSurveyDue, Move::kSurveyed, Stage::kJobDue},  // a first attempt: nothing to look at
+    {Stage::kSurveyDue, Move::kSurveyed, Stage::kJobDue},   // a first attempt: nothing to look at
+    {Stage::kSurveyDue, Move::kNotNow, Stage::kSurveyDue},  // the attempt before is not over
     {Stage::kSurveyDue, Move::kVerdict, Stage::kReceiptDue},
     {Stage::kSurveying, Move::kNotNow, Stage::kSurveyDue},
     {Stage::kSurveying, Move::kSurveyed, Stage::kJobDue},

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backend/core/log.h"
+#include "backend/ring/step_page.h"
 #include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
@@ -21,10 +22,17 @@ struct Course {
     std::vector<CheckpointRecord> records;  // with deleted ones, newest first
     std::vector<runs::AttemptRecord> attempts;
 
-    static Result<Course> read(const runs::RunStore& store, const std::string& runId) {
+    static Result<Course> read(const runs::RunStore& store, const RunDirectory& directory,
+                               const std::string& runId) {
         Course course;
         ASSIGN_OR_RETURN(course.records, store.checkpoints(runId, true));
         ASSIGN_OR_RETURN(course.attempts, store.attempts(runId));
+        // What ranks of this machine could not tell before they ended stands in their page.
+        for (runs::AttemptRecord& one : course.attempts) {
+            const std::string page = directory.paths().attempt(one.attempt).stepPage();
+            one.settledStep =
+                std::max(one.settledStep, ring::StepPage::endedByAll(page, one.numRanks));
+        }
         return course;
     }
     const CheckpointRecord* find(const CheckpointName& name) const {
@@ -35,7 +43,17 @@ struct Course {
     }
     bool isLive(const CheckpointName& name) const {
         const CheckpointRecord* record = find(name);
-        return record != nullptr && !record->isDeleted;
+        return record != nullptr && !record->isDeleted && isSettled(record->attempt, record->step);
+    }
+    /// Whether an attempt may go on from there.
+    bool leadsOn(std::int64_t attempt, std::int64_t step) const {
+        return contains(attempt, step) && isSettled(attempt, step);
+    }
+    /// Whether all ranks of the attempt have ended that step.
+    bool isSettled(std::int64_t attempt, std::int64_t step) const {
+        return std::all_of(attempts.begin(), attempts.end(), [&](const auto& one) {
+            return one.attempt != attempt || step <= one.settledStep;
+        });
     }
     bool contains(std::int64_t attempt, std::int64_t step) const {
         return runs::isOnCourse(attempts, attempt, step);
@@ -87,8 +105,8 @@ CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& fac
 class Surveyor {
  public:
     Surveyor(runs::RunStore& store, const SurveyOrder& order, const checkpoint::ReadWatch& watch,
-             std::string path)
-        : store_(store), order_(order), watch_(watch), path_(std::move(path)) {}
+             const std::string& runsDir)
+        : store_(store), order_(order), watch_(watch), place_(runsDir, order.runId) {}
 
     Survey look() {
         const Status status = read();
@@ -105,8 +123,8 @@ class Surveyor {
     enum class Finding { kWhole, kUnfit, kGone };
 
     Status read() {
-        ASSIGN_OR_RETURN(course_, Course::read(store_, order_.runId));
-        ASSIGN_OR_RETURN(directory_, openIfThere(path_));
+        ASSIGN_OR_RETURN(course_, Course::read(store_, place_, order_.runId));
+        ASSIGN_OR_RETURN(directory_, openIfThere(place_.checkpointsPath()));
         std::vector<CheckpointName> names;
         if (directory_.has_value()) {
             RETURN_IF_ERROR(directory_->removeLeftovers());
@@ -137,9 +155,9 @@ class Surveyor {
 
     bool hadCheckpoints() const {
         return std::any_of(course_.records.begin(), course_.records.end(),
-                           [&](const auto& r) { return course_.contains(r.attempt, r.step); }) ||
+                           [&](const auto& r) { return course_.leadsOn(r.attempt, r.step); }) ||
                std::any_of(files_.begin(), files_.end(),
-                           [&](const File& f) { return course_.contains(f.attempt, f.name.step); });
+                           [&](const File& f) { return course_.leadsOn(f.attempt, f.name.step); });
     }
 
     // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.
@@ -158,12 +176,15 @@ class Surveyor {
 
     Status leaveBehind() {
         for (const File& file : files_) {
-            if (!course_.contains(file.attempt, file.name.step) && !isAside(file.name)) {
-                RETURN_IF_ERROR(setAside(file.name, kVoid, "the run has left its course"));
+            if (!course_.leadsOn(file.attempt, file.name.step) && !isAside(file.name)) {
+                const bool isLeft = !course_.contains(file.attempt, file.name.step);
+                RETURN_IF_ERROR(setAside(
+                    file.name, kVoid,
+                    isLeft ? "the run has left its course" : "not all ranks had ended its step"));
             }
         }
         std::erase_if(files_, [&](const File& file) {
-            return !course_.contains(file.attempt, file.name.step);
+            return !course_.leadsOn(file.attempt, file.name.step);
         });
         return okStatus();
     }
@@ -199,7 +220,10 @@ class Surveyor {
             survey_.chosen = record;
             survey_.path = directory_->pathOf(file.name);
         }
-        if (!course_.isLive(file.name)) {
+        const CheckpointRecord* known = course_.find(file.name);
+        if (known != nullptr && known->isWaiting && !known->isDeleted) {
+            found_.push_back(record);  // it waited for words that no rank could say any more
+        } else if (!course_.isLive(file.name)) {
             found_.push_back(record);
             note(strCat("checkpoint ", record.name, " was found in its directory"));
         }
@@ -285,7 +309,7 @@ class Surveyor {
     runs::RunStore& store_;
     const SurveyOrder& order_;
     const checkpoint::ReadWatch& watch_;
-    const std::string path_;
+    const RunDirectory place_;
     Course course_;
     std::optional<CheckpointDirectory> directory_;
     std::vector<File> files_;  // newest first
@@ -302,7 +326,7 @@ std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int
                       std::int64_t keep) {
     std::int64_t newer = 0;
     for (const CheckpointRecord& record : course.records) {
-        if (record.isDeleted) {
+        if (record.isDeleted || !course.isSettled(record.attempt, record.step)) {
             continue;
         }
         const bool replaces = record.step == file.step && record.attempt > attempt;
@@ -311,21 +335,43 @@ std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int
     return newer;
 }
 
-}  // namespace
-
-std::string CheckpointCatalogue::directoryOf(const std::string& runId) const {
-    return RunDirectory(runsDir_, runId).checkpointsPath();
+// Checkpoints wait while a rank is far behind the one that writes them. One more than `most`: the
+// one goes whose neighbours stand closest, so that those that are left stay spread; the first,
+// which counts next, and the newest stay.
+std::vector<CheckpointName> superfluousWaiting(const Course& course, std::size_t most) {
+    std::vector<CheckpointName> waiting;  // newest first, as the records
+    for (const CheckpointRecord& record : course.records) {
+        const auto name = CheckpointName::parse(record.name);
+        if (!record.isDeleted && name.has_value() &&
+            !course.isSettled(record.attempt, record.step)) {
+            waiting.push_back(*name);
+        }
+    }
+    std::vector<CheckpointName> superfluous;
+    while (waiting.size() > std::max<std::size_t>(most, 2)) {
+        const auto gap = [&](std::size_t i) { return waiting[i - 1].step - waiting[i + 1].step; };
+        std::size_t least = 1;
+        for (std::size_t i = 2; i + 1 < waiting.size(); ++i) {
+            least = gap(i) < gap(least) ? i : least;
+        }
+        superfluous.push_back(waiting[least]);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(least));
+    }
+    return superfluous;
 }
+
+}  // namespace
 
 Survey CheckpointCatalogue::survey(const SurveyOrder& order,
                                    const checkpoint::ReadWatch& watch) const {
-    return Surveyor(store_, order, watch, directoryOf(order.runId)).look();
+    return Surveyor(store_, order, watch, runsDir_).look();
 }
 
 Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted) const {
     const std::int64_t keep = std::max<std::int64_t>(wanted, 1);
-    ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
-    ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+    const RunDirectory place(runsDir_, runId);
+    ASSIGN_OR_RETURN(const Course course, Course::read(store_, place, runId));
+    ASSIGN_OR_RETURN(const auto directory, openIfThere(place.checkpointsPath()));
     if (!directory.has_value()) {
         return okStatus();
     }
@@ -337,6 +383,12 @@ Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted
             RETURN_IF_ERROR(directory->remove(name));
             removed.push_back(name.text());
         }
+    }
+    constexpr std::int64_t kWaitingMore = 2;
+    for (const CheckpointName& name :
+         superfluousWaiting(course, static_cast<std::size_t>(keep + kWaitingMore))) {
+        RETURN_IF_ERROR(directory->remove(name));
+        removed.push_back(name.text());
     }
     // A trainer of an older version removes files itself.
     for (const CheckpointRecord& record : course.records) {
@@ -354,8 +406,9 @@ Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted
 std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& runId) const {
     std::vector<std::string> events;
     const auto setAside = [&]() -> Status {
-        ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
-        ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+        const RunDirectory place(runsDir_, runId);
+        ASSIGN_OR_RETURN(const Course course, Course::read(store_, place, runId));
+        ASSIGN_OR_RETURN(const auto directory, openIfThere(place.checkpointsPath()));
         if (!directory.has_value()) {
             return okStatus();
         }
@@ -378,14 +431,15 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
 }
 
 Result<std::vector<std::int64_t>> CheckpointCatalogue::steps(const std::string& runId) const {
-    ASSIGN_OR_RETURN(const Course course, Course::read(store_, runId));
-    ASSIGN_OR_RETURN(const auto directory, openIfThere(directoryOf(runId)));
+    const RunDirectory place(runsDir_, runId);
+    ASSIGN_OR_RETURN(const Course course, Course::read(store_, place, runId));
+    ASSIGN_OR_RETURN(const auto directory, openIfThere(place.checkpointsPath()));
     std::vector<std::int64_t> steps;
     if (directory.has_value()) {
         ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
         for (const CheckpointName& name : names) {
             ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
-            if (course.contains(attempt, name.step)) {
+            if (course.leadsOn(attempt, name.step)) {
                 steps.push_back(name.step);
             }
         }

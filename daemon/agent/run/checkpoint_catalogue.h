@@ -1,12 +1,13 @@
 #pragma once
 // CheckpointCatalogue: which checkpoints a run has, and the only owner of their files.
 //
-// The store says which course a run took, the directory which files there are; at an attempt's
-// start both are brought together. "Not there" and "cannot be read" are different answers: the
-// first is a fact about the run, the second stops the attempt and changes nothing. Files are
-// removed only while the store has newer ones; what no attempt may go on from is renamed, not
-// removed. Threads: any, one call for a run at a time; a survey reads whole files, so that it is no
-// work for the agent's thread. Failure: a survey's `status`; nothing here throws.
+// The store says which course a run took and which steps all ranks have ended, the directory which
+// files there are; at an attempt's start both are brought together. "Not there" and "cannot be
+// read" are different answers: the first is a fact about the run, the second stops the attempt and
+// changes nothing. Files are removed only while the store has newer ones; what no attempt may go on
+// from is renamed, not removed. Threads: any, one call for a run at a time; a survey reads whole
+// files, so that it is no work for the agent's thread. Failure: a survey's `status`; nothing here
+// throws.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,7 +43,8 @@ class CheckpointCatalogue {
     /// the one to start from. A run that had checkpoints and has none to go on from is an error.
     Survey survey(const SurveyOrder& order, const checkpoint::ReadWatch& watch) const;
 
-    /// Removes files that the store has `keep` newer checkpoints for.
+    /// Removes files that the store has `keep` newer checkpoints for, and of those that wait for a
+    /// rank to end their step all but `keep` + 2, which stay spread over the steps.
     Status retain(const std::string& runId, std::int64_t keep) const;
     /// Renames what the newest attempt has left behind (NAME.void): a sentence for each.
     std::vector<std::string> setVoidAside(const std::string& runId) const;
@@ -50,8 +52,6 @@ class CheckpointCatalogue {
     Result<std::vector<std::int64_t>> steps(const std::string& runId) const;
 
  private:
-    std::string directoryOf(const std::string& runId) const;
-
     runs::RunStore& store_;
     const std::string runsDir_;
 };

@@ -14,6 +14,8 @@ struct CommittedLine {
     std::string runId, worker;
     int attempt = 1;
     rank::RankLine line;
+    bool hasBegun = false;    ///< as runs::LineCommit, of the lines that it was committed with
+    bool hasSettled = false;  ///< likewise
 };
 
 /// What to tell a worker.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/core/log.h"
+#include "backend/stream/state/stream_state.h"
 
 namespace millrace::agent {
 namespace {
@@ -123,6 +124,21 @@ std::set<std::int64_t> DoneWords::ranks() const {
         }
     }
     return out;
+}
+
+std::set<std::int64_t> DoneWords::idleRanks(std::int64_t resumeStep, std::int64_t epochs,
+                                            std::int64_t maxSteps) const {
+    std::set<std::int64_t> idle = ranks();
+    std::erase_if(idle, [&](std::int64_t rank) {
+        const Json& said = jsonMember(words_, job::rankName(static_cast<int>(rank)));
+        const std::int64_t step = jsonInt(said, "step");
+        stream::StreamState state;
+        const bool isKnown = state.read(jsonString(said, "state")).empty();
+        const bool isAtEnd =
+            (isKnown && state.cursor.epoch >= epochs) || (maxSteps > 0 && step >= maxSteps);
+        return step > resumeStep || isAtEnd;
+    });
+    return idle;
 }
 
 std::int64_t DoneWords::stepOfRank0() const {

@@ -42,6 +42,10 @@ class DoneWords {
 
     /// That said so.
     std::set<std::int64_t> ranks() const;
+    /// Of those the ones that have begun no step behind `resumeStep`, although there were some: the
+    /// stream has `epochs`, and the run `maxSteps` (0: as many as the stream has).
+    std::set<std::int64_t> idleRanks(std::int64_t resumeStep, std::int64_t epochs,
+                                     std::int64_t maxSteps) const;
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;

@@ -85,6 +85,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.dataWorkers = static_cast<int>(spec.resources.dataWorkersMin);
     facts.dataWorkersMost = static_cast<int>(spec.resources.dataWorkersMax);
     facts.epochs = spec.batch.epochs;
+    facts.maxSteps = spec.train.maxSteps;
     facts.stepNames.emplace_back("where");  // what the loader counts first
     for (const spec::Step& step : spec.recipe) {
         if (step.enabled) {
@@ -206,6 +207,10 @@ Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
 
 std::string gangKey(const std::string& runId, int attempt) {
     return strCat(runId, ".a", attempt);
+}
+
+std::string runOfKey(const std::string& key) {
+    return key.substr(0, key.rfind(".a"));
 }
 
 }  // namespace millrace::agent

@@ -27,6 +27,7 @@ struct JobFacts {
     std::int64_t maxRestarts = 0;
     std::int64_t checkpointKeep = 3;
     std::int64_t epochs = 1;
+    std::int64_t maxSteps = 0;  ///< 0: as many as the stream has
     std::string initFrom;
     std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
     std::vector<std::string> command;    ///< of the user's own ranks; empty: the built-in trainer
@@ -78,5 +79,7 @@ Result<values::LaunchPlace> launchOf(const std::string& text);
 
 /// "<run id>.a<attempt>"
 std::string gangKey(const std::string& runId, int attempt);
+/// The run of such a key, and of the key of a part of the attempt.
+std::string runOfKey(const std::string& key);
 
 }  // namespace millrace::agent

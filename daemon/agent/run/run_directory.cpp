@@ -4,16 +4,20 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backend/core/clock.h"
 #include "backend/core/files.h"
+#include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr off_t kMostEventBytes = 256 << 10;
+// Job, guardians' records, first lines of logs and the store's journal.
+constexpr std::uint64_t kStartBytes = 1'000'000;
 
 Json readJsonFile(const std::string& path) {
     const Result<std::string> text = readFile(path);
@@ -28,6 +32,23 @@ Json readJsonFile(const std::string& path) {
 
 std::string RunDirectory::inAttempt(int attempt, const char* name) const {
     return strCat(paths_.attempt(attempt).directory(), "/", name);
+}
+
+Status RunDirectory::checkRoom() const {
+    const std::string root = path().substr(0, path().rfind('/'));
+    struct statvfs disk{};
+    // A file system that tells no size has a size that nobody knows.
+    if (::statvfs(root.c_str(), &disk) != 0 || disk.f_blocks == 0) {
+        return okStatus();
+    }
+    const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
+    const std::uint64_t free = blocks * disk.f_frsize;
+    return free >= kStartBytes
+               ? okStatus()
+               : resourceExhausted(root,
+                                   ": the disk is full: ", formatBytes(static_cast<double>(free)),
+                                   " are free, and a start takes up to ",
+                                   formatBytes(static_cast<double>(kStartBytes)));
 }
 
 Status RunDirectory::prepare(int attempt) const {

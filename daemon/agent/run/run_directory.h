@@ -41,6 +41,8 @@ class RunDirectory {
     const std::string& path() const { return paths_.directory(); }
     std::string checkpointsPath() const { return paths_.checkpoints(); }
 
+    /// kResourceExhausted where the disk has less room than an attempt's start takes.
+    Status checkRoom() const;
     /// Makes the directories of an attempt.
     Status prepare(int attempt) const;
     Status writeAttempt(int attempt, const AttemptStart& start) const;

@@ -160,6 +160,11 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     }
 }
 
+std::int64_t RunHealth::stepOf(int rank) const {
+    const auto found = ranks_.find(rank);
+    return found == ranks_.end() ? 0 : found->second.step;
+}
+
 void RunHealth::noteRank(int rank, const rank::RankLine& line) {
     values::RankNow& now = ranks_[rank];
     if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {

@@ -51,6 +51,8 @@ class RunHealth {
     /// A rank of which nothing has been heard for `forNs`, and what is said of it: worker,
     /// sentence. Nothing: there is none.
     std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
+    /// The newest step that a rank has told of in this attempt; 0: none.
+    std::int64_t stepOf(int rank) const;
     /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
     std::string_view standingOf(const std::string& worker) const;
     /// The gang's workers with what they do, for people.

@@ -52,6 +52,41 @@ std::string culprit(const AttemptFacts& facts, const engines::State& gang) {
     return facts.errors.empty() ? std::string() : facts.errors.begin()->first;
 }
 
+// The first rank that has not said that it is done; nothing: all have.
+std::optional<std::int64_t> rankWithoutDone(const AttemptFacts& facts) {
+    for (std::int64_t rank = 0; rank < facts.ranks; ++rank) {
+        if (!facts.done.contains(rank)) {
+            return rank;
+        }
+    }
+    return std::nullopt;
+}
+
+// The script's rank that ended by itself, and well, without a look at the stream: the same again
+// ends the same.
+std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::State& gang) {
+    const auto isIdle = [&](std::int64_t rank) {
+        const engines::WorkerState* worker =
+            findWorker(gang, job::rankName(static_cast<int>(rank)));
+        return worker != nullptr && worker->exitCode == 0;
+    };
+    const auto found = std::find_if(facts.idleRanks.begin(), facts.idleRanks.end(), isIdle);
+    const bool counts = facts.isScript && !facts.stoodStill && gang.worker.empty();
+    return counts && found != facts.idleRanks.end() ? std::optional(*found) : std::nullopt;
+}
+
+std::string idleReason(const AttemptFacts& facts, std::int64_t rank) {
+    const std::string who = facts.ranks > 1 ? strCat("the script of rank", rank) : "the script";
+    if (facts.resumeStep == 0) {
+        return strCat(who,
+                      " ended and had not read the run's stream (millrace.stream of the spec that "
+                      "was submitted)");
+    }
+    return strCat(
+        who, " ended and had read no batch behind step ", facts.resumeStep,
+        ", where this attempt went on, although the run's stream is not at its end there");
+}
+
 std::string failureReason(const AttemptFacts& facts, const engines::State& gang) {
     if (isOfNode(gang)) {
         return gang.reason;
@@ -63,12 +98,14 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     }
     const engines::WorkerState* worker = findWorker(gang, name);
     if (worker == nullptr) {
-        const bool isQuiet = gang.reason.empty();
-        if (facts.isScript) {
-            return "the script ended and had not read the run's stream (millrace.stream of the "
-                   "spec that was submitted)";
+        if (!gang.reason.empty()) {
+            return gang.reason;
         }
-        return isQuiet ? "rank0 ended without saying that it was done" : gang.reason;
+        if (const auto idle = idleRank(facts, gang)) {
+            return idleReason(facts, *idle);
+        }
+        return strCat("rank", rankWithoutDone(facts).value_or(0),
+                      " ended without saying that it was done");
     }
     std::string reason = describeExit(*worker);
     if (facts.lastStep > 0) {
@@ -91,14 +128,17 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const std::string reason = failureReason(facts, gang);
-    if (failedOnInput(facts, gang) != nullptr || gang.cause == engines::Cause::kRefused) {
+    if (failedOnInput(facts, gang) != nullptr || gang.cause == engines::Cause::kRefused ||
+        idleRank(facts, gang).has_value()) {
         return {Verdict::Kind::kFailed, reason};
     }
     const bool tookSteps = facts.lastStep > facts.resumeStep;
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
+    const bool isOfScript = facts.isScript && worker != nullptr && worker->rank >= 0;
     const bool wasKilled =
         facts.stoodStill || gang.cause == engines::Cause::kNodeLost ||
-        (worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal));
+        (worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal ||
+                               (worker->exitCode == kExitResources && !isOfScript)));
     if (facts.maxRestarts == 0) {
         return {Verdict::Kind::kFailed, reason};
     }
@@ -144,7 +184,7 @@ std::optional<values::RunState> endOf(Verdict::Kind kind) {
 }
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
-    if (facts.hasSaidDone) {
+    if (!rankWithoutDone(facts).has_value()) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");
         const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0 ||
                                (rank0->isExitAssumed && facts.isDoneKept);
@@ -153,7 +193,7 @@ Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
             std::all_of(gang.workers.begin(), gang.workers.end(), [](const auto& worker) {
                 return worker.rank < 0 || worker.exitCode.value_or(0) == 0;
             });
-        if (endedWell && allEndedWell) {
+        if (endedWell && allEndedWell && !idleRank(facts, gang).has_value()) {
             return {Verdict::Kind::kFinished, facts.doneReason};
         }
     }

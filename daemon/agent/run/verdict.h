@@ -1,12 +1,14 @@
 #pragma once
 // What becomes of a run when its gang has ended: pure decisions.
 //
-// Exit 0 is no success: rank 0 must have said done. Where its end was not recorded (a power cut),
-// its word and the checkpoint that it wrote before decide. A failed attempt is followed by another
-// one from the last checkpoint while the restarts allow it and attempts get on.
+// Exit 0 is no success: every rank must have said done, and an attempt of a script that has read no
+// batch has failed where the stream was not at its end. Where rank 0's end was not recorded (a
+// power cut), its word and the checkpoint that it wrote before decide. A failed attempt is followed
+// by another one from the last checkpoint while the restarts allow it and attempts get on.
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "backend/core/exit_codes.h"
@@ -17,9 +19,13 @@ namespace millrace::agent {
 
 struct AttemptFacts {
     int attempt = 1;
-    bool hasSaidDone = false;
-    std::string doneReason;   ///< why it was done, where that is not the end of its rows
-    bool isDoneKept = false;  ///< the checkpoint of the step that it was done at is stored
+    int ranks = 1;
+    std::set<std::int64_t> done;  ///< ranks that said so
+    std::string doneReason;       ///< why it was done, where that is not the end of its rows
+    bool isDoneKept = false;      ///< the checkpoint of the step that rank 0 was done at is stored
+    /// Ranks known to have read no batch in this attempt, although the stream was not at its end
+    /// where it began.
+    std::set<std::int64_t> idleRanks;
     bool isScript = false;    ///< the ranks are a program of the user's own
     bool stoodStill = false;  ///< a rank did, and the gang was ended for it
     bool isStopRequested = false;
@@ -37,6 +43,7 @@ struct AttemptFacts {
 struct Verdict {
     enum class Kind { kFinished, kCancelled, kFailed, kRestart } kind = Kind::kFailed;
     std::string reason;  ///< one sentence; empty when finished at the end of its rows
+    bool isFailure() const { return kind == Kind::kFailed || kind == Kind::kRestart; }
 };
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang);

@@ -8,7 +8,8 @@
 // command. With --dir the stub returns 0 as soon as the guardian stands and its guardian.json is
 // written; from then on the files and the control socket in DIR are the way to it.
 // Exit codes: the command's own, 128 + n when signal n ended it, 127/126 not found / not
-// executable (with --dir: in exit.json), 125 the shim's own trouble.
+// executable (with --dir: in exit.json), 125 the shim's own trouble; with --dir also 6: there was
+// no room for its files, and nothing was started.
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -87,9 +88,9 @@ Result<CommandLine> parseCommandLine(int argc, char** argv) {
     return line;
 }
 
-int trouble(const Status& status) {
+int trouble(const Status& status, int code = kExitShim) {
     ::dprintf(2, "millrace-exec: %s\n", std::string(messageOf(status)).c_str());
-    return kExitShim;
+    return code;
 }
 
 // The life line and nothing else: a guardian that is adopted must not hold its first owner's
@@ -122,7 +123,8 @@ UniqueFd takeLifeLine(int fd, bool closeOthers) {
     unsigned char byte = 0;
     const Status started = guardian.start();
     if (!started.ok()) {
-        byte = static_cast<unsigned char>(trouble(started));
+        const bool hasNoRoom = isAdoptable && absl::IsResourceExhausted(started);
+        byte = static_cast<unsigned char>(trouble(started, hasNoRoom ? kExitResources : kExitShim));
         [[maybe_unused]] const ssize_t n = ::write(report, &byte, 1);
         ::_exit(kExitShim);
     }

@@ -6,6 +6,7 @@
 import errno
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -123,6 +124,20 @@ class FullDiskTest(unittest.TestCase):
         ended = place.wait(run, "finished", "failed")
         self.assertEqual(ended["state"], "finished", ended["exit_reason"])
         self.assertEqual(ended["attempt"], 2)
+
+    def test_a_start_that_finds_little_room_waits_for_more(self):
+        place = self.place.up()
+        few = ("--set", "train.max_steps=5", "--set", "train.max_restarts=0")
+        place.wait(place.submit(*few)[0], "finished")  # the store and its journal have their sizes
+        for left in (20, 32, 44):
+            self.fill()
+            os.truncate(self.ballast, os.path.getsize(self.ballast) - left * 1024)
+            run = place.submit(*few)[0]
+            wait_for("it says what it waits for", lambda: re.search(
+                str(self.disk) + r"/.*(disk is full|No space left)", place.show(run)["queued_reason"] or ""))
+            self.free()
+            ended = place.wait(run, "finished", "failed")
+            self.assertEqual(ended["state"], "finished", (left, ended["exit_reason"]))
 
     def test_a_run_that_cannot_be_stored_or_started_says_so(self):
         place = self.place.up()

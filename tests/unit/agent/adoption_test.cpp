@@ -120,5 +120,55 @@ TEST_F(AdoptionTest, AStopOfARunThatIsUnknownReachesItsRank) {
     EXPECT_THAT(door(id)->stops, ElementsAre(1));
 }
 
+TEST_F(AdoptionTest, ARunThatTheDaemonCannotUseIsFailedOnceItsWorkersHaveEnded) {
+    const std::string id = running();
+    sql("UPDATE run_document SET text = '{' WHERE kind = 'resolved'");
+    replaceDaemon();
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_THAT(controller->warnings(),
+                ::testing::Contains(HasSubstr("its workers are being ended")));
+    engine.end(id + ".a1", 137, 137);
+    clock.advanceMs(1'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("refused"));
+}
+
+TEST_F(AdoptionTest, AGangThatNoRunFollowsIsEndedAndKeepsTheNextAttemptWaiting) {
+    const std::string id = running();
+    sql("UPDATE run SET state = 'failed'");  // as an older daemon would have left it
+    replaceDaemon();
+    ASSERT_TRUE(engine.cancelled.empty());
+    engines::Event event;
+    event.kind = engines::Event::Kind::kPlaced;
+    event.job = FakeEngine::idOf(id + ".a1");
+    event.state = engine.states[id + ".a1"];
+    controller->post(event);
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    ASSERT_TRUE(service->resume(id, values::kFromStart).ok());
+    controller->drain();
+    EXPECT_FALSE(engine.gangs.contains(id + ".a2"));
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("workers of attempt 1 are being ended"));
+    engine.end(id + ".a1", 137, 137);
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_TRUE(engine.gangs.contains(id + ".a2"));
+}
+
+TEST_F(AdoptionTest, DownEndsEveryGangOfTheStateDirectory) {
+    const std::string id = running();
+    engine.findError = unavailable("gang.json cannot be read");
+    sql("UPDATE run_document SET text = '{' WHERE kind = 'resolved'");
+    replaceDaemon();
+    engine.findError = okStatus();
+    const auto report = controller->down(std::chrono::seconds(1));
+    ASSERT_TRUE(report.ok());
+    EXPECT_THAT(engine.cancelled, ::testing::Contains(id + ".a1"));
+    EXPECT_EQ(report->workersEnded, 2);
+    EXPECT_EQ(record(id).state, RunState::kStopping) << "for the next daemon";
+}
+
 }  // namespace
 }  // namespace millrace::agent

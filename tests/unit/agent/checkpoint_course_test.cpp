@@ -78,10 +78,10 @@ TEST_F(CheckpointCourseTest, AResumeThatIsNeverPlacedDestroysNothing) {
     say(id, 3, rank::Metrics{90, 0, 1, 5, {{"loss", 0.25}}});
     checkpoint(id, 4, 100);
     kill(id);
-    engine.submitError = resourceExhausted("disk full");
+    engine.submitError = failedPrecondition("never fits");
     ASSERT_TRUE(service->resume(id, 50).ok());
     controller->drain();
-    EXPECT_THAT(record(id).exitReason, HasSubstr("disk full"));
+    EXPECT_THAT(record(id).exitReason, HasSubstr("never fits"));
     EXPECT_EQ(store->metrics(id, "loss")->points.size(), 2u);
     EXPECT_EQ(store->checkpoints(id)->size(), 2u);
     EXPECT_TRUE(std::filesystem::exists(checkpointPath(id, 100)));

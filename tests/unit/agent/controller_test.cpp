@@ -1,4 +1,5 @@
 // Runs from submit to end, with workers and an engine that do what the test says.
+#include "tests/support/file_size_limit.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -297,10 +298,62 @@ TEST_F(AgentTest, ARunThatNeverFitsIsRefused) {
 }
 
 TEST_F(AgentTest, AGangThatCannotBeStartedFailsTheRunWithTheReason) {
-    engine.submitError = resourceExhausted("disk full");
+    engine.submitError = failedPrecondition("never fits");
     const std::string id = submit();
     EXPECT_EQ(record(id).state, RunState::kFailed);
-    EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: disk full"));
+    EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: never fits"));
+}
+
+TEST_F(AgentTest, AGangThatFindsAFullDiskWaitsForRoom) {
+    engine.submitError = resourceExhausted("/state/runs: No space left on device");
+    const std::string id = submit();
+    EXPECT_EQ(record(id).state, RunState::kStarting);
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("/state/runs: No space left on device"));
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kStarting) << "also later";
+    engine.submitError = okStatus();
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_TRUE(engine.gangs.contains(id + ".a1"));
+    EXPECT_EQ(live.get(id).queuedReason, "");
+}
+
+TEST_F(AgentTest, AStoreWithoutRoomForTheAttemptMakesItWait) {
+    inspector.reply->runs = {someInspected()};
+    const std::string id = service->submit(order())->runs.at(0).id;
+    {
+        const tests::FileSizeLimit limit(16
+                                         << 10);  // job.json goes in, the store's journal is longer
+        controller->drain();
+        controller->drain();
+    }
+    EXPECT_TRUE(std::filesystem::exists(root + "/runs/" + id + "/a1/job.json"));
+    EXPECT_EQ(record(id).attempt, 0);
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr(root + "/runs.sqlite: the disk is full"));
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_TRUE(engine.gangs.contains(id + ".a1"));
+}
+
+TEST_F(AgentTest, AStartThatFailsForGoodEndsWhatIsThereOfItFirst) {
+    engine.submitError = unavailable("no descriptor");
+    const std::string id = submit();
+    ASSERT_EQ(record(id).state, RunState::kStarting);
+    engines::State half;  // the feed was started
+    half.phase = engines::Phase::kSubmitting;
+    half.workers = {{.name = "feed", .isStarted = true}, {.name = "rank0", .rank = 0}};
+    engine.states[id + ".a1"] = half;
+    engine.submitError = notFound("/opt/train.py: No such file or directory");
+    clock.advanceMs(31'000);
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_EQ(record(id).state, RunState::kStarting) << "not failed while its feed lives";
+    endGang(id, 1, 137, 137);
+    clock.advanceMs(3'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason, HasSubstr("could not be started: /opt/train.py"));
 }
 
 TEST_F(AgentTest, AnAttemptThatStartsWhileNoDescriptorIsFreeIsTriedAgain) {

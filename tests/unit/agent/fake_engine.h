@@ -42,7 +42,11 @@ class FakeEngine final : public engines::Engine {
     }
     Result<engines::State> state(const engines::JobId& id) override { return states[id.native]; }
     Result<std::vector<std::pair<engines::JobId, engines::State>>> list() override {
-        return std::vector<std::pair<engines::JobId, engines::State>>();
+        std::vector<std::pair<engines::JobId, engines::State>> all;
+        for (const auto& [key, state] : states) {
+            all.emplace_back(idOf(key), state);
+        }
+        return all;
     }
     Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
         cancelled.push_back(id.native);

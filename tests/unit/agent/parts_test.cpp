@@ -31,7 +31,7 @@ AttemptFacts someFacts() {
 
 TEST(Verdict, DoneAndAGoodEndIsFinished) {
     AttemptFacts facts = someFacts();
-    facts.hasSaidDone = true;
+    facts.done = {0};
     EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
     facts.isStopRequested = true;
     EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
@@ -39,13 +39,13 @@ TEST(Verdict, DoneAndAGoodEndIsFinished) {
 
 TEST(Verdict, DoneBeforeACrashIsNoSuccess) {
     AttemptFacts facts = someFacts();
-    facts.hasSaidDone = true;
+    facts.done = {0};
     EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
 }
 
 TEST(Verdict, WhyARunWasDoneBeforeItsRowsWereIsTold) {
     AttemptFacts facts = someFacts();
-    facts.hasSaidDone = true;
+    facts.done = {0};
     facts.doneReason = "stopped early: 2 evaluations were no better";
     const Verdict verdict = judge(facts, gangOf(0, 0));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFinished);
@@ -54,7 +54,9 @@ TEST(Verdict, WhyARunWasDoneBeforeItsRowsWereIsTold) {
 
 TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
     AttemptFacts facts = someFacts();
-    facts.hasSaidDone = facts.isScript = true;
+    facts.ranks = 2;
+    facts.done = {0, 1};
+    facts.isScript = true;
     engines::State gang = gangOf(0, 0);
     const auto rank0 = std::find_if(gang.workers.begin(), gang.workers.end(),
                                     [](const auto& worker) { return worker.rank == 0; });
@@ -83,10 +85,66 @@ TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) 
     EXPECT_THAT(verdict.reason, ::testing::HasSubstr("rank1 stands still"));
 }
 
+TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
+    for (const bool isScript : {false, true}) {
+        AttemptFacts facts = someFacts();
+        facts.ranks = 2;
+        facts.isScript = isScript;
+        facts.done = {0};
+        engines::State gang = gangOf(0, 0);
+        gang.workers.push_back(gang.workers.front());
+        gang.workers.back().name = "rank1";
+        gang.workers.back().rank = 1;
+        gang.worker.clear();
+        gang.cause = engines::Cause::kOk;
+        Verdict verdict = judge(facts, gang);
+        EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+        EXPECT_EQ(verdict.reason, "rank1 ended without saying that it was done");
+        // Its node is lost: nobody knows how it ended.
+        gang.workers.back().exitCode.reset();
+        gang.cause = engines::Cause::kNodeLost;
+        gang.reason = "node2 is lost";
+        verdict = judge(facts, gang);
+        EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+        EXPECT_EQ(verdict.reason, "node2 is lost");
+        facts.done = {0, 1};
+        EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFinished) << "it had said all";
+    }
+}
+
+TEST(Verdict, AResumedScriptThatReadNothingHasFailed) {
+    AttemptFacts facts = someFacts();
+    facts.isScript = true;
+    facts.resumeStep = facts.lastStep = 60;
+    facts.done = facts.idleRanks = {0};
+    engines::State gang = gangOf(0, 0);
+    gang.worker.clear();
+    Verdict verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed) << "the same again ends the same";
+    EXPECT_EQ(verdict.reason,
+              "the script ended and had read no batch behind step 60, where this attempt went on, "
+              "although the run's stream is not at its end there");
+    facts.idleRanks.clear();  // it was at its end
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFinished);
+}
+
+TEST(Verdict, WhatTheEngineSaysOfAScriptIsNotHidden) {
+    AttemptFacts facts = someFacts();
+    facts.isScript = true;
+    facts.idleRanks = {0};
+    engines::State gang;
+    gang.cause = engines::Cause::kEngineFailed;
+    gang.reason = "no processes can be started";
+    EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr(gang.reason));
+    gang.reason = "its workers could not be asked for and were silent for 11 minutes";
+    EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr(gang.reason));
+}
+
 TEST(Verdict, AScriptThatReadNothingHasFailed) {
     AttemptFacts facts = someFacts();
     facts.isScript = true;
     facts.lastStep = 0;
+    facts.idleRanks = {0};
     engines::State gang = gangOf(0, 0);
     gang.worker.clear();
     EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr("had not read the run's stream"));

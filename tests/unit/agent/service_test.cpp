@@ -231,6 +231,27 @@ TEST_F(AgentTest, CheckpointsOfRunsThatWereDeletedLongAgoAreFreed) {
     ASSERT_TRUE(service->restore(id).ok());
 }
 
+TEST_F(AgentTest, AClockThatJumpsAheadFreesNoCheckpoints) {
+    const std::string id = submit();
+    hello(id);
+    checkpoint(id, 1, 50);
+    leave(id);
+    endGang(id, 1, kExitInput);
+    ASSERT_TRUE(service->remove(id).ok());
+    constexpr std::int64_t kHourMs = 3'600'000;
+    EXPECT_EQ(deleted->sweep(), 0u);
+    clock.advanceMs(31 * 24 * kHourMs);  // while no daemon runs
+    makeController();
+    EXPECT_EQ(deleted->sweep(), 0u);
+    clock.advanceMs(23 * kHourMs);
+    EXPECT_EQ(deleted->sweep(), 0u);
+    makeController();  // what was counted stays
+    EXPECT_EQ(deleted->sweep(), 0u);
+    clock.advanceMs(kHourMs);
+    EXPECT_GT(deleted->sweep(), 0u);
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+}
+
 TEST_F(AgentTest, FilesThatAPurgeLeftAreRemovedByTheNextSweep) {
     const std::string id = submit();
     endGang(id, 1, kExitInput);

@@ -1,6 +1,8 @@
 #include "backend/engines/embedded_engine.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "backend/core/transient.h"
 #include "backend/engines/gang_files.h"
@@ -251,7 +253,7 @@ TEST_F(EmbeddedEngineTest, GangsThatMakeNoSenseAreRefusedBeforeAnythingStarts) {
     Group huge = group("rank", "true", true);
     huge.resources.cpus = 5;
     const auto never = engine->submit(gang({huge}));
-    EXPECT_EQ(never.status().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(never.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde")));
 }
 
@@ -448,6 +450,37 @@ TEST_F(StoppedGuardianTest, IsAWorkerThatIsSilentUntilItGoesOn) {
     EXPECT_TRUE(test::eventually([&] { return tells("worker_answers"); }));
     EXPECT_FALSE(isSilent());
     EXPECT_EQ(std::count(kinds.begin(), kinds.end(), std::string("worker_silent")), 1);
+}
+
+// As the guardian says it where its files find no room.
+TEST_F(EmbeddedEngineTest, AWorkerThatFindsNoRoomIsStartedByTheSameSubmitLater) {
+    const std::string program = file("exec.sh"), full = file("full");
+    std::ofstream(program) << "#!/bin/sh\ncase \"$*\" in */rank0\\ *) if [ -e " << full
+                           << " ]; then echo 'millrace-exec: /state: No space left on device' >&2; "
+                           << "exit 6; fi;; esac\nexec " << execProgram() << " \"$@\"\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    std::ofstream(full) << "x";
+    auto own = EmbeddedEngine::open({file("runs"), program, {4, 0, 0}}, clock);
+    ASSERT_TRUE(own.ok());
+    const Gang both = gang({group("feed", "exec sleep 60"), group("rank", "exit 0", true)});
+    for (int i = 0; i < 2; ++i) {
+        const auto waits = (*own)->submit(both);
+        ASSERT_TRUE(absl::IsUnavailable(waits.status())) << waits.status();
+        EXPECT_NE(messageOf(waits.status()).find("/state: No space left on device"),
+                  std::string_view::npos);
+        const auto job = (*own)->find(both.key);
+        ASSERT_TRUE(job.ok() && job->has_value());
+        EXPECT_EQ((*own)->state(**job)->phase, Phase::kSubmitting) << "nothing was ended";
+    }
+    std::filesystem::remove(full);
+    const auto id = (*own)->submit(both);
+    ASSERT_TRUE(id.ok()) << id.status();
+    EXPECT_TRUE(test::eventually([&] {
+        const State state = (*own)->state(*id).value();
+        return state.workers.at(1).exitCode == 0;
+    }));
+    ASSERT_TRUE((*own)->cancel(*id, std::chrono::milliseconds(0)).ok());
+    EXPECT_TRUE(test::eventually([&] { return (*own)->state(*id)->phase == Phase::kEnded; }));
 }
 
 }  // namespace

@@ -186,6 +186,32 @@ TEST_F(RunLink, ACheckpointThatIsWantedIsDueInAllRanksAtTheSameStep) {
 
 // Ranks go at their own pace while stops and wishes come: nobody begins a step that another one
 // does not end with.
+TEST_F(RunLink, WhichStepEachRankHasEndedIsToldWithItsLinesAndOutlivesIt) {
+    const std::string page = folder_ / "steps.page";
+    std::int32_t due = 0;
+    startServer();
+    {
+        const RunHandle first = open(0), second = open(1);
+        ASSERT_GT(millrace_run_send(first.get(), kMetrics), 0);
+        ASSERT_TRUE(sees([&] { return lines_.size() == 1; }));
+        EXPECT_EQ(lines_.back().ended, 0) << "it has ended none";
+        for (int step = 1; step <= 6; ++step) {
+            ASSERT_EQ(millrace_run_begin(first.get(), step, &due), 0);
+        }
+        ASSERT_EQ(millrace_run_begin(second.get(), 1, &due), 0);
+        EXPECT_EQ(StepPage::endedByAll(page, 2), 0);
+        ASSERT_EQ(millrace_run_begin(second.get(), 2, &due), 0);
+        ASSERT_GT(millrace_run_send(first.get(), kMetrics), 0);
+        ASSERT_TRUE(sees([&] { return lines_.size() == 2; }));
+        EXPECT_EQ(lines_.back().ended, 5);
+        // Who waits for a step's data has ended the one before.
+        EXPECT_EQ(millrace_run_is_over(second.get(), 5), 0);
+    }
+    EXPECT_EQ(StepPage::endedByAll(page, 2), 4);
+    EXPECT_EQ(StepPage::endedByAll(page, 3), 0) << "the third never came";
+    EXPECT_EQ(StepPage::endedByAll(page + ".none", 2), 0);
+}
+
 TEST_F(RunLink, RanksInThreadsAgree) {
     for (int round = 0; round < 200; ++round) {
         const std::string path = folder_ / ("page" + std::to_string(round));

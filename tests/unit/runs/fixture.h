@@ -63,6 +63,7 @@ class RunStoreTest : public ::testing::Test {
     Status append(const std::string& id, int attempt, std::int64_t step, double value,
                   const std::string& key = "loss") {
         LineBatch batch{id, attempt, "rank0", step};
+        batch.rank = 0;
         batch.metrics.push_back({step, step, 0, step * 10, clock.wallMs(), {{key, value}}});
         return store->commitLines(batch).status();
     }
@@ -70,6 +71,7 @@ class RunStoreTest : public ::testing::Test {
     /// A progress line of rank0 one step beyond the newest attempt's start: the attempt begins.
     Status work(const std::string& id, int attempt) {
         LineBatch batch{id, attempt, "rank0", 0};
+        batch.rank = 0;
         const std::int64_t first = store->attempts(id)->back().resumeStep + 1;
         batch.progress = Progress{first, 0, 0, 0, "training"};
         return store->commitLines(batch).status();

@@ -1,41 +1,20 @@
-#include <csignal>
 #include <fstream>
 #include <thread>
 
-#include <sys/resource.h>
-
 #include <sqlite3.h>
 
+#include "tests/support/file_size_limit.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {
 namespace {
-
-// Lets no file grow over `bytes` while it lives: what a full disk looks like to a writer.
-class FileSizeLimit {
- public:
-    explicit FileSizeLimit(rlim_t bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        oldHandler_ = ::signal(SIGXFSZ, SIG_IGN);
-        const rlimit limit{bytes, before_.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        ::signal(SIGXFSZ, oldHandler_);
-    }
-
- private:
-    rlimit before_{};
-    void (*oldHandler_)(int);
-};
 
 TEST_F(RunStoreTest, AFullDiskIsOneClearSentenceAndLosesNothingStored) {
     const std::string id = create("base");
     RunRecord big = newRun("big");
     big.specText.assign(4 << 20, 'x');
     {
-        const FileSizeLimit limit(1 << 20);
+        const tests::FileSizeLimit limit(1 << 20);
         const auto failed = store->create(big);
         ASSERT_FALSE(failed.ok());
         EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted);
@@ -191,7 +170,7 @@ TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     EXPECT_FALSE(store->purge(id).ok()) << "it is not deleted";
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x", 0}).ok());
     ASSERT_TRUE(store->markDeleted(id).ok());
-    EXPECT_EQ(store->deletedBefore(clock.wallMs() + 1)->size(), 1u);
+    EXPECT_EQ(store->deletedBefore(clock.wallMs() + 1, 0)->size(), 1u);
     ASSERT_TRUE(store->purge(id).ok());
     ASSERT_TRUE(store->purge(id).ok()) << "twice is once";
     EXPECT_TRUE(store->metrics(id, "loss")->points.empty());
@@ -200,7 +179,7 @@ TEST_F(RunStoreTest, APurgedRunKeepsWhatItWasAndNothingElse) {
     EXPECT_EQ(store->get(id)->newest("loss")->value, 0.5);
     EXPECT_EQ(store->document(group[1].run.id, values::LargeDocument::kPlan).value(), *run.plan)
         << "the others' plan stays";
-    EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1)->empty());
+    EXPECT_TRUE(store->deletedBefore(clock.wallMs() + 1, 0)->empty());
     EXPECT_EQ(store->purgedAmong({id, group[1].run.id, "x"}).value(), std::vector<std::string>{id});
     EXPECT_FALSE(store->restore(id).ok());
 }

@@ -159,10 +159,15 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
         ASSERT_TRUE(append(id, 1, step, step).ok());
     }
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
-    LineBatch feed{id, 2, "feed", 1};
-    feed.metrics = {{1, 5, 0, 0, 10, {{"loader.cpu_percent", 70}}}};
-    ASSERT_TRUE(store->commitLines(feed).ok());
+    for (const char* name : {"feed", "feed1"}) {  // the second is a relay of another node
+        LineBatch feed{id, 2, name, 1};
+        feed.metrics = {{1, 5, 0, 0, 10, {{"loader.cpu_percent", 70}}}};
+        const auto commit = store->commitLines(feed);
+        ASSERT_TRUE(commit.ok());
+        EXPECT_FALSE(commit->hasBegun);
+    }
     LineBatch waiting{id, 2, "rank0", 1};
+    waiting.rank = 0;
     waiting.progress = Progress{.step = 3};
     ASSERT_TRUE(store->commitLines(waiting).ok());
     EXPECT_FALSE(store->attempts(id)->back().hasBegun);

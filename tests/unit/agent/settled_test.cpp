@@ -1,0 +1,203 @@
+// Runs of several ranks that do not meet at each step: which checkpoint they go on from, and when
+// they are finished.
+#include <fstream>
+
+#include "backend/ring/step_page.h"
+#include "backend/stream/state/stream_state.h"
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using values::RunState;
+
+class SettledTest : public AgentTest {
+ protected:
+    /// A script of two ranks, at work.
+    std::string script(int ranks = 2) {
+        InspectedRun run = someInspected();
+        run.spec["command"] = {"/bin/true"};
+        run.spec["train"]["ranks"] = ranks;
+        inspector.reply->runs = {run};
+        const auto outcome = service->submit(order());
+        EXPECT_TRUE(outcome.ok()) << outcome.status();
+        controller->drain();
+        const std::string id = outcome->runs.at(0).id;
+        meet(id, 1, ranks);
+        return id;
+    }
+    void meet(const std::string& id, int attempt, int ranks = 2) {
+        for (int rank = 0; rank < ranks; ++rank) {
+            door(id, attempt)->listener.onHello(rank + 1, of(id, attempt, rank));
+        }
+        controller->drain();
+    }
+    static rank::Sender of(const std::string& id, int attempt, int rank) {
+        return {id, attempt, "rank", rank, 100};
+    }
+    void tell(const std::string& id, int rank, rank::Body body, std::int64_t ended,
+              int attempt = 1) {
+        rank::RankLine line;
+        line.seq = ++seq;
+        line.attempt = attempt;
+        line.body = std::move(body);
+        line.ended = ended;
+        EXPECT_TRUE(door(id, attempt)->listener.onLine(rank + 1, of(id, attempt, rank), line));
+        clock.advanceMs(50);
+        controller->drain();
+    }
+    /// Rank 0's, in the middle of its step.
+    void save(const std::string& id, std::int64_t step, int attempt = 1) {
+        writeCheckpoint(id, step, attempt);
+        const checkpoint::CheckpointName name{step, attempt};
+        tell(id, 0, rank::Checkpoint{step, name.text(), 7, "h", "{}"}, step - 1, attempt);
+    }
+    void begin(const std::string& id, int rank, std::int64_t step, int attempt = 1) {
+        tell(id, rank, rank::Progress{step, 0, step, 0, "training"}, step - 1, attempt);
+    }
+    void kill(const std::string& id, int attempt = 1) {
+        for (int connection : {1, 2}) {
+            door(id, attempt)->listener.onClosed(connection, of(id, attempt, connection - 1), "");
+        }
+        controller->drain();
+        endGang(id, attempt, 137, 137);
+    }
+    std::vector<std::string> files(const std::string& id) const {
+        std::vector<std::string> names;
+        for (const auto& entry :
+             std::filesystem::directory_iterator(root + "/runs/" + id + "/checkpoints")) {
+            names.push_back(entry.path().filename().string());
+        }
+        std::sort(names.begin(), names.end());
+        return names;
+    }
+
+    std::uint64_t seq = 0;
+};
+
+TEST_F(SettledTest, TheNextAttemptBeginsAtAStepThatAllRanksHaveEnded) {
+    const std::string id = script();
+    save(id, 8);
+    begin(id, 1, 9);
+    save(id, 16);
+    save(id, 24);
+    begin(id, 1, 16);
+    ASSERT_EQ(store->checkpoints(id)->size(), 1U);
+    kill(id);
+    ASSERT_EQ(record(id).attempt, 2);
+    EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 8));
+    EXPECT_THAT(history(id), HasSubstr("not all ranks had ended its step"));
+    meet(id, 2);
+    begin(id, 0, 9, 2);
+    begin(id, 1, 12, 2);
+    save(id, 16, 2);
+    begin(id, 1, 17, 2);
+    EXPECT_EQ(store->checkpoints(id)->front().attempt, 2);
+    EXPECT_EQ(store->checkpoints(id)->front().step, 16);
+}
+
+TEST_F(SettledTest, BeforeTheFirstStepThatAllHaveEndedItBeginsAgainAtItsStart) {
+    const std::string id = script();
+    save(id, 8);
+    begin(id, 1, 3);
+    kill(id);
+    ASSERT_EQ(record(id).attempt, 2) << record(id).exitReason;
+    EXPECT_EQ(resumeOf(id, 2), "");
+}
+
+TEST_F(SettledTest, WhatRanksCouldNotTellAnyMoreIsReadFromTheirPage) {
+    const std::string id = script();
+    save(id, 8);
+    save(id, 16);
+    {
+        ring::StepPage page;
+        std::string error;
+        ASSERT_TRUE(page.open(root + "/runs/" + id + "/a1/steps.page", error)) << error;
+        page.end(0, 15);
+        page.end(1, 9);
+    }
+    kill(id);
+    EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 8));
+    ASSERT_EQ(store->checkpoints(id)->size(), 1U);
+    EXPECT_EQ(store->checkpoints(id)->front().step, 8);
+}
+
+TEST_F(SettledTest, ACheckpointThatWaitsOutlivesTheDaemon) {
+    const std::string id = script();
+    save(id, 8);
+    doors.doors.clear();
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    meet(id, 1);
+    EXPECT_TRUE(store->checkpoints(id)->empty());
+    begin(id, 1, 9);
+    EXPECT_EQ(store->checkpoints(id)->size(), 1U);
+}
+
+TEST_F(SettledTest, CheckpointsThatWaitStaySpreadAndAreNotWithoutBound) {
+    const std::string id = script();
+    for (std::int64_t step = 8; step <= 8 * 32; step += 8) {
+        save(id, step);
+    }
+    // keep 2, and 2 more
+    const std::vector<std::string> kept = files(id);
+    ASSERT_EQ(kept.size(), 4U);
+    EXPECT_THAT(kept.front(), HasSubstr("00000008"));
+    EXPECT_THAT(kept.back(), HasSubstr("00000256"));
+    begin(id, 1, 9);
+    EXPECT_EQ(store->checkpoints(id)->front().step, 8);
+    tell(id, 1, rank::Done{256, 256, "{}", {}, {}}, 256);
+    EXPECT_EQ(store->checkpoints(id)->front().step, 256);
+    EXPECT_EQ(files(id).size(), 2U) << "what is kept is counted again";
+}
+
+TEST_F(SettledTest, ARunIsFinishedOnceEachRankSaidSo) {
+    const std::string id = script();
+    begin(id, 0, 1);
+    begin(id, 1, 1);
+    tell(id, 0, rank::Done{10, 10, "{}", {}, {}}, 10);
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_NE(record(id).state, RunState::kFinished);
+    EXPECT_EQ(record(id).attempt, 2);
+    EXPECT_THAT(history(id), HasSubstr("rank1 ended without saying that it was done"));
+}
+
+TEST_F(SettledTest, ARankThatEndsWithoutAReadFailsTheRunForGood) {
+    const std::string id = script();
+    begin(id, 0, 1);
+    tell(id, 0, rank::Done{10, 10, "{}", {}, {}}, 10);
+    leave(id);
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+    EXPECT_THAT(record(id).exitReason,
+                HasSubstr("the script of rank1 ended and had not read the run's stream"));
+}
+
+TEST_F(SettledTest, AnAttemptThatReadsNothingHasFailedUnlessTheStreamWasAtItsEnd) {
+    const auto state = [](std::uint32_t epoch) {
+        stream::StreamState at;
+        at.cursor.epoch = epoch;
+        return at.toText();
+    };
+    for (const std::uint32_t epoch : {1U, 3U}) {  // of 3
+        const std::string id = script(1);
+        begin(id, 0, 1);
+        save(id, 60);
+        kill(id);
+        ASSERT_EQ(record(id).attempt, 2);
+        seq = 0;
+        meet(id, 2, 1);
+        tell(id, 0, rank::Done{60, 60, state(epoch), {}, {}}, 60, 2);
+        leave(id, 2);
+        endGang(id, 2, 0);
+        EXPECT_EQ(record(id).state, epoch == 3 ? RunState::kFinished : RunState::kFailed);
+        EXPECT_THAT(record(id).exitReason,
+                    HasSubstr(epoch == 3 ? "" : "had read no batch behind step 60"));
+    }
+}
+
+}  // namespace
+}  // namespace millrace::agent
