@@ -126,6 +126,10 @@ bool isWhole(const State& state) {
                        [](const WorkerState& worker) { return worker.isStarted; });
 }
 
+bool isLiving(const State& state) {
+    return state.phase != Phase::kEnded && state.phase != Phase::kMissing;
+}
+
 bool hasLivingRank(const State& state) {
     return std::any_of(state.workers.begin(), state.workers.end(), [](const WorkerState& worker) {
         return worker.rank >= 0 && !worker.exitCode.has_value();

@@ -139,6 +139,8 @@ struct State {
 
 /// Whether all of its workers were started.
 bool isWhole(const State& state);
+/// Whether it is known and has not ended.
+bool isLiving(const State& state);
 /// Whether a worker with a rank lives.
 bool hasLivingRank(const State& state);
 

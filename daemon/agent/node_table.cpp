@@ -19,10 +19,6 @@ bool isPart(const std::string& key) {
     return PartName::parse(key).has_value();
 }
 
-bool isLiving(const engines::State& state) {
-    return state.phase != engines::Phase::kEnded && state.phase != engines::Phase::kMissing;
-}
-
 }  // namespace
 
 void NodeTable::run(const std::vector<Errand>& errands) {

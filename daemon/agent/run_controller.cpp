@@ -15,12 +15,7 @@ constexpr std::size_t kReserve = 5'000;
 constexpr std::chrono::milliseconds kIdlePatience{30'000};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
-constexpr std::chrono::milliseconds kStrayGrace{15'000};
 constexpr char kDownReason[] = "stopped by millrace down";
-
-bool isLiving(const engines::State& state) {
-    return state.phase != engines::Phase::kEnded && state.phase != engines::Phase::kMissing;
-}
 
 }  // namespace
 
@@ -52,7 +47,12 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              options_.rankInterface},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
-      mailbox_(kMailbox) {}
+      mailbox_(kMailbox),
+      strays_(parts_.engine, place_.pokeEngine, [this](const std::string& run) {
+          return active(run) != nullptr  ? StrayGangs::Run::kFollowed
+                 : unread_.contains(run) ? StrayGangs::Run::kUnread
+                                         : StrayGangs::Run::kNone;
+      }) {}
 
 RunController::~RunController() {
     end();
@@ -81,27 +81,23 @@ void RunController::loop(std::stop_token stop) {
     while (!stop.stop_requested()) {
         std::optional<Message> message = mailbox_.popFor(patience());
         if (message.has_value()) {
-            deal(std::move(*message));
+            (*message)();
             constexpr int kAtOnce = 1'000;
             for (int i = 0; i < kAtOnce; ++i) {
                 message = mailbox_.popFor(std::chrono::milliseconds(0));
                 if (!message.has_value()) {
                     break;
                 }
-                deal(std::move(*message));
+                (*message)();
             }
         }
         step();
     }
 }
 
-void RunController::deal(Message message) {
-    message();
-}
-
 void RunController::drain() {
     while (auto message = mailbox_.popFor(std::chrono::milliseconds(0))) {
-        deal(std::move(*message));
+        (*message)();
     }
     flushAtNs_ = 0;
     step();
@@ -112,7 +108,7 @@ std::chrono::milliseconds RunController::patience() const {
         return options_.commitDelay;
     }
     const bool isRetrying =
-        isQueueChanged_ || !unread_.empty() || !strays_.empty() || unreadNs_ != 0;
+        isQueueChanged_ || !unread_.empty() || !strays_.isEmpty() || unreadNs_ != 0;
     return active_.empty() && !isRetrying ? kIdlePatience : options_.tick;
 }
 
@@ -128,14 +124,14 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
-    endStrays();
+    strays_.look();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
         startWaiting();
         dropEnded();
     }
     publishCounts();
-    if (allEnded_ != nullptr && active_.empty() && strays_.empty()) {
+    if (allEnded_ != nullptr && active_.empty() && strays_.isEmpty()) {
         allEnded_->set_value(true);
         allEnded_.reset();
     }
@@ -302,80 +298,11 @@ void RunController::adoptAll() {
     }
 }
 
-// A run that this daemon cannot follow is not over before its workers are. kUnavailable: they are
-// being ended.
-Status RunController::endUnusable(const runs::RunRecord& run, const Status& why) {
-    ASSIGN_OR_RETURN(const auto job, parts_.engine.find(gangKey(run.id, run.attempt)));
-    if (!job.has_value()) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(const engines::State state, parts_.engine.state(*job));
-    if (!isLiving(state)) {
-        return okStatus();
-    }
-    RETURN_IF_ERROR(parts_.engine.cancel(*job, kStrayGrace));
-    place_.pokeEngine();
-    return unavailable("its workers are being ended: ", messageOf(why));
-}
-
-// A gang lives as long as the engine is asked for it: one that no run follows would never end.
-void RunController::noteStray(const engines::Event& event) {
-    const std::string& key = event.job.native;
-    if (!isLiving(event.state)) {
-        strays_.erase(key);
-    } else if (active(runOfKey(key)) == nullptr) {
-        strays_.try_emplace(key, event.job);
-    }
-}
-
-// Of a run that cannot be read it may still be the gang that the run goes on with.
-void RunController::endStrays() {
-    for (auto it = strays_.begin(); it != strays_.end();) {
-        const std::string run = runOfKey(it->first);
-        if (active(run) != nullptr) {
-            it = strays_.erase(it);
-            continue;
-        }
-        const auto state = parts_.engine.state(it->second);
-        if (state.ok() && !isLiving(*state)) {
-            it = strays_.erase(it);
-            continue;
-        }
-        if (!unread_.contains(run) && state.ok() && state->phase != engines::Phase::kStopping) {
-            logWarn("engine: a gang that no run follows is ended", {{"gang", it->first}});
-            (void)parts_.engine.cancel(it->second, kStrayGrace);
-            place_.pokeEngine();
-        }
-        ++it;
-    }
-}
-
-// Whatever of this state directory lives, and is no active run's.
-void RunController::endAllStrays(std::chrono::milliseconds grace, values::DownReport& report) {
-    const auto all = parts_.engine.list();
-    for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
-        const auto& [job, state] = (*all)[i];
-        if (!isLiving(state) || active(runOfKey(job.native)) != nullptr) {
-            continue;
-        }
-        strays_.try_emplace(job.native, job);
-        report.workersEnded += static_cast<int>(std::count_if(
-            state.workers.begin(), state.workers.end(),
-            [](const auto& worker) { return worker.isStarted && !worker.exitCode.has_value(); }));
-        (void)parts_.engine.cancel(job, grace);
-    }
-    for (const auto& [id, unread] : unread_) {
-        // The next daemon that can read it takes over a run that is being stopped.
-        (void)parts_.store.setState(id, {values::RunState::kStopping, kDownReason, 0});
-    }
-    place_.pokeEngine();
-}
-
 Status RunController::adoptOne(const std::string& id) {
     ASSIGN_OR_RETURN(runs::RunRecord run, parts_.store.get(id));
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
-        RETURN_IF_ERROR(endUnusable(run, facts.status()));
+        RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
         refuse(run.id, std::string(messageOf(facts.status())));
         return okStatus();
     }
@@ -422,7 +349,7 @@ void RunController::post(engines::Event event) {
             engineTrouble_ = event.reason;
             return;
         }
-        noteStray(event);
+        strays_.note(event);
         for (auto& [id, run] : active_) {
             if (run->jobNative() == event.job.native) {
                 run->engineSays(event.state);
@@ -456,28 +383,6 @@ Status RunController::stopNow(const std::string& runId, const std::string& reaso
     return okStatus();
 }
 
-Status RunController::checkHasCheckpoint(const runs::RunRecord& run, std::int64_t step) const {
-    if (step == values::kFromStart || (step == values::kFromLast && run.attempt == 0)) {
-        return okStatus();
-    }
-    ASSIGN_OR_RETURN(const std::vector<std::int64_t> steps, checkpoints_.steps(run.id));
-    if (step == values::kFromLast) {
-        return !steps.empty()
-                   ? okStatus()
-                   : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
-                                        "begin again at step 0, in place of what it has ",
-                                        "reported; --from-start does that");
-    }
-    std::string others;
-    for (const std::int64_t other : steps) {
-        if (other == step) {
-            return okStatus();
-        }
-        strAppend(&others, others.empty() ? "; it has " : ", ", other);
-    }
-    return notFound("run ", run.id, " has no checkpoint of step ", step, others);
-}
-
 Status RunController::resume(const std::string& runId, std::int64_t fromStep,
                              const runs::MaybeSpecChange& change) {
     return ask<Status>([=, this]() -> Status {
@@ -496,7 +401,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep,
         if (run.isDeleted()) {
             return failedPrecondition("run ", runId, " is deleted; restore it first");
         }
-        RETURN_IF_ERROR(checkHasCheckpoint(run, fromStep));
+        RETURN_IF_ERROR(checkpoints_.checkHas(run, fromStep));
         RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep, change));
         facts_.erase(runId);
         isQueueChanged_ = true;
@@ -518,7 +423,11 @@ Result<values::DownReport> RunController::down(std::chrono::milliseconds grace) 
             report->workersEnded += static_cast<int>(parts_.live.get(id).workers.size());
             run->requestStop(kDownReason, grace);
         }
-        endAllStrays(grace, *report);
+        report->workersEnded += strays_.endAll(grace);
+        for (const auto& [id, unread] : unread_) {
+            // The next daemon that can read it takes over a run that is being stopped.
+            (void)parts_.store.setState(id, {values::RunState::kStopping, kDownReason, 0});
+        }
         allEnded_ = ended;
         return okStatus();
     });

@@ -20,6 +20,7 @@
 #include "backend/core/mutex.h"
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/run/active_run.h"
+#include "daemon/agent/stray_gangs.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -107,7 +108,6 @@ class RunController {
 
     void loop(std::stop_token stop);
     void step();
-    void deal(Message message);
     template <class T>
     T ask(std::function<T()> question);
 
@@ -120,10 +120,6 @@ class RunController {
     bool lacksNodes(const std::string& id, std::string& taking);
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
-    Status endUnusable(const runs::RunRecord& run, const Status& why);
-    void noteStray(const engines::Event& event);
-    void endStrays();
-    void endAllStrays(std::chrono::milliseconds grace, values::DownReport& report);
     Status adoptOne(const std::string& id);
     void refuse(const std::string& id, const std::string& reason);
     void dropEnded();
@@ -131,7 +127,6 @@ class RunController {
     DoorListener listenerFor(const std::string& runId);
     ActiveRun* active(const std::string& runId);
     schedule::Supply supply();
-    Status checkHasCheckpoint(const runs::RunRecord& run, std::int64_t step) const;
     Status stopNow(const std::string& runId, const std::string& reason,
                    std::chrono::milliseconds grace);
     std::chrono::milliseconds patience() const;
@@ -151,7 +146,7 @@ class RunController {
     std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
     std::map<std::string, Unread> unread_;   // by run
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
-    std::map<std::string, engines::JobId> strays_;  // living gangs of runs that are not active
+    StrayGangs strays_;
     bool isDown_ = false;
     bool isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before

@@ -299,21 +299,6 @@ void ActiveRun::lookAtHealth() {
     health_.tell(all, attempt(), journal_.live());
 }
 
-// By their own words, or because nothing else was heard of them from their start on.
-std::set<std::int64_t> ActiveRun::idleRanks() const {
-    std::set<std::int64_t> idle =
-        done_.idleRanks(begin_.resumeStep, facts_.epochs, facts_.maxSteps);
-    const std::set<std::int64_t> done = done_.ranks();
-    for (int rank = 0; rank < facts_.ranks && !isAdopted_; ++rank) {
-        const bool hasRead = health_.stepOf(rank) > begin_.resumeStep ||
-                             (rank == 0 && position_.step > begin_.resumeStep);
-        if (!hasRead && !done.contains(rank)) {
-            idle.insert(rank);
-        }
-    }
-    return idle;
-}
-
 AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts{.attempt = attempt()};
     facts.ranks = facts_.ranks;
@@ -321,7 +306,8 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
-    facts.idleRanks = idleRanks();
+    facts.idleRanks = done_.idleRanks(
+        {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_}, health_);
     facts.stoodStill = stoodStill_;
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";

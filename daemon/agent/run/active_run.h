@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "backend/runs/run_store.h"
@@ -81,7 +80,6 @@ class ActiveRun {
 
     // An attempt's start.
     void followPreparation();
-    Status checkFormerIsOver();
     void askSurvey();
     void surveyed(std::uint64_t number, const Survey& survey);
     void askJob();
@@ -106,7 +104,6 @@ class ActiveRun {
     void noteUnknown(const Status& status);
     void askAgain();
     void cancelLost();
-    std::chrono::milliseconds graceLeft() const;
 
     // A gang that goes, and its end.
     void noticeBegin(const CommittedLine& line);
@@ -122,7 +119,6 @@ class ActiveRun {
     void askCancel();
     void lookAtHealth();
     AttemptFacts attemptFacts() const;
-    std::set<std::int64_t> idleRanks() const;
     void conclude();
 
     // The run's end.

@@ -12,8 +12,6 @@ constexpr std::int64_t kAskAgainNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 constexpr std::chrono::milliseconds kLostGrace{2'000};
-// For workers that an earlier daemon asked to stop, whatever it had given them.
-constexpr std::chrono::milliseconds kGraceLeast{15'000}, kGraceMost{3'600'000};
 
 }  // namespace
 
@@ -35,17 +33,10 @@ void ActiveRun::adopt() {
     journal_.live().attempt = attempt();
     journal_.live().resumeStep = begin_.resumeStep;
     if (journal_.run().state == values::RunState::kStopping) {
-        requestStop(journal_.run().exitReason, graceLeft());
+        requestStop(journal_.run().exitReason,
+                    journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));
     }
     findGang();
-}
-
-// What is left of the time that it was given when it was asked to stop.
-std::chrono::milliseconds ActiveRun::graceLeft() const {
-    const std::int64_t now = place_.clock.wallMs();
-    const std::chrono::milliseconds left(journal_.directory().readStop(attempt()).value_or(now) -
-                                         now);
-    return std::clamp(left, kGraceLeast, kGraceMost);
 }
 
 // There, not there, or unknown: only the first two are acted on.
@@ -107,14 +98,10 @@ void ActiveRun::noteUnknown(const Status& status) {
     state_.setRetry(now + kAskAgainNs);
     if (isFirst) {
         heardNs_ = now;
-        values::RunLive& live = journal_.live();
-        live.queuedReason =
+        journal_.live().queuedReason =
             strCat("its workers cannot be asked for: ", messageOf(status), "; trying again");
-        journal_.addEvent(strCat("attempt ", attempt(), ": ", live.queuedReason));
-        logWarn("run: not known whether it lives",
-                {{"run", id()}, {"attempt", attempt()}, {"why", messageOf(status)}});
     }
-    journal_.publish();
+    journal_.waits(isFirst, "run: not known whether it lives");
 }
 
 // An engine that follows it keeps its workers alive: they would train beside the next attempt.

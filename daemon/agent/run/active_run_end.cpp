@@ -3,26 +3,11 @@
 
 #include "backend/core/log.h"
 #include "daemon/agent/run/active_run.h"
-#include "daemon/agent/run/receipts.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kStoreAgainNs = 1'000'000'000;
-
-// OK without one, too: when nothing was committed.
-Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
-    if (inputs.state.empty()) {
-        ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
-        if (checkpoints.empty()) {
-            return okStatus();
-        }
-        inputs.state = checkpoints.front().cursor;
-    }
-    ASSIGN_OR_RETURN(inputs.plan, store.document(id, values::LargeDocument::kPlan));
-    ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
-    return store.setReceipt(id, receipt);
-}
 
 }  // namespace
 

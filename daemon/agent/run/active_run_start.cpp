@@ -4,19 +4,12 @@
 #include <utility>
 
 #include "backend/core/log.h"
-#include "backend/core/transient.h"
 #include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * kStartAgainNs;
-constexpr std::chrono::milliseconds kFormerGrace{2'000};
-
-// Also a full disk: who frees room need not begin the run again.
-bool mayPass(const Status& status) {
-    return isTransient(status) || absl::IsResourceExhausted(status);
-}
 
 }  // namespace
 
@@ -41,23 +34,8 @@ void ActiveRun::followPreparation() {
     }
 }
 
-// Whatever ended the run: no attempt begins beside workers of the one before.
-Status ActiveRun::checkFormerIsOver() {
-    const auto found = place_.engine.find(gangKey(id(), attempt()));
-    const auto state = found.ok() && found->has_value() ? place_.engine.state(**found)
-                                                        : Result<engines::State>(unavailable(""));
-    const bool isOver = !state.ok() || state->phase == engines::Phase::kEnded ||
-                        state->phase == engines::Phase::kMissing;
-    if (isOver) {
-        return okStatus();
-    }
-    RETURN_IF_ERROR(place_.engine.cancel(**found, kFormerGrace));
-    place_.pokeEngine();
-    return unavailable("workers of attempt ", attempt(), " are being ended");
-}
-
 void ActiveRun::askSurvey() {
-    if (const Status over = checkFormerIsOver(); !over.ok()) {
+    if (const Status over = endFormer(place_, gangKey(id(), attempt())); !over.ok()) {
         return tryLater(over);
     }
     move(Move::kAsked);
@@ -108,13 +86,9 @@ void ActiveRun::failStart(const Status& status) {
 
 // Later and later.
 void ActiveRun::tryLater(const Status& status) {
-    values::RunLive& live = journal_.live();
-    live.queuedReason = strCat("cannot be started now: ", messageOf(status), "; trying again");
-    if (startBackoffNs_ == 0) {
-        journal_.addEvent(live.queuedReason);
-        logWarn("run: not started yet", {{"run", id()}, {"why", messageOf(status)}});
-    }
-    journal_.publish();
+    journal_.live().queuedReason =
+        strCat("cannot be started now: ", messageOf(status), "; trying again");
+    journal_.waits(startBackoffNs_ == 0, "run: not started yet");
     startBackoffNs_ = std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
     move(Move::kNotNow);
     state_.setRetry(place_.clock.steadyNs() + startBackoffNs_);

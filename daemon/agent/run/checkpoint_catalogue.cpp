@@ -449,4 +449,25 @@ Result<std::vector<std::int64_t>> CheckpointCatalogue::steps(const std::string& 
     return steps;
 }
 
+Status CheckpointCatalogue::checkHas(const runs::RunRecord& run, std::int64_t step) const {
+    if (step == values::kFromStart || (step == values::kFromLast && run.attempt == 0)) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::int64_t> all, steps(run.id));
+    if (step == values::kFromLast) {
+        return !all.empty() ? okStatus()
+                            : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
+                                                 "begin again at step 0, in place of what it has ",
+                                                 "reported; --from-start does that");
+    }
+    std::string others;
+    for (const std::int64_t other : all) {
+        if (other == step) {
+            return okStatus();
+        }
+        strAppend(&others, others.empty() ? "; it has " : ", ", other);
+    }
+    return notFound("run ", run.id, " has no checkpoint of step ", step, others);
+}
+
 }  // namespace millrace::agent

@@ -126,18 +126,21 @@ std::set<std::int64_t> DoneWords::ranks() const {
     return out;
 }
 
-std::set<std::int64_t> DoneWords::idleRanks(std::int64_t resumeStep, std::int64_t epochs,
-                                            std::int64_t maxSteps) const {
-    std::set<std::int64_t> idle = ranks();
-    std::erase_if(idle, [&](std::int64_t rank) {
-        const Json& said = jsonMember(words_, job::rankName(static_cast<int>(rank)));
-        const std::int64_t step = jsonInt(said, "step");
+std::set<std::int64_t> DoneWords::idleRanks(const AttemptExtent& extent,
+                                            const RunHealth& health) const {
+    std::set<std::int64_t> idle;
+    for (int rank = 0; rank < std::min(extent.ranks, values::kRanksTold); ++rank) {
+        const Json& said = jsonMember(words_, job::rankName(rank));
+        const std::int64_t step = std::max(jsonInt(said, "step"), health.stepOf(rank));
         stream::StreamState state;
         const bool isKnown = state.read(jsonString(said, "state")).empty();
-        const bool isAtEnd =
-            (isKnown && state.cursor.epoch >= epochs) || (maxSteps > 0 && step >= maxSteps);
-        return step > resumeStep || isAtEnd;
-    });
+        const bool isAtEnd = (isKnown && state.cursor.epoch >= extent.epochs) ||
+                             (extent.maxSteps > 0 && step >= extent.maxSteps);
+        const bool isHeard = said.is_object() || !extent.isAdopted;
+        if (isHeard && step <= extent.resumeStep && !isAtEnd) {
+            idle.insert(rank);
+        }
+    }
     return idle;
 }
 
@@ -164,6 +167,19 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     inputs.weightsHash = jsonString(params, "weights_hash");
     inputs.dataWorkers = dataWorkers();
     inputs.costs = costs();
+}
+
+Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
+    if (inputs.state.empty()) {
+        ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
+        if (checkpoints.empty()) {
+            return okStatus();
+        }
+        inputs.state = checkpoints.front().cursor;
+    }
+    ASSIGN_OR_RETURN(inputs.plan, store.document(id, values::LargeDocument::kPlan));
+    ASSIGN_OR_RETURN(const std::string receipt, makeReceipt(inputs));
+    return store.setReceipt(id, receipt);
 }
 
 void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,

@@ -14,10 +14,19 @@
 #include "backend/rank/rank_line.h"
 #include "daemon/agent/run/receipts.h"
 #include "daemon/agent/run/run_directory.h"
+#include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/verdict.h"
 #include "daemon/agent/run/workplace.h"
 
 namespace millrace::agent {
+
+/// The steps that an attempt's ranks may take.
+struct AttemptExtent {
+    int ranks = 1;
+    std::int64_t resumeStep = 0, epochs = 1;
+    std::int64_t maxSteps = 0;  ///< 0: as many as the stream has
+    bool isAdopted = false;     ///< nobody here heard how it began
+};
 
 class DoneWords {
  public:
@@ -42,10 +51,8 @@ class DoneWords {
 
     /// That said so.
     std::set<std::int64_t> ranks() const;
-    /// Of those the ones that have begun no step behind `resumeStep`, although there were some: the
-    /// stream has `epochs`, and the run `maxSteps` (0: as many as the stream has).
-    std::set<std::int64_t> idleRanks(std::int64_t resumeStep, std::int64_t epochs,
-                                     std::int64_t maxSteps) const;
+    /// AttemptFacts::idleRanks: by their own words, or because nothing else was heard of them.
+    std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;
@@ -66,6 +73,9 @@ class DoneWords {
     Json words_;                // worker -> what it said
     std::int64_t retryNs_ = 0;  // > 0: not on disk
 };
+
+/// Makes the run's receipt and stores it. OK without one, too: when nothing was committed.
+Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs);
 
 /// The last words of a gang's workers, which their logs or the engine have, into `facts` with its
 /// errors.

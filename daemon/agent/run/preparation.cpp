@@ -1,11 +1,13 @@
 #include "daemon/agent/run/preparation.h"
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include <unistd.h>
 
 #include "backend/core/text.h"
+#include "backend/core/transient.h"
 
 namespace millrace::agent {
 namespace {
@@ -56,6 +58,25 @@ std::string Preparation::text() const {
            : bytes == 0        ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
+}
+
+bool mayPass(const Status& status) {
+    return isTransient(status) || absl::IsResourceExhausted(status);
+}
+
+Status endFormer(const Workplace& place, const std::string& key) {
+    constexpr std::chrono::milliseconds kGrace{2'000};
+    const auto found = place.engine.find(key);
+    if (!found.ok() || !found->has_value()) {
+        return okStatus();
+    }
+    const auto state = place.engine.state(**found);
+    if (!state.ok() || !engines::isLiving(*state)) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(place.engine.cancel(**found, kGrace));
+    place.pokeEngine();
+    return unavailable("workers of ", key, " are being ended");
 }
 
 Result<std::string> findInitFrom(const Workplace& place, const std::string& run) {

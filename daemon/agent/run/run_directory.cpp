@@ -1,5 +1,6 @@
 #include "daemon/agent/run/run_directory.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fcntl.h>
@@ -130,6 +131,12 @@ std::optional<std::int64_t> RunDirectory::readStop(int attempt) const {
     const Json stop = readJsonFile(inAttempt(attempt, "stop.json"));
     const Result<std::int64_t> deadline = parseTime(jsonString(stop, "deadline"));
     return deadline.ok() ? std::optional(*deadline) : std::nullopt;
+}
+
+std::chrono::milliseconds RunDirectory::graceLeft(int attempt, std::int64_t nowMs) const {
+    constexpr std::int64_t kLeastMs = 15'000, kMostMs = 3'600'000;
+    const std::int64_t leftMs = readStop(attempt).value_or(nowMs) - nowMs;
+    return std::chrono::milliseconds(std::clamp(leftMs, kLeastMs, kMostMs));
 }
 
 void RunDirectory::addEvent(const values::RunEvent& event) const {

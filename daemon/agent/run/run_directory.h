@@ -4,6 +4,7 @@
 //
 // Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
 // path.
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +72,8 @@ class RunDirectory {
     Status writeStop(int attempt, std::int64_t deadlineMs) const;
     /// Nothing when it was not asked to.
     std::optional<std::int64_t> readStop(int attempt) const;
+    /// What is left of that for the next daemon, whatever was given: 15 s to an hour.
+    std::chrono::milliseconds graceLeft(int attempt, std::int64_t nowMs) const;
 
     /// Appends; the file is bounded (256 KiB), what comes later is dropped.
     void addEvent(const values::RunEvent& event) const;

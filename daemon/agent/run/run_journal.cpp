@@ -1,5 +1,6 @@
 #include "daemon/agent/run/run_journal.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/log.h"
@@ -34,6 +35,14 @@ void RunJournal::publish() {
         worker.node = isElsewhere ? worker.node : place_.nodes->ownName();
     }
     place_.live.set(run_.id, std::move(live));
+}
+
+void RunJournal::waits(bool isFirst, std::string_view log) {
+    if (isFirst) {
+        addEvent(strCat("attempt ", std::max(run_.attempt, 1), ": ", live_.queuedReason));
+        logWarn(log, {{"run", run_.id}, {"attempt", run_.attempt}, {"why", live_.queuedReason}});
+    }
+    publish();
 }
 
 void RunJournal::erase() {

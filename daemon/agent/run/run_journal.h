@@ -29,6 +29,8 @@ class RunJournal {
     /// What is live of it: publish() shows what was changed here.
     values::RunLive& live() { return live_; }
     void publish();
+    /// publish(), and the first time what live().queuedReason says in history and log.
+    void waits(bool isFirst, std::string_view log);
     /// It is not live any more.
     void erase();
     void addEvent(const std::string& text);

@@ -150,7 +150,7 @@ TEST_F(AdoptionTest, AGangThatNoRunFollowsIsEndedAndKeepsTheNextAttemptWaiting) 
     ASSERT_TRUE(service->resume(id, values::kFromStart).ok());
     controller->drain();
     EXPECT_FALSE(engine.gangs.contains(id + ".a2"));
-    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("workers of attempt 1 are being ended"));
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("workers of " + id + ".a1 are being ended"));
     engine.end(id + ".a1", 137, 137);
     clock.advanceMs(31'000);
     controller->drain();

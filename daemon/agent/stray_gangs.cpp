@@ -1,0 +1,77 @@
+#include "daemon/agent/stray_gangs.h"
+
+#include <algorithm>
+
+#include "backend/core/log.h"
+#include "daemon/agent/run/gang.h"
+
+namespace millrace::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kStrayGrace{15'000};
+
+}  // namespace
+
+StrayGangs::Run StrayGangs::standingOf(const std::string& key) const {
+    return standing_(runOfKey(key));
+}
+
+void StrayGangs::note(const engines::Event& event) {
+    const std::string& key = event.job.native;
+    if (!engines::isLiving(event.state)) {
+        strays_.erase(key);
+    } else if (standingOf(key) != Run::kFollowed) {
+        strays_.try_emplace(key, event.job);
+    }
+}
+
+void StrayGangs::look() {
+    std::erase_if(strays_, [this](const auto& stray) {
+        const auto& [key, job] = stray;
+        const Run run = standingOf(key);
+        const auto state = engine_.state(job);
+        if (run == Run::kFollowed || (state.ok() && !engines::isLiving(*state))) {
+            return true;
+        }
+        if (run == Run::kNone && state.ok() && state->phase != engines::Phase::kStopping) {
+            logWarn("engine: a gang that no run follows is ended", {{"gang", key}});
+            (void)engine_.cancel(job, kStrayGrace);
+            poke_();
+        }
+        return false;
+    });
+}
+
+Status StrayGangs::end(const std::string& key, const Status& why) {
+    ASSIGN_OR_RETURN(const auto job, engine_.find(key));
+    if (!job.has_value()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const engines::State state, engine_.state(*job));
+    if (!engines::isLiving(state)) {
+        return okStatus();
+    }
+    RETURN_IF_ERROR(engine_.cancel(*job, kStrayGrace));
+    poke_();
+    return unavailable("its workers are being ended: ", messageOf(why));
+}
+
+int StrayGangs::endAll(std::chrono::milliseconds grace) {
+    const auto all = engine_.list();
+    int workers = 0;
+    for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
+        const auto& [job, state] = (*all)[i];
+        if (!engines::isLiving(state) || standingOf(job.native) == Run::kFollowed) {
+            continue;
+        }
+        strays_.try_emplace(job.native, job);
+        workers += static_cast<int>(std::count_if(
+            state.workers.begin(), state.workers.end(),
+            [](const auto& worker) { return worker.isStarted && !worker.exitCode.has_value(); }));
+        (void)engine_.cancel(job, grace);
+    }
+    poke_();
+    return workers;
+}
+
+}  // namespace millrace::agent
