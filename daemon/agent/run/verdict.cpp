@@ -62,6 +62,12 @@ std::optional<std::int64_t> rankWithoutDone(const AttemptFacts& facts) {
     return std::nullopt;
 }
 
+// Of a gang that the daemon ended itself, because its ranks had left, the engine knows no reason.
+const std::string& engineReason(const engines::State& gang) {
+    static const std::string kNone;
+    return gang.cause == engines::Cause::kCancelled ? kNone : gang.reason;
+}
+
 // The script's rank that ended by itself, and well, without a look at the stream: the same again
 // ends the same.
 std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::State& gang) {
@@ -71,7 +77,8 @@ std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::S
         return worker != nullptr && worker->exitCode == 0;
     };
     const auto found = std::find_if(facts.idleRanks.begin(), facts.idleRanks.end(), isIdle);
-    const bool counts = facts.isScript && !facts.stoodStill && gang.worker.empty();
+    const bool counts =
+        facts.isScript && !facts.stoodStill && gang.worker.empty() && engineReason(gang).empty();
     return counts && found != facts.idleRanks.end() ? std::optional(*found) : std::nullopt;
 }
 
@@ -98,7 +105,7 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     }
     const engines::WorkerState* worker = findWorker(gang, name);
     if (worker == nullptr) {
-        if (!gang.reason.empty()) {
+        if (!engineReason(gang).empty()) {
             return gang.reason;
         }
         if (const auto idle = idleRank(facts, gang)) {

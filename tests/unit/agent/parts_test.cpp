@@ -136,6 +136,12 @@ TEST(Verdict, WhatTheEngineSaysOfAScriptIsNotHidden) {
     gang.cause = engines::Cause::kEngineFailed;
     gang.reason = "no processes can be started";
     EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr(gang.reason));
+    gang = gangOf(0, 0);  // its ranks left, and the daemon ended the feed
+    gang.worker.clear();
+    gang.cause = engines::Cause::kCancelled;
+    gang.reason = "cancelled";
+    EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr("had not read the run's stream"));
+    gang = engines::State();
     gang.reason = "its workers could not be asked for and were silent for 11 minutes";
     EXPECT_THAT(judge(facts, gang).reason, ::testing::HasSubstr(gang.reason));
 }
