@@ -252,6 +252,9 @@ void ActiveRun::followDeadlines() {
         cut(Move::kCut);
     } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
+    } else if (const auto left = done_.leftBy(gang_); left && !stop_.has_value()) {
+        journal_.addEvent(strCat("rank", *left, " ended and was not done: its gang is ended"));
+        cut(Move::kCut);
     } else if ((facts_.isScript() || facts_.ranks > 1) && stage() == Stage::kRunning &&
                !stop_.has_value()) {
         endSilentRank();

@@ -6,6 +6,7 @@
 // and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
 // Failure: logged once, tried again.
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -53,6 +54,9 @@ class DoneWords {
     std::set<std::int64_t> ranks() const;
     /// AttemptFacts::idleRanks: by their own words, or because nothing else was heard of them.
     std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
+    /// A rank that has ended well and has not said so, while another one lives: the attempt will
+    /// not be finished.
+    std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang) const;
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;

@@ -4,6 +4,7 @@
     fault_test.py [-v] [FullDiskTest.test_name]        ctest runs every test on its own
 """
 import errno
+import json
 import os
 import random
 import re
@@ -129,15 +130,23 @@ class FullDiskTest(unittest.TestCase):
         place = self.place.up()
         few = ("--set", "train.max_steps=5", "--set", "train.max_restarts=0")
         place.wait(place.submit(*few)[0], "finished")  # the store and its journal have their sizes
-        for left in (20, 32, 44):
+        waited = []
+        for left in (28, 40, 52, 64, 100, 200):
             self.fill()
             os.truncate(self.ballast, os.path.getsize(self.ballast) - left * 1024)
-            run = place.submit(*few)[0]
-            wait_for("it says what it waits for", lambda: re.search(
-                str(self.disk) + r"/.*(disk is full|No space left)", place.show(run)["queued_reason"] or ""))
+            out = place.cli("run", place.spec, "--detach", "--json", *few, code=None)
+            if not out:
+                self.assertRegex(place.err, str(self.disk) + r"/.*(disk is full|No space left)")
+                self.free()
+                continue
+            run = json.loads(out.splitlines()[0])["runs"][0]["id"]
+            wait_for("it says what it waits for", lambda: (shown := place.show(run))["ended"] or re.search(
+                str(self.disk) + r"/.*(disk is full|No space left)", shown["queued_reason"] or ""))
             self.free()
             ended = place.wait(run, "finished", "failed")
             self.assertEqual(ended["state"], "finished", (left, ended["exit_reason"]))
+            waited.append(left)
+        self.assertTrue(waited)
 
     def test_a_run_that_cannot_be_stored_or_started_says_so(self):
         place = self.place.up()
