@@ -103,6 +103,7 @@ std::string writeRun(runs::RunStore& store, const Sizes& sizes) {
     std::uint32_t noise = 7;
     for (int first = 1; first <= sizes.points; first += kLinesInBatch) {
         runs::LineBatch batch{id, 1, "rank0", std::min(first + kLinesInBatch - 1, sizes.points)};
+        batch.rank = 0;
         for (int step = first; step <= batch.lastSeq; ++step) {
             runs::ReportedLine line{step,
                                     step,
@@ -165,6 +166,7 @@ void writeRuns(runs::RunStore& store, int count) {
         const std::string id = must(store.create(run)).run.id;
         require(store.beginAttempt(id, 1, 0).ok(), "attempt");
         runs::LineBatch batch{id, 1, "rank0", 1};
+        batch.rank = 0;
         runs::ReportedLine line{1, 100, 0, 102'400, 1'700'000'000'000 + i, {}};
         for (int m = 0; m < 12; ++m) {
             line.values.emplace_back(nameOf(m), 1.0 / (1 + i + m));

@@ -47,6 +47,7 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         record.step = step;
         record.name = checkpoint::CheckpointName{step, attempt}.text();
         runs::LineBatch batch{id, attempt, "rank0", seq};
+        batch.rank = 0;
         batch.checkpoints.push_back(record);
         ASSERT_TRUE(store->commitLines(batch).ok());
     }

@@ -41,6 +41,7 @@ Status fillStore(const std::string& path) {
     const std::string id = created.run.id;
     RETURN_IF_ERROR(store->beginAttempt(id, 1, 0));
     runs::LineBatch batch{id, 1, "rank0", 2};
+    batch.rank = 0;
     batch.metrics.push_back({1, 1, 0, 1'024, clock.wallMs(), {{"loss", 0.5}}});
     batch.metrics.push_back({2, 2, 0, 2'048, clock.wallMs() + 100, {{"loss", 0.25}}});
     RETURN_IF_ERROR(store->commitLines(batch).status());

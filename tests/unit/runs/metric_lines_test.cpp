@@ -49,6 +49,7 @@ class MetricLinesTest : public RunStoreTest {
 
 TEST_F(MetricLinesTest, ALineHasItsValuesTogether) {
     LineBatch batch{id, 1, "rank0", 1};
+    batch.rank = 0;
     batch.metrics.push_back({1, 5, 2, 40, 77, {{"loss", 0.5}, {"eval.auc", 0.75}}});
     ASSERT_TRUE(store->commitLines(batch).ok());
     const MetricLines page = next();
@@ -144,6 +145,7 @@ TEST_F(MetricLinesTest, WhateverHappensEachValueIsReadOnce) {
                 ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 0}).ok());
             } else {
                 LineBatch batch{id, attempt, "rank0", 0};
+                batch.rank = 0;
                 for (std::int64_t i = below(400); i >= 0; --i) {
                     ReportedLine line{++seq, ++step, 0, step, step, {{"loss", ++value}}};
                     truth.emplace(step, value);

@@ -43,6 +43,7 @@ class MetricPropertyTest : public RunStoreTest, public ::testing::WithParamInter
     void report(int ofAttempt, const std::string& worker, int numLines, std::int64_t& at) {
         std::int64_t& seq = seqs[{ofAttempt, worker}];
         LineBatch batch{id, ofAttempt, worker, seq + numLines};
+        batch.rank = worker == "feed" ? values::kNoRank : 0;
         for (int i = 0; i < numLines; ++i) {
             // Now and then a step again, a jump, or one long past.
             const std::int64_t kind = below(300);
@@ -146,6 +147,7 @@ class MetricCrashTest : public RunStoreTest {
 
     static LineBatch batchAt(const std::string& id, std::int64_t number) {
         LineBatch batch{id, 1, "rank0", (number + 1) * kLinesInBatch};
+        batch.rank = 0;
         for (int i = 0; i < kLinesInBatch; ++i) {
             const std::int64_t step = number * kLinesInBatch + i + 1;
             const double value = std::sin(static_cast<double>(step));

@@ -144,6 +144,7 @@ TEST_F(RunStoreTest, CheckpointsOfARunThatWasRestoredAreNotDropped) {
     const std::string id = create("a");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     LineBatch batch{id, 1, "rank0", 1};
+    batch.rank = 0;
     batch.checkpoints = {{1, 1, 3, 0, "three"}};
     ASSERT_TRUE(store->commitLines(batch).ok());
     ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "x", 0}).ok());
@@ -250,6 +251,7 @@ TEST_F(RunStoreTest, ReadersSeeWholeBatchesWhileAWriterCommits) {
     std::thread writer([&] {
         for (int i = 1; i <= 50; ++i) {
             LineBatch batch{id, 1, "rank0", i};
+            batch.rank = 0;
             batch.metrics.push_back({i, i, 0, 0, 0, {{"a", 1.0 * i}, {"b", 1.0 * i}}});
             EXPECT_TRUE(store->commitLines(batch).ok());
         }

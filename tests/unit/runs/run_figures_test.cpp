@@ -15,6 +15,7 @@ class RunFiguresTest : public RunStoreTest {
 
     void evaluate(int attempt, std::int64_t seq, std::int64_t step, double auc, double entropy) {
         LineBatch batch{id, attempt, "rank0", seq};
+        batch.rank = 0;
         batch.metrics.push_back(
             {seq,
              step,
@@ -27,6 +28,7 @@ class RunFiguresTest : public RunStoreTest {
     /// A step of 100 rows that ended at `timeMs`.
     void step(int attempt, std::int64_t number, std::int64_t timeMs) {
         LineBatch batch{id, attempt, "rank0", number};
+        batch.rank = 0;
         batch.metrics.push_back({number, number, 0, number * 100, timeMs, {{"loss", 0.5}}});
         ASSERT_TRUE(store->commitLines(batch).ok());
     }
@@ -100,6 +102,7 @@ TEST_F(RunFiguresTest, AnEvaluationIsNoTimeOfAStep) {
     step(1, 1, 10'000);
     step(1, 2, 10'010);
     LineBatch batch{id, 1, "rank0", 3};
+    batch.rank = 0;
     batch.metrics.push_back({3, 2, 0, 200, 19'990, {{"eval.auc", 0.7}}});
     ASSERT_TRUE(store->commitLines(batch).ok());
     step(1, 4, 20'000);
@@ -111,6 +114,7 @@ TEST_F(RunFiguresTest, APauseBetweenTwoAttemptsIsNoTimeOfAStep) {
     step(1, 2, 10'010);
     ASSERT_TRUE(store->beginAttempt(id, 2, 2).ok());
     LineBatch batch{id, 2, "rank0", 2};
+    batch.rank = 0;
     batch.metrics.push_back({1, 3, 0, 300, 500'000, {{"loss", 0.5}}});
     batch.metrics.push_back({2, 4, 0, 400, 500'010, {{"loss", 0.5}}});
     ASSERT_TRUE(store->commitLines(batch).ok());

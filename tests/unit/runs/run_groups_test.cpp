@@ -141,6 +141,7 @@ TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
     const std::string id = create("a");
     ASSERT_TRUE(store->beginAttempt(id, 1, 0).ok());
     LineBatch batch{id, 1, "rank0", 1};
+    batch.rank = 0;
     ReportedLine line{1, 1, 0, 1, 1, {}};
     for (int i = 0; i < kMetricKeysMax + 5; ++i) {
         line.values.emplace_back(strCat("m", i), i);
@@ -152,6 +153,7 @@ TEST_F(RunGroupTest, NamesOfMetricsAreBoundedAndWhatIsKnownGoesOn) {
     EXPECT_EQ(commit->refusedKey, strCat("m", kMetricKeysMax));
     EXPECT_EQ(store->metricKeys(id)->size(), static_cast<std::size_t>(kMetricKeysMax));
     LineBatch next{id, 1, "rank0", 2};
+    next.rank = 0;
     next.metrics.push_back({2, 2, 0, 2, 2, {{"m3", 9}, {"other", 1}}});
     EXPECT_EQ(store->commitLines(next)->refusedKey, "other");
     EXPECT_EQ(store->metrics(id, "m3")->points.size(), 2u) << "known names go on";

@@ -46,6 +46,7 @@ TEST_F(RunMetricsTest, NanAndInfinityAreKept) {
 TEST_F(RunMetricsTest, AResentLineIsIgnoredAndAcknowledgedAgain) {
     ASSERT_TRUE(append(id, 1, 1, 0.7).ok());
     LineBatch again{id, 1, "rank0", 2};
+    again.rank = 0;
     again.metrics.push_back({1, 1, 0, 10, 0, {{"loss", 99}}});
     again.metrics.push_back({2, 2, 0, 20, 0, {{"loss", 0.5}}});
     const auto commit = store->commitLines(again);
@@ -90,6 +91,7 @@ TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpo
 TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
     LineBatch batch{id, 1, "rank0", 9};
+    batch.rank = 0;
     batch.progress = Progress{7, 1, 700, 10, "training"};
     batch.receipt = "{}";
     batch.checkpoints.push_back({1, 8, 7, 1, "step-00000007.ckpt", 5, "h", "c", 1});
@@ -121,6 +123,7 @@ TEST_F(RunMetricsTest, AnAttemptThatHasNotBegunIsRefused) {
 
 TEST_F(RunMetricsTest, CheckpointsAreListedNewestFirstUntilTheyAreDeleted) {
     LineBatch batch{id, 1, "rank0", 2};
+    batch.rank = 0;
     batch.checkpoints.push_back({1, 1, 100, 0, "a", 5, "h1", "cur", 1});
     batch.checkpoints.push_back({1, 2, 200, 0, "b", 6, "h2", "cur", 2});
     ASSERT_TRUE(store->commitLines(batch).ok());
@@ -139,6 +142,7 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
         ASSERT_TRUE(append(id, 1, step, step).ok());
     }
     LineBatch batch{id, 1, "rank0", 9};
+    batch.rank = 0;
     batch.checkpoints = {{1, 8, 3, 0, "three"}, {1, 9, 6, 0, "six"}};
     ASSERT_TRUE(store->commitLines(batch).ok());
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
@@ -161,7 +165,7 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
     ASSERT_TRUE(store->beginAttempt(id, 2, 3).ok());
     for (const char* name : {"feed", "feed1"}) {  // the second is a relay of another node
         LineBatch feed{id, 2, name, 1};
-        feed.metrics = {{1, 5, 0, 0, 10, {{"loader.cpu_percent", 70}}}};
+        feed.metrics = {{1, 5, 0, 0, 10, {{strCat("loader.", name), 70}}}};
         const auto commit = store->commitLines(feed);
         ASSERT_TRUE(commit.ok());
         EXPECT_FALSE(commit->hasBegun);
@@ -174,7 +178,7 @@ TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")).size(), 6U);
     ASSERT_TRUE(append(id, 2, 4, 40).ok());
     EXPECT_EQ(valuesOf(*store->metrics(id, "loss")), (std::vector<double>{1, 2, 3, 40}));
-    EXPECT_EQ(valuesOf(*store->metrics(id, "loader.cpu_percent")), std::vector<double>{70})
+    EXPECT_EQ(valuesOf(*store->metrics(id, "loader.feed")), std::vector<double>{70})
         << "what the feed counted before stands at the step that the attempt goes on from";
 }
 
@@ -209,6 +213,7 @@ TEST_F(RunMetricsTest, LogOffsetsAreKeptApartFromAcknowledgements) {
 
 TEST_F(RunMetricsTest, ALongSeriesIsThinnedOutButItsSpikesSurvive) {
     LineBatch batch{id, 1, "rank0", 5000};
+    batch.rank = 0;
     for (int step = 1; step <= 5000; ++step) {
         const double value = step == 3333 ? 1000 : step == 1234 ? -1000 : std::sin(step * 0.01);
         batch.metrics.push_back({step, step, 0, step, 0, {{"loss", value}}});

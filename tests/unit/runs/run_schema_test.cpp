@@ -93,6 +93,7 @@ class DamagedChunkTest : public RunStoreTest {
     DamagedChunkTest() : id(create("base")) {
         EXPECT_TRUE(store->beginAttempt(id, 1, 0).ok());
         LineBatch batch{id, 1, "rank0", kSteps};
+        batch.rank = 0;
         for (int step = 1; step <= kSteps; ++step) {
             ReportedLine line{step, step, 0,
                               step, step, {{"loss", step % 97}, {"other", step % 11}}};
@@ -145,6 +146,7 @@ TEST_F(DamagedChunkTest, ARunGoesOnOverADamagedChunk) {
     damage("points");
     ASSERT_TRUE(store->beginAttempt(id, 2, 10'000).ok());
     LineBatch batch{id, 2, "rank0", 3000};
+    batch.rank = 0;
     for (int i = 1; i <= 3000; ++i) {
         batch.metrics.push_back({i, 10'000 + i, 0, 0, 0, {{"loss", 1}}});
     }
