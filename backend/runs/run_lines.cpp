@@ -126,7 +126,7 @@ Result<std::int64_t> endedByAll(Database& db, std::int64_t no, int attempt, std:
 
 // A rank has ended a step. Whether a checkpoint that waited for it counts now: looked at only while
 // one waits, as ranks tell of very many steps.
-Result<bool> settle(Database& db, std::int64_t no, const LineBatch& batch) {
+Result<bool> settleCheckpoints(Database& db, std::int64_t no, const LineBatch& batch) {
     const int attempt = batch.attempt;
     std::int64_t settled = kAllEnded, numRanks = 1;
     {
@@ -322,7 +322,7 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
         RETURN_IF_ERROR(writeCheckpoint(db, no, batch.attempt, checkpoint));
     }
     if (!commit.isOldAttempt && batch.rank != values::kNoRank && batch.endedStep) {
-        ASSIGN_OR_RETURN(commit.hasSettled, settle(db, no, batch));
+        ASSIGN_OR_RETURN(commit.hasSettled, settleCheckpoints(db, no, batch));
     }
     if (!commit.isOldAttempt && batch.lastSeq > acked) {
         if (batch.progress) {

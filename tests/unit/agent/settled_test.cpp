@@ -176,6 +176,31 @@ TEST_F(SettledTest, ARankThatEndsWithoutAReadFailsTheRunForGood) {
                 HasSubstr("the script of rank1 ended and had not read the run's stream"));
 }
 
+TEST_F(SettledTest, ARankThatLeavesWithoutItsWordEndsTheAttemptForAll) {
+    for (const bool isDone : {true, false}) {
+        const std::string id = script();
+        begin(id, 0, 1);
+        begin(id, 1, 1);
+        if (isDone) {
+            tell(id, 1, rank::Done{10, 10, "{}", {}, {}}, 10);
+        }
+        engines::Event event;
+        event.kind = engines::Event::Kind::kWorkerExit;
+        event.job = FakeEngine::idOf(id + ".a1");
+        for (engines::WorkerState& worker : engine.states[id + ".a1"].workers) {
+            worker.exitCode = worker.name == "rank1" ? std::optional(0) : worker.exitCode;
+        }
+        event.state = engine.states[id + ".a1"];
+        controller->post(event);
+        controller->drain();
+        EXPECT_EQ(engine.cancelled.size(), isDone ? 0U : 1U);
+        kill(id);
+        EXPECT_EQ(record(id).attempt, 2);
+        ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(1)).ok());
+        kill(id, 2);
+    }
+}
+
 TEST_F(SettledTest, AnAttemptThatReadsNothingHasFailedUnlessTheStreamWasAtItsEnd) {
     const auto state = [](std::uint32_t epoch) {
         stream::StreamState at;
