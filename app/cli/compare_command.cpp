@@ -275,9 +275,10 @@ Json pairsJson(const Comparison& all) {
 
 void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json list = Json::array(), changed = Json::object(), values = Json::object();
-    Json best = Json::object(), last = Json::object();
-    for (const RunSummary& run : all.summaries) {
-        list.push_back(jsonOf(run));
+    Json best = Json::object(), last = Json::object(), endsInside = Json::object();
+    for (const RunDetail& run : all.runs) {
+        list.push_back(jsonOf(run.summary));
+        endsInside[run.summary.id] = run.receipt ? Json(run.receipt->endsInsideSegment) : Json();
     }
     for (const Difference& difference : all.differences) {
         for (const RunDetail& run : all.runs) {
@@ -304,6 +305,7 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
                    {"best", best},
                    {"last", last},
                    {"same_stream", all.isOneStream},
+                   {"ends_inside_segment", endsInside},
                    {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
                    {"same_evaluation_rows", same == SameRows::kSame || same == SameRows::kDifferent
                                                 ? Json(same == SameRows::kSame)
@@ -349,6 +351,7 @@ int runCompare(CliContext& context, const ParsedArgs& args) {
         printColumns(context, all);
         context.out << sameRowsSentence(all.summaries, context.terminal);
     }
+    context.out << countedRowsText(all.runs, context.terminal);
     printPairs(context, all);
     saySeparateStreams(context, all);
     return kExitOk;

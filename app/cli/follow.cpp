@@ -209,7 +209,9 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     } else if (outcome.ending == Ending::kLeft) {
         sayLeft(context, runs);
     } else if (job.printsResult && outcome.ending == Ending::kAllEnded) {
-        context.out << '\n' << resultTable(runs, context.terminal);
+        context.out << '\n'
+                    << resultTable(runs, context.terminal)
+                    << countedRowsText(details, context.terminal);
         for (const values::RunSummary& run : runs) {
             if (run.state == values::RunState::kFailed) {
                 context.err << paint(context.errorTerminal, tui::Tone::kBad, run.id) << ": "

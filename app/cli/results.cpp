@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "app/cli/frame/table.h"
 #include "app/session/live_model.h"
@@ -96,6 +97,21 @@ std::string sameRowsSentence(const std::vector<values::RunSummary>& runs,
                  isAll ? std::string("All were evaluated on the same rows")
                        : strCat(known, " of ", runs.size(), " were evaluated, on the same rows")) +
            " (evaluation hash " + hash.substr(0, 12) + ").\n";
+}
+
+std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal) {
+    std::map<std::string_view, std::string> runsBySentence;
+    for (const values::RunDetail& run : runs) {
+        if (run.receipt && run.receipt->endsInsideSegment) {
+            std::string& ids = runsBySentence[run.receipt->countedText()];
+            strAppend(&ids, ids.empty() ? "" : ", ", run.summary.id);
+        }
+    }
+    std::string text;
+    for (const auto& [sentence, ids] : runsBySentence) {
+        text += paint(terminal, Tone::kDim, strCat(ids, ": ", sentence, ".")) + "\n";
+    }
+    return text;
 }
 
 std::string resultTable(const std::vector<values::RunSummary>& runs, const Terminal& terminal,

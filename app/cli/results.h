@@ -16,6 +16,9 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
 /// The sentence below a table; "" below two evaluated runs.
 std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal);
 
+/// Of runs that ended inside a segment: what their rows read and kept are of; "" without any.
+std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal);
+
 enum class SameRows { kUnknown, kSame, kDifferent, kNotComparable };
 /// Whether all runs that have an evaluation hash have the same; kUnknown below two of them,
 /// kNotComparable where the hashes are of several versions.

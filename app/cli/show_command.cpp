@@ -43,6 +43,13 @@ class Page {
                      << paint(context_.terminal, Tone::kDim, tui::padRight(label, kLabelWidth - 1))
                      << ' ' << paint(context_.terminal, tone, text) << '\n';
     }
+    /// A sentence below a table; "": none.
+    void text(std::string_view sentence) {
+        if (!sentence.empty()) {
+            context_.out << "  " << paint(context_.terminal, Tone::kDim, std::string(sentence))
+                         << '\n';
+        }
+    }
     void table(const Table& table) {
         Terminal narrower = context_.terminal;
         narrower.width = narrower.width > 0 ? narrower.width - 2 : 0;
@@ -189,6 +196,9 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
                    session::percentText(part * 100),
                    {tui::progressBar(std::min(1.0, part), 24, terminal.isUtf8), Tone::kInfo}});
     };
+    const auto apart = [&](const std::string& label, std::int64_t count, Tone tone) {
+        table.add({{label, tone}, formatCount(count)});
+    };
     row("read", receipt.rowsScanned, Tone::kStrong);
     for (const values::StepReceipt& step : receipt.steps) {
         row("after " + step.step, step.rowsOut, Tone::kPlain);
@@ -197,7 +207,9 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
         }
     }
     row("kept", receipt.rowsKept, Tone::kStrong);
-    row("trained", receipt.rowsTrained, Tone::kStrong);
+    // What was not reached in the last segment is not lost on the way.
+    receipt.endsInsideSegment ? apart("trained", receipt.rowsTrained, Tone::kStrong)
+                              : row("trained", receipt.rowsTrained, Tone::kStrong);
     return table;
 }
 
@@ -267,6 +279,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
     }
     const values::Receipt& receipt = *detail.receipt;
     page.table(funnelOf(receipt, page.context_.terminal));
+    page.text(receipt.countedText());
     showVocabularies(page, receipt);
     showDataWorkers(page, receipt.dataWorkers);
     showCosts(page, receipt.costs);
@@ -285,7 +298,9 @@ void showReceipt(Page& page, const RunDetail& detail) {
         page.field("", strCat("and ", receipt.numFiles() - listed, " more"), Tone::kDim);
     }
     for (const values::FileReceipt& table : receipt.sideTables) {
-        page.field("side table", strCat(fromSpec(directory, table.path), "  ",
+        const std::string rows =
+            table.rows < 0 ? "" : session::countText(table.rows, "row") + "  ";
+        page.field("side table", strCat(fromSpec(directory, table.path), "  ", rows,
                                         formatBytes(static_cast<double>(table.bytes))));
     }
 }

@@ -51,6 +51,7 @@ class Dataset {
     const expr::Schema& schema() const { return schema_; }
     const files::ReadOptions& options() const { return options_; }
     const std::vector<files::DataFile>& files() const { return files_; }
+    const std::shared_ptr<FactsCache>& cache() const { return cache_; }
     /// Whether a file is an object of a store: worth reading ahead of use.
     bool hasObjects() const;
     /// Columns from directory names.

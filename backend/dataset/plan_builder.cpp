@@ -168,7 +168,8 @@ void addExpressions(const std::map<std::string, spec::LabelSpec>& labels,
     }
 }
 
-Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
+Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& cache,
+                 stream::Plan& plan) {
     std::map<std::vector<std::string>, spec::TableRef> tables;
     const auto collect = [&tables](const std::vector<spec::Step>& steps) {
         for (const spec::Step& step : steps) {
@@ -190,7 +191,7 @@ Status addTables(const spec::RunSpec& spec, stream::Plan& plan) {
     }
     std::set<std::string> paths;  // the same file may be in several tables
     for (const auto& [name, table] : tables) {
-        ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, spec.baseDir));
+        ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, {spec.baseDir, cache}));
         for (stream::SideTable& file : files) {
             if (paths.insert(file.path).second) {
                 plan.sideTables.push_back(std::move(file));
@@ -310,7 +311,7 @@ Result<stream::Plan> buildPlan(const spec::RunSpec& spec, const Dataset& train, 
         ASSIGN_OR_RETURN(plan.evalFiles, planFiles(*eval, columns));
         plan.evalSchema = storedColumns(*eval);
     }
-    RETURN_IF_ERROR(addTables(spec, plan));
+    RETURN_IF_ERROR(addTables(spec, train.cache(), plan));
     plan.segmentSplits = spec.batch.segmentSplits;
     if (plan.segmentSplits <= 0) {
         const SegmentSize size = defaultSegmentSize(plan.files);

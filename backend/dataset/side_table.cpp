@@ -255,13 +255,14 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& ref,
 }
 
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& ref,
-                                                    const std::string& baseDir) {
-    ASSIGN_OR_RETURN(const std::string format, formatOf(ref));
-    const Result<std::vector<files::DataFile>> files = files::listFiles(ref.paths, baseDir, format);
-    RETURN_IF_ERROR(annotate(files.status(), strCat("table ", ref.text())));
+                                                    const TablePlace& place) {
+    ASSIGN_OR_RETURN(const auto table, openTable(ref, place));
     std::vector<stream::SideTable> tables;
-    for (const files::DataFile& file : *files) {
-        ASSIGN_OR_RETURN(tables.emplace_back(), pinned(file));
+    for (std::size_t file = 0; file < table->files().size(); ++file) {
+        ASSIGN_OR_RETURN(stream::SideTable pin, pinned(table->files()[file]));
+        ASSIGN_OR_RETURN(const auto facts, table->facts(file));
+        pin.rows = facts->rows;
+        tables.push_back(std::move(pin));
     }
     return tables;
 }

@@ -54,10 +54,10 @@ Result<std::shared_ptr<arrow::Table>> loadTable(const spec::TableRef& table,
                                                 const std::vector<std::string>& columns,
                                                 const TablePlace& place);
 
-/// A side table's files: absolute path, size and content hash, as the plan and the receipt hold
-/// them.
+/// A side table's files: absolute path, size, rows and content hash, as the plan and the receipt
+/// hold them.
 Result<std::vector<stream::SideTable>> sideTablesOf(const spec::TableRef& table,
-                                                    const std::string& baseDir);
+                                                    const TablePlace& place);
 
 /// The same of a file that is no table and is used as it is; `path` is absolute.
 Result<stream::SideTable> sideFileOf(const std::string& path);

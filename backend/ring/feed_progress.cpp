@@ -75,7 +75,7 @@ const char* FeedProgress::addRecord(SegmentRecord record) {
         record.tailRows >= microRows_) {
         return "a segment's record does not follow the one before";
     }
-    KeptRecord kept{std::move(record), {}};
+    KeptRecord kept{std::move(record), {}, lastPlace()};
     if (!keepCounts(kept)) {
         return "the segments' records have too many names of counts";
     }
@@ -230,6 +230,20 @@ void FeedProgress::endRecords(StreamState& state) const {
     at.rest.clear();
 }
 
+/// The segment that the state lies inside, whole. A record that came behind the mark is left out:
+/// it stands there in every ring, and the state is to be the same text in every rank, whenever it
+/// is asked for.
+void FeedProgress::open(StreamState& state, Place mark) const {
+    const stream::Cursor& at = state.cursor;
+    state.opened = {};
+    for (const KeptRecord& kept : records_) {
+        if (at.offset > 0 && kept.record.epoch == at.epoch && kept.record.segment == at.segment &&
+            kept.behind < mark) {
+            addSums(kept, state.opened);
+        }
+    }
+}
+
 const char* FeedProgress::stateAt(Place place, StreamState& out) const {
     if (const Ended* ended = endedEpoch(place.epoch);
         ended != nullptr && ended->total == place.number) {
@@ -252,6 +266,7 @@ const char* FeedProgress::stateAt(Place place, StreamState& out) const {
     if (out.cursor.next != place.number) {
         walk(out, place.number);
     }
+    open(out, place);
     out.orderHash = mark->orderHash;
     out.rowsDelivered = mark->rowsDelivered;
     out.rowsLeftOut = mark->rowsLeftOut;

@@ -55,6 +55,7 @@ class FeedProgress {
     struct KeptRecord {
         stream::SegmentRecord record;
         std::vector<std::pair<std::uint32_t, std::int64_t>> counts;
+        Place behind;  ///< where the last mark before it stands
     };
     struct Ended {
         std::uint32_t epoch;
@@ -70,6 +71,7 @@ class FeedProgress {
     Place lastPlace() const { return marks_.empty() ? basePlace() : placeOf(marks_.back()); }
     const char* checkMark(const stream::StepMark& mark) const;
     void endRecords(stream::StreamState& at) const;
+    void open(stream::StreamState& at, Place mark) const;
     void walk(stream::StreamState& at, std::int64_t next) const;
     void forgetBefore(const stream::StreamState& state);
     void joinRest(std::vector<stream::RestPart>& rest, std::int64_t segment,

@@ -125,6 +125,7 @@ Result<std::vector<SideTable>> readTables(const Json& list) {
         t.path = read.text("path", kMaxPathBytes);
         t.bytes = read.count("bytes");
         t.hash = read.hash("hash");
+        t.rows = item.contains("rows") ? read.count("rows") : -1;
         RETURN_IF_ERROR(annotate(read.status(), strCat("plan: side table ", tables.size())));
         tables.push_back(std::move(t));
     }
@@ -204,6 +205,14 @@ std::string_view nameOf(SegmentRule rule) {
     return kRuleNames[static_cast<std::size_t>(rule)];
 }
 
+Json SideTable::toJson() const {
+    Json table{{"path", path}, {"bytes", bytes}, {"hash", hash}};
+    if (rows >= 0) {
+        table["rows"] = rows;
+    }
+    return table;
+}
+
 std::int64_t Plan::numSplits() const {
     std::int64_t n = 0;
     for (const PlanFile& f : files) {
@@ -236,7 +245,7 @@ std::string Plan::planHash() const {
 std::string Plan::toJsonText() const {
     Json tables = Json::array();
     for (const SideTable& t : sideTables) {
-        tables.push_back(Json{{"path", t.path}, {"bytes", t.bytes}, {"hash", t.hash}});
+        tables.push_back(t.toJson());
     }
     std::string text =
         strCat(R"({"columns":)", dumpJson(columnsJson(schema)), R"(,"eval_columns":)",

@@ -38,8 +38,11 @@ struct PlanFile {
 struct SideTable {
     std::string path;
     std::int64_t bytes = 0;
-    std::string hash;  ///< XXH3-128 hex of the content
+    std::string hash;        ///< XXH3-128 hex of the content
+    std::int64_t rows = -1;  ///< -1: not known, or no table
     bool operator==(const SideTable&) const = default;
+
+    Json toJson() const;
 };
 
 /// What decided how many splits a segment has.

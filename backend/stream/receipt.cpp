@@ -51,16 +51,20 @@ Receipt Receipt::of(const Plan& plan, const StreamState& state,
         receipt.files.push_back({f.path, f.relativePath, f.footerHash, f.bytes, f.rows});
     }
     receipt.sideTables = plan.sideTables;
-    const std::size_t steps = std::max(stepNames.size(), state.sums.steps.size());
+    receipt.endsInsideSegment = state.cursor.offset > 0;
+    receipt.isOpenSegmentCounted = state.opened.segments > 0;
+    SegmentSums sums = state.sums;
+    sums.add(state.opened);
+    const std::size_t steps = std::max(stepNames.size(), sums.steps.size());
     for (std::size_t i = 0; i < steps; ++i) {
-        const StepRows rows = i < state.sums.steps.size() ? state.sums.steps[i] : StepRows{};
+        const StepRows rows = i < sums.steps.size() ? sums.steps[i] : StepRows{};
         receipt.steps.push_back(
             {i < stepNames.size() ? stepNames[i] : strCat("step ", i + 1), rows.in, rows.out});
     }
-    addCounts(state.sums.counts, receipt);
-    receipt.rowsScanned = state.sums.rowsScanned;
-    receipt.rowsPruned = state.sums.rowsPruned;
-    receipt.rowsKept = state.sums.rowsKept;
+    addCounts(sums.counts, receipt);
+    receipt.rowsScanned = sums.rowsScanned;
+    receipt.rowsPruned = sums.rowsPruned;
+    receipt.rowsKept = sums.rowsKept;
     receipt.rowsDelivered = state.rowsDelivered;
     receipt.rowsTrained = rowsTrained;
     receipt.planHash = state.cursor.planHash;
@@ -80,7 +84,7 @@ Json Receipt::toJson() const {
                                 {"rows", f.rows}});
     }
     for (const SideTable& t : sideTables) {
-        tableList.push_back(Json{{"path", t.path}, {"bytes", t.bytes}, {"hash", t.hash}});
+        tableList.push_back(t.toJson());
     }
     for (const ReceiptStep& s : steps) {
         Json reasons = Json::array();
@@ -104,6 +108,8 @@ Json Receipt::toJson() const {
                 {"rows_kept", rowsKept},
                 {"rows_delivered", rowsDelivered},
                 {"rows_trained", rowsTrained},
+                {"ends_inside_segment", endsInsideSegment},
+                {"open_segment_counted", isOpenSegmentCounted},
                 {"plan_hash", planHash},
                 {"stream_hash", streamHash},
                 {"order_hash", orderHash},
@@ -138,7 +144,8 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
     }
     for (const Json& item : read.list("side_tables")) {
         JsonRead table(item);
-        r.sideTables.push_back({table.text("path"), table.count("bytes"), table.hash("hash")});
+        r.sideTables.push_back({table.text("path"), table.count("bytes"), table.hash("hash"),
+                                jsonInt(item, "rows", -1)});
         RETURN_IF_ERROR(annotate(table.status(), "receipt: side table"));
     }
     for (const Json& item : read.list("steps")) {
@@ -160,6 +167,8 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
     r.streamHash = read.hash("stream_hash");
     r.orderHash = read.hash("order_hash");
     RETURN_IF_ERROR(annotate(read.status(), "receipt"));
+    r.endsInsideSegment = jsonBool(json, "ends_inside_segment");
+    r.isOpenSegmentCounted = jsonBool(json, "open_segment_counted");
     // Receipts of before there were two do not say it.
     r.orderHashVersion = static_cast<int>(jsonInt(json, "order_hash_version", 1));
     return r;

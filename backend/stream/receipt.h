@@ -50,6 +50,10 @@ struct Receipt {
     std::string planHash, streamHash;
     std::string orderHash;  ///< hex
     int orderHashVersion = kOrderHashVersion;
+    /// The state lies inside a segment: rows delivered and trained end there, the other counts are
+    /// of whole segments.
+    bool endsInsideSegment = false;
+    bool isOpenSegmentCounted = false;  ///< in the other counts; false: its record was not known
     bool operator==(const Receipt&) const = default;
 
     /// `stepNames` in recipe order; steps without a name are called "step N".

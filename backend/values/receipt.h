@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace millrace::values {
@@ -10,7 +11,7 @@ namespace millrace::values {
 struct FileReceipt {
     std::string path, footerHash;
     std::uint64_t bytes = 0;
-    std::int64_t rows = 0;
+    std::int64_t rows = 0;  ///< -1: not known, or no table (the rules of a time zone)
     bool operator==(const FileReceipt&) const = default;
 };
 struct StepReason {
@@ -63,7 +64,13 @@ struct Receipt {
     int orderHashVersion = 0;  ///< of both order hashes; those of two versions do not compare
     std::string json;          ///< the receipt as stored, with the files of `files`
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsTrained = 0;
+    /// The run ended inside a segment: rows trained end there, the others are of whole segments.
+    bool endsInsideSegment = false;
+    bool isOpenSegmentCounted = false;  ///< among them; false: its counts are not known
 
+    /// Which segments the rows read, kept and by step are of: a sentence; "" where they are of
+    /// exactly those that were trained on.
+    std::string_view countedText() const;
     std::int64_t numFiles() const {
         return std::max(filesTotal, static_cast<std::int64_t>(files.size()));
     }

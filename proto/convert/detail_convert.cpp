@@ -70,6 +70,8 @@ void receiptFields(Way, auto& value, auto& message) {
     MR_FIELD(rowsPruned, rows_pruned);
     MR_FIELD(rowsKept, rows_kept);
     MR_FIELD(rowsTrained, rows_trained);
+    MR_FIELD(endsInsideSegment, ends_inside_segment);
+    MR_FIELD(isOpenSegmentCounted, open_segment_counted);
     MR_FIELD(json, json);
 }
 

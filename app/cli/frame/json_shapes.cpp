@@ -24,7 +24,7 @@ Json fileJson(const values::FileReceipt& file) {
     return {{"path", file.path},
             {"bytes", file.bytes},
             {"footer_hash", file.footerHash},
-            {"rows", file.rows}};
+            {"rows", file.rows < 0 ? Json() : Json(file.rows)}};
 }
 
 Json gitJson(const values::GitFacts& git) {
@@ -196,7 +196,9 @@ Json jsonOf(const values::Receipt& receipt) {
             {"rows_scanned", receipt.rowsScanned},
             {"rows_pruned", receipt.rowsPruned},
             {"rows_kept", receipt.rowsKept},
-            {"rows_trained", receipt.rowsTrained}};
+            {"rows_trained", receipt.rowsTrained},
+            {"ends_inside_segment", receipt.endsInsideSegment},
+            {"open_segment_counted", receipt.isOpenSegmentCounted}};
 }
 
 Json jsonOf(const values::Checkpoint& checkpoint) {

@@ -36,20 +36,44 @@ std::string readCounts(const TinyJson& object, SegmentSums& sums) {
     return "";
 }
 
-}  // namespace
+/// Empty, or what is wrong.
+std::string readSums(TinyJsonMembers& members, SegmentSums& sums) {
+    sums.segments = members.count("segments");
+    sums.rowsScanned = members.count("rows_scanned");
+    sums.rowsPruned = members.count("rows_pruned");
+    sums.rowsKept = members.count("rows_kept");
+    const TinyJson& steps = members.list("steps");
+    const TinyJson& counts = members.object("counts");
+    std::string wrong = members.wrong();
+    wrong = wrong.empty() ? readSteps(steps, sums) : wrong;
+    return wrong.empty() ? readCounts(counts, sums) : wrong;
+}
 
-std::string StreamState::toText() const {
-    TinyJsonText text;
-    text.counts("counts", sums.counts).member("cursor", cursor.toText());
-    text.text("order_hash", orderHash.hex()).count("rows_delivered", rowsDelivered);
+/// All but the counts. Members stand in the order of their names.
+void addRows(const SegmentSums& sums, std::int64_t rowsLeftOut, TinyJsonText& text) {
     text.count("rows_kept", sums.rowsKept);
     if (rowsLeftOut > 0) {
         text.count("rows_left_out", rowsLeftOut);
     }
     text.count("rows_pruned", sums.rowsPruned);
     text.count("rows_scanned", sums.rowsScanned).count("segments", sums.segments);
-    text.pairs("steps", sums.steps, &StepRows::in, &StepRows::out).count("version", kVersion);
-    return text.object();
+    text.pairs("steps", sums.steps, &StepRows::in, &StepRows::out);
+}
+
+}  // namespace
+
+std::string StreamState::toText() const {
+    TinyJsonText text;
+    text.counts("counts", sums.counts).member("cursor", cursor.toText());
+    if (opened.segments > 0) {
+        TinyJsonText segment;
+        segment.counts("counts", opened.counts);
+        addRows(opened, 0, segment);
+        text.member("opened", segment.object());
+    }
+    text.text("order_hash", orderHash.hex()).count("rows_delivered", rowsDelivered);
+    addRows(sums, rowsLeftOut, text);
+    return text.count("version", kVersion).object();
 }
 
 std::string StreamState::read(std::string_view text) {
@@ -72,15 +96,11 @@ std::string StreamState::read(std::string_view text) {
     const std::string hash = members.hash("order_hash");
     rowsDelivered = members.count("rows_delivered");
     rowsLeftOut = members.countOr("rows_left_out", 0);
-    sums.segments = members.count("segments");
-    sums.rowsScanned = members.count("rows_scanned");
-    sums.rowsPruned = members.count("rows_pruned");
-    sums.rowsKept = members.count("rows_kept");
-    const TinyJson& steps = members.list("steps");
-    const TinyJson& counts = members.object("counts");
-    std::string wrong = members.wrong();
-    wrong = wrong.empty() ? readSteps(steps, sums) : wrong;
-    wrong = wrong.empty() ? readCounts(counts, sums) : wrong;
+    std::string wrong = readSums(members, sums);
+    if (const TinyJson* segment = json.find("opened"); wrong.empty() && segment != nullptr) {
+        TinyJsonMembers inside(*segment);
+        wrong = readSums(inside, opened);
+    }
     if (!wrong.empty()) {
         return "state: " + wrong;
     }

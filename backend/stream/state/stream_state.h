@@ -1,7 +1,7 @@
 #pragma once
 // The state that a position is saved as: a cursor at a step's end, the order hash and rows of all
-// micro-batches before it, of all ranks, and the sums of the segments that lie wholly before it.
-// Every rank's is the same text.
+// micro-batches before it, of all ranks, the sums of the segments that lie wholly before it, and
+// those of the segment that it lies inside. Every rank's is the same text.
 //
 // One source for both sides: the C library writes these texts, the daemon and the loader read
 // them (docs/formats/cursor.md). Threads: a value. Failure: a sentence.
@@ -23,6 +23,9 @@ struct StreamState {
     /// Of epochs' last steps that were not whole and were dropped: in neither of the two before.
     std::int64_t rowsLeftOut = 0;
     SegmentSums sums;
+    /// Of the segment that the cursor lies inside, whole; `segments` is 0 where it lies inside none,
+    /// or where the segment's record stood behind the step's mark.
+    SegmentSums opened;
 
     /// Members by name, without spaces: equal states have equal texts.
     std::string toText() const;

@@ -35,7 +35,7 @@ values::FileReceipt fileOf(const Json& json) {
     file.path = jsonString(json, "relative_path", jsonString(json, "path"));
     file.bytes = static_cast<std::uint64_t>(jsonInt(json, "bytes"));
     file.footerHash = jsonString(json, "footer_hash", jsonString(json, "hash"));
-    file.rows = jsonInt(json, "rows");
+    file.rows = jsonInt(json, "rows", -1);
     return file;
 }
 
@@ -93,6 +93,8 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
     receipt.rowsPruned = jsonInt(json, "rows_pruned");
     receipt.rowsKept = jsonInt(json, "rows_kept");
     receipt.rowsTrained = jsonInt(json, "rows_trained");
+    receipt.endsInsideSegment = jsonBool(json, "ends_inside_segment");
+    receipt.isOpenSegmentCounted = jsonBool(json, "open_segment_counted");
     receipt.json = dumpJson(json);
     return receipt;
 }

@@ -576,6 +576,32 @@ TEST_F(CommandsTest, AReceiptOfManyFilesSaysHowManyAndIsPrintedWholeOnRequest) {
     EXPECT_EQ(out.str(), fake.plan + "\n");
 }
 
+TEST_F(CommandsTest, AReceiptThatEndsInsideASegmentSaysWhatItsRowsAreOf) {
+    values::Receipt& receipt = *fake.runs[0].receipt;
+    receipt.rowsScanned = 1'000;
+    receipt.rowsTrained = 51'200;
+    receipt.endsInsideSegment = true;
+    receipt.sideTables = {{"movies.csv", "", 9, 1'682}, {"Europe/Berlin", "", 9, -1}};
+    const std::string id = fake.runs[0].summary.id, other = fake.runs[1].summary.id;
+    EXPECT_EQ(run({"show", id}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("whole segments without the last one"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("5120 %"))) << "they are not a part of the rows read";
+    EXPECT_THAT(out.str(), HasSubstr("movies.csv  1,682 rows  9 B"));
+    EXPECT_THAT(out.str(), HasSubstr("Europe/Berlin  9 B"));
+    receipt.isOpenSegmentCounted = true;
+    EXPECT_EQ(run({"show", id, "--json"}), kExitOk);
+    const Json told = json()["run"]["receipt"];
+    EXPECT_EQ(told["ends_inside_segment"], true);
+    EXPECT_EQ(told["open_segment_counted"], true);
+    EXPECT_EQ(told["side_tables"][0]["rows"], 1'682);
+    EXPECT_EQ(told["side_tables"][1]["rows"], Json());
+    EXPECT_EQ(run({"compare", id, other}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr(id + ": rows read, kept and by step are of whole segments, "
+                                          "also of the last one"));
+    EXPECT_EQ(run({"compare", id, other, "--json"}), kExitOk);
+    EXPECT_EQ(json()["ends_inside_segment"][id], true);
+}
+
 TEST_F(CommandsTest, AMissingProgramIsNamed) {
     EXPECT_EQ(run({"check", spec()}), kExitFailed);
     EXPECT_THAT(err.str(), HasSubstr("/no/programs/here/millrace-loader"));

@@ -397,7 +397,7 @@ TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
 TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
     DataDirectory dir;
     const std::string path = dir.text("t.csv", "k,v\n1,2\n");
-    const auto checked = verifySideTable(sideTablesOf("t.csv", dir.path())->front());
+    const auto checked = verifySideTable(sideTablesOf("t.csv", {dir.path(), std::make_shared<FactsCache>()})->front());
     ASSERT_TRUE(checked.ok()) << checked.status();
     EXPECT_TRUE(verifyStill(*checked).ok());
     std::fstream(path, std::ios::in | std::ios::out).seekp(6).put('3');
@@ -507,14 +507,16 @@ TEST(Plan, TheReadColumnsAreThoseThatTheSpecMentions) {
 TEST(Plan, SideTablesAreHashedAndChecked) {
     DataDirectory dir;
     dir.text("t.csv", "k\n1\n");
-    dir.text("u.csv", "k\n12\n");
-    const auto tables =
-        sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}), dir.path());
+    dir.text("u.csv", "k\n12\n13\n");
+    const auto tables = sideTablesOf(spec::TableRef(std::vector<std::string>{"u.csv", "t*.csv"}),
+                                     {dir.path(), std::make_shared<FactsCache>()});
     ASSERT_TRUE(tables.ok()) << tables.status();
     ASSERT_EQ(tables->size(), 2);
-    EXPECT_EQ(tables->at(0).bytes, 5);
+    EXPECT_EQ(tables->at(0).bytes, 8);
+    EXPECT_EQ(tables->at(0).rows, 2);
     const stream::SideTable& table = tables->at(1);
     EXPECT_EQ(table.bytes, 4);
+    EXPECT_EQ(table.rows, 1);
     EXPECT_TRUE(verifySideTable(table).ok());
     dir.text("t.csv", "k\n2\n");
     EXPECT_THAT(messageOf(verifySideTable(table).status()), HasSubstr("t.csv: changed since"));

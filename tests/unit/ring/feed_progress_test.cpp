@@ -69,7 +69,7 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
         progress.begin(emptyState(), b);
         stream::OpenRest rest(b);
         std::vector<Cursor> cursors;
-        std::vector<SegmentSums> sumsBefore(1);
+        std::vector<SegmentSums> sumsBefore(1), ownSums;
         const std::int64_t segments = 1 + static_cast<std::int64_t>(random() % 6);
         std::int64_t partitionStart = 0;
         for (std::int64_t s = 0; s < segments; ++s) {
@@ -87,6 +87,7 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
                 0, s, share.first, share.count(), share.tailRows, someSums(random, kept)};
             sumsBefore.push_back(sumsBefore.back());
             sumsBefore.back().add(record.sums);
+            ownSums.push_back(record.sums);
             ASSERT_EQ(progress.addRecord(record), nullptr);
         }
         for (std::int64_t n = 0; n < static_cast<std::int64_t>(cursors.size()); ++n) {
@@ -103,12 +104,43 @@ TEST(FeedProgress, CursorsAreThoseOfTheOpenRest) {
                 EXPECT_EQ(state.cursor.next, cursor.next);
                 EXPECT_LE(state.cursor.segment, cursor.segment);
             }
-            EXPECT_EQ(state.sums, sumsBefore[static_cast<std::size_t>(state.cursor.segment)]);
+            const auto segment = static_cast<std::size_t>(state.cursor.segment);
+            EXPECT_EQ(state.sums, sumsBefore[segment]);
+            EXPECT_EQ(state.opened, cursor.offset > 0 ? ownSums[segment] : SegmentSums{});
             const Result<StreamState> read = stream::readState(state.toText());
             ASSERT_TRUE(read.ok()) << read.status() << state.toText();
             EXPECT_EQ(read->toText(), state.toText());
         }
     }
+}
+
+// The first segment of a stream whose rows keep their order: its first rows are delivered before
+// all of it is known.
+TEST(FeedProgress, AnOpenedSegmentIsToldOnlyAtMarksBehindItsRecord) {
+    FeedProgress progress;
+    progress.begin(emptyState(), 1);
+    ASSERT_EQ(addStep(progress, 0, 0, 0), nullptr);
+    ASSERT_EQ(progress.addRecord({0, 0, 0, 3, 0, {1, 10, 0, 3, {{10, 3}}}}), nullptr);
+    ASSERT_EQ(addStep(progress, 0, 1, 1), nullptr);
+    ASSERT_EQ(addStep(progress, 0, 2, 2), nullptr);
+    StreamState early, late, whole;
+    ASSERT_EQ(progress.stateAt({0, 1}, early), nullptr);
+    ASSERT_EQ(progress.stateAt({0, 2}, late), nullptr);
+    ASSERT_EQ(progress.stateAt({0, 3}, whole), nullptr);
+    EXPECT_EQ(early.opened, SegmentSums{});
+    EXPECT_EQ(late.opened, (SegmentSums{1, 10, 0, 3, {{10, 3}}}));
+    EXPECT_EQ(late.sums, SegmentSums{});
+    EXPECT_EQ(whole.opened, SegmentSums{});
+    EXPECT_EQ(whole.sums, late.opened);
+    // Who goes on from there reads the segment's record again, and counts it once.
+    FeedProgress resumed;
+    resumed.begin(*stream::readState(late.toText()), 1);
+    EXPECT_EQ(resumed.base().toText(), late.toText());
+    ASSERT_EQ(resumed.addRecord({0, 0, 0, 3, 0, {1, 10, 0, 3, {{10, 3}}}}), nullptr);
+    ASSERT_EQ(addStep(resumed, 0, 2, 2), nullptr);
+    StreamState end;
+    ASSERT_EQ(resumed.stateAt({0, 3}, end), nullptr);
+    EXPECT_EQ(end.toText(), whole.toText());
 }
 
 TEST(FeedProgress, AnEpochsEndIsTheNextOnesStartAndMayBeAskedForTwice) {

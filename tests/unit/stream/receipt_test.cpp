@@ -72,6 +72,41 @@ TEST(Receipt, IsMadeFromPlanAndStateAndRoundTrips) {
     EXPECT_FALSE(Receipt::fromJson(wrong).ok());
 }
 
+TEST(Receipt, CountsTheSegmentThatTheRunEndedInsideWhole) {
+    StreamState state = someState();
+    state.cursor.offset = 2;
+    const Receipt unknown = Receipt::of({}, state, {"filter"}, 1000);
+    EXPECT_TRUE(unknown.endsInsideSegment);
+    EXPECT_FALSE(unknown.isOpenSegmentCounted);
+    EXPECT_EQ(unknown.rowsScanned, state.sums.rowsScanned);
+    state.opened = {1, 500, 100, 300, {{400, 350}, {350, 300}}, {{"step/0/false", 40}}};
+    const Receipt receipt = Receipt::of({}, state, {"filter"}, 1000);
+    EXPECT_TRUE(receipt.isOpenSegmentCounted);
+    EXPECT_EQ(receipt.rowsScanned, state.sums.rowsScanned + 500);
+    EXPECT_EQ(receipt.rowsPruned, state.sums.rowsPruned + 100);
+    EXPECT_EQ(receipt.rowsKept, state.sums.rowsKept + 300);
+    EXPECT_EQ(receipt.steps[0],
+              (ReceiptStep{"filter", 2400, 2150, {{"false", 190}, {"null", 50}}}));
+    EXPECT_EQ(receipt.rowsTrained, 1000);
+    const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, receipt);
+}
+
+TEST(Receipt, KnowsTheRowsOfSideTablesThatThePlanKnows) {
+    Plan plan;
+    plan.sideTables = {{"items.csv", 9, std::string(32, 'a'), 1682},
+                       {"Europe/Berlin", 9, std::string(32, 'b')}};
+    const Result<Plan> stored = Plan::fromJson(*parseJson(plan.toJsonText(), "plan"));
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    const Receipt receipt = Receipt::of(*stored, someState(), {}, 0);
+    ASSERT_EQ(receipt.sideTables.size(), 2U);
+    EXPECT_EQ(receipt.sideTables[0].rows, 1682);
+    EXPECT_EQ(receipt.sideTables[1].rows, -1);
+    EXPECT_EQ(jsonInt(receipt.toJson()["side_tables"][0], "rows"), 1682);
+    EXPECT_FALSE(receipt.toJson()["side_tables"][1].contains("rows"));
+}
+
 Receipt someReceipt(const std::map<std::string, std::int64_t>& counts) {
     StreamState state = someState();
     state.sums.counts = counts;

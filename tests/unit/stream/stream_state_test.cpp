@@ -55,6 +55,25 @@ TEST(StreamStateText, IsTheDocumentedOne) {
         << "the same bytes as the JSON library's";
 }
 
+TEST(StreamStateText, AnOpenedSegmentStandsThereWhereThereIsOne) {
+    StreamState state = emptyState(), read;
+    state.cursor.offset = state.cursor.next = 3;
+    EXPECT_EQ(state.toText().find("opened"), std::string::npos);
+    state.opened = {1, 90, 5, 20, {{90, 20}}, {{"ids/x", 7}}};
+    EXPECT_NE(state.toText().find(R"("opened":{"counts":{"ids/x":7},"rows_kept":20,)"
+                                  R"("rows_pruned":5,"rows_scanned":90,"segments":1,)"
+                                  R"("steps":[[90,20]]},"order_hash":)"),
+              std::string::npos)
+        << state.toText();
+    EXPECT_EQ(dumpJson(*parseJson(state.toText(), "state")), state.toText());
+    ASSERT_EQ(read.read(state.toText()), "");
+    EXPECT_EQ(read.opened, state.opened);
+    EXPECT_EQ(read.sums, state.sums);
+    std::string wrong = state.toText();
+    wrong.replace(wrong.find(R"("rows_kept":20)"), 14, R"("rows_kept":"x")");
+    EXPECT_FALSE(isRead(wrong));
+}
+
 TEST(StreamStateText, WhatWasLeftOutStandsThereWhereThereIsSome) {
     StreamState state = emptyState(), read;
     EXPECT_EQ(state.toText().find("left_out"), std::string::npos);

@@ -119,6 +119,9 @@ Facts receiptFacts(const values::RunDetail& run) {
     add(facts, QObject::tr("Rows"), QObject::tr("Kept by the recipe"), rowsText(receipt.rowsKept));
     add(facts, QObject::tr("Rows"), QObject::tr("Trained, all epochs"),
         rowsText(receipt.rowsTrained));
+    if (receipt.endsInsideSegment) {
+        add(facts, QObject::tr("Rows"), QObject::tr("Counted"), qtext(std::string(receipt.countedText())));
+    }
     for (const values::StepReceipt& step : receipt.steps) {
         add(facts, QObject::tr("Steps"), qtext(step.step),
             QObject::tr("%1 of %2").arg(rowsText(step.rowsOut), rowsText(step.rowsIn)));
@@ -143,7 +146,8 @@ Facts receiptFacts(const values::RunDetail& run) {
         bytesText(areAllHere ? bytes : static_cast<double>(run.planBytes)));
     for (const values::FileReceipt& table : receipt.sideTables) {
         add(facts, QObject::tr("Files"), QObject::tr("Table %1").arg(qtext(table.path)),
-            QObject::tr("%1 rows").arg(rowsText(table.rows)),
+            table.rows < 0 ? bytesText(static_cast<double>(table.bytes))
+                           : QObject::tr("%1 rows").arg(rowsText(table.rows)),
             QObject::tr("Content %1").arg(qtext(table.footerHash)));
     }
     addHash(facts, QObject::tr("Order of training rows"), receipt.orderHash);

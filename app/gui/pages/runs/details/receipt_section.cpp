@@ -81,6 +81,9 @@ void ReceiptSection::showDetail(const values::RunDetail& run) {
         return;
     }
     const int steps = static_cast<int>(run.receipt->steps.size());
+    funnel_->setTitle(run.receipt->endsInsideSegment
+                          ? tr("Rows through the recipe, of whole segments")
+                          : tr("Rows through the recipe"));
     funnel_->setContent(funnelOf(*run.receipt, colorsOf(palette()).accent));
     funnel_->setMinimumHeight(std::clamp(60 + 34 * steps, 130, 360));
     funnel_->setMaximumHeight(std::max(130, 80 + 52 * steps));
