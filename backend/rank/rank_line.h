@@ -41,7 +41,7 @@ struct Metrics {
 };
 struct Progress {
     std::int64_t step = 0, epoch = 0, rows = 0, stepsTotal = 0;  ///< stepsTotal 0: unknown
-    std::string phase;  ///< training, waiting, checkpoint, evaluating
+    std::string phase;  ///< training, waiting, checkpoint, evaluating, ending
     double busyMs = 0, stallMs = 0;
     double waitingMs = 0;  ///< it has been waiting for the present batch for; 0: it is not
     bool operator==(const Progress&) const = default;

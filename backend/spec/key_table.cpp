@@ -453,6 +453,12 @@ std::vector<Key> scriptKeys() {
              T::kInt,
              "30",
              "with `command`: a rank that takes no step for so long is named; nothing ends for it",
+             {.min = 1, .max = 1e6, .unit = "minutes"}},
+            {"train.exit_minutes",
+             T::kInt,
+             "30",
+             "with `command`: a rank whose stream is at its end, and that has reported nothing for "
+             "so long, is ended; the run is judged by what its ranks reported",
              {.min = 1, .max = 1e6, .unit = "minutes"}}};
 }
 

@@ -150,6 +150,7 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     });
     a("max_restarts", s.maxRestarts);
     a.unless("no_progress_minutes", s.noProgressMinutes, std::int64_t{30});
+    a.unless("exit_minutes", s.exitMinutes, std::int64_t{30});
     a("init_from", s.initFrom);
 }
 void fields(auto& a, Of<EvalSpec> auto& s) {

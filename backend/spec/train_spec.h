@@ -70,7 +70,8 @@ struct TrainSpec {
     std::int64_t checkpointKeep = 3;
     bool checkpointCopy = true;  ///< of the built-in trainer: written while training goes on
     std::int64_t maxRestarts = 3, noProgressMinutes = 30;  ///< until a rank of `command` is named
-    std::string initFrom;                                  ///< run id or name; "" random weights
+    std::int64_t exitMinutes = 30;  ///< until a rank of `command` that is at its end is ended
+    std::string initFrom;           ///< run id or name; "" random weights
 };
 
 struct ResourcesSpec {

@@ -50,6 +50,8 @@ std::string_view nameOf(Phase phase) {
             return "writing a checkpoint";
         case Phase::kEvaluating:
             return "evaluating";
+        case Phase::kEnding:
+            return "ending";
         case Phase::kUnknown:
             break;
     }
@@ -60,7 +62,8 @@ Phase phaseOf(std::string_view word) {
     constexpr std::pair<std::string_view, Phase> kWords[] = {{"training", Phase::kTraining},
                                                              {"waiting", Phase::kWaiting},
                                                              {"checkpoint", Phase::kCheckpoint},
-                                                             {"evaluating", Phase::kEvaluating}};
+                                                             {"evaluating", Phase::kEvaluating},
+                                                             {"ending", Phase::kEnding}};
     for (const auto& [known, phase] : kWords) {
         if (known == word) {
             return phase;

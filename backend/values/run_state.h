@@ -31,11 +31,12 @@ std::optional<RunState> runStateOf(std::string_view word);
 /// True for finished, failed and cancelled.
 bool isEnded(RunState state);
 
-enum class Phase { kUnknown, kTraining, kWaiting, kCheckpoint, kEvaluating };
+/// kEnding: a script's stream is at its end, or the script is; what is left is its own.
+enum class Phase { kUnknown, kTraining, kWaiting, kCheckpoint, kEvaluating, kEnding };
 /// What people read: "waiting for data"; "" for kUnknown.
 std::string_view nameOf(Phase phase);
 /// Of the word that rank 0 says and that is stored: "training", "waiting", "checkpoint",
-/// "evaluating"; kUnknown for another.
+/// "evaluating", "ending"; kUnknown for another.
 Phase phaseOf(std::string_view word);
 
 }  // namespace millrace::values

@@ -61,6 +61,8 @@ v1::Phase toProto(values::Phase phase) {
             return v1::PHASE_CHECKPOINT;
         case values::Phase::kEvaluating:
             return v1::PHASE_EVALUATING;
+        case values::Phase::kEnding:
+            return v1::PHASE_ENDING;
         case values::Phase::kUnknown:
             break;
     }
@@ -77,6 +79,8 @@ values::Phase fromProto(v1::Phase phase) {
             return values::Phase::kCheckpoint;
         case v1::PHASE_EVALUATING:
             return values::Phase::kEvaluating;
+        case v1::PHASE_ENDING:
+            return values::Phase::kEnding;
         case v1::PHASE_UNSPECIFIED:
         case v1::Phase_INT_MIN_SENTINEL_DO_NOT_USE_:
         case v1::Phase_INT_MAX_SENTINEL_DO_NOT_USE_:

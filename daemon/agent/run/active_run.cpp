@@ -40,7 +40,8 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
         constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;
-        health_.setLimits(scriptLimits(facts_.noProgressMinutes * kNsPerMinute));
+        health_.setLimits(scriptLimits(facts_.noProgressMinutes * kNsPerMinute,
+                                       facts_.exitMinutes * kNsPerMinute));
     }
 }
 
@@ -248,17 +249,32 @@ void ActiveRun::followDeadlines() {
         return;
     }
     if (stop_.has_value() && now >= stop_->deadlineNs) {
-        journal_.addEvent("no checkpoint within the grace: ended");
+        const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
+        journal_.addEvent(areDone ? "done, and still leaving after the grace: ended"
+                                  : "no checkpoint within the grace: ended");
         cut(Move::kCut);
     } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
     } else if (const auto left = done_.leftBy(gang_); left && !stop_.has_value()) {
         journal_.addEvent(strCat("rank", *left, " ended and was not done: its gang is ended"));
         cut(Move::kCut);
-    } else if ((facts_.isScript() || facts_.ranks > 1) && stage() == Stage::kRunning &&
-               !stop_.has_value()) {
-        endSilentRank();
+    } else if (stage() == Stage::kRunning && !stop_.has_value()) {
+        endLateRank();
+        if (stage() == Stage::kRunning && (facts_.isScript() || facts_.ranks > 1)) {
+            endSilentRank();
+        }
     }
+}
+
+// A process that takes long to leave does its own: only after a long time it is ended.
+void ActiveRun::endLateRank() {
+    const auto late = health_.lateRank();
+    if (!late.has_value()) {
+        return;
+    }
+    lateReason_ = late->hasSaidDone ? "" : late->sentence;
+    journal_.addEvent(strCat(late->sentence, ": its gang is ended, and judged by what was reported"));
+    cut(Move::kCut);
 }
 
 // A feed notices that its ranks have come to the end; one whose ranks stopped, or left before, has
@@ -282,6 +298,9 @@ void ActiveRun::endSilentRank() {
 }
 
 void ActiveRun::cut(Move how) {
+    if (gang_.has_value()) {
+        done_.cut(*gang_);
+    }
     move(how);
     askCancel();
 }
@@ -312,6 +331,8 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.idleRanks = done_.idleRanks(
         {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_}, health_);
     facts.stoodStill = stoodStill_;
+    facts.cutRanks = done_.cutRanks();
+    facts.lateReason = lateReason_;
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
     facts.resumeStep = begin_.resumeStep;

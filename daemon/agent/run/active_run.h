@@ -115,6 +115,7 @@ class ActiveRun {
     void followDeadlines();
     std::int64_t lingerNs() const;
     void endSilentRank();
+    void endLateRank();
     void cut(Move move);
     void askCancel();
     void lookAtHealth();
@@ -156,6 +157,7 @@ class ActiveRun {
     std::string startFailure_;         // why the present attempt cannot be placed, for good
     AttemptStart begin_;               // of the present attempt
     bool stoodStill_ = false;          // the present attempt was ended because a rank did
+    std::string lateReason_;           // likewise, as one did not leave: AttemptFacts::lateReason
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
     bool isAdopted_ = false;           // the present attempt: another daemon started it
     engines::JobId job_;

@@ -24,6 +24,9 @@ void ActiveRun::readAttemptFile() {
     // A checkpoint may be in the store before the progress of its step is.
     position_.step = std::max(position_.step, checkpoints_.newestStep(attempt()));
     done_.read(attempt());
+    for (const std::int64_t rank : done_.ranks()) {
+        health_.noteDone(job::rankName(static_cast<int>(rank)));
+    }
 }
 
 void ActiveRun::adopt() {

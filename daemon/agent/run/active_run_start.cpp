@@ -154,6 +154,7 @@ Status ActiveRun::beginAttempt() {
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = isAdopted_ = false;
     stoodStill_ = false;
+    lateReason_.clear();
     position_.step = resumeStep;
     journal_.setAttempt(next);
     job_ = {};

@@ -157,6 +157,29 @@ std::optional<std::int64_t> DoneWords::leftBy(const std::optional<engines::State
     return isLeft ? std::optional<std::int64_t>(left->rank) : std::nullopt;
 }
 
+void DoneWords::cut(const engines::State& gang) {
+    bool hasNew = false;
+    for (const engines::WorkerState& worker : gang.workers) {
+        const bool isLiving = worker.rank >= 0 && !worker.exitCode.has_value();
+        if (isLiving && words_.contains(worker.name)) {
+            words_[worker.name]["is_cut"] = hasNew = true;
+        }
+    }
+    if (hasNew) {
+        write();
+    }
+}
+
+std::set<std::string> DoneWords::cutRanks() const {
+    std::set<std::string> out;
+    for (const auto& [worker, said] : words_.items()) {
+        if (jsonBool(said, "is_cut")) {
+            out.insert(worker);
+        }
+    }
+    return out;
+}
+
 std::int64_t DoneWords::stepOfRank0() const {
     constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
     return jsonInt(jsonMember(words_, "rank0"), "step", kNever);

@@ -57,6 +57,11 @@ class DoneWords {
     /// A rank that has ended well and has not said so, while another one lives: the attempt will
     /// not be finished.
     std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang) const;
+    /// The daemon ends the attempt: of the living ones, those that said so are ended although they
+    /// were done.
+    void cut(const engines::State& gang);
+    /// The names of these.
+    std::set<std::string> cutRanks() const;
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;

@@ -94,6 +94,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     }
     facts.command = spec.command;
     facts.noProgressMinutes = spec.train.noProgressMinutes;
+    facts.exitMinutes = spec.train.exitMinutes;
     facts.model = spec.model.type();
     facts.dataset = joined(spec.dataset.path);
     return facts;

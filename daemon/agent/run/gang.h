@@ -31,7 +31,7 @@ struct JobFacts {
     std::string initFrom;
     std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
     std::vector<std::string> command;    ///< of the user's own ranks; empty: the built-in trainer
-    std::int64_t noProgressMinutes = 30;
+    std::int64_t noProgressMinutes = 30, exitMinutes = 30;
     std::string model, dataset;
 
     bool isScript() const { return !command.empty(); }

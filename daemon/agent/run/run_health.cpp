@@ -216,6 +216,7 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.hasWorked = true;
         signs.step = progress->step;
         signs.isWritingCheckpoint = progress->phase == "checkpoint";
+        signs.isEnding = signs.isEnding || progress->phase == "ending";
         // Never before the step: the time of the report is the daemon's, its span the worker's.
         const auto waits = static_cast<std::int64_t>(std::clamp(progress->waitingMs, 0.0, 1e12) *
                                                      static_cast<double>(kNsPerMs));
@@ -228,8 +229,15 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
         signs.step = metrics->step;
         signs.waitsSinceNs = 0;
     }
-    signs.hasSaidDone = signs.hasSaidDone || std::holds_alternative<rank::Done>(line.body) ||
-                        std::holds_alternative<rank::ErrorLine>(line.body);
+    signs.hasSaidError = signs.hasSaidError || std::holds_alternative<rank::ErrorLine>(line.body);
+    signs.hasSaidDone =
+        signs.hasSaidDone || signs.hasSaidError || std::holds_alternative<rank::Done>(line.body);
+}
+
+void RunHealth::noteDone(const std::string& worker) {
+    if (WorkerSigns* signs = findOrAdd(worker, true)) {
+        signs->hasSaidHello = signs->hasSaidDone = true;
+    }
 }
 
 void RunHealth::setTrouble(const std::string& what, const std::string& sentence) {

@@ -53,6 +53,12 @@ class RunHealth {
     std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
     /// The newest step that a rank has told of in this attempt; 0: none.
     std::int64_t stepOf(int rank) const;
+    /// A rank at its end that has not left in time. Nothing: there is none.
+    std::optional<LateRank> lateRank() const {
+        return findLateRank(signs_, clock_.steadyNs(), limits_);
+    }
+    /// A rank said in an earlier daemon's time that it was done.
+    void noteDone(const std::string& worker);
     /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
     std::string_view standingOf(const std::string& worker) const;
     /// The gang's workers with what they do, for people.

@@ -41,16 +41,23 @@ std::int64_t waitLimit(const WorkerSigns& worker, const WorkerSigns* feed, std::
     return worker.step == 0 || isReading(feed, nowNs, limits) ? limits.fillingNs : limits.waitNs;
 }
 
+bool isAtItsEnd(const WorkerSigns& worker) {
+    return worker.isRank && (worker.isEnding || worker.hasSaidDone);
+}
+
 Standstill judge(const WorkerSigns& worker, const WorkerSigns* feed, std::int64_t nowNs,
                  const StandstillLimits& limits) {
     if (!worker.hasSaidHello) {
         const bool isLate = nowNs - worker.sinceNs >= limits.unheardNs;
         return {worker.worker, isLate ? Standing::kUnheard : Standing::kMoves, worker.sinceNs};
     }
+    if (isAtItsEnd(worker)) {
+        return {worker.worker, Standing::kMoves, nowNs};
+    }
     if (worker.promisesAlive && nowNs - worker.heardNs >= limits.silentNs) {
         return {worker.worker, Standing::kSilent, worker.heardNs};
     }
-    if (!worker.isRank || worker.hasSaidDone) {
+    if (!worker.isRank) {
         return {worker.worker, Standing::kMoves, nowNs};
     }
     if (nowNs - worker.workedNs >= workLimit(worker, limits)) {
@@ -93,12 +100,32 @@ std::string starvedText(const WorkerSigns& worker, const WorkerSigns* feed) {
 
 }  // namespace
 
-StandstillLimits scriptLimits(std::int64_t noProgressNs) {
+StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs) {
     StandstillLimits limits;
     limits.workNs = limits.firstWorkNs = limits.checkpointNs = limits.mostNs = noProgressNs;
     limits.unheardNs = noProgressNs;
     limits.slowFactor = 1;
+    limits.exitNs = exitNs;
     return limits;
+}
+
+std::optional<LateRank> findLateRank(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                     const StandstillLimits& limits) {
+    for (const WorkerSigns& worker : workers) {
+        const std::int64_t limit =
+            worker.hasSaidError ? std::min(limits.exitNs, limits.errorExitNs) : limits.exitNs;
+        if (isAtItsEnd(worker) && nowNs - worker.workedNs >= limit) {
+            const std::string since = worker.hasSaidError  ? "it told its error"
+                                      : worker.hasSaidDone ? "it said that it was done"
+                                                           : "its stream was at its end";
+            return LateRank{worker.worker,
+                            strCat(worker.worker, " has not left ",
+                                   formatDuration(static_cast<double>(limit) / 1e9), " after ",
+                                   since, " (train.exit_minutes)"),
+                            worker.hasSaidDone};
+        }
+    }
+    return std::nullopt;
 }
 
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,

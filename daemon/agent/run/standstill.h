@@ -5,6 +5,7 @@
 // is heard (it is stopped, or its machine is stuck), one that lives and whose work does not get on,
 // and a rank that only waits for data.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct WorkerSigns {
     bool isRank = true;
     bool hasSaidHello = false;
     bool promisesAlive = false;  ///< it says all the time that it lives
-    bool hasSaidDone = false;    ///< its work is over
+    bool hasSaidDone = false;    ///< its work is over, well or with an error
+    bool hasSaidError = false;
+    bool isEnding = false;       ///< rank: its stream is at its end, or its program is
     bool hasWorked = false;      ///< rank: it told of work at least once
     bool isWritingCheckpoint = false;
     std::int64_t sinceNs = 0;   ///< it is watched since
@@ -53,14 +56,16 @@ struct StandstillLimits {
     std::int64_t waitNs = 12'000'000'000;        ///< for data
     std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
     std::int64_t unheardNs = 30'000'000'000;
+    std::int64_t exitNs = 1'800'000'000'000;      ///< to leave, behind the last word of its work
+    std::int64_t errorExitNs = 120'000'000'000;   ///< the same of one that told an error
     int slowFactor = 5;   ///< of the longest time that its work took so far, where that is more
     int standFactor = 3;  ///< most by which one standstill that ended lengthens a limit
     std::int64_t mostNs = 600'000'000'000;
 };
 
 /// Of a rank that is a program of the user's own: it may work as long as it likes and is named
-/// after `noProgressNs` without a step.
-StandstillLimits scriptLimits(std::int64_t noProgressNs);
+/// after `noProgressNs` without a step; at its end it is given `exitNs`.
+StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs);
 
 /// One that does not move.
 struct Standstill {
@@ -74,6 +79,15 @@ struct Standstill {
 /// nothing is heard of the feed are left out: it is the cause.
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                         const StandstillLimits& limits = {});
+
+/// A rank at its end that has not left in time, named with what would be right; "": none. What it
+/// does there is its own, however long it says nothing: it stands still by no other rule.
+struct LateRank {
+    std::string worker, sentence;
+    bool hasSaidDone = false;  ///< or an error: how it ends is known
+};
+std::optional<LateRank> findLateRank(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                     const StandstillLimits& limits);
 
 /// Work that got on took `tookNs`.
 void learnPace(WorkerSigns& worker, std::int64_t tookNs);

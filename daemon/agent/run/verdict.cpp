@@ -134,6 +134,10 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 }
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
+    if (!facts.lateReason.empty()) {
+        return {Verdict::Kind::kFailed,
+                strCat(facts.lateReason, " (no restart: it would end the same way)")};
+    }
     const std::string reason = failureReason(facts, gang);
     if (failedOnInput(facts, gang) != nullptr || gang.cause == engines::Cause::kRefused ||
         idleRank(facts, gang).has_value()) {
@@ -193,12 +197,15 @@ std::optional<values::RunState> endOf(Verdict::Kind kind) {
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
     if (!rankWithoutDone(facts).has_value()) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");
-        const bool endedWell = rank0 == nullptr || rank0->exitCode.value_or(0) == 0 ||
+        const auto leftWell = [&](const engines::WorkerState& worker) {
+            return worker.exitCode.value_or(0) == 0 || facts.cutRanks.contains(worker.name);
+        };
+        const bool endedWell = rank0 == nullptr || leftWell(*rank0) ||
                                (rank0->isExitAssumed && facts.isDoneKept);
         const bool allEndedWell =
             !facts.isScript ||
-            std::all_of(gang.workers.begin(), gang.workers.end(), [](const auto& worker) {
-                return worker.rank < 0 || worker.exitCode.value_or(0) == 0;
+            std::all_of(gang.workers.begin(), gang.workers.end(), [&](const auto& worker) {
+                return worker.rank < 0 || leftWell(worker);
             });
         if (endedWell && allEndedWell && !idleRank(facts, gang).has_value()) {
             return {Verdict::Kind::kFinished, facts.doneReason};

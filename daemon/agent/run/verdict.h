@@ -28,6 +28,11 @@ struct AttemptFacts {
     std::set<std::int64_t> idleRanks;
     bool isScript = false;    ///< the ranks are a program of the user's own
     bool stoodStill = false;  ///< a rank did, and the gang was ended for it
+    /// Ranks that said done and that the daemon then ended, as they did not leave: how their
+    /// processes ended says nothing.
+    std::set<std::string> cutRanks;
+    /// A rank was ended that did not leave at the stream's end and had not said how it ended: why.
+    std::string lateReason;
     bool isStopRequested = false;
     std::string stopReason;
     std::int64_t resumeStep = 0;  ///< the step this attempt started after

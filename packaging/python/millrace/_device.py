@@ -110,6 +110,11 @@ class Mover:
         self._cuda.hand_over(moved, event)
         return moved
 
+    @property
+    def is_through(self) -> bool:
+        """The end was read, and everything before it was given out."""
+        return self._is_at_end and not self._under_way
+
     def _finish(self) -> None:
         """Waits for the copies that are under way, then lets go of their frames."""
         for _, event in self._copied:

@@ -64,6 +64,10 @@ class Link:
         """What the checkpoint that the attempt goes on from says of itself."""
         self.has_asked_to_resume = False
         self.step = self.epoch = self.rows = 0
+        self._rows_ended = 0
+        """Of the steps that have ended: without the one whose batch the loop has got and not come back from."""
+        self._is_ending = False
+        self._is_finished = False
         self.steps_total = int(run.spec["train"].get("max_steps", 0))
         self.params: dict[str, str] = {}
         """Texts that are told with `done`: `eval_order_hash`."""
@@ -81,7 +85,8 @@ class Link:
         if run.resume is not None:
             from ._checkpoint import read_facts
             self.resumed = read_facts(run.resume)
-            self.step, self.rows = int(self.resumed["step"]), int(self.resumed["rows"])
+            self.step = int(self.resumed["step"])
+            self.rows = self._rows_ended = int(self.resumed["rows"])
             self.epoch = int(self.resumed["epoch"])
         self._open()
         self._hook = sys.excepthook
@@ -122,6 +127,9 @@ class Link:
         told = _numbers(values)
         with self._lock:
             self._values.update(told)
+        if self._is_finished:  # by another's handler of the interpreter's exit, which runs behind this module's
+            self._flush()
+            self._library.millrace_run_wait(self._handle, _STOP_MS)
 
     def _flush(self) -> None:
         """What was logged for the present step, as one line."""
@@ -153,6 +161,7 @@ class Link:
             self._marks = (now, self.rows), (now, self.rows), now
         self._is_measuring = True
         self._flush()
+        self._rows_ended = self.rows
         self._begun, self._busy, self._stall = now, self._busy + max(0.0, took - waited), self._stall + waited
         self.step, self.epoch, self.rows = step, epoch, rows
         self._told_lately(now, "training", 0.0)
@@ -203,10 +212,19 @@ class Link:
             self._flush()
 
     def ends(self) -> None:
-        """The loop has got its last batch."""
+        """The loop has come back from its last batch."""
         self._flush()
+        self._rows_ended = self.rows
+        self.is_at_end()
+
+    def is_at_end(self) -> None:
+        """The loop gets no further batch: what the script does from now on is its own, however long it takes."""
+        self._is_ending = True
         self._told = 0.0
-        self._told_lately(time.monotonic(), "training", 0.0)
+        self._told_lately(time.monotonic(), self._phase(), 0.0)
+
+    def _phase(self) -> str:
+        return "ending" if self._is_ending else "training"
 
     def checkpoint(self, content: Any, state: str) -> None:
         """Writes a checkpoint of this step and tells of it."""
@@ -214,7 +232,8 @@ class Link:
         self._flush()
         self.send("progress", **self._progress("checkpoint", 0.0))
         self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
-        self.send("progress", **self._progress("training", 0.0))
+        self._rows_ended = self.rows
+        self.send("progress", **self._progress(self._phase(), 0.0))
 
     def _failed(self, kind: Any, value: Any, trace: Any) -> None:
         place = ""
@@ -228,21 +247,24 @@ class Link:
         self._hook(kind, value, trace)
 
     def _finish(self) -> None:
-        if self.run.pid != os.getpid() or not self._handle:
+        """The interpreter is about to end. The library's thread goes on until the process does: others' handlers, and
+        threads that are joined, may take their time, and the daemon is to know that it lives."""
+        if self.run.pid != os.getpid() or self._is_finished:
             return
-        wait = _STOP_MS
+        state, wait = "", _STOP_MS
         self._flush()
         if self._error:
-            self.send("error", message=self._error)
-            wait = _ERROR_MS
+            self.rows, wait = self._rows_ended, _ERROR_MS
         elif self.stream is not None and not self.stream.stopped:
             state = self.stream._final_state()
-            if state:
-                self.send("done", step=self.step, rows=self.rows, state=state, metrics={}, params=self.params)
-                wait = _DONE_MS
+        self._is_ending = self._is_finished = True
+        self.send("progress", **self._progress("ending", 0.0))
+        if self._error:
+            self.send("error", message=self._error)
+        elif state:
+            self.send("done", step=self.step, rows=self.rows, state=state, metrics={}, params=self.params)
+            wait = _DONE_MS
         self._library.millrace_run_wait(self._handle, wait)
-        handle, self._handle = self._handle, ctypes.c_void_p()
-        self._library.millrace_run_close(handle)
 
 
 def log(**metrics: float) -> None:

@@ -58,6 +58,8 @@ class Reader:
         self.columns: Columns | None = None
         self.is_broken = False
         """An interrupt came while a batch was being taken: what was read last may be lost."""
+        self.epoch_end: tuple[int, int] | None = None
+        """Where the newest epoch ends whose last step was read: epoch and number."""
         self.last_mark: tuple[int, int] | None = None
         """Where the newest step that was read ends, also one that is left out: epoch and number."""
         self._parts: list[Memory | Tensors] = []
@@ -127,6 +129,8 @@ class Reader:
                 elif code == _library.STEP:
                     parts, self._parts = self._parts, []
                     self.last_mark = (event.epoch, event.number)
+                    if event.is_last:
+                        self.epoch_end = self.last_mark
                     if not event.is_left_out:
                         codes.clear()
                         return Step(event.epoch, event.number, event.rows, parts)

@@ -7,13 +7,14 @@ import time
 from typing import Any
 
 from ._batch import Batch
-from ._errors import FeedError, MisuseError
+from ._errors import FeedError, MillraceError, MisuseError
 from ._feed import Place, Request
 from ._link import Link
 from ._reader import Asked
 from ._stream import Evaluation, Stream
 
 _LONGEST_WAIT = 300.0  # seconds for the feed's socket
+_END_SECONDS = 2.0  # for the stream's end to be read, where the script took its last batch and no more
 
 
 class _Over(Exception):
@@ -75,7 +76,8 @@ class RunStream(Stream):
         train = link.run.spec["train"]
         self._every, self._most = int(train["checkpoint"]["every_steps"]), int(train["max_steps"])
         self._epochs = int(link.run.spec["batch"]["epochs"])
-        self._is_stopped = False
+        self._is_stopped = self._has_all = False
+        self._length = 0  # in steps, once the script has asked
 
     def _start_feed(self) -> Any:
         return self._run_feed
@@ -101,7 +103,7 @@ class RunStream(Stream):
             return None
         if not self._is_in_step:
             if self._link.is_over(self._steps + 1):
-                return self._stop()
+                return self._end() if self._has_all else self._stop()
             if 0 < self._most <= self._steps:
                 return self._end()
         self._asked_at = time.monotonic()
@@ -134,6 +136,20 @@ class RunStream(Stream):
             self._is_due = wanted or (self._every > 0 and (self._steps + 1) % self._every == 0)
         self._is_in_step = not batch._ends_step
         super()._note(batch)
+        if batch._ends_step:
+            self._has_all = 0 < self._most <= self._steps or self._is_last(batch)
+            if self._has_all or 0 < self._length <= self._steps:
+                self._link.is_at_end()
+
+    def _is_last(self, batch: Batch) -> bool:
+        """Whether no step stands behind this one, by its mark. Where the last step of an epoch is left out, only who reads
+        on knows."""
+        return batch.epoch + 1 >= self._epochs and self._reader is not None and \
+            self._reader.epoch_end == (batch.epoch, batch.number)
+
+    def __len__(self) -> int:
+        self._length = super().__len__()
+        return self._length
 
     def _has_begun(self) -> bool:
         return self._steps > self._first
@@ -142,7 +158,27 @@ class RunStream(Stream):
         self._is_due = False
 
     def _final_state(self) -> str:
+        self._reach_end()
         return self._current() if self._reader is not None or self._text else ""
+
+    def _reach_end(self) -> None:
+        """A loop that counts its steps does not read the stream's end, and what was left out before it: that is done here.
+        A step that comes instead was not taken, and is none of the run's."""
+        reader = self._reader
+        if self._is_over or reader is None or reader.is_broken or self._ready or self._is_in_step:
+            return
+        end = time.monotonic() + _END_SECONDS
+
+        def look() -> None:
+            if time.monotonic() > end:
+                raise _Over
+        self._run_feed.on_wait = look
+        try:
+            is_end = reader.next_step() is None if self._mover is None else self._mover.is_through
+        except (_Over, MillraceError):
+            return
+        if is_end:
+            self._is_over, self._last = True, reader.last_mark or self._last
 
     @property
     def stopped(self) -> bool:

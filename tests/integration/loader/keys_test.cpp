@@ -314,6 +314,7 @@ Cases trainingCases() {
           kNoModel}},
         {"train.no_progress_minutes",
          {P::kSpec, {"train.no_progress_minutes=5"}, "", kScript, kNoModel}},
+        {"train.exit_minutes", {P::kSpec, {"train.exit_minutes=5"}, "", kScript, kNoModel}},
         {"train.threads", {P::kSpec, {"train.threads=2"}, ""}},
         {"train.max_steps", {P::kSpec, {"train.max_steps=2"}, ""}},
         {"train.checkpoint.every_steps", {P::kSpec, {"train.checkpoint.every_steps=2"}, ""}},

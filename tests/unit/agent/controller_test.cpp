@@ -137,6 +137,47 @@ TEST_F(AgentTest, ARankThatIsDeafToAStopIsEndedAfterTheGrace) {
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
 }
 
+TEST_F(AgentTest, ARankThatIsDoneAndDoesNotLeaveIsEndedLateAndTheRunIsFinished) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Progress{50, 0, 500, 50, "ending", 1, 0, 0});
+    say(id, 2, rank::Done{50, 500, "", {}, {}});
+    const auto pass = [&](int seconds) {
+        for (int i = 0; i < seconds; ++i) {
+            clock.advanceMs(1'000);
+            controller->drain();
+        }
+    };
+    pass(900);
+    makeController();  // another daemon goes on with it
+    ASSERT_TRUE(controller->recover().ok());
+    hello(id);
+    pass(1'790);
+    EXPECT_THAT(engine.cancelled, ::testing::IsEmpty());
+    EXPECT_EQ(live.get(id).trouble, "");
+    pass(20);
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_THAT(history(id), ::testing::HasSubstr("rank0 has not left 30 m 00 s after it said that "
+                                                  "it was done (train.exit_minutes)"));
+    leave(id);
+    endGang(id, 1, 143);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
+TEST_F(AgentTest, AStopOfARunThatIsDoneAndDoesNotLeaveKeepsItFinished) {
+    const std::string id = submit();
+    hello(id);
+    say(id, 1, rank::Done{50, 500, "", {}, {}});
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    clock.advanceMs(16'000);
+    controller->drain();
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_THAT(history(id), ::testing::HasSubstr("still leaving after the grace"));
+    leave(id);
+    endGang(id, 1, 137);
+    EXPECT_EQ(record(id).state, RunState::kFinished);
+}
+
 TEST_F(AgentTest, ARankThatSaysHelloLateHearsOfTheStop) {
     const std::string id = submit();
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());

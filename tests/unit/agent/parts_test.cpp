@@ -73,6 +73,28 @@ TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
 }
 
+TEST(Verdict, ARankThatWasDoneAndDidNotLeaveEndedWell) {
+    AttemptFacts facts = someFacts();
+    facts.hasSaidDone = facts.isScript = true;
+    facts.cutRanks = {"rank0"};
+    EXPECT_EQ(judge(facts, gangOf(143, 0)).kind, Verdict::Kind::kFinished);
+    facts.isStopRequested = true;
+    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kFinished);
+    facts.cutRanks = {"rank1"};
+    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kCancelled);
+}
+
+TEST(Verdict, ARankThatDidNotLeaveAndSaidNothingIsNotRunAgain) {
+    AttemptFacts facts = someFacts();
+    facts.isScript = true;
+    facts.lateReason = "rank0 has not left";
+    const Verdict verdict = judge(facts, gangOf(143, 0));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
+    EXPECT_EQ(verdict.reason, "rank0 has not left (no restart: it would end the same way)");
+    facts.isStopRequested = true;
+    EXPECT_EQ(judge(facts, gangOf(143, 0)).kind, Verdict::Kind::kCancelled);
+}
+
 TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) {
     AttemptFacts facts = someFacts();
     facts.isScript = facts.stoodStill = true;

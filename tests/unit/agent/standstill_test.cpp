@@ -56,7 +56,7 @@ TEST(Standstill, AProcessThatLivesAndDoesNotGetOnIsHung) {
 }
 
 TEST(Standstill, AScriptIsNamedWhenItTakesNoStepForLongAndWhenItsProcessIsSilent) {
-    const StandstillLimits limits = scriptLimits(1'800 * kSecond);
+    const StandstillLimits limits = scriptLimits(1'800 * kSecond, 1'800 * kSecond);
     WorkerSigns rank = aRank();
     const auto standing = [&](std::int64_t second) {
         const auto found = findStandstills({rank}, second * kSecond, limits);
@@ -123,7 +123,41 @@ TEST(Standstill, OfAWorkerThatIsDoneNothingMoreIsExpected) {
     rank.hasSaidDone = true;
     rank.heardNs = 500 * kSecond;
     EXPECT_THAT(standings({rank}, 500), IsEmpty());
-    EXPECT_THAT(standings({rank}, 510), ElementsAre(Standing::kSilent)) << "its process ends";
+    EXPECT_THAT(standings({rank}, 5'000), IsEmpty()) << "how its process leaves is its own";
+}
+
+TEST(Standstill, ARankAtItsEndIsNeverSilentHungOrWaiting) {
+    WorkerSigns rank = aRank();
+    rank.isEnding = true;
+    rank.waitsSinceNs = 100 * kSecond;
+    EXPECT_THAT(standings({rank}, 1'000), IsEmpty());
+    rank.heardNs = 1'000 * kSecond;
+    EXPECT_THAT(standings({rank}, 1'000), IsEmpty());
+    EXPECT_THAT(standings({aFeed(), rank}, 1'000), ElementsAre(Standing::kSilent))
+        << "the feed's own silence is told";
+}
+
+TEST(Standstill, ARankAtItsEndIsLateWhenItReportedNothingForLong) {
+    const StandstillLimits limits = scriptLimits(60 * kSecond, 600 * kSecond);
+    WorkerSigns rank = aRank();
+    const auto late = [&](std::int64_t second) {
+        return findLateRank({aFeed(), rank}, second * kSecond, limits);
+    };
+    EXPECT_FALSE(late(5'000).has_value()) << "it trains, however slowly";
+    rank.isEnding = true;
+    EXPECT_FALSE(late(699).has_value());
+    ASSERT_TRUE(late(700).has_value());
+    EXPECT_EQ(late(700)->worker, "rank0");
+    EXPECT_FALSE(late(700)->hasSaidDone);
+    EXPECT_THAT(late(700)->sentence,
+                HasSubstr("after its stream was at its end (train.exit_minutes)"));
+    rank.workedNs = 500 * kSecond;  // a metric, a checkpoint
+    EXPECT_FALSE(late(1'099).has_value());
+    rank.hasSaidDone = true;
+    EXPECT_TRUE(late(1'100)->hasSaidDone);
+    rank.hasSaidError = true;
+    EXPECT_FALSE(late(619).has_value());
+    EXPECT_THAT(late(620)->sentence, HasSubstr("after it told its error"));
 }
 
 TEST(Standstill, AWorkerOfBeforeThatPromisesNothingIsJudgedByItsWorkAlone) {
@@ -210,6 +244,21 @@ TEST_F(HealthTest, AStoppedRankIsNamedWithinFifteenSecondsAndSoIsItsGoingOn) {
     EXPECT_EQ(health_.standsSinceMs(), 0);
     EXPECT_EQ(health_.trouble(), "");
     EXPECT_EQ(health_.standingOf("rank0"), "");
+}
+
+TEST_F(HealthTest, ARankThatIsEndingTakesItsTimeWithoutAWord) {
+    EXPECT_THAT(pass(5), IsEmpty());
+    say("rank", rank::Progress{5, 0, 50, 5, "ending", 1, 0, 0});
+    say("rank", rank::Checkpoint{5, "c", 1, "h", "{}"});
+    say("rank", rank::Progress{5, 0, 50, 5, "checkpoint", 1, 0, 0});
+    EXPECT_THAT(pass(1'799, false), IsEmpty());
+    EXPECT_EQ(health_.trouble(), "");
+    EXPECT_FALSE(health_.silentRank(1).has_value());
+    EXPECT_FALSE(health_.lateRank().has_value());
+    EXPECT_THAT(pass(1, false), IsEmpty());
+    EXPECT_EQ(health_.lateRank()->worker, "rank0");
+    health_.restart();
+    EXPECT_FALSE(health_.lateRank().has_value());
 }
 
 TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {

@@ -63,12 +63,16 @@ TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
                 HasSubstr("train.deterministic: on a CPU"));
     EXPECT_THAT(trainableOf(specWith("train: {no_progress_minutes: 5}")).refusals(),
                 HasSubstr("train.no_progress_minutes: is for a script of `command`"));
+    EXPECT_THAT(trainableOf(specWith("train: {exit_minutes: 5}")).refusals(),
+                HasSubstr("train.exit_minutes: is for a script of `command`"));
 }
 
 TEST(Trainable, AScriptHasSeveralRanksAndAModelOfItsOwn) {
     const std::string command = "command: [python3, train.py]\n";
     EXPECT_EQ(
-        trainableOf(specWith(command + "train: {ranks: 2, no_progress_minutes: 5}")).refusals(),
+        trainableOf(specWith(command + "train: {ranks: 2, no_progress_minutes: 5, "
+                                        "exit_minutes: 5}"))
+            .refusals(),
         "");
     EXPECT_THAT(trainableOf(specWith(command + "train: {learning_rate: 0.5}")).refusals(),
                 HasSubstr("train.learning_rate: is the script's own with `command`"));

@@ -26,6 +26,8 @@ QString doing(values::Phase phase) {
             return QStringLiteral("writing a checkpoint");
         case values::Phase::kEvaluating:
             return QStringLiteral("evaluating");
+        case values::Phase::kEnding:
+            return QStringLiteral("ending: its script has not left yet");
         case values::Phase::kTraining:
             return QStringLiteral("training");
         case values::Phase::kUnknown:

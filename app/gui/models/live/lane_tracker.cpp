@@ -17,7 +17,7 @@ constexpr double kHistoryStepMs = 1'500;  // the window of the trainer's rates, 
 constexpr double kThinnedSteps = 4;
 
 bool isPause(Phase phase) {
-    return phase == Phase::kCheckpoint || phase == Phase::kEvaluating;
+    return phase == Phase::kCheckpoint || phase == Phase::kEvaluating || phase == Phase::kEnding;
 }
 
 // From here on the trainer logged no rate: it paused. Points of a long run were thinned out.
@@ -42,6 +42,8 @@ LanePhase lanePhaseOf(Phase phase) {
             return LanePhase::kCheckpoint;
         case Phase::kEvaluating:
             return LanePhase::kEvaluating;
+        case Phase::kEnding:
+            return LanePhase::kIdle;
         default:
             return LanePhase::kTraining;
     }
