@@ -58,7 +58,8 @@ void FeedProgress::addSums(const KeptRecord& kept, stream::SegmentSums& sums) co
 const char* FeedProgress::addRecord(SegmentRecord record) {
     const auto key = std::tie(record.epoch, record.segment);
     if (key < std::tie(nextEpoch_, nextSegment_)) {
-        for (const auto& [known, counts] : records_) {
+        for (const KeptRecord& kept : records_) {
+            const SegmentRecord& known = kept.record;
             if (std::tie(known.epoch, known.segment) == key) {
                 const bool same = known.first == record.first && known.count == record.count &&
                                   known.tailRows == record.tailRows;

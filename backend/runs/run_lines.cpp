@@ -48,6 +48,21 @@ Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
         .run();
 }
 
+// Metrics of a step are told at once, progress now and then: where rank 0 was killed, they know more
+// of how far it was.
+Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
+    const auto newest =
+        std::max_element(batch.metrics.begin(), batch.metrics.end(),
+                         [](const auto& a, const auto& b) { return a.step < b.step; });
+    if (batch.rank != 0 || newest == batch.metrics.end()) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3 "
+                                "WHERE no = ?4 AND step < ?1"));
+    return update.bind(newest->step).bind(newest->epoch).bind(newest->rows).bind(no).run();
+}
+
 Result<std::vector<std::string>> takeLatestAfter(Database& db, std::int64_t no, std::int64_t step) {
     ASSIGN_OR_RETURN(Statement remove,
                      db.prepare("DELETE FROM latest_metric WHERE run_no = ?1 AND (step > ?2 OR "
@@ -328,6 +343,7 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
         if (batch.progress) {
             RETURN_IF_ERROR(writeProgress(db, no, *batch.progress));
         }
+        RETURN_IF_ERROR(writeStep(db, no, batch));
         if (!batch.receipt.empty()) {
             RETURN_IF_ERROR(writeReceipt(db, no, batch.receipt));
         }

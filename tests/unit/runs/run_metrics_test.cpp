@@ -113,6 +113,22 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     EXPECT_EQ(store->checkpoints(id)->at(0).attempt, 2);
 }
 
+TEST_F(RunMetricsTest, AStepThatOnlyItsMetricsToldIsTheRuns) {
+    LineBatch batch{id, 1, "rank0", 2};
+    batch.rank = 0;
+    batch.progress = Progress{3, 0, 300, 10, "training"};
+    batch.metrics = {{2, 5, 1, 500, 10, {{"loss", 1}}}};
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    LineBatch feed{id, 1, "feed", 1};
+    feed.metrics = {{1, 9, 0, 900, 10, {{"loader.cpu_percent", 70}}}};
+    ASSERT_TRUE(store->commitLines(feed).ok());
+    const RunRecord run = *store->get(id);
+    EXPECT_EQ(run.progress.step, 5);
+    EXPECT_EQ(run.progress.epoch, 1);
+    EXPECT_EQ(run.progress.rows, 500);
+    EXPECT_EQ(run.progress.phase, values::Phase::kTraining);
+}
+
 TEST_F(RunMetricsTest, AnAttemptThatHasNotBegunIsRefused) {
     EXPECT_EQ(store->commitLines({id, 2, "rank0", 1}).status().code(),
               absl::StatusCode::kFailedPrecondition);
