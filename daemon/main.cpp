@@ -16,6 +16,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/directories.h"
 #include "backend/core/log.h"
+#include "backend/core/standard_output.h"
 #include "daemon/agent/head.h"
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"
@@ -158,8 +159,7 @@ int run(const std::vector<std::string>& arguments) {
         return kUsage;
     }
     if (!line->print.empty()) {
-        std::fputs(line->print.c_str(), stdout);
-        return 0;
+        return endWithText("millraced", line->print) == 0 ? 0 : kFailed;
     }
     config::ReadyNotice notice;
     if (!line->config.isForeground) {

@@ -56,6 +56,21 @@ int dispatch(CliContext& context, const std::vector<std::string>& words) {
     return line->command->run(context, line->args);
 }
 
+// A command whose output was lost has failed, whatever it did. One whose reader has gone has not.
+int endOfOutput(CliContext& context, int code) {
+    context.out.flush();
+    if (context.out.good()) {
+        return code;
+    }
+    const Status status = context.output != nullptr
+                              ? context.output->status()
+                              : internalError("standard output: a write failed");
+    if (!status.ok()) {
+        fail(context, status);
+    }
+    return status.ok() || code != kExitOk ? code : static_cast<int>(kExitFailed);
+}
+
 }  // namespace
 
 int runCli(CliContext& context, const std::vector<std::string>& words) {
@@ -66,7 +81,7 @@ int runCli(CliContext& context, const std::vector<std::string>& words) {
         // Libraries below us may throw (memory, file system): still one sentence.
         fail(context, internalError(error.what()));
     }
-    context.out.flush();
+    code = endOfOutput(context, code);
     context.err.flush();
     return code;
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kSecondNs = 1'000'000'000, kAwayNs = 120 * kSecondNs,
                        kAwayOverSshNs = 24 * 3'600 * kSecondNs;
 
-enum class Ending { kAllEnded, kLeft, kTimeout, kUnreachable, kProblem };
+enum class Ending { kAllEnded, kLeft, kTimeout, kUnreachable, kProblem, kOutputLost };
 
 struct Outcome {
     Ending ending = Ending::kAllEnded;
@@ -83,6 +83,9 @@ Outcome followInLines(CliContext& context, client::DaemonClient& daemon, const F
         }
         if (context.interrupts.load() != interruptsBefore) {
             return {Ending::kLeft, okStatus()};
+        }
+        if (!job.isQuiet && context.isOutputLost()) {
+            return {Ending::kOutputLost, okStatus()};
         }
         if (absence.isTooLong(model.link, nowNs)) {
             return {Ending::kUnreachable, unavailable(model.link.sentence)};
@@ -192,6 +195,9 @@ int followRuns(CliContext& context, client::DaemonClient& daemon, const FollowJo
     }
     if (!isShown) {
         outcome = followInLines(context, daemon, job);
+    }
+    if (outcome.ending == Ending::kOutputLost) {
+        return kExitOk;  // the runs go on, and nobody is there to be told
     }
     const std::vector<values::RunDetail> details = lastWord(daemon, job);
     std::vector<values::RunSummary> runs;

@@ -12,8 +12,11 @@ namespace {
 using tui::Tone;
 
 constexpr std::pair<int, const char*> kExitTexts[] = {
-    {kExitOk, "done; leaving a view with q or Ctrl-C is this too, the runs go on"},
-    {kExitFailed, "failed: one sentence on stderr says why"},
+    {kExitOk,
+     "done; leaving a view with q or Ctrl-C is this too, the runs go on, and so is output into a "
+     "pipe whose reader has gone"},
+    {kExitFailed,
+     "failed: one sentence on stderr says why; output that could not be written is a failure"},
     {kExitUsage, "the command line was not understood"},
     {kExitCancelled, "a run that was waited for was cancelled"},
     {kExitRunFailed, "a run that was waited for failed"},

@@ -37,6 +37,9 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     Absence absence(daemon);
     session::Link link;
     while (context.interrupts.load() == interruptsBefore) {
+        if (context.isOutputLost()) {
+            return kExitOk;
+        }
         const auto event = follower.next(std::chrono::milliseconds(100));
         if (absence.isTooLong(link, context.clock.steadyNs())) {
             return fail(context, unavailable(link.sentence));

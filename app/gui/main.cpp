@@ -20,12 +20,13 @@
 #include "app/session/remote_place.h"
 #include "app/ssh/askpass.h"
 #include "backend/core/paths.h"
+#include "backend/core/standard_output.h"
 
 namespace {
 
 using namespace millrace;
 
-constexpr int kExitUsage = 2;
+constexpr int kExitFailed = 1, kExitUsage = 2;
 int signalPipe[2] = {-1, -1};
 QtMessageHandler usualHandler = nullptr;
 
@@ -152,12 +153,11 @@ std::optional<int> answerAtOnce(const Result<gui::ConsoleOptions>& options) {
         return kExitUsage;
     }
     if (options->wantsHelp) {
-        std::cout << gui::consoleHelp();
-        return 0;
+        return endWithText("millrace-console", gui::consoleHelp()) == 0 ? 0 : kExitFailed;
     }
     if (options->wantsVersion) {
-        std::cout << "millrace-console " << gui::consoleVersion() << '\n';
-        return 0;
+        const std::string text = strCat("millrace-console ", gui::consoleVersion(), "\n");
+        return endWithText("millrace-console", text) == 0 ? 0 : kExitFailed;
     }
     return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "app/cli/cli.h"
@@ -15,6 +16,7 @@
 #include "app/ssh/askpass.h"
 #include "backend/core/build_id.h"
 #include "backend/core/paths.h"
+#include "backend/core/standard_output.h"
 
 namespace {
 
@@ -36,6 +38,16 @@ void installSignals() {
     ::sigaction(SIGHUP, &action, nullptr);
     // A closed pipe ends writing, not the terminal's restoration.
     std::signal(SIGPIPE, SIG_IGN);
+}
+
+// A descriptor that was closed at the start would become the number of the next file or socket:
+// what is printed would go there. A write to this one fails.
+void keepStandardDescriptors() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDONLY) < 0) {
+            ::_exit(1);
+        }
+    }
 }
 
 // While a full-screen view has the terminal nothing can be asked on it.
@@ -68,12 +80,15 @@ int main(int argc, char** argv) {
         return *code;
     }
     installSignals();
+    keepStandardDescriptors();
     std::ios::sync_with_stdio(false);
+    OutputBuffer output(STDOUT_FILENO);
+    std::ostream out(&output);
     const SystemClock clock;
     auto hosts = std::make_unique<ssh::Hosts>(sshSettings());
     const Terminal terminal = detectTerminal(STDOUT_FILENO, processEnvironment);
     CliContext context{
-        std::cout,
+        out,
         std::cerr,
         terminal,
         detectTerminal(STDERR_FILENO, processEnvironment),
@@ -88,11 +103,13 @@ int main(int argc, char** argv) {
             return tui::openScreen(context.terminal.colors > 0, context.terminal.isUtf8);
         },
         interrupts};
+    context.output = &output;
     context.hosts = hosts.get();
     context.hostBook = session::HostBook::defaultPath().value_or("");
     context.build = buildId();
     context.isInputTty = ::isatty(STDIN_FILENO) != 0;
-    context.readLine = [] {
+    context.readLine = [&] {
+        out.flush();
         std::string line;
         std::getline(std::cin, line);
         return line;

@@ -17,6 +17,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
 #include "backend/core/paths.h"
+#include "backend/core/standard_output.h"
 
 namespace millrace::cli {
 
@@ -39,10 +40,17 @@ struct CliContext {
     bool isInputTty = false;  ///< somebody can press keys
     /// A line of what is typed; "" at its end. Asked for only when isInputTty.
     std::function<std::string()> readLine;
-    std::string_view build = {};  ///< buildId(), for `millrace version`
-    ssh::Hosts* hosts = nullptr;  ///< of ssh addresses; null: there are none
-    std::string hostBook = {};    ///< the file of named hosts
-    bool looksThere = false;      ///< the command asks the loader of a host behind ssh
+    std::string_view build = {};           ///< buildId(), for `millrace version`
+    ssh::Hosts* hosts = nullptr;           ///< of ssh addresses; null: there are none
+    std::string hostBook = {};             ///< the file of named hosts
+    bool looksThere = false;               ///< the command asks the loader of a host behind ssh
+    const OutputBuffer* output = nullptr;  ///< behind `out`; null: `out` is no descriptor
+
+    /// Nobody reads what is printed from now on. Commands that print until something ends look at
+    /// it; all others print on, and runCli() says what became of it.
+    bool isOutputLost() const {
+        return !out.good() || (output != nullptr && output->hasNoReader());
+    }
 };
 
 /// The daemon that --host, MILLRACE_HOST or the default name; greeted, so that a newer one is

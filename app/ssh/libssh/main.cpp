@@ -1,7 +1,6 @@
 // The program `millrace-ssh`: ssh(1) as Millrace uses it, on libssh, for machines without ssh.
 #include <cerrno>
 #include <csignal>
-#include <iostream>
 #include <memory>
 
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include "app/ssh/libssh/questions.h"
 #include "app/ssh/libssh/settings.h"
 #include "backend/core/build_id.h"
+#include "backend/core/standard_output.h"
 #include "backend/system/pipe.h"
 #include "backend/system/secrets.h"
 
@@ -72,8 +72,8 @@ Result<int> run(const std::vector<std::string>& arguments) {
     ASSIGN_OR_RETURN(const Invocation invocation, parseInvocation(arguments));
     switch (invocation.mode) {
         case Mode::kVersion:
-            std::cout << "millrace-ssh " << MILLRACE_VERSION << " (" << buildId() << ", libssh "
-                      << ssh_version(0) << ")\n";
+            RETURN_IF_ERROR(printText(strCat("millrace-ssh ", MILLRACE_VERSION, " (", buildId(),
+                                             ", libssh ", ssh_version(0), ")\n")));
             return 0;
         case Mode::kMaster:
             return runMaster(invocation);

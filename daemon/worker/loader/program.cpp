@@ -3,8 +3,8 @@
 // what a dataset is like, a first spec for it), scores (of an evaluation).
 #include "daemon/worker/loader/program.h"
 
-#include <cstdio>
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -45,7 +45,7 @@ namespace {
 constexpr int kWorldMost = 4096;
 
 constexpr char kFooter[] =
-    "Exit codes: 0 done, 2 usage, 3 stopped on request, 4 input or data error, 5 other, "
+    "Exit codes: 0 done, 2 usage, 3 told to end, 4 input or data error, 5 other, "
     "6 memory, disk or a limit too small.";
 
 struct Arguments {
@@ -322,7 +322,8 @@ int runProgram(int argc, char** argv, DataPlane plane) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kExitDone : kExitUsage;
+        std::ostringstream help;
+        return app.exit(error, help) == 0 ? endWith(help.view()) : kExitUsage;
     }
     plane.handOver = [&arguments, argv] { return handOver(arguments, argv); };
     // Libraries below throw, and so does a list of files on a damaged file system.

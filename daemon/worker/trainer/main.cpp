@@ -17,6 +17,7 @@
 
 #include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
+#include "backend/core/standard_output.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/train/dense_network.h"
 #include "daemon/worker/trainer/job.h"
@@ -214,9 +215,10 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; ++i) {
         const std::string_view arg = argv[i];
         if (arg == "--version") {
-            std::printf("millrace-trainer %s, LibTorch %s\n", MILLRACE_VERSION,
-                        millrace::train::torchVersion().c_str());
-            return 0;
+            return millrace::endWithText(
+                "millrace-trainer",
+                millrace::strCat("millrace-trainer " MILLRACE_VERSION ", LibTorch ",
+                                 millrace::train::torchVersion(), "\n"));
         }
         if (arg == "--job" && i + 1 < argc) {
             job = argv[++i];

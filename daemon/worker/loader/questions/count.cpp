@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -27,7 +26,7 @@ namespace {
 constexpr std::int64_t kStoreVersion = 1;
 constexpr std::size_t kStoreBytesMax = std::size_t{64} << 20;
 /// Lines of epochs that people are shown, where epochs differ.
-constexpr std::size_t kEpochsShown = 20;
+constexpr std::size_t kEpochsShown = 20, kNameWidth = 10;
 
 // The spec without what does not decide about rows.
 spec::RunSpec rowsOnly(spec::RunSpec spec) {
@@ -186,7 +185,7 @@ std::vector<EpochCount> epochsOf(const ResolvedRun& run, const Counted& counted)
     return epochs;
 }
 
-void print(const ResolvedRun& run, const Counted& counted, bool isJson) {
+std::string textOf(const ResolvedRun& run, const Counted& counted, bool isJson) {
     const std::vector<EpochCount> epochs = epochsOf(run, counted);
     EpochCount total;
     for (const EpochCount& epoch : epochs) {
@@ -206,21 +205,25 @@ void print(const ResolvedRun& run, const Counted& counted, bool isJson) {
         for (const EpochCount& epoch : epochs) {
             json["epochs"].push_back(epoch.toJson());
         }
-        std::printf("%s\n", dumpJsonPretty(json).c_str());
-        return;
+        return dumpJsonPretty(json) + "\n";
     }
     const bool isAlike = counted.rows.size() == 1;
     const std::size_t shown = std::min(isAlike ? 1 : epochs.size(), kEpochsShown);
+    std::string text;
+    const auto addLine = [&text](const std::string& name, const EpochCount& rows) {
+        const std::string room(name.size() < kNameWidth ? kNameWidth - name.size() : 0, ' ');
+        strAppend(&text, name, room, " ", rows.toText(), "\n");
+    };
     for (std::size_t e = 0; e < shown; ++e) {
-        std::printf("%-10s %s\n", isAlike ? "an epoch" : strCat("epoch ", e).c_str(),
-                    epochs[e].toText().c_str());
+        addLine(isAlike ? "an epoch" : strCat("epoch ", e), epochs[e]);
     }
     if (shown < epochs.size() && !isAlike) {
-        std::printf("... and %zu more\n", epochs.size() - shown);
+        strAppend(&text, "... and ", epochs.size() - shown, " more\n");
     }
     if (epochs.size() > 1) {
-        std::printf("%-10s %s\n", strCat(epochs.size(), " epochs").c_str(), total.toText().c_str());
+        addLine(strCat(epochs.size(), " epochs"), total);
     }
+    return text;
 }
 
 }  // namespace
@@ -274,8 +277,7 @@ int runCount(const CountOptions& options) {
     if (!status.ok()) {
         return fail(status);
     }
-    print(*run, counted, options.isJson);
-    return std::fflush(stdout) != 0 ? kExitOther : kExitDone;
+    return endWith(textOf(*run, counted, options.isJson));
 }
 
 }  // namespace millrace::loader

@@ -1,7 +1,6 @@
 #include "daemon/worker/loader/questions/inspect.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
 #include "backend/spec/training/optimisation.h"
+#include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"
@@ -343,13 +343,10 @@ int runInspect() {
                 refusal(resourceExhausted("inspect: the request is larger than ",
                                           formatBytes(static_cast<double>(kMostRequestBytes))),
                         "limit"));
-            std::puts(text.c_str());
-            return kExitDone;
+            return endWith(text + "\n");
         }
     }
-    const std::string reply = answer(request);
-    std::fwrite(reply.data(), 1, reply.size(), stdout);
-    return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
+    return endWith(answer(request));
 }
 
 }  // namespace millrace::loader

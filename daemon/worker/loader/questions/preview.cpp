@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <numeric>
 #include <random>
 
@@ -362,9 +361,7 @@ int runPreview(const PreviewOptions& options) {
     if (!status.ok()) {
         return fail(status);
     }
-    const std::string text = dumpJson(documentOf(preview)) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
+    return endWith(dumpJson(documentOf(preview)) + "\n");
 }
 
 }  // namespace millrace::loader

@@ -1,7 +1,6 @@
 #include "daemon/worker/loader/questions/profile.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 
@@ -58,9 +57,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
 }
 
 int print(const Json& document) {
-    const std::string text = dumpJson(document) + "\n";
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::fflush(stdout) == 0 ? kExitDone : kExitOther;
+    return endWith(dumpJson(document) + "\n");
 }
 
 // A spec that is written stands a check, and says what tells its label by itself.

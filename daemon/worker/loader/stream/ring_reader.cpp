@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -301,8 +300,7 @@ int runRingReader(const RingReaderOptions& options) {
     if (!read.ok()) {
         return fail(read.status());
     }
-    std::puts(dumpJson(*read).c_str());
-    return kExitDone;
+    return endWith(dumpJson(*read) + "\n");
 }
 
 }  // namespace millrace::loader

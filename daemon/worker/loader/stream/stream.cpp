@@ -577,8 +577,7 @@ int runStream(const options::StreamOptions& options) {
         const Screen screen = Screen::of(STDOUT_FILENO);
         const std::string text = options.isJson ? dumpJsonPretty(report.toJson()) + "\n"
                                                 : report.toText(screen.width, screen.isUtf8);
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        return std::fflush(stdout) != 0 ? kExitOther : isStopped ? kExitStopped : kExitDone;
+        return endWith(text, isStopped ? kExitStopped : kExitDone);
     }
     return fail(status);
 }
