@@ -186,11 +186,10 @@ void groupSubmits(std::vector<RunSummary>& runs) {
     }
     const auto key = [&](const RunSummary& run) {
         const std::string& group = run.group.empty() ? run.id : run.group;
-        return std::tuple(place.at(group), run.id != group, run.createdMs);
+        return std::tuple(place.at(group), run.id != group, run.createdMs, run.uid);
     };
-    std::reverse(runs.begin(), runs.end());  // equal times: as they were submitted
-    std::stable_sort(runs.begin(), runs.end(),
-                     [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
+    std::sort(runs.begin(), runs.end(),
+              [&](const RunSummary& a, const RunSummary& b) { return key(a) < key(b); });
 }
 
 // "filter, character 9: ..." -> the filter itself and a caret below the place.

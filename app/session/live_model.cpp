@@ -133,9 +133,9 @@ std::vector<const LiveRun*> LiveModel::ordered() const {
     for (const auto& [id, run] : runs) {
         all.push_back(&run);
     }
-    std::stable_sort(all.begin(), all.end(), [](const LiveRun* a, const LiveRun* b) {
+    std::sort(all.begin(), all.end(), [](const LiveRun* a, const LiveRun* b) {
         const int aRank = rankOf(a->summary.state), bRank = rankOf(b->summary.state);
-        return aRank != bRank ? aRank < bRank : a->summary.createdMs > b->summary.createdMs;
+        return aRank != bRank ? aRank < bRank : values::isListedBefore(a->summary, b->summary);
     });
     return all;
 }

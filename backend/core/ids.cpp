@@ -20,12 +20,16 @@ std::string randomBytes(std::size_t bytes) {
     return out;
 }
 
-std::string newUid(std::int64_t utcMs) {
+namespace {
+
+// `counter`: the 12 bits behind the version.
+std::string uidOf(std::int64_t utcMs, int counter) {
     std::string raw = randomBytes(16);
     for (int i = 0; i < 6; ++i) {
         raw[i] = static_cast<char>(utcMs >> (40 - 8 * i));
     }
-    raw[6] = static_cast<char>((raw[6] & 0x0f) | 0x70);
+    raw[6] = static_cast<char>(counter >> 8 | 0x70);
+    raw[7] = static_cast<char>(counter);
     raw[8] = static_cast<char>((raw[8] & 0x3f) | 0x80);
     std::string hex;
     for (const char c : raw) {
@@ -34,6 +38,17 @@ std::string newUid(std::int64_t utcMs) {
         hex += two;
     }
     return hex;
+}
+
+}  // namespace
+
+std::string newUid(std::int64_t utcMs) {
+    const std::string random = randomBytes(2);
+    return uidOf(utcMs, (random[0] & 0x0f) << 8 | (random[1] & 0xff));
+}
+
+std::string newUid(std::int64_t utcMs, int ordinal) {
+    return uidOf(utcMs + ordinal / 4096, ordinal % 4096);
 }
 
 std::string newRunId(int length) {

@@ -234,6 +234,8 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
     ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
     std::vector<Created> group;
     WrittenPlans plans;
+    // One moment for all, so that their uids have their order wherever they are listed.
+    const std::int64_t createdMs = file_.clock.wallMs();
     for (RunRecord& run : runs) {
         if (!group.empty()) {
             run.variationOf = group.front().run.id;
@@ -241,8 +243,8 @@ Result<std::vector<RunTable::Created>> RunTable::createGroup(std::vector<RunReco
         ASSIGN_OR_RETURN(std::optional<RunRecord> known, findSubmitted(db, run));
         const bool isNew = !known.has_value();
         if (isNew) {
-            run.createdMs = file_.clock.wallMs();
-            run.uid = newUid(run.createdMs);
+            run.createdMs = createdMs;
+            run.uid = newUid(createdMs, static_cast<int>(group.size()));
             ASSIGN_OR_RETURN(run.id, freshId(db));
             RETURN_IF_ERROR(insertAll(db, run, plans));
         }

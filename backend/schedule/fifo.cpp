@@ -22,6 +22,14 @@ std::string shortage(const Resources& needs, const Resources& has, std::string_v
                   formatBytes(static_cast<double>(has.memoryBytes)), " ", of);
 }
 
+// "2nd of 7 in the queue".
+std::string placeText(std::size_t place, std::size_t of) {
+    const bool isTeen = place % 100 / 10 == 1;
+    const std::size_t last = isTeen ? 0 : place % 10;
+    const char* ending = last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
+    return strCat(place, ending, " of ", of, " in the queue");
+}
+
 std::vector<QueuedJob> byPriority(const std::vector<QueuedJob>& queue) {
     std::vector<QueuedJob> sorted = queue;
     std::stable_sort(sorted.begin(), sorted.end(), [](const QueuedJob& a, const QueuedJob& b) {
@@ -58,24 +66,24 @@ Decision decide(const std::vector<QueuedJob>& queue, const std::vector<RunningJo
         free -= job.holds;
     }
     auto numRunning = static_cast<int>(running.size());
-    std::string ahead;  // the first job that has to wait holds back all behind it
     for (const QueuedJob& job : byPriority(queue)) {
         if (!job.needs.fitsIn(supply.total)) {
             decision.neverFits.push_back({job.id, shortage(job.needs, supply.total, "in all")});
-        } else if (!ahead.empty()) {
-            decision.waiting.push_back({job.id, strCat("behind ", ahead, " in the queue")});
+        } else if (!decision.waiting.empty()) {
+            decision.waiting.push_back({job.id, ""});  // the first that waits holds back the rest
         } else if (supply.maxRunning > 0 && numRunning >= supply.maxRunning) {
-            ahead = job.id;
             decision.waiting.push_back(
                 {job.id, strCat(numRunning, " runs are going, which is the limit")});
         } else if (!job.needs.fitsIn(free)) {
-            ahead = job.id;
             decision.waiting.push_back({job.id, shortage(job.needs, free, "free")});
         } else {
             decision.start.push_back(job.id);
             free -= job.needs;
             ++numRunning;
         }
+    }
+    for (std::size_t i = 1; i < decision.waiting.size(); ++i) {
+        decision.waiting[i].reason = placeText(i + 1, decision.waiting.size());
     }
     return decision;
 }

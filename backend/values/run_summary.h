@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "backend/values/rank_now.h"
@@ -94,6 +95,15 @@ struct RunSummary {
     const std::string& reason() const;
     bool operator==(const RunSummary&) const = default;
 };
+
+/// In order of submit; runs of one submit as its spec lists them, the base first.
+inline bool isSubmittedBefore(const RunSummary& a, const RunSummary& b) {
+    return std::tie(a.createdMs, a.uid) < std::tie(b.createdMs, b.uid);
+}
+/// The order of lists: the newest submit first, its runs as the spec lists them.
+inline bool isListedBefore(const RunSummary& a, const RunSummary& b) {
+    return std::tie(b.createdMs, a.uid) < std::tie(a.createdMs, b.uid);
+}
 
 struct RunUpdate {
     RunSummary run;

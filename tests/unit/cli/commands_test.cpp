@@ -69,6 +69,21 @@ TEST_F(CommandsTest, LsShowsTheRunsOfOneSubmitTogetherTheBaseFirst) {
     EXPECT_EQ(out.str(), "r-late2\nr-base2\nr-old22\n") << "an order that was asked for stays";
 }
 
+TEST_F(CommandsTest, LsKeepsTheOrderOfASubmitAlsoWhereTheFilterLeavesTheBaseOut) {
+    fake.runs = {aDetail(aRun("r-sort2", "zoom")), aDetail(aRun("r-sort3", "keep-30")),
+                 aDetail(aRun("r-sort4", "all"))};
+    int ordinal = 0;
+    for (values::RunDetail& run : fake.runs) {
+        run.summary.group = "r-base2";
+        run.summary.uid = strCat("0190", ordinal++);
+    }
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"ls", "-q"}, {"ls", "-q", "--filter", "name = 'x'"}}) {
+        EXPECT_EQ(run(words), kExitOk);
+        EXPECT_EQ(out.str(), "r-sort2\nr-sort3\nr-sort4\n");
+    }
+}
+
 TEST_F(CommandsTest, LsOfNothingSaysWhatToDo) {
     fake.runs.clear();
     EXPECT_EQ(run({"ls"}), kExitOk);

@@ -82,6 +82,18 @@ TEST(Ids, UidsSortByTimeAndDiffer) {
     EXPECT_NE(newUid(5), newUid(5));
 }
 
+TEST(Ids, UidsOfOneMomentSortByTheirOrdinal) {
+    std::string last = newUid(4'999);
+    for (int ordinal = 0; ordinal < 10'000; ++ordinal) {
+        const std::string uid = newUid(5'000, ordinal);
+        ASSERT_LT(last, uid) << ordinal;
+        ASSERT_EQ(uid.size(), 32U);
+        ASSERT_EQ(uid[12], '7');
+        last = uid;
+    }
+    EXPECT_NE(newUid(5'000, 7), newUid(5'000, 7));
+}
+
 TEST(Ids, RunIdsAreShortAndReadable) {
     const std::string id = newRunId();
     EXPECT_EQ(id.size(), 7U);

@@ -50,6 +50,16 @@ TEST_F(LaneModelTest, StandsGoingThenQueuedThenEndedInTheOrderOfTheirLaunch) {
     EXPECT_EQ(order(), "q b e ");
 }
 
+TEST_F(LaneModelTest, RunsOfOneSubmitStandInItsOrder) {
+    std::vector<values::RunSummary> group;
+    for (const char* id : {"z", "x", "y"}) {
+        group.push_back(runOf(id, RunState::kQueued));
+        group.back().uid = "0190" + std::to_string(group.size());
+    }
+    model.apply(true, {group[2], group[0], group[1]}, {}, 2'000);
+    EXPECT_EQ(order(), "z x y ");
+}
+
 TEST_F(LaneModelTest, LetsAnEndedRunGoAfterAWhileUnlessItIsPinned) {
     const values::RunSummary ended = runOf("e", RunState::kFailed, 0);
     const values::RunSummary old = runOf("o", RunState::kFinished, 0);

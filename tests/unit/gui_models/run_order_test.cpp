@@ -45,6 +45,26 @@ TEST_F(RunOrderTest, NestsVariationsAndFoldsThemAway) {
     EXPECT_EQ(arranged().size(), 4U);
 }
 
+TEST_F(RunOrderTest, RunsOfOneSubmitStandInItsOrderWhereTheColumnDoesNotTellThemApart) {
+    std::vector<values::RunSummary> group = {
+        sampleRun("r-z", 0.5), sampleRun("r-y", 0.5, "r-z", "keep-30"),
+        sampleRun("r-x", 0.5, "r-z", "keep-10"), sampleRun("r-w", 0.5, "r-z", "since-1990")};
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        group[i].uid = "0190" + std::to_string(i);
+    }
+    std::reverse(group.begin(), group.end());  // as they happen to be heard of
+    table.apply(true, group, {});
+    for (const char* key : {"created", "metric:loss", "name"}) {
+        for (const Qt::SortOrder direction : {Qt::DescendingOrder, Qt::AscendingOrder}) {
+            order.sortKey = key;
+            order.direction = direction;
+            EXPECT_THAT(arranged(), ElementsAre("r-z", ">r-y", ">r-x", ">r-w")) << key;
+        }
+    }
+    order.isNested = false;
+    EXPECT_THAT(arranged(), ElementsAre("r-z", "r-y", "r-x", "r-w"));
+}
+
 TEST_F(RunOrderTest, SortsByAColumnWithEmptyValuesLast) {
     order.sortKey = "metric:loss";
     EXPECT_THAT(arranged(), ElementsAre("r-base", ">r-v2", ">r-v1", "r-newest"));

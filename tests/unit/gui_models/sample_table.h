@@ -12,7 +12,7 @@ inline values::RunSummary sampleRun(const std::string& id, double loss = 0.5,
                                     const std::string& base = "",
                                     const std::string& variation = "") {
     values::RunSummary run;
-    run.id = id;
+    run.id = run.uid = id;
     run.name = "movielens";
     run.variation = variation;
     run.variationOf = base;

@@ -81,6 +81,29 @@ TEST_F(RunGroupTest, ThePlanOfAGroupStandsOnce) {
               R"({"files":[]})");
 }
 
+TEST_F(RunGroupTest, RunsOfOneSubmitKeepItsOrderInEveryListAndInTheQueue) {
+    create("before");
+    clock.advanceMs(1);
+    std::vector<std::string> ids, listed, queued;
+    for (const auto& made : store->createGroup(group(20)).value()) {
+        ids.push_back(made.run.id);
+    }
+    for (const values::RunSummary& run : store->list({})->runs) {
+        listed.push_back(run.id);
+    }
+    for (const auto& waiting : store->waiting().value()) {
+        queued.push_back(waiting.id);
+    }
+    ASSERT_EQ(listed.size(), 21u);
+    EXPECT_EQ(std::vector(listed.begin(), listed.end() - 1), ids) << "the newest submit first";
+    EXPECT_EQ(std::vector(queued.begin() + 1, queued.end()), ids);
+    const std::vector<values::RunSummary> runs = store->list({})->runs;
+    for (std::size_t i = 1; i < runs.size(); ++i) {
+        EXPECT_TRUE(values::isListedBefore(runs[i - 1], runs[i])) << i;
+        EXPECT_EQ(values::isSubmittedBefore(runs[i - 1], runs[i]), i < 20) << i;
+    }
+}
+
 TEST_F(RunGroupTest, TheQueueIsInOrderOfSubmitAndResume) {
     const std::string first = create("a"), second = create("b");
     ASSERT_TRUE(store->setState(first, {values::RunState::kFailed, "x", 0}).ok());

@@ -33,7 +33,27 @@ TEST(Fifo, ASmallJobDoesNotOvertakeALargeOneThatWaits) {
     EXPECT_TRUE(decision.start.empty());
     ASSERT_EQ(decision.waiting.size(), 2U);
     EXPECT_EQ(decision.waiting[0].reason, "needs 4 cores, 3 free");
-    EXPECT_EQ(decision.waiting[1].reason, "behind large in the queue");
+    EXPECT_EQ(decision.waiting[1].reason, "2nd of 2 in the queue");
+}
+
+TEST(Fifo, AJobIsToldItsPlaceAmongThoseThatWait) {
+    std::vector<QueuedJob> queue = {job("starts", 4), job("huge", 1, 2)};
+    for (int i = 1; i <= 23; ++i) {
+        queue.push_back(job("j" + std::to_string(i), 1));
+    }
+    const Decision decision = decide(queue, {}, kMachine);
+    ASSERT_EQ(decision.waiting.size(), 23U);
+    for (const int place : {1, 2, 3, 4, 11, 12, 13, 21, 22, 23}) {
+        const Waiting& waiting = decision.waiting[static_cast<std::size_t>(place - 1)];
+        EXPECT_EQ(waiting.id, "j" + std::to_string(place));
+        const std::string ending = place == 2 || place == 22   ? "nd"
+                                   : place == 3 || place == 23 ? "rd"
+                                   : place == 21               ? "st"
+                                                               : "th";
+        EXPECT_EQ(waiting.reason, place == 1
+                                      ? "needs 1 cores, 0 free"
+                                      : std::to_string(place) + ending + " of 23 in the queue");
+    }
 }
 
 TEST(Fifo, AJobThatNeverFitsIsRefusedAndHoldsBackNobody) {

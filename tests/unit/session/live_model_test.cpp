@@ -93,6 +93,20 @@ TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
     EXPECT_EQ(model.ordered()[0]->summary.id, "r-old23");
 }
 
+TEST(LiveModel, RunsOfOneSubmitStandInItsOrder) {
+    LiveModel model;
+    for (const char* id : {"r-c", "r-a", "r-b"}) {  // what the map makes of it is another order
+        values::RunSummary run = aRun(id, "", RunState::kQueued);
+        run.uid = strCat("0190", model.runs.size());
+        model.apply(RunChanged{run}, 0);
+    }
+    std::string ids;
+    for (const LiveRun* run : model.ordered()) {
+        ids += run->summary.id + " ";
+    }
+    EXPECT_EQ(ids, "r-c r-a r-b ");
+}
+
 TEST(LiveModel, AStreamThatEndedIsNotTheEndOfAll) {
     LiveModel model;
     model.apply(StreamEnded{"r-aaaaa", false}, 0);

@@ -226,8 +226,7 @@ std::vector<std::string> LaneModel::wantedOrder() const {
     }
     std::sort(wanted.begin(), wanted.end(), [](const LaneState* a, const LaneState* b) {
         const int aRank = rankOf(a->run.state), bRank = rankOf(b->run.state);
-        return std::tie(aRank, a->run.createdMs, a->run.id) <
-               std::tie(bRank, b->run.createdMs, b->run.id);
+        return aRank != bRank ? aRank < bRank : values::isSubmittedBefore(a->run, b->run);
     });
     std::vector<std::string> ids;
     ids.reserve(wanted.size());

@@ -43,7 +43,7 @@ std::vector<char> matchesOf(RunTable& table, const RunFilter& filter) {
 std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
     struct Key {
         double value;
-        std::int64_t createdMs;
+        const RunSummary* run;
         int row;
     };
     const RunColumn& column = table.column(table.columnOf(order.sortKey));
@@ -52,7 +52,7 @@ std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
     keys.reserve(static_cast<std::size_t>(table.numRuns()));
     for (int row = 0; row < table.numRuns(); ++row) {
         keys.push_back(
-            {sign * column.sortKey(static_cast<std::size_t>(row)), table.run(row).createdMs, row});
+            {sign * column.sortKey(static_cast<std::size_t>(row)), &table.run(row), row});
     }
     std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
         const bool isNoneA = std::isnan(a.value), isNoneB = std::isnan(b.value);
@@ -62,7 +62,7 @@ std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
         if (!isNoneA && a.value != b.value) {
             return a.value < b.value;
         }
-        return a.createdMs != b.createdMs ? a.createdMs > b.createdMs : a.row < b.row;
+        return values::isListedBefore(*a.run, *b.run);
     });
     std::vector<int> rows;
     rows.reserve(keys.size());
@@ -74,9 +74,7 @@ std::vector<int> sortedRows(RunTable& table, const RunOrder& order) {
 
 void sortAsSubmitted(const RunTable& table, std::vector<int>& variations) {
     std::sort(variations.begin(), variations.end(), [&table](int a, int b) {
-        const RunSummary &runA = table.run(a), &runB = table.run(b);
-        return runA.createdMs != runB.createdMs ? runA.createdMs < runB.createdMs
-                                                : runA.uid < runB.uid;
+        return values::isSubmittedBefore(table.run(a), table.run(b));
     });
 }
 

@@ -402,7 +402,7 @@ void WatchPage::showNothingRuns() {
     }
     const std::size_t count = std::min(kNumLastRuns, last.size());
     std::partial_sort(last.begin(), last.begin() + static_cast<std::ptrdiff_t>(count), last.end(),
-                      [](const auto* a, const auto* b) { return a->createdMs > b->createdMs; });
+                      [](const auto* a, const auto* b) { return values::isListedBefore(*a, *b); });
     QString key;
     for (std::size_t i = 0; i < count; ++i) {
         key += QString::fromStdString(last[i]->id) + QLatin1Char(' ');
