@@ -7,6 +7,7 @@
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
 #include "app/cli/results.h"
+#include "app/session/comparability.h"
 #include "app/session/live_model.h"
 #include "app/session/metric_catalogue.h"
 #include "app/session/pairs.h"
@@ -26,6 +27,7 @@ using values::RunSummary;
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
+constexpr std::string_view kOtherLabel = "other label";
 constexpr std::string_view kRate = values::metric::kSamplesPerSecond;
 
 /// What there is to compare.
@@ -41,6 +43,17 @@ struct Comparison {
 
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
+    }
+    /// Of the runs that are so against the first one.
+    std::set<std::string> idsWhere(bool (*isSo)(const session::Params&,
+                                                const session::Params&)) const {
+        std::set<std::string> ids;
+        for (std::size_t i = 1; i < runs.size(); ++i) {
+            if (isSo(runs[i].params, runs.front().params)) {
+                ids.insert(runs[i].summary.id);
+            }
+        }
+        return ids;
     }
 };
 
@@ -70,10 +83,7 @@ Result<std::vector<RunDetail>> chosenRuns(client::DaemonClient& daemon, const Pa
         request.pageSize = kCompareMax;
         Result<values::RunPage> page = daemon.list(request);
         RETURN_IF_ERROR(page.status());
-        std::reverse(page->runs.begin(), page->runs.end());  // it came newest first
-        std::stable_sort(
-            page->runs.begin(), page->runs.end(),
-            [](const RunSummary& a, const RunSummary& b) { return a.createdMs < b.createdMs; });
+        std::sort(page->runs.begin(), page->runs.end(), values::isSubmittedBefore);
         for (const RunSummary& run : page->runs) {
             words.push_back(run.id);
         }
@@ -140,6 +150,15 @@ void printColumns(CliContext& context, const Comparison& all) {
         },
         Tone::kStrong);
     row("state", [&](std::size_t i) { return std::string(runs[i].stateWord()); });
+    const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
+    if (!otherLabels.empty()) {
+        row(
+            "label",
+            [&](std::size_t i) {
+                return std::string(otherLabels.contains(runs[i].id) ? kOtherLabel : "-");
+            },
+            Tone::kWarn);
+    }
     for (const Difference& difference : all.differences) {
         row(
             difference.key,
@@ -195,11 +214,13 @@ void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics
     Table table({{"RUN", Align::kLeft, 7, 1},
                  {"VARIATION", Align::kLeft, 10},
                  {strCat("CHANGES AGAINST ", runs.front().id), Align::kLeft, 20, 0, true}});
+    const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     for (std::size_t i = 1; i < runs.size(); ++i) {
         const std::string change = changeText(all.differences, i, 0);
+        const std::string mark = otherLabels.contains(runs[i].id) ? strCat(kOtherLabel, ": ") : "";
         table.add({{runs[i].id, Tone::kAccent},
                    runs[i].variation.empty() ? "base" : runs[i].variation,
-                   {change.empty() ? "nothing" : change, Tone::kInfo}});
+                   {change.empty() ? "nothing" : mark + change, Tone::kInfo}});
     }
     context.out << '\n' << table.render(context.terminal);
 }
@@ -238,15 +259,25 @@ Comparison comparisonOf(const ParsedArgs& args, client::DaemonClient& daemon,
 }
 
 void printPairs(CliContext& context, const Comparison& all) {
+    const std::set<std::string> otherLabels = all.idsWhere(&session::hasOtherLabels);
     for (const values::RunPair& pair : all.pairs.pairs) {
         for (const values::PairedHead& head : pair.heads) {
             if (head.rows > 0) {
-                context.out << session::pairSentence(pair, head, all.summaries.front().id) << '\n';
+                context.out << session::pairSentence(pair, head, all.summaries.front().id,
+                                                     otherLabels.contains(pair.run))
+                            << '\n';
             }
         }
     }
     if (!all.unpaired.empty()) {
         context.out << paint(context.terminal, Tone::kDim, all.unpaired) << '\n';
+    }
+    std::vector<const RunDetail*> runs;
+    for (const RunDetail& run : all.runs) {
+        runs.push_back(&run);
+    }
+    for (const std::string& remark : session::remarksOn(runs)) {
+        context.out << paint(context.terminal, Tone::kDim, remark) << '\n';
     }
 }
 
@@ -306,6 +337,9 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
                    {"last", last},
                    {"same_stream", all.isOneStream},
                    {"ends_inside_segment", endsInside},
+                   {"seed_noise", nullptr},
+                   {"differs_in_seed_only", all.idsWhere(&session::differsInSeedOnly)},
+                   {"other_label", all.idsWhere(&session::hasOtherLabels)},
                    {"paired", {{"with", all.summaries.front().id}, {"runs", pairsJson(all)}}},
                    {"same_evaluation_rows", same == SameRows::kSame || same == SameRows::kDifferent
                                                 ? Json(same == SameRows::kSame)

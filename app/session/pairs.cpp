@@ -43,8 +43,7 @@ std::string lossDifferenceText(double difference) {
     if (difference == 0) {
         return "the same";
     }
-    return strCat(numberText(std::abs(difference)),
-                  difference < 0 ? " less (better)" : " more (worse)");
+    return strCat(numberText(std::abs(difference)), difference < 0 ? " less" : " more");
 }
 
 std::string pairedRowsText(const values::RunPair& pair, std::int64_t rows) {
@@ -52,10 +51,10 @@ std::string pairedRowsText(const values::RunPair& pair, std::int64_t rows) {
 }
 
 std::string pairSentence(const values::RunPair& pair, const values::PairedHead& head,
-                         const std::string& first) {
+                         const std::string& first, bool hasOtherLabel) {
     return strCat(pair.run, " against ", first, ", on the ", formatCount(head.rows),
                   " rows that both scored (", shareText(pair), "): log loss of ", head.name, " ",
-                  lossDifferenceText(head.logLossDifference));
+                  lossDifferenceText(head.logLossDifference), hasOtherLabel ? "; other label" : "");
 }
 
 std::string whyUnpaired(const values::PairReply& reply) {

@@ -233,6 +233,10 @@ class Comparison:
     """False: they trained on other rows or features, or in another order, and their losses do not compare."""
     same_evaluation_rows: bool | None
     """None: not known, of fewer than two."""
+    differs_in_seed_only: list[str]
+    """Runs that differ from the first in nothing but `batch.seed`. How far the seed alone moves the figures is not known."""
+    other_label: list[str]
+    """Runs that learn another label than the first."""
     paired: dict[str, dict[str, Any] | None]
     """The first run with each other one, by its id, row by row: `rows` that both scored, their `share`, and by head in `heads`
     the mean `log_loss_difference`. None where one of them has no scores."""
@@ -249,7 +253,8 @@ class Comparison:
                    {name: {run: figure(value) for run, value in one.items()} for name, one in said["metrics"].items()},
                    {name: {run: None if value is None else Best(number(value["value"]), value["step"])
                            for run, value in one.items()} for name, one in said["best"].items()},
-                   said["same_stream"], said["same_evaluation_rows"], said["paired"]["runs"], said)
+                   said["same_stream"], said["same_evaluation_rows"], said["differs_in_seed_only"], said["other_label"],
+                   said["paired"]["runs"], said)
 
     def columns(self) -> dict[str, list[Any]]:
         """A row a run: `run`, `variation`, each key that differs, each metric."""

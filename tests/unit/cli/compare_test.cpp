@@ -6,7 +6,11 @@
 namespace millrace::cli {
 namespace {
 
+using client::aDetail;
+using client::aRun;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Hashes of two versions are never called equal or different.
 TEST_F(CommandsTest, CompareSaysWhereOrderHashesAreOfTwoVersions) {
@@ -36,7 +40,9 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("r-def45 against r-abc23, on the 20,133 rows that both scored "
-                                     "(100 %): log loss of liked 0.2008 less (better)\n"));
+                                     "(100 %): log loss of liked 0.2008 less\n"));
+    EXPECT_THAT(out.str(), HasSubstr("\nSeed noise unknown: one run a side"));
+    EXPECT_THAT(out.str(), Not(AnyOf(HasSubstr("better"), HasSubstr("worse"))));
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
     const Json paired = json()["paired"];
     EXPECT_EQ(paired["with"], "r-abc23");
@@ -47,6 +53,46 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
                     {"log_loss", 0.41},
                     {"log_loss_of_first", 0.6108},
                     {"log_loss_difference", -0.2008}}));
+}
+
+TEST_F(CommandsTest, CompareNamesRunsThatDifferInTheirSeedAlone) {
+    fake.runs[0].params = {{"name", "a"}, {"batch.seed", "7"}, {"labels.liked.expr", "x > 3"}};
+    fake.runs[1].params = fake.runs[0].params;
+    fake.runs[1].params["batch.seed"] = "8";
+    fake.runs[1].params["name"] = "a-8";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("\nOther seed: r-def45 differs from r-abc23 in batch.seed "
+                                     "only.\nSeed noise unknown: "));
+    EXPECT_THAT(out.str(), Not(HasSubstr("ther label")));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["differs_in_seed_only"], Json({"r-def45"}));
+    EXPECT_EQ(json()["other_label"], Json::array());
+    EXPECT_TRUE(json().contains("seed_noise") && json()["seed_noise"].is_null());
+}
+
+TEST_F(CommandsTest, CompareMarksARunThatLearnsAnotherLabel) {
+    fake.runs[0].params["labels.liked.expr"] = "rating >= 4.0";
+    fake.runs[1].params["labels.liked.expr"] = "rating >= 3.5";
+    fake.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
+        values::RunPair pair;
+        pair.run = "r-def45";
+        pair.hasScores = true;
+        pair.heads = {{"liked", 20'133, 2, 0.41, 0.6108, -0.2008}};
+        return values::PairReply{{pair}};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("\nlabel +- +other label *\n"));
+    EXPECT_THAT(out.str(), HasSubstr("0.2008 less; other label\n"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("\nOther label: r-def45 learns another label than r-abc23.\n"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["other_label"], Json({"r-def45"}));
+    for (int i = 0; i < 4; ++i) {
+        fake.runs.push_back(aDetail(aRun(strCat("r-more", i + 2), "x")));
+        fake.runs.back().params = fake.runs[0].params;
+    }
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "r-more2", "r-more3", "r-more4"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("other label: labels.liked.expr=rating >= 3.5"));
 }
 
 TEST_F(CommandsTest, CompareSaysWhyRowsAreNotCompared) {

@@ -60,10 +60,37 @@ TEST_F(RunDiffTest, TellsEnvironmentsApart) {
 TEST_F(RunDiffTest, MeasuresMetricsAgainstTheFirstRun) {
     diff.setRuns({detail(0), detail(1), detail(4)});
     EXPECT_FALSE(diff.difference(rowOf("loss"), 1));
-    EXPECT_EQ(diff.difference(rowOf("loss"), 2)->verdict, Verdict::kWorse);
-    EXPECT_EQ(diff.difference(rowOf("loss"), 3)->verdict, Verdict::kBetter);
-    EXPECT_EQ(diff.difference(rowOf("test AUC"), 3)->verdict, Verdict::kBetter);
+    EXPECT_GT(diff.difference(rowOf("loss"), 2)->value, 0);
+    EXPECT_LT(diff.difference(rowOf("loss"), 3)->value, 0);
+    for (const char* name : {"loss", "test AUC"}) {
+        const auto against = diff.difference(rowOf(name), 3);
+        EXPECT_EQ(against->verdict, Verdict::kApart) << name;
+        EXPECT_TRUE(against->sentence.endsWith("; seed noise unknown")) << name;
+    }
+    EXPECT_TRUE(diff.remarks().contains("Seed noise unknown")) << diff.remarks().toStdString();
     EXPECT_FALSE(diff.difference(rowOf("recipe.negatives.keep"), 2));
+}
+
+TEST_F(RunDiffTest, MarksARunThatLearnedAnotherLabel) {
+    auto other = std::make_shared<values::RunDetail>(*detail(1));
+    other->params["labels.liked.expr"] = "rating >= 3.5";
+    diff.setRuns({detail(0), other});
+    for (const char* name : {"loss", "test AUC"}) {
+        const auto against = diff.difference(rowOf(name), 2);
+        EXPECT_EQ(against->verdict, Verdict::kOtherLabel) << name;
+        EXPECT_TRUE(against->sentence.endsWith("; learned another label")) << name;
+    }
+    EXPECT_TRUE(diff.remarks().startsWith("Other label: " + qtext(other->summary.id)))
+        << diff.remarks().toStdString();
+    values::RunPair pair;
+    pair.run = other->summary.id;
+    pair.hasScores = true;
+    pair.heads = {{"liked", 20'133, 0, 0.41, 0.6108, -0.2008}};
+    diff.setPairs(detail(0)->summary.id, {{pair}});
+    const auto paired = diff.difference(rowOf("log loss of liked"), 2);
+    ASSERT_TRUE(paired);
+    EXPECT_EQ(paired->verdict, Verdict::kOtherLabel);
+    EXPECT_TRUE(paired->sentence.endsWith("; other label"));
 }
 
 TEST_F(RunDiffTest, SetsEvaluationsRowByRowAgainstTheFirst) {
@@ -86,9 +113,9 @@ TEST_F(RunDiffTest, SetsEvaluationsRowByRowAgainstTheFirst) {
     EXPECT_EQ(cell("log loss of liked", 2), "0.4100");
     const auto against = diff.difference(rowOf("log loss of liked"), 2);
     ASSERT_TRUE(against);
-    EXPECT_EQ(against->verdict, Verdict::kBetter);
+    EXPECT_EQ(against->verdict, Verdict::kApart);
     EXPECT_DOUBLE_EQ(against->value, -0.2008);
-    EXPECT_TRUE(against->sentence.endsWith("log loss of liked 0.2008 less (better)"));
+    EXPECT_TRUE(against->sentence.endsWith("log loss of liked 0.2008 less"));
     EXPECT_FALSE(diff.difference(rowOf("log loss of liked"), 3));
     EXPECT_EQ(diff.numDifferent(), different) << "no fact of the runs";
     diff.setRuns({detail(1), detail(0)});

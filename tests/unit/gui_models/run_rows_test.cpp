@@ -140,14 +140,32 @@ TEST_F(RunRowsTest, MovesSelectionsWithTheirRuns) {
 TEST_F(RunRowsTest, MeasuresVariationsAgainstTheirBase) {
     addFamily();
     const int loss = rows.columnOfKey("metric:loss"), auc = rows.columnOfKey("metric:eval.auc");
-    const auto better = rows.difference(rows.rowOf("r-v1"), loss);
-    ASSERT_TRUE(better);
-    EXPECT_NEAR(better->value, -0.1, 1e-12);
-    EXPECT_EQ(better->verdict, Verdict::kBetter) << "a lower loss";
-    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kBetter);
-    EXPECT_EQ(rows.difference(rows.rowOf("r-v2"), auc)->verdict, Verdict::kWorse);
+    const auto less = rows.difference(rows.rowOf("r-v1"), loss);
+    ASSERT_TRUE(less);
+    EXPECT_NEAR(less->value, -0.1, 1e-12);
+    EXPECT_EQ(less->verdict, Verdict::kApart);
+    EXPECT_EQ(less->sentence, "0.1000 below the base (0.5000); seed noise unknown");
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kApart);
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v2"), auc)->verdict, Verdict::kApart);
     EXPECT_FALSE(rows.difference(rows.rowOf("r-base"), loss));
     EXPECT_FALSE(rows.difference(rows.rowOf("r-v1"), rows.columnOfKey("name")));
+}
+
+TEST_F(RunRowsTest, MarksAVariationThatLearnedAnotherLabel) {
+    addFamily();
+    RunSummary base = sampleRun("r-base", 0.5), other = sampleRun("r-v1", 0.4, "r-base", "five");
+    base.params = {{"labels.liked.expr", "rating >= 4"}, {"batch.seed", "7"}};
+    other.params = {{"labels.liked.expr", "rating >= 5"}, {"batch.seed", "7"}};
+    table.apply(false, {base, other}, {});
+    const int auc = rows.columnOfKey("metric:eval.auc");
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kOtherLabel);
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v2"), auc)->verdict, Verdict::kApart)
+        << "its labels are not known";
+    other.params["labels.liked.expr"] = "rating >= 4";
+    other.params["labels.liked.weight"] = "2";
+    table.apply(false, {other}, {});
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kApart)
+        << "a weight is no label";
 }
 
 TEST_F(RunRowsTest, DoesNotCompareWhatWasEvaluatedOnOtherRows) {
@@ -165,7 +183,7 @@ TEST_F(RunRowsTest, DoesNotCompareWhatWasEvaluatedOnOtherRows) {
                     .contains("evaluated on other rows", Qt::CaseInsensitive));
     EXPECT_EQ(rows.difference(rows.rowOf("r-v2"), auc)->verdict, Verdict::kUnknownRows);
     const int loss = rows.columnOfKey("metric:loss");
-    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kBetter);
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kApart);
 }
 
 TEST_F(RunRowsTest, DoesNotCompareOrderHashesOfTwoVersions) {
@@ -189,7 +207,7 @@ TEST_F(RunRowsTest, DoesNotJudgeTheLossOfOtherTrainingRows) {
     EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), loss)->verdict, Verdict::kOtherTraining);
     EXPECT_TRUE(
         rows.difference(rows.rowOf("r-v1"), loss)->sentence.contains("the losses do not compare"));
-    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kBetter);
+    EXPECT_EQ(rows.difference(rows.rowOf("r-v1"), auc)->verdict, Verdict::kApart);
 }
 
 TEST_F(RunRowsTest, KeepsTicksUntilTheRunIsGone) {

@@ -82,6 +82,7 @@ TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {
     ASSERT_EQ(asked.size(), 1U);
     EXPECT_THAT(asked[0].runs, ElementsAre("r-00000", "r-00004"));
     EXPECT_EQ(page->compare().unpairedText(), "");
+    EXPECT_TRUE(page->compare().remarksText().endsWith("moves these figures too."));
     const RunDiff& diff = page->compare().diff();
     EXPECT_TRUE(diff.tsv().contains("log loss of click\t0.4000000000000000"))
         << diff.tsv().toStdString();

@@ -19,17 +19,19 @@ values::RunPair aPair(double difference) {
 }
 
 TEST(Pairs, ADifferenceSaysItsSignInWords) {
-    EXPECT_EQ(lossDifferenceText(0.2008), "0.2008 more (worse)");
-    EXPECT_EQ(lossDifferenceText(-0.2008), "0.2008 less (better)");
+    EXPECT_EQ(lossDifferenceText(0.2008), "0.2008 more");
+    EXPECT_EQ(lossDifferenceText(-0.2008), "0.2008 less");
     EXPECT_EQ(lossDifferenceText(0), "the same");
     EXPECT_EQ(lossDifferenceText(std::numeric_limits<double>::quiet_NaN()), "unknown");
 }
 
 TEST(Pairs, ASentenceNamesRowsHeadAndBothRuns) {
     values::RunPair pair = aPair(-0.2008);
-    EXPECT_EQ(pairSentence(pair, pair.heads[0], "r-a"),
-              "r-b against r-a, on the 20,133 rows that both scored (100 %): log loss of liked "
-              "0.2008 less (better)");
+    const std::string sentence =
+        "r-b against r-a, on the 20,133 rows that both scored (100 %): log loss of liked 0.2008 "
+        "less";
+    EXPECT_EQ(pairSentence(pair, pair.heads[0], "r-a", false), sentence);
+    EXPECT_EQ(pairSentence(pair, pair.heads[0], "r-a", true), sentence + "; other label");
     pair.isSample = true;
     pair.share = 0.5;
     EXPECT_EQ(pairedRowsText(pair, pair.rows), "20,133 (50 % of a sample)");

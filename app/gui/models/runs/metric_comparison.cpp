@@ -9,11 +9,10 @@
 namespace millrace::gui {
 namespace {
 
-using values::RunSummary;
 using Verdict = BaseDifference::Verdict;
 
-Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSummary& other,
-                  double difference) {
+Verdict verdictOf(const std::string& metric, const ComparedRun& one, const ComparedRun& against) {
+    const values::RunSummary &run = one.run, &other = against.run;
     if (values::isEvalMetric(metric)) {
         if (run.evalOrderHash.empty() || other.evalOrderHash.empty()) {
             return Verdict::kUnknownRows;
@@ -25,31 +24,25 @@ Verdict verdictOf(const std::string& metric, const RunSummary& run, const RunSum
             return Verdict::kOtherRows;
         }
     }
-    if (difference == 0) {
+    const bool isOfTraining = session::isTrainMetric(metric);
+    if ((values::isEvalMetric(metric) || isOfTraining) &&
+        session::hasOtherLabels(one.params, against.params)) {
+        return Verdict::kOtherLabel;
+    }
+    if (one.value == against.value) {
         return Verdict::kSame;
     }
-    if (session::isTrainMetric(metric) && run.streamHash != other.streamHash) {
-        return Verdict::kOtherTraining;
-    }
-    switch (values::senseOf(metric)) {
-        case values::MetricSense::kLowerIsBetter:
-            return difference < 0 ? Verdict::kBetter : Verdict::kWorse;
-        case values::MetricSense::kHigherIsBetter:
-            return difference > 0 ? Verdict::kBetter : Verdict::kWorse;
-        default:
-            return Verdict::kNeutral;
-    }
+    return isOfTraining && run.streamHash != other.streamHash ? Verdict::kOtherTraining
+                                                              : Verdict::kApart;
 }
 
-QString sentenceOf(Verdict verdict, double difference, const QString& other) {
+QString sentenceOf(Verdict verdict, double difference, bool isOfModel, const QString& other) {
     const QString size = numberText(std::abs(difference));
     const QString apart =
         (difference < 0 ? QObject::tr("%1 below %2") : QObject::tr("%1 above %2")).arg(size, other);
     switch (verdict) {
-        case Verdict::kBetter:
-            return QObject::tr("%1 better than %2").arg(size, other);
-        case Verdict::kWorse:
-            return QObject::tr("%1 worse than %2").arg(size, other);
+        case Verdict::kOtherLabel:
+            return QObject::tr("%1; learned another label").arg(apart);
         case Verdict::kSame:
             return QObject::tr("The same as %1").arg(other);
         case Verdict::kOtherRows:
@@ -65,21 +58,22 @@ QString sentenceOf(Verdict verdict, double difference, const QString& other) {
         case Verdict::kOtherTraining:
             return QObject::tr("Trained on other rows than %1: the losses do not compare")
                 .arg(other);
-        case Verdict::kNeutral:
+        case Verdict::kApart:
             break;
     }
-    return apart;
+    return isOfModel ? QObject::tr("%1; seed noise unknown").arg(apart) : apart;
 }
 
 }  // namespace
 
-BaseDifference compareMetric(const std::string& metric, const RunSummary& run, double value,
-                             const RunSummary& other, double otherValue, const QString& otherName) {
-    const double difference = value - otherValue;
-    const Verdict verdict = verdictOf(metric, run, other, difference);
-    return {
-        difference, verdict, otherValue,
-        sentenceOf(verdict, difference, QString("%1 (%2)").arg(otherName, numberText(otherValue)))};
+BaseDifference compareMetric(const std::string& metric, const ComparedRun& run,
+                             const ComparedRun& other, const QString& otherName) {
+    const double difference = run.value - other.value;
+    const Verdict verdict = verdictOf(metric, run, other);
+    const bool isOfModel = values::isEvalMetric(metric) || session::isTrainMetric(metric);
+    return {difference, verdict, other.value,
+            sentenceOf(verdict, difference, isOfModel,
+                       QString("%1 (%2)").arg(otherName, numberText(other.value)))};
 }
 
 }  // namespace millrace::gui

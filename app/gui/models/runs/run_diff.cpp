@@ -179,14 +179,16 @@ void RunDiff::addPairedHead(const std::string& name) {
             row.tips.front() = row.tips.front().isEmpty()
                                    ? QString::number(head.logLossOfFirst, 'g', 17)
                                    : row.tips.front();
-            const double by = head.logLossDifference;
             using Verdict = BaseDifference::Verdict;
-            row.differences.back() = {by,
-                                      by < 0   ? Verdict::kBetter
-                                      : by > 0 ? Verdict::kWorse
-                                               : Verdict::kSame,
-                                      head.logLossOfFirst,
-                                      qtext(session::pairSentence(*pair, head, pairedWith_))};
+            const bool hasOtherLabel =
+                session::hasOtherLabels(runs_[i]->params, runs_.front()->params);
+            row.differences.back() = {
+                head.logLossDifference,
+                hasOtherLabel                 ? Verdict::kOtherLabel
+                : head.logLossDifference == 0 ? Verdict::kSame
+                                              : Verdict::kApart,
+                head.logLossOfFirst,
+                qtext(session::pairSentence(*pair, head, pairedWith_, hasOtherLabel))};
         }
     }
     rows_.push_back(std::move(row));
@@ -254,14 +256,27 @@ std::optional<BaseDifference> RunDiff::difference(int row, int column) const {
     if (one.metric.empty()) {
         return std::nullopt;
     }
-    const RunSummary& run = runs_[static_cast<std::size_t>(column - 1)]->summary;
-    const RunSummary& other = runs_.front()->summary;
-    const auto value = session::shownValue(run, one.metric),
-               otherValue = session::shownValue(other, one.metric);
+    const RunDetail& run = *runs_[static_cast<std::size_t>(column - 1)];
+    const RunDetail& other = *runs_.front();
+    const auto value = session::shownValue(run.summary, one.metric),
+               otherValue = session::shownValue(other.summary, one.metric);
     if (!value || !otherValue || !std::isfinite(*value - *otherValue)) {
         return std::nullopt;
     }
-    return compareMetric(one.metric, run, *value, other, *otherValue, labelOf(other));
+    return compareMetric(one.metric, {run.summary, run.params, *value},
+                         {other.summary, other.params, *otherValue}, labelOf(other.summary));
+}
+
+QString RunDiff::remarks() const {
+    std::vector<const RunDetail*> runs;
+    for (const auto& run : runs_) {
+        runs.push_back(run.get());
+    }
+    QString text;
+    for (const std::string& remark : session::remarksOn(runs)) {
+        text += (text.isEmpty() ? "" : " ") + qtext(remark);
+    }
+    return text;
 }
 
 QString RunDiff::tsv() const {

@@ -2,7 +2,7 @@
 // Runs side by side: what differs between them, or everything.
 //
 // One row a fact, one column a run behind the names; titles of sections between the rows. The first
-// run is what the others are measured against: their metrics tell the difference. Threads: the GUI
+// run is what the others are measured against: metrics have the difference to it. Threads: the GUI
 // thread. Owns: the runs' details, shared.
 #include <QAbstractTableModel>
 #include <memory>
@@ -39,6 +39,8 @@ class RunDiff : public QAbstractTableModel {
     bool isSection(int row) const { return shown_[static_cast<std::size_t>(row)] < 0; }
     /// Of a metric's cell, against the first run.
     std::optional<BaseDifference> difference(int row, int column) const;
+    /// What to know of the figures: other labels, other seeds, seed noise; "" for fewer than two.
+    QString remarks() const;
     /// A header line and all rows that are shown.
     QString tsv() const;
 

@@ -308,7 +308,9 @@ std::optional<BaseDifference> RunRows::difference(int row, int column) const {
     if (!std::isfinite(own - other)) {
         return std::nullopt;
     }
-    return compareMetric(metric, run(row), own, table_->run(base), other, tr("the base"));
+    const RunSummary &one = run(row), &against = table_->run(base);
+    return compareMetric(metric, {one, one.params, own}, {against, against.params, other},
+                         tr("the base"));
 }
 
 QString RunRows::tsv(const std::vector<int>& rows, const std::vector<int>& columns) const {

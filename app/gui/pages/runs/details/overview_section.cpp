@@ -158,8 +158,8 @@ void OverviewSection::showMetrics(const values::RunSummary& run, const values::R
         const auto baseValue = base != nullptr ? base->metric(name) : std::nullopt;
         QString text = numberText(value), tip = qtext(name) + " " + QString::number(value, 'g', 17);
         if (baseValue) {
-            const BaseDifference against =
-                compareMetric(name, run, value, *base, *baseValue, tr("the base"));
+            const BaseDifference against = compareMetric(
+                name, {run, run.params, value}, {*base, base->params, *baseValue}, tr("the base"));
             tip += "\n" + against.sentence;
             setFigure(metricTitle(name), text, tip, differenceLabel(against));
         } else {

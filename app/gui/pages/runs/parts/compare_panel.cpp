@@ -85,10 +85,13 @@ QWidget* ComparePanel::buildTableSide() {
     bar->addWidget(all_);
     layout->addLayout(bar);
     unpaired_ = new QLabel(side);
-    setLook(*unpaired_, "dim");
-    unpaired_->setWordWrap(true);
-    unpaired_->hide();
-    layout->addWidget(unpaired_);
+    remarks_ = new QLabel(side);
+    for (QLabel* label : {unpaired_, remarks_}) {
+        setLook(*label, "dim");
+        label->setWordWrap(true);
+        label->hide();
+        layout->addWidget(label);
+    }
     table_ = new QTableView(side);
     table_->setHorizontalHeader(new RunHeader(colors_, table_));
     table_->setModel(diff_);
@@ -168,6 +171,10 @@ QString ComparePanel::unpairedText() const {
     return unpaired_->text();
 }
 
+QString ComparePanel::remarksText() const {
+    return remarks_->text();
+}
+
 void ComparePanel::fetchMissing() {
     for (const std::string& id : ids_) {
         if (details_.count(id) > 0 || !onTheWay_.insert(id).second) {
@@ -199,6 +206,8 @@ void ComparePanel::show() {
         }
     }
     diff_->setRuns(std::move(runs));
+    remarks_->setText(diff_->remarks());
+    remarks_->setVisible(!remarks_->text().isEmpty());
     const int number = diff_->numDifferent();
     summary_->setText(!onTheWay_.empty() ? tr("Reading %1 runs …").arg(ids_.size())
                       : number == 0      ? tr("Nothing differs between these runs")

@@ -54,6 +54,8 @@ class ComparePanel final : public QWidget {
     QTableView& table() const { return *table_; }
     /// Why some of the runs are not compared row by row; "".
     QString unpairedText() const;
+    /// What to know of the figures, as RunDiff::remarks().
+    QString remarksText() const;
     void copyTable() const;
 
     void save(QSettings& settings) const;
@@ -89,6 +91,7 @@ class ComparePanel final : public QWidget {
     QTableView* table_ = nullptr;
     QLabel* summary_ = nullptr;
     QLabel* unpaired_ = nullptr;
+    QLabel* remarks_ = nullptr;
     QString pairedKey_;  ///< of which evaluations the pairs are
     bool isPairing_ = false;
     QToolButton* all_ = nullptr;

@@ -33,6 +33,11 @@ QFont smaller(QFont font) {
     return font;
 }
 
+// Stands instead of a difference where there is no room for both.
+QString labelMark() {
+    return QObject::tr("\u2260 label");
+}
+
 }  // namespace
 
 struct RunCellDelegate::Cell {
@@ -203,7 +208,9 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
         if (const auto against = rows_.difference(cell.index.row(), cell.index.column())) {
             painter.setFont(smaller(cell.option.font));
             painter.setPen(differenceColor(*against, cell.colors));
-            painter.drawText(rect, Qt::AlignRight | Qt::AlignVCenter, differenceLabel(*against));
+            painter.drawText(
+                rect, Qt::AlignRight | Qt::AlignVCenter,
+                against->verdict == Verdict::kOtherLabel ? labelMark() : differenceLabel(*against));
             painter.setFont(cell.option.font);
         }
         rect.setRight(rect.right() - reserved);
@@ -221,18 +228,17 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
 }
 
 QString differenceLabel(const BaseDifference& difference) {
-    const bool doesCompare =
-        difference.verdict != Verdict::kOtherRows && difference.verdict != Verdict::kOtherTraining;
-    return doesCompare ? differenceText(difference.value, difference.other)
-                       : QObject::tr("\u2260 rows");
+    if (difference.verdict == Verdict::kOtherRows ||
+        difference.verdict == Verdict::kOtherTraining) {
+        return QObject::tr("\u2260 rows");
+    }
+    const QString text = differenceText(difference.value, difference.other);
+    return difference.verdict == Verdict::kOtherLabel ? text + ' ' + labelMark() : text;
 }
 
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors) {
     switch (difference.verdict) {
-        case Verdict::kBetter:
-            return colors.good;
-        case Verdict::kWorse:
-            return colors.bad;
+        case Verdict::kOtherLabel:
         case Verdict::kOtherRows:
         case Verdict::kOtherTraining:
             return colors.warn;

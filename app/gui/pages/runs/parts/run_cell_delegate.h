@@ -52,7 +52,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
     int hoveredRow_ = -1, focusRow_ = -1;
 };
 
-/// The difference as it stands in a cell: "+0.0021", "≠ rows".
+/// The difference as it stands in a cell: "+0.0021", "+0.0021 ≠ label", "≠ rows".
 QString differenceLabel(const BaseDifference& difference);
 QColor differenceColor(const BaseDifference& difference, const ThemeColors& colors);
 

@@ -1,0 +1,84 @@
+#include "app/session/comparability.h"
+
+#include <algorithm>
+#include <set>
+
+#include "backend/core/status.h"
+
+namespace millrace::session {
+namespace {
+
+// None where a side is not known.
+std::set<std::string> keysThatDiffer(const Params& run, const Params& first) {
+    std::set<std::string> keys;
+    if (run.empty() || first.empty()) {
+        return keys;
+    }
+    const auto addFrom = [&keys](const Params& from, const Params& other) {
+        for (const auto& [key, value] : from) {
+            const auto found = other.find(key);
+            if (found == other.end() || found->second != value) {
+                keys.insert(key);
+            }
+        }
+    };
+    addFrom(run, first);
+    addFrom(first, run);
+    keys.erase("name");
+    keys.erase("variation");
+    return keys;
+}
+
+// A weight changes how much a row counts, not what it says.
+bool isOfLabel(const std::string& key) {
+    return key.starts_with("labels.") && !key.ends_with(".weight");
+}
+
+std::string withVerb(const std::vector<std::string>& ids, const char* one, const char* several) {
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        strAppend(&text, i == 0 ? "" : i + 1 == ids.size() ? " and " : ", ", ids[i]);
+    }
+    return text + (ids.size() == 1 ? one : several);
+}
+
+}  // namespace
+
+bool hasOtherLabels(const Params& run, const Params& first) {
+    const std::set<std::string> keys = keysThatDiffer(run, first);
+    return std::any_of(keys.begin(), keys.end(), isOfLabel);
+}
+
+bool differsInSeedOnly(const Params& run, const Params& first) {
+    return keysThatDiffer(run, first) == std::set<std::string>{"batch.seed"};
+}
+
+std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& runs) {
+    if (runs.size() < 2) {
+        return {};
+    }
+    const values::RunDetail& first = *runs.front();
+    std::vector<std::string> otherLabels, otherSeeds;
+    for (auto run = runs.begin() + 1; run != runs.end(); ++run) {
+        if (hasOtherLabels((*run)->params, first.params)) {
+            otherLabels.push_back((*run)->summary.id);
+        }
+        if (differsInSeedOnly((*run)->params, first.params)) {
+            otherSeeds.push_back((*run)->summary.id);
+        }
+    }
+    std::vector<std::string> remarks;
+    if (!otherLabels.empty()) {
+        remarks.push_back(strCat("Other label: ", withVerb(otherLabels, " learns", " learn"),
+                                 " another label than ", first.summary.id, "."));
+    }
+    if (!otherSeeds.empty()) {
+        remarks.push_back(strCat("Other seed: ", withVerb(otherSeeds, " differs", " differ"),
+                                 " from ", first.summary.id, " in batch.seed only."));
+    }
+    remarks.emplace_back(
+        "Seed noise unknown: one run a side, and another batch.seed moves these figures too.");
+    return remarks;
+}
+
+}  // namespace millrace::session
