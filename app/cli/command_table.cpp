@@ -98,10 +98,11 @@ std::vector<CommandSpec> runCommands() {
          "hide runs that have ended, or show them again",
          "'millrace ls --deleted' lists them, --undo brings them back. Their files stay, and their "
          "checkpoints go after 30 days (millraced --keep-deleted-days); --purge frees all at once "
-         "and for good.",
+         "and for good, and asks before.",
          {kRuns},
          {flag("--undo,--restore", "shows deleted runs again"),
-          flag("--purge", "frees files, metrics and plan; there is no way back")},
+          flag("--purge", "frees files, metrics and plan; there is no way back"),
+          flag("-y,--yes", "with --purge: asks nothing; needed where there is no terminal")},
          {"millrace rm r-abc23", "millrace rm --undo r-abc23", "millrace rm --purge r-abc23"},
          &runRemove},
         {"ls",

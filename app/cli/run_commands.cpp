@@ -2,6 +2,7 @@
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/follow.h"
 #include "app/cli/frame/json_shapes.h"
+#include "app/cli/purge_question.h"
 #include "app/cli/remote/remote_progress.h"
 #include "app/session/live_model.h"
 #include "app/session/remote_place.h"
@@ -270,16 +271,23 @@ int runWait(CliContext& context, const ParsedArgs& args) {
 
 namespace {
 
+// Whether somebody is at the terminal who can be asked.
+bool canAsk(const CliContext& context) {
+    return context.errorTerminal.isTty && context.isInputTty && context.readLine;
+}
+
+bool agrees(CliContext& context, const std::string& question) {
+    context.err << question << " [y/N] " << std::flush;
+    const std::string answer = context.readLine();
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 // Whether the user takes a start at step 0 where a run has nothing to go on from.
 bool takesStart(CliContext& context, const values::RunDetail& run, const Status& refused) {
     const bool isRefused = absl::IsFailedPrecondition(refused) && run.checkpoints.empty() &&
                            run.summary.state != values::RunState::kFinished;
-    if (!isRefused || !context.errorTerminal.isTty || !context.isInputTty || !context.readLine) {
-        return false;
-    }
-    context.err << messageOf(refused) << "\nBegin again at step 0? [y/N] " << std::flush;
-    const std::string answer = context.readLine();
-    return answer == "y" || answer == "Y" || answer == "yes";
+    return isRefused && canAsk(context) &&
+           agrees(context, strCat(messageOf(refused), "\nBegin again at step 0?"));
 }
 
 }  // namespace
@@ -352,10 +360,43 @@ int runStop(CliContext& context, const ParsedArgs& args) {
     return code == kExitCancelled ? static_cast<int>(kExitOk) : code;  // as was asked for
 }
 
+namespace {
+
+// Names what goes and asks. An error: it is not to go, and why.
+Status askForPurge(CliContext& context, const std::vector<std::string>& words) {
+    ASSIGN_OR_RETURN(const Daemon daemon, openDaemon(context));
+    ASSIGN_OR_RETURN(const std::vector<RunSummary> runs, findRuns(*daemon, words));
+    ASSIGN_OR_RETURN(const std::vector<std::string> lines, whatPurgeFrees(*daemon, runs));
+    context.err << "Files, metrics and plan go for good:\n";
+    for (const std::string& line : lines) {
+        context.err << "  " << shown(context.errorTerminal, line) << '\n';
+    }
+    const auto count = static_cast<std::int64_t>(runs.size());
+    return agrees(context, strCat("Purge ", session::countText(count, "run"), "?"))
+               ? okStatus()
+               : failedPrecondition("nothing was purged");
+}
+
+}  // namespace
+
 int runRemove(CliContext& context, const ParsedArgs& args) {
     const bool isForGood = args.has("--purge");
     if (args.has("--restore") && isForGood) {
         return failUsage(context, "--undo and --purge exclude each other");
+    }
+    if (args.has("--yes") && !isForGood) {
+        return failUsage(context,
+                         "--yes answers what --purge asks; without --purge nothing is asked");
+    }
+    if (isForGood && !args.has("--yes")) {
+        if (!canAsk(context)) {
+            return failUsage(context,
+                             "--purge frees runs for good and asks on a terminal; here is none: "
+                             "--yes purges without a question");
+        }
+        if (const Status asked = askForPurge(context, args.words); !asked.ok()) {
+            return fail(context, asked);
+        }
     }
     std::string done = "shown again";
     return changeRuns(

@@ -25,6 +25,7 @@ class FakeAnswers {
 
     Status reachable, listStatus;
     bool knowsPurge = true;  ///< false: a daemon of before that hides a run and says no more
+    int numPurges = 0;
     values::StoreCheck storeCheck{{}, "/state/runs.sqlite", 4096, 3, 0.25};
     bool isWholeChecked = false;
     int runsLeft = 0;  ///< of down()

@@ -107,6 +107,7 @@ class FakeClient : public DaemonClient {
         if (!isEnded(detail.summary.state)) {
             return failedPrecondition(run, " is running; 'millrace stop' ends it first");
         }
+        answers_.numPurges += isForGood ? 1 : 0;
         detail.summary.purgedMs = isForGood && answers_.knowsPurge ? 1'700'000'000'000 : 0;
         return isForGood ? values::RemovedRun{detail.summary, kFileBytes, 0, 30 * 24}
                          : values::RemovedRun{detail.summary, 0, kFileBytes, 30 * 24};

@@ -272,5 +272,5 @@ class ChaosCase(RunCase):
         self.assertEqual(ended["receipt"]["order_hash"], order)
         self.assertEqual(ended["receipt"]["rows_trained"], sum(len(re.findall(r"\d+", users_and_films)) // 2
                                                                for ranks in mine.values() for users_and_films in ranks.values()))
-        self.cli("rm", "--purge", run)  # its checkpoints have no room beside two hundred others'
+        self.cli("rm", "--purge", "--yes", run)  # its checkpoints have no room beside two hundred others'
         return ended

@@ -6,6 +6,8 @@
 namespace millrace::cli {
 namespace {
 
+using client::aDetail;
+using client::aRun;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -18,7 +20,7 @@ TEST_F(CommandsTest, StopAndRmTryEveryRunAndReportTheFirstError) {
     EXPECT_THAT(out.str(), HasSubstr("r-def45"));
     EXPECT_THAT(out.str(), HasSubstr("its files keep 1.2 GB: --purge frees them"));
     EXPECT_EQ(run({"rm", "--undo", "r-def45"}), kExitOk);
-    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitOk);
+    EXPECT_EQ(run({"rm", "--purge", "--yes", "r-def45"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("purged for good: 1.2 GB freed"));
     EXPECT_EQ(run({"stop", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(json()["runs"][0]["state"], "stopping");
@@ -53,9 +55,38 @@ TEST_F(CommandsTest, ShowSaysWhatARunTook) {
 
 TEST_F(CommandsTest, RmSaysWhatADaemonThatKnowsNoPurgeDid) {
     fake.knowsPurge = false;
-    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitFailed);
+    EXPECT_EQ(run({"rm", "--purge", "-y", "r-def45"}), kExitFailed);
     EXPECT_THAT(err.str(), HasSubstr("r-def45 is hidden and not purged"));
     EXPECT_EQ(out.str(), "");
+}
+
+TEST_F(CommandsTest, PurgeNeedsAYesWhereNobodyCanBeAsked) {
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("--yes purges without a question"));
+    EXPECT_EQ(fake.numPurges, 0);
+    EXPECT_EQ(run({"rm", "--yes", "r-def45"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("without --purge nothing is asked"));
+}
+
+TEST_F(CommandsTest, PurgeAsksOnATerminalAndNamesWhatGoes) {
+    terminal.isTty = true;
+    fake.runs.push_back(aDetail(aRun("r-lone2")));
+    fake.runs[1].summary.evalOrderHash = "";
+    typed = "n";
+    EXPECT_EQ(run({"rm", "--purge", "r-abc23", "r-lone2"}), kExitFailed);
+    EXPECT_EQ(fake.numPurges, 0);
+    EXPECT_THAT(err.str(), HasSubstr("  r-abc23  movielens-dlrm  finished; 1 variation is compared "
+                                     "with it: r-def45; the only evaluation of its submit\n"));
+    EXPECT_THAT(err.str(), HasSubstr("  r-lone2  movielens-dlrm  finished; the only evaluation of "
+                                     "its submit\nPurge 2 runs? [y/N] "));
+    EXPECT_THAT(err.str(), HasSubstr("nothing was purged"));
+    typed = "y";
+    EXPECT_EQ(run({"rm", "--purge", "r-def45"}), kExitOk);
+    EXPECT_THAT(err.str(),
+                HasSubstr("  r-def45  movielens-dlrm / keep-30  finished\nPurge 1 run?"));
+    EXPECT_EQ(fake.numPurges, 1);
+    EXPECT_EQ(run({"rm", "--purge", "r-abc23", "r-def45"}), kExitOk) << "all of a submit";
+    EXPECT_THAT(err.str(), Not(HasSubstr("is compared")));
 }
 
 TEST_F(CommandsTest, APurgedRunIsToldFromOneThatCanBeRestored) {

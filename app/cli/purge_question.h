@@ -1,0 +1,15 @@
+#pragma once
+// What `rm --purge` asks before it frees runs for good.
+#include <string>
+#include <vector>
+
+#include "app/client/daemon_client.h"
+
+namespace millrace::cli {
+
+/// A line for each run that goes and what is lost with it: the base that other runs are compared
+/// with, the only evaluation of its submit. Reads the runs of the submits concerned.
+Result<std::vector<std::string>> whatPurgeFrees(client::DaemonClient& daemon,
+                                                const std::vector<values::RunSummary>& runs);
+
+}  // namespace millrace::cli
