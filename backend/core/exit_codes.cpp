@@ -34,7 +34,7 @@ std::string_view meaningOf(int code) {
         case kExitUsage:
             return "usage";
         case kExitStopped:
-            return "stopped on request";
+            return "told to end";
         case kExitInput:
             return "input or data error";
         case kExitOther:

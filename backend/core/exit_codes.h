@@ -10,7 +10,7 @@ namespace millrace {
 
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitUsage = 2;      ///< the command line was not understood
-inline constexpr int kExitStopped = 3;    ///< on request, with a checkpoint where there is one
+inline constexpr int kExitStopped = 3;    ///< told to end, with a checkpoint where there is one
 inline constexpr int kExitInput = 4;      ///< spec, data, checkpoint: the same again ends the same;
                                           ///< a memory limit below the plan's need, too
 inline constexpr int kExitOther = 5;      ///< everything else: another try may succeed

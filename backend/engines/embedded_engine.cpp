@@ -310,27 +310,17 @@ Result<std::vector<std::pair<JobId, State>>> EmbeddedEngine::list() {
     return all;
 }
 
-Status EmbeddedEngine::cancel(const JobId& id, std::chrono::milliseconds grace) {
+Status EmbeddedEngine::cancel(const JobId& id, std::chrono::milliseconds grace,
+                              std::string_view why) {
     if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
         Turn turn(*this, entry);
         if (turn.job()) {
             turn.job()->advance();
-            turn.job()->end(Cause::kCancelled, "cancelled", grace);
+            turn.job()->end(Cause::kCancelled, std::string(why), grace);
             turn.job()->advance();
         }
     }
     return okStatus();
-}
-
-Status EmbeddedEngine::stopWorker(const JobId& id, std::string_view worker,
-                                  std::chrono::milliseconds grace) {
-    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
-        Turn turn(*this, entry);
-        if (turn.job()) {
-            return turn.job()->stopWorker(worker, grace);
-        }
-    }
-    return notFound("gang ", id.native, ": not followed");
 }
 
 Status EmbeddedEngine::forget(const JobId& id) {

@@ -52,9 +52,7 @@ class EmbeddedEngine final : public Engine {
     Result<State> state(const JobId& id) override;
     Result<std::vector<std::pair<JobId, State>>> list() override;
     /// SIGTERM to every worker's process group, SIGKILL to all of it after `grace`.
-    Status cancel(const JobId& id, std::chrono::milliseconds grace) override;
-    /// Ends one worker only (a feed that is to be replaced, a test of a failure).
-    Status stopWorker(const JobId& id, std::string_view worker, std::chrono::milliseconds grace);
+    Status cancel(const JobId& id, std::chrono::milliseconds grace, std::string_view why) override;
     /// Removes the files of a gang that has ended and whose end list() has told: record, logs. Fine
     /// where there are none; kFailedPrecondition while it is followed.
     Status forget(const JobId& id);

@@ -7,6 +7,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/transient.h"
+#include "backend/core/utf8.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::engines {
@@ -30,6 +31,13 @@ std::string withRank(const std::string& argument, int number) {
         out.replace(at, kPlace.size(), std::to_string(number));
     }
     return out;
+}
+
+// Of a gang's end, for the logs of its workers; a control line has 4 KiB.
+std::string wordsFor(const std::string& reason) {
+    constexpr std::size_t kMostBytes = 500;
+    return reason.empty() ? "the workers that it was there for have ended"
+                          : toUtf8(reason, kMostBytes);
 }
 
 double seconds(Milliseconds time) {
@@ -360,23 +368,14 @@ void EmbeddedJob::press(Worker& worker) {
     const std::int64_t leftMs = worker.killAtMs - steadyMs();
     if (!worker.isToldToStop) {
         const Milliseconds grace(std::max<std::int64_t>(leftMs, 0));
-        worker.isToldToStop = worker.line->say({{"stop", true}, {"grace", seconds(grace)}});
+        worker.isToldToStop = worker.line->say(
+            {{"stop", true}, {"grace", seconds(grace)}, {"why", wordsFor(record_.reason)}});
     }
     if (leftMs < -kHungGuardianMs) {
         logWarn("engine: guardian hangs, killing it",
                 {{"gang", record_.key}, {"worker", worker.record.name}});
         ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);
     }
-}
-
-Status EmbeddedJob::stopWorker(std::string_view name, Milliseconds grace) {
-    for (Worker& worker : workers_) {
-        if (worker.record.name == name) {
-            stop(worker, grace);
-            return okStatus();
-        }
-    }
-    return notFound("gang ", record_.key, ": has no worker '", name, "'");
 }
 
 void EmbeddedJob::finish() {

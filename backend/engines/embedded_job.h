@@ -36,7 +36,6 @@ class EmbeddedJob {
     void advance();
     /// Tells all workers to end; told again with a shorter grace, that counts.
     void end(Cause cause, std::string reason, std::chrono::milliseconds grace);
-    Status stopWorker(std::string_view worker, std::chrono::milliseconds grace);
     State state() const;
 
  private:

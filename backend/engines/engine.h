@@ -173,8 +173,10 @@ class Engine {
     virtual Result<State> state(const JobId& id) = 0;
     /// Everything of ours that has not ended, and what ended since the last call.
     virtual Result<std::vector<std::pair<JobId, State>>> list() = 0;
-    /// Success means "asked": the end comes as a state. Of a missing or ended job: fine.
-    virtual Status cancel(const JobId& id, std::chrono::milliseconds grace) = 0;
+    /// Success means "asked": the end comes as a state. Of a missing or ended job: fine. `why` is a
+    /// sentence for the workers' logs: they end for a reason that they cannot know.
+    virtual Status cancel(const JobId& id, std::chrono::milliseconds grace,
+                          std::string_view why) = 0;
     /// The engine's own last words about a worker, for one that never spoke itself: lines, at most
     /// `maxBytes`; "": it has none. What workers print is not the engine's: job::WorkerLogs.
     virtual Result<std::string> log(const JobId& id, std::string_view worker,

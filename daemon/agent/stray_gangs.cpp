@@ -35,7 +35,7 @@ void StrayGangs::look() {
         }
         if (run == Run::kNone && state.ok() && state->phase != engines::Phase::kStopping) {
             logWarn("engine: a gang that no run follows is ended", {{"gang", key}});
-            (void)engine_.cancel(job, kStrayGrace);
+            (void)engine_.cancel(job, kStrayGrace, "no run follows it");
             poke_();
         }
         return false;
@@ -51,7 +51,7 @@ Status StrayGangs::end(const std::string& key, const Status& why) {
     if (!engines::isLiving(state)) {
         return okStatus();
     }
-    RETURN_IF_ERROR(engine_.cancel(*job, kStrayGrace));
+    RETURN_IF_ERROR(engine_.cancel(*job, kStrayGrace, messageOf(why)));
     poke_();
     return unavailable("its workers are being ended: ", messageOf(why));
 }
@@ -68,7 +68,7 @@ int StrayGangs::endAll(std::chrono::milliseconds grace) {
         workers += static_cast<int>(std::count_if(
             state.workers.begin(), state.workers.end(),
             [](const auto& worker) { return worker.isStarted && !worker.exitCode.has_value(); }));
-        (void)engine_.cancel(job, grace);
+        (void)engine_.cancel(job, grace, "millrace down");
     }
     poke_();
     return workers;

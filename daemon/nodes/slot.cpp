@@ -171,7 +171,7 @@ void Slot::obey(const v1::HeadOrders& message) {
     }
     for (const std::string& key : orders.ended) {
         // An attempt that is over writes no checkpoint any more.
-        cancel(key, isPart(key) ? kEndGrace : kLeaveGrace);
+        cancel(key, isPart(key) ? kEndGrace : kLeaveGrace, "the head ended it");
         dropUnplaced(key);
         placed_[key].isReleased = true;
     }
@@ -182,7 +182,7 @@ void Slot::obey(const v1::HeadOrders& message) {
     if (orders.isEnd && !std::exchange(isEnding_, true)) {
         logInfo("slot: the head ends this node's agent", {{"workers", gangs_.size()}});
         for (const auto& [key, state] : gangs_) {
-            cancel(key, kEndGrace);
+            cancel(key, kEndGrace, "the head ends this node's agent");
         }
     }
 }
@@ -317,8 +317,8 @@ Status Slot::start(const std::string& key) {
     return okStatus();
 }
 
-void Slot::cancel(const std::string& key, std::chrono::milliseconds grace) {
-    const Status asked = engine_->cancel({engine_->name(), "", key}, grace);
+void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why) {
+    const Status asked = engine_->cancel({engine_->name(), "", key}, grace, why);
     if (!asked.ok()) {
         logWarn("slot: worker not ended", {{"gang", key}, {"why", messageOf(asked)}});
     }

@@ -65,7 +65,7 @@ class Slot {
     Status openTunnel(const std::string& key);
     Result<engines::Gang> gangOf(const std::string& key) const;
     Status start(const std::string& key);
-    void cancel(const std::string& key, std::chrono::milliseconds grace);
+    void cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why);
     void dropUnplaced(const std::string& key);
     void follow();
     void report();

@@ -159,7 +159,9 @@ void DataCrew::add(std::vector<std::string>& news) {
 void DataCrew::release(Member& member) {
     member.isLeaving = true;
     if (member.node.empty()) {
-        (void)place_.engine.cancel(jobOf(member), isEnding_ ? kEndGrace : kLeaveGrace);
+        (void)place_.engine.cancel(
+            jobOf(member), isEnding_ ? kEndGrace : kLeaveGrace,
+            isEnding_ ? "the attempt is over" : "the feed does not need it any more");
         place_.pokeEngine();
     } else {
         place_.nodes->end(member.node, member.name.key());

@@ -256,7 +256,8 @@ void ActiveRun::followDeadlines() {
     } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
     } else if (const auto left = done_.leftBy(gang_); left && !stop_.has_value()) {
-        journal_.addEvent(strCat("rank", *left, " ended and was not done: its gang is ended"));
+        cutWhy_ = strCat("rank", *left, " ended and was not done");
+        journal_.addEvent(cutWhy_ + ": its gang is ended");
         cut(Move::kCut);
     } else if (stage() == Stage::kRunning && !stop_.has_value()) {
         endLateRank();
@@ -273,6 +274,7 @@ void ActiveRun::endLateRank() {
         return;
     }
     lateReason_ = late->hasSaidDone ? "" : late->sentence;
+    cutWhy_ = late->sentence;
     journal_.addEvent(strCat(late->sentence, ": its gang is ended, and judged by what was reported"));
     cut(Move::kCut);
 }
@@ -292,6 +294,7 @@ void ActiveRun::endSilentRank() {
     }
     errors_[silent->first] = silent->second;
     stoodStill_ = true;
+    cutWhy_ = silent->second;
     recovery_.noticed(health_.standsSinceMs());
     journal_.addEvent(strCat(silent->second, ": its gang is ended, and another attempt starts"));
     cut(Move::kCut);
@@ -307,7 +310,8 @@ void ActiveRun::cut(Move how) {
 
 void ActiveRun::askCancel() {
     parts_.end();
-    const Status status = place_.engine.cancel(job_, kForcedGrace);
+    const std::string why = whyCut(cutWhy_, stop_ ? stop_->reason : "", gang_);
+    const Status status = place_.engine.cancel(job_, kForcedGrace, why);
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
     place_.pokeEngine();
 }

@@ -158,6 +158,7 @@ class ActiveRun {
     AttemptStart begin_;               // of the present attempt
     bool stoodStill_ = false;          // the present attempt was ended because a rank did
     std::string lateReason_;           // likewise, as one did not leave: AttemptFacts::lateReason
+    std::string cutWhy_;               // likewise, by the daemon: for its workers' logs
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
     bool isAdopted_ = false;           // the present attempt: another daemon started it
     engines::JobId job_;

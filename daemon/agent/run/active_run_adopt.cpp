@@ -113,7 +113,9 @@ void ActiveRun::cancelLost() {
     const std::string key = gangKey(id(), attempt());
     const engines::JobId lost =
         job_.native == key ? job_ : engines::JobId{place_.engine.name(), "", key};
-    if (const Status status = place_.engine.cancel(lost, kLostGrace); !status.ok()) {
+    const Status status =
+        place_.engine.cancel(lost, kLostGrace, "its daemon had lost this attempt");
+    if (!status.ok()) {
         logWarn("run: lost workers not ended", {{"run", id()}, {"why", messageOf(status)}});
     }
     place_.pokeEngine();

@@ -155,6 +155,7 @@ Status ActiveRun::beginAttempt() {
     hasBegun_ = isAdopted_ = false;
     stoodStill_ = false;
     lateReason_.clear();
+    cutWhy_.clear();
     position_.step = resumeStep;
     journal_.setAttempt(next);
     job_ = {};

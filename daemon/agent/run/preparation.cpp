@@ -74,7 +74,7 @@ Status endFormer(const Workplace& place, const std::string& key) {
     if (!state.ok() || !engines::isLiving(*state)) {
         return okStatus();
     }
-    RETURN_IF_ERROR(place.engine.cancel(**found, kGrace));
+    RETURN_IF_ERROR(place.engine.cancel(**found, kGrace, "another attempt is about to start"));
     place.pokeEngine();
     return unavailable("workers of ", key, " are being ended");
 }

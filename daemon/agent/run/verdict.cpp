@@ -101,7 +101,8 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     const std::string name = culprit(facts, gang);
     const auto error = facts.errors.find(name);
     if (error != facts.errors.end()) {
-        return strCat(name, ": ", error->second);
+        const bool isNamed = error->second.starts_with(name + " ");
+        return isNamed ? error->second : strCat(name, ": ", error->second);
     }
     const engines::WorkerState* worker = findWorker(gang, name);
     if (worker == nullptr) {
@@ -164,6 +165,17 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
 }
 
 }  // namespace
+
+std::string whyCut(const std::string& stoodStill, const std::string& stopReason,
+                   const std::optional<engines::State>& gang) {
+    if (!stoodStill.empty()) {
+        return stoodStill;
+    }
+    if (!stopReason.empty()) {
+        return strCat("the run was stopped: ", stopReason);
+    }
+    return gang.has_value() && !gang->reason.empty() ? gang->reason : "the attempt is over";
+}
 
 std::string describeExit(const engines::WorkerState& worker) {
     if (!worker.exitCode.has_value()) {

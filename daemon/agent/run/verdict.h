@@ -56,6 +56,11 @@ Verdict judge(const AttemptFacts& facts, const engines::State& gang);
 /// The state that a run ends in; nothing where another attempt follows.
 std::optional<values::RunState> endOf(Verdict::Kind kind);
 
+/// Why the daemon ends a gang, for its workers' logs: the sentence about the rank that stood still,
+/// else the reason of the stop that was asked for, else what ended another part of the gang.
+std::string whyCut(const std::string& stoodStill, const std::string& stopReason,
+                   const std::optional<engines::State>& gang);
+
 /// "rank0 was ended by SIGKILL", "feed ended with code 4 (input or data error)".
 std::string describeExit(const engines::WorkerState& worker);
 

@@ -38,7 +38,7 @@ Result<transport::JoinFile> awaitFile(const loader::DataRequest& request,
             return file;
         }
         if (watch.wait(kLookMs)) {
-            return cancelled("stopped on request");
+            return loader::toldToEnd();
         }
     }
 }

@@ -19,6 +19,7 @@ Result<ControlRequest> readRequest(std::string_view line) {
     ControlRequest request;
     request.isStop = jsonBool(json, "stop");
     request.isKill = jsonBool(json, "kill");
+    request.why = jsonString(json, "why");
     if (json.is_object() && json.contains("grace")) {
         const double grace = jsonReal(json, "grace", -1);
         if (!(grace >= 0 && grace <= 1e6)) {

@@ -1,7 +1,8 @@
 #pragma once
 // ControlDoor: the guardian's unix socket, on which its owner asks for an end or shows that it is
 // there. One JSON object a line, one answer a line, {"ok": true, ...} or {"ok": false, "error"}:
-//   {"stop": true, "grace": SECONDS}   {"kill": true}   {"keepalive": true}   {"status": true}
+//   {"stop": true, "grace": SECONDS, "why": WORDS}   {"kill": true}   {"keepalive": true}
+//   {"status": true}
 //
 // Threads: one, driven by poll(). Never blocks: a peer that does not read its answers is dropped.
 // A connection may last: an owner keeps one. When there is no room for another, the one that has
@@ -23,6 +24,7 @@ namespace millrace::exec {
 struct ControlRequest {
     bool isStop = false, isKill = false;
     std::optional<double> graceSeconds;
+    std::string why;  ///< of a stop, for the command's log; "": nobody said
 };
 
 class ControlDoor {

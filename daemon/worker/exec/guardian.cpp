@@ -304,7 +304,7 @@ Json Guardian::onRequest(const ControlRequest& request) {
         const Milliseconds grace = request.graceSeconds
                                        ? Milliseconds(std::llround(*request.graceSeconds * 1000))
                                        : options_.grace;
-        stop(grace, "stop was asked for");
+        stop(grace, request.why.empty() ? "stop was asked for" : request.why);
     }
     return {{"command_pid", command_},
             {"running", !isGone_},

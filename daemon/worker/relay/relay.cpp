@@ -278,7 +278,7 @@ Status Relay::run() {
         return okStatus();
     }
     if (isEndWanted()) {
-        return owner_.wantsEnd() ? owner_.endWanted() : cancelled("stopped on request");
+        return owner_.wantsEnd() ? owner_.endWanted() : loader::toldToEnd();
     }
     if (lead.code() == absl::StatusCode::kCancelled) {
         return isNobodyHere ? okStatus() : unavailable(messageOf(lead));

@@ -206,6 +206,13 @@ class Scripts(RunCase):
         self.assertEqual(ended["attempt"], 2)
         self.assertTrue(any("rank1 stands still" in event["text"] and "its gang is ended" in event["text"]
                             for event in ended["events"]), ended["events"])
+        # Nobody asked for a stop, and no log says so.
+        for worker in ("feed", "rank0", "rank1"):
+            with open(os.path.join(ended["directory"], "a1", worker, "out.log"), encoding="utf-8") as file:
+                log = file.read()
+            self.assertRegex(log, "ending the command: rank1 stands still after step 9: its process is stopped", worker)
+            self.assertNotRegex(log, "asked for|on request", worker)
+        self.assertFalse([event for event in ended["events"] if "rank1: rank1" in event["text"]], ended["events"])
 
     def test_the_lines_of_a_time_without_a_daemon_arrive(self):
         spec = self.prepare(total=2000)

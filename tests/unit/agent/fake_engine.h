@@ -48,8 +48,10 @@ class FakeEngine final : public engines::Engine {
         }
         return all;
     }
-    Status cancel(const engines::JobId& id, std::chrono::milliseconds) override {
+    Status cancel(const engines::JobId& id, std::chrono::milliseconds,
+                  std::string_view why) override {
         cancelled.push_back(id.native);
+        whyCancelled = why;
         return cancelError;
     }
     Result<std::string> log(const engines::JobId&, std::string_view worker, std::size_t) override {

@@ -104,7 +104,16 @@ TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) 
     gang.worker.clear();
     const Verdict verdict = judge(facts, gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
-    EXPECT_THAT(verdict.reason, ::testing::HasSubstr("rank1 stands still"));
+    EXPECT_EQ(verdict.reason, facts.errors["rank1"]) << "which begins with the rank's name";
+}
+
+TEST(Verdict, WorkersAreToldWhyTheirGangIsEnded) {
+    engines::State gang;
+    gang.reason = "node n1: rank3 ended with exit code 5";
+    EXPECT_EQ(whyCut("rank1 stands still: stopped", "enough", gang), "rank1 stands still: stopped");
+    EXPECT_EQ(whyCut("", "enough", gang), "the run was stopped: enough");
+    EXPECT_EQ(whyCut("", "", gang), gang.reason);
+    EXPECT_EQ(whyCut("", "", std::nullopt), "the attempt is over");
 }
 
 TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {

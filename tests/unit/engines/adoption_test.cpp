@@ -90,7 +90,7 @@ TEST_F(AdoptionTest, AStartThatWasInterruptedIsFinishedByTheNextSubmit) {
     const JobId id = submit(two);
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     ASSERT_TRUE(eventually([&] { return readText(file("starts")) == "x\nx\nx\n"; }));
-    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0), "").ok());
     waitForEnd(id);
     EXPECT_TRUE(nothingLeft());
 }
@@ -98,7 +98,7 @@ TEST_F(AdoptionTest, AStartThatWasInterruptedIsFinishedByTheNextSubmit) {
 TEST_F(AdoptionTest, ACancelThatWasAskedForGoesOnAfterTheRestart) {
     const JobId id = submit(gang({group("rank", deafScript("up"), true)}));
     ASSERT_TRUE(isReady("up"));
-    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60)).ok());
+    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60), "").ok());
     restart();
     EXPECT_EQ(stateOf(id).phase, Phase::kStopping);
     EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled) << "with the gang's own grace";
@@ -123,7 +123,7 @@ TEST_F(AdoptionTest, WorkersSurviveTheKillOfTheProcessThatStartedThem) {
     restart();
     const JobId id{"embedded", file("runs"), one.key};
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
-    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0), "").ok());
     EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled);
     EXPECT_TRUE(nothingLeft());
 }
@@ -145,7 +145,7 @@ TEST_F(AdoptionTest, PollingRenewsTheOrphanLease) {
         ASSERT_EQ(stateOf(id).phase, Phase::kRunning);
         test::pausePolling(milliseconds(50));
     }
-    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0), "").ok());
     waitForEnd(id);
 }
 
@@ -171,7 +171,7 @@ TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
     GuardianRecord other = *record;
     other.bootId = "00000000-0000-0000-0000-000000000000";
     EXPECT_FALSE(isGuardianAlive(other)) << "the same pid and start time, after a reboot";
-    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
 }
 
@@ -187,7 +187,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
         EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     }
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
-    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
     EXPECT_TRUE(eventually([&] { return !isGuardianAlive(*record); }));
 }

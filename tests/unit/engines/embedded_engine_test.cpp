@@ -133,7 +133,7 @@ TEST_F(EmbeddedEngineTest, AGangOfTheSameKeyUnderAnotherRootGoesOn) {
     ::kill(static_cast<pid_t>(jsonInt(guardian, "pid")), SIGKILL);
     EXPECT_EQ(waitForEnd(id).cause, Cause::kWorkerFailed);
     EXPECT_EQ((*other)->state(*same)->phase, Phase::kRunning);
-    ASSERT_TRUE((*other)->cancel(*same, milliseconds(0)).ok());
+    ASSERT_TRUE((*other)->cancel(*same, milliseconds(0), "").ok());
     ASSERT_TRUE(eventually([&] { return (*other)->state(*same)->phase == Phase::kEnded; }));
     EXPECT_EQ((*other)->state(*same)->cause, Cause::kCancelled);
     EXPECT_TRUE(nothingLeft());
@@ -158,16 +158,21 @@ TEST_F(EmbeddedEngineTest, CancelEndsPoliteAndDeafWorkersAndMayBeRepeated) {
     const JobId id = submit(gang({group("feed", deafScript("up")),
                                   group("rank", foreverScript("up2", "echo bye; exit 3"), true)}));
     ASSERT_TRUE(isReady("up") && isReady("up2"));
-    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60)).ok());
+    const std::string why = "rank7 stands still after step 3: it is stopped";
+    ASSERT_TRUE(engine->cancel(id, std::chrono::seconds(60), why).ok());
     EXPECT_EQ(stateOf(id).phase, Phase::kStopping);
     ASSERT_TRUE(eventually([&] { return workerOf(stateOf(id), "rank0").exitCode == 3; }));
-    ASSERT_TRUE(engine->cancel(id, milliseconds(50)).ok()) << "a shorter grace counts";
+    ASSERT_TRUE(engine->cancel(id, milliseconds(50), "other").ok()) << "a shorter grace counts";
     const State end = waitForEnd(id);
     EXPECT_EQ(end.cause, Cause::kCancelled);
+    EXPECT_EQ(end.reason, why) << "the first reason stays";
+    for (const char* worker : {"feed", "rank0"}) {
+        EXPECT_NE(logOf(worker).find("ending the command: " + why + "\n"), std::string::npos);
+    }
     EXPECT_NE(logOf("rank0").find(" o bye\n"), std::string::npos);
     EXPECT_TRUE(nothingLeft());
-    EXPECT_TRUE(engine->cancel(id, milliseconds(0)).ok());
-    EXPECT_TRUE(engine->cancel({"embedded", "", "r-zzzzz.a1"}, milliseconds(0)).ok());
+    EXPECT_TRUE(engine->cancel(id, milliseconds(0), "").ok());
+    EXPECT_TRUE(engine->cancel({"embedded", "", "r-zzzzz.a1"}, milliseconds(0), "").ok());
 }
 
 TEST_F(EmbeddedEngineTest, TheTimeLimitEndsAGang) {
@@ -223,7 +228,7 @@ TEST_F(EmbeddedEngineTest, APartOfAnAttemptLivesAndEndsByItselfInItsDirectory) {
     for (const char* key : {"r-abcde.d3", "r-abcde.a1.", "r-abcde.a1.d", "r-abcde.a1.d3.d4"}) {
         EXPECT_FALSE(engine->find(key).ok()) << key;
     }
-    EXPECT_TRUE(engine->cancel(whole, milliseconds(0)).ok());
+    EXPECT_TRUE(engine->cancel(whole, milliseconds(0), "").ok());
     waitForEnd(whole);
 }
 
@@ -238,7 +243,7 @@ TEST_F(EmbeddedEngineTest, OnlyWhatHasEndedIsForgotten) {
     EXPECT_FALSE(std::filesystem::exists(file("runs/r-abcde/a1/data3")));
     EXPECT_FALSE(engine->find("r-abcde.a1.d3")->has_value());
     EXPECT_EQ(stateOf(whole).phase, Phase::kRunning);
-    EXPECT_TRUE(engine->cancel(whole, milliseconds(0)).ok());
+    EXPECT_TRUE(engine->cancel(whole, milliseconds(0), "").ok());
     waitForEnd(whole);
 }
 
@@ -278,7 +283,7 @@ TEST_F(EmbeddedEngineTest, CapacityCountsWhatLivingGangsHold) {
     const JobId id = submit(gang({ranks}));
     EXPECT_DOUBLE_EQ(engine->capacity()->free.cpus, 1);
     EXPECT_DOUBLE_EQ(engine->capacity()->total.cpus, 4);
-    ASSERT_TRUE(engine->cancel(id, milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(id, milliseconds(0), "").ok());
     waitForEnd(id);
     EXPECT_DOUBLE_EQ(engine->capacity()->free.cpus, 4);
 }
@@ -304,7 +309,7 @@ TEST_F(EmbeddedEngineTest, GpusAreOneGangsAloneUntilNothingOfItIsLeft) {
     EXPECT_NE(readText(workerFile("rank0", "out.log", "r-klmno/a1")).find(" o has=\n"),
               std::string::npos)
         << "who asked for none sees none";
-    ASSERT_TRUE(engine->cancel(first, milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(first, milliseconds(0), "").ok());
     waitForEnd(first);
     EXPECT_EQ(waitForEnd(submit(wanted)).cause, Cause::kOk);
     EXPECT_NE(readText(workerFile("rank0", "out.log", "r-fghij/a1")).find("has=GPU-a,GPU-b\n"),
@@ -387,7 +392,7 @@ TEST_F(EmbeddedEngineTest, ItsOwnWordsOfAWorkerAreTheGuardiansAndNotTheWorkers) 
     const JobId id = submit(gang({group("rank", "echo one; sleep 4343", true)}));
     ASSERT_TRUE(eventually([&] { return logOf("rank0").find("one") != std::string::npos; }));
     EXPECT_EQ(engine->log(id, "rank0", 1 << 10).value(), "");
-    ASSERT_TRUE(engine->cancel(id, milliseconds(100)).ok());
+    ASSERT_TRUE(engine->cancel(id, milliseconds(100), "").ok());
     waitForEnd(id);
     const std::string words = engine->log(id, "rank0", 1 << 10).value();
     EXPECT_NE(words.find("ending the command"), std::string::npos) << words;
@@ -430,7 +435,7 @@ TEST_F(StoppedGuardianTest, StopsNobodyElseThoughItsQueueIsFull) {
     EXPECT_TRUE(test::eventually([&] { return isSilent(); }));
     EXPECT_EQ(stateOf(running).phase, Phase::kRunning);
     EXPECT_EQ(engine->list()->size(), 2U);
-    ASSERT_TRUE(engine->cancel(running, std::chrono::milliseconds(0)).ok());
+    ASSERT_TRUE(engine->cancel(running, std::chrono::milliseconds(0), "").ok());
     EXPECT_EQ(waitForEnd(running).cause, Cause::kCancelled);
 }
 

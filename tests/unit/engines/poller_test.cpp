@@ -25,7 +25,9 @@ class ScriptedEngine final : public Engine {
     Result<std::optional<JobId>> find(std::string_view) override { return unavailable("away"); }
     Result<State> state(const JobId&) override { return single; }
     Result<std::vector<std::pair<JobId, State>>> list() override { return all; }
-    Status cancel(const JobId&, std::chrono::milliseconds) override { return okStatus(); }
+    Status cancel(const JobId&, std::chrono::milliseconds, std::string_view) override {
+        return okStatus();
+    }
     Result<std::string> log(const JobId&, std::string_view, std::size_t) override { return ""; }
     Result<Capacity> capacity() override { return Capacity{}; }
 

@@ -126,6 +126,13 @@ TEST_F(ExecDirectoryTest, StopIsPoliteFirstAndFirmAfterTheGrace) {
     EXPECT_EQ(logged('o'), (std::vector<std::string>{"bye"}));
 
     std::filesystem::remove_all(work());
+    ASSERT_EQ(start(foreverScript("ready1", "exit 5")), 0);
+    ASSERT_TRUE(isReady("ready1"));
+    EXPECT_TRUE(jsonBool(ask(R"({"stop":true,"grace":20,"why":"rank1 stands still"})"), "ok"));
+    EXPECT_EQ(jsonString(waitForExit(), "reason"), "rank1 stands still");
+    EXPECT_EQ(logged('m'), (std::vector<std::string>{"ending the command: rank1 stands still"}));
+
+    std::filesystem::remove_all(work());
     ASSERT_EQ(start(foreverScript("ready2", "")), 0);
     ASSERT_TRUE(isReady("ready2"));
     EXPECT_TRUE(jsonBool(ask(R"({"stop":true,"grace":60})"), "stopping"));

@@ -241,7 +241,7 @@ Status Feed::run() {
         return error_;
     }
     // A shim's signal and the line's end come together.
-    return owner_.wantsEnd() ? owner_.endWanted() : cancelled("stopped on request");
+    return owner_.wantsEnd() ? owner_.endWanted() : toldToEnd();
 }
 
 bool Feed::areAllTold() const {

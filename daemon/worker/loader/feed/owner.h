@@ -10,6 +10,7 @@
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
 #include "backend/rank/rank_client.h"
+#include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/feed/job.h"
 
 namespace millrace::loader {
@@ -38,7 +39,7 @@ class DaemonOwner final : public FeedOwner {
 
     int fd() const override { return client_->stopFd(); }
     bool wantsEnd() override { return client_->stopRequested(); }
-    Status endWanted() const override { return cancelled("stopped on request"); }
+    Status endWanted() const override { return toldToEnd(); }
     void failed(const Status& error) override;
     void figures(rank::Metrics figures) override;
     void receipt(Json part) override;
