@@ -71,6 +71,7 @@ Status insertAll(Database& db, const RunRecord& run, WrittenPlans& plans) {
     RETURN_IF_ERROR(writeDocument(db, no, "hardware", run.hardware));
     RETURN_IF_ERROR(writeDocument(db, no, "packages", dumpJson(Json(run.packages))));
     RETURN_IF_ERROR(writeDocument(db, no, "launch", run.launch));
+    RETURN_IF_ERROR(writeDocument(db, no, "submitted", run.submitted));
     RETURN_IF_ERROR(writePairs(db, no, "run_tag", run.tags));
     RETURN_IF_ERROR(writePairs(db, no, "run_param", run.params));
     return touchAndQueue(db, no);
@@ -109,6 +110,7 @@ Status readDocuments(Database& db, std::int64_t no, values::RunDocuments& run) {
     run.planFacts = std::move(texts["plan_facts"]);
     run.hardware = std::move(texts["hardware"]);
     run.launch = std::move(texts["launch"]);
+    run.submitted = std::move(texts["submitted"]);
     ASSIGN_OR_RETURN(const Json packages, parseJson(texts["packages"], "packages"));
     for (const auto& [name, version] : packages.items()) {
         run.packages[name] = version.is_string() ? version.get<std::string>() : "";

@@ -29,7 +29,8 @@ struct RunDocuments {
     std::string planFacts;  ///< files, splits, rows, bytes of the plan; "" of older versions
     std::string hardware;   ///< of the node that the run was submitted to
     std::map<std::string, std::string> packages;  ///< name -> version
-    std::string launch;  ///< LaunchPlace of a run with a command; "" of others
+    std::string launch;     ///< LaunchPlace of a run with a command; "" of others
+    std::string submitted;  ///< what else a submit said, to repeat it: file name, sets, git
     /// The pinned plan, shared by the runs of a submit. Only to create a run with; read as
     /// LargeDocument::kPlan.
     std::shared_ptr<const std::string> plan;

@@ -99,6 +99,25 @@ std::string weightsHashOf(const values::RunDetail& detail) {
     return "";
 }
 
+// What a run's submit said that no column of the store has. It stays with the run when its files
+// are purged: without it nothing could repeat the run.
+std::string submittedText(const values::SubmitRequest& request) {
+    return dumpJson({{"file_name", request.fileName},
+                     {"git_branch", request.git.branch},
+                     {"git_remote", request.git.remote},
+                     {"sets", request.sets}});
+}
+
+void addSubmitted(const std::string& text, values::RunDetail& detail) {
+    const Json json = parseJson(text, "submitted").value_or(Json::object());
+    detail.specFileName = jsonString(json, "file_name");
+    detail.git.branch = jsonString(json, "git_branch");
+    detail.git.remote = jsonString(json, "git_remote");
+    for (const Json& set : jsonMember(json, "sets")) {
+        detail.sets.push_back(set.is_string() ? set.get<std::string>() : "");
+    }
+}
+
 runs::MetricRange rangeOf(const values::MetricRangeRequest& request) {
     runs::MetricRange range;
     range.fromStep = request.fromStep;
@@ -176,6 +195,7 @@ Result<runs::RunRecord> RunService::recordOf(const values::SubmitRequest& reques
     run.planFacts = dumpJson(inspected.planFacts);
     run.planHash = inspected.planHash;
     run.baseDir = request.baseDir;
+    run.submitted = submittedText(request);
     run.submitKey = submitKeyOf(request.key, inspected.variation);
     run.gitCommit = request.git.commit;
     run.isGitDirty = request.git.isDirty;
@@ -258,27 +278,24 @@ Result<values::SubmitReply> RunService::submit(const values::SubmitRequest& requ
     }
     ASSIGN_OR_RETURN(std::vector<runs::RunStore::Created> group,
                      store_.createGroup(std::move(records)));
-    takeOver({question.fileName, request.git.branch, request.git.remote, request.sets},
-             request.git.diff, std::move(group), reply);
+    takeOver(request.git.diff, std::move(group), reply);
     return reply;
 }
 
 // The runs are stored and in the queue: nothing from here on can fail the submit.
-void RunService::takeOver(const SubmitFacts& facts, const std::string& diff,
-                          std::vector<runs::RunStore::Created> group, values::SubmitReply& reply) {
+void RunService::takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
+                          values::SubmitReply& reply) {
     reply.wasKnown = true;
     for (runs::RunStore::Created& created : group) {
         const runs::RunRecord& run = created.run;
         if (created.isNew) {
             reply.wasKnown = false;
-            Status written = directoryOf(run.id).writeSubmitFacts(facts);
-            if (written.ok() && !diff.empty()) {
-                written = directoryOf(run.id).writeDiff(diff);
-            }
+            const RunDirectory directory = directoryOf(run.id);
+            const Status written = diff.empty() ? directory.create() : directory.writeDiff(diff);
             logInfo("run: submitted", {{"run", run.id},
                                        {"name", run.name},
                                        {"variation", run.variation},
-                                       {"facts", written.ok() ? "kept" : messageOf(written)}});
+                                       {"directory", written.ok() ? "made" : messageOf(written)}});
         }
         reply.runs.push_back(shownRun(std::move(created.run), {}));
         reply.runs.back().params.clear();
@@ -322,6 +339,7 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
     detail.resolvedSpec = std::move(record.resolvedSpec);
     detail.hardware = std::move(record.hardware);
     const std::string launch = std::move(record.launch);
+    const std::string submitted = std::move(record.submitted);
     detail.packages = std::move(record.packages);
     detail.params = std::move(record.params);
     detail.git.commit = record.gitCommit;
@@ -344,11 +362,7 @@ Result<values::RunDetail> RunService::get(const std::string& run) const {
         detail.checkpoints.push_back(shownCheckpoint(*it, directory));
     }
     detail.events = directory.readEvents();
-    SubmitFacts submitted = directory.readSubmitFacts();
-    detail.specFileName = std::move(submitted.fileName);
-    detail.git.branch = std::move(submitted.gitBranch);
-    detail.git.remote = std::move(submitted.gitRemote);
-    detail.sets = std::move(submitted.sets);
+    addSubmitted(submitted, detail);
     detail.directory = directory.path();
     addScript(launch, directory, detail);
     return detail;

@@ -95,8 +95,8 @@ class RunService {
                                           const std::vector<std::string>& variations) const;
     Result<runs::RunRecord> recordOf(const values::SubmitRequest& request,
                                      const InspectedRun& run) const;
-    void takeOver(const SubmitFacts& facts, const std::string& diff,
-                  std::vector<runs::RunStore::Created> group, values::SubmitReply& reply);
+    void takeOver(const std::string& diff, std::vector<runs::RunStore::Created> group,
+                  values::SubmitReply& reply);
     Result<values::RunSummary> viewOf(const std::string& id) const;
     static void addScript(const std::string& launch, const RunDirectory& directory,
                           values::RunDetail& detail);

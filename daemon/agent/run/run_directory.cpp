@@ -52,6 +52,10 @@ Status RunDirectory::checkRoom() const {
                                    formatBytes(static_cast<double>(kStartBytes)));
 }
 
+Status RunDirectory::create() const {
+    return makeDirectories(path(), 0700);
+}
+
 Status RunDirectory::prepare(int attempt) const {
     RETURN_IF_ERROR(makeDirectories(checkpointsPath(), 0700));
     return makeDirectories(paths_.attempt(attempt).directory(), 0700);
@@ -84,34 +88,13 @@ Json RunDirectory::readScript(int attempt) const {
 }
 
 Status RunDirectory::writeDiff(const std::string& diff) const {
-    RETURN_IF_ERROR(makeDirectories(path(), 0700));
+    RETURN_IF_ERROR(create());
     return writeFileAtomic(path() + "/changes.diff", diff, 0600);
 }
 
 std::string RunDirectory::diffPath() const {
     const std::string file = path() + "/changes.diff";
     return ::access(file.c_str(), F_OK) == 0 ? file : "";
-}
-
-Status RunDirectory::writeSubmitFacts(const SubmitFacts& facts) const {
-    RETURN_IF_ERROR(makeDirectories(path(), 0700));
-    const Json json = {{"file_name", facts.fileName},
-                       {"git_branch", facts.gitBranch},
-                       {"git_remote", facts.gitRemote},
-                       {"sets", facts.sets}};
-    return writeFileAtomic(path() + "/submit.json", dumpJson(json), 0600);
-}
-
-SubmitFacts RunDirectory::readSubmitFacts() const {
-    const Json json = readJsonFile(path() + "/submit.json");
-    SubmitFacts facts;
-    facts.fileName = jsonString(json, "file_name");
-    facts.gitBranch = jsonString(json, "git_branch");
-    facts.gitRemote = jsonString(json, "git_remote");
-    for (const Json& set : jsonMember(json, "sets")) {
-        facts.sets.push_back(set.is_string() ? set.get<std::string>() : "");
-    }
-    return facts;
 }
 
 Status RunDirectory::writeDone(int attempt, const Json& done) const {

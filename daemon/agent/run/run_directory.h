@@ -1,6 +1,6 @@
 #pragma once
 // What the daemon keeps for itself of a run, beside what its workers are given (job::RunPaths):
-// ROOT/<run id>/{submit.json, events.jsonl, a<attempt>/{attempt.json, done.json, stop.json}}.
+// ROOT/<run id>/{changes.diff, events.jsonl, a<attempt>/{attempt.json, done.json, stop.json}}.
 //
 // Threads: a value; two writers of one file are the caller's mistake. Failure: errors name the
 // path.
@@ -17,13 +17,6 @@
 #include "backend/values/run_detail.h"
 
 namespace millrace::agent {
-
-/// What a submit says that the store has no column for.
-struct SubmitFacts {
-    std::string fileName, gitBranch, gitRemote;
-    std::vector<std::string> sets;
-    bool operator==(const SubmitFacts&) const = default;
-};
 
 /// How an attempt began: what the daemon wants to know again of one that it did not start.
 struct AttemptStart {
@@ -44,6 +37,8 @@ class RunDirectory {
 
     /// kResourceExhausted where the disk has less room than an attempt's start takes.
     Status checkRoom() const;
+    /// Makes the run's own directory, where its events go.
+    Status create() const;
     /// Makes the directories of an attempt.
     Status prepare(int attempt) const;
     Status writeAttempt(int attempt, const AttemptStart& start) const;
@@ -58,10 +53,6 @@ class RunDirectory {
     Status writeDiff(const std::string& diff) const;
     /// Of its file; "" where there is none.
     std::string diffPath() const;
-
-    Status writeSubmitFacts(const SubmitFacts& facts) const;
-    /// Empty facts when there are none.
-    SubmitFacts readSubmitFacts() const;
 
     /// Rank 0's word that it is done: written before it is acknowledged.
     Status writeDone(int attempt, const Json& done) const;

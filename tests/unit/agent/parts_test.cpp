@@ -450,17 +450,15 @@ TEST_F(AgentTest, WhatWorkersTookIsSummedByRoleOverTheAttempts) {
     EXPECT_EQ(inputs.costs["relays"]["cpu_seconds"], 3);
 }
 
-TEST_F(AgentTest, ADirectoryRemembersEventsDoneAndSubmit) {
+TEST_F(AgentTest, ADirectoryRemembersEventsAndDone) {
     const RunDirectory directory(root + "/runs", "r-abc23");
     EXPECT_TRUE(directory.readDone(1).is_null());
     ASSERT_TRUE(directory.prepare(1).ok());
     ASSERT_TRUE(directory.prepare(12).ok());
     ASSERT_TRUE(directory.writeDone(1, {{"rank0", {{"step", 5}}}}).ok());
-    ASSERT_TRUE(directory.writeSubmitFacts({"s.yaml", "main", "git@x", {"a=1"}}).ok());
     directory.addEvent({1'700'000'000'000, "started"});
     directory.addEvent({1'700'000'001'000, "ended"});
     EXPECT_EQ(directory.readDone(1)["rank0"]["step"], 5);
-    EXPECT_EQ(directory.readSubmitFacts().gitBranch, "main");
     EXPECT_EQ(directory.readEvents().at(1), (values::RunEvent{1'700'000'001'000, "ended"}));
     EXPECT_THAT(directory.paths().attempts(), ElementsAre(1, 12));
 }

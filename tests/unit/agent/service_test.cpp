@@ -262,6 +262,24 @@ TEST_F(AgentTest, FilesThatAPurgeLeftAreRemovedByTheNextSweep) {
     EXPECT_FALSE(std::filesystem::exists(root + "/runs/" + id));
 }
 
+TEST_F(AgentTest, WhatASubmitSaidOutlivesThePurgeOfItsRun) {
+    inspector.reply->runs = {someInspected()};
+    values::SubmitRequest asked = order();
+    asked.fileName = "films/small.yaml";
+    asked.sets = {"batch.seed=144", "dataset.where=\"rating > 3\""};
+    asked.git.branch = "main";
+    const std::string id = service->submit(asked)->runs.at(0).id;
+    controller->drain();
+    endGang(id, 1, kExitInput);
+    ASSERT_TRUE(service->remove(id, true).ok());
+    const auto detail = service->get(id);
+    ASSERT_TRUE(detail.ok()) << detail.status();
+    EXPECT_EQ(detail->sets, asked.sets) << "nothing could repeat it without them";
+    EXPECT_EQ(detail->specFileName, asked.fileName);
+    EXPECT_EQ(detail->git.branch, "main");
+    EXPECT_EQ(detail->specText, asked.specText);
+}
+
 // One that is still writing when its run is purged; each file is new once the one before is gone.
 TEST_F(AgentTest, FilesThatComeWhileAPurgeGoesOnAreRemovedAsWell) {
     const std::string id = submit();
