@@ -30,7 +30,7 @@ struct ColumnFacts {
 struct CheckRequest {
     SpecSource spec;
     std::vector<std::string> variations;
-    bool allVariations = false;
+    bool allVariations = false, withoutBase = false;
     bool operator==(const CheckRequest&) const = default;
 };
 struct CheckedRun {

@@ -73,7 +73,9 @@ Result<std::string> Inspection::check(const values::CheckRequest& request,
                                       const IsUnwanted& isUnwanted) const {
     InspectRequest question = inspectRequestOf(request.spec);
     question.isAll = request.allVariations;
-    question.variations.emplace_back("");
+    if (!request.withoutBase || request.variations.empty()) {
+        question.variations.emplace_back("");
+    }
     question.variations.insert(question.variations.end(), request.variations.begin(),
                                request.variations.end());
     RETURN_IF_ERROR(checkSpecText(question, maxSpecBytes_));

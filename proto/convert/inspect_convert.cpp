@@ -20,6 +20,7 @@ void checkRequestFields(Way, auto& value, auto& message) {
     MR_VALUE(spec, spec);
     MR_LIST(variations, variations);
     MR_FIELD(allVariations, all_variations);
+    MR_FIELD(withoutBase, without_base);
 }
 
 template <class Way>
