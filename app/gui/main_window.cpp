@@ -288,7 +288,7 @@ std::vector<PageCommands> MainWindow::allCommands() {
 void MainWindow::openPalette(const QString& query) {
     sheet_->dismiss();
     CommandSources sources{allCommands(), &parts_.pages.runs, &parts_.daemons, {}, {}};
-    sources.openRun = [this](const std::string& id) { goTo({PageName::kRuns, {id}, {}, {}}); };
+    sources.openRun = [this](const std::string& id) { goTo({PageName::kRuns, {id}}); };
     sources.openDaemon = [this](const std::string& address) { parts_.daemons.setCurrent(address); };
     palette_->openWith(paletteEntries(sources), query);
 }

@@ -89,14 +89,14 @@ bool Screenshot::isSettled() {
 void Screenshot::listPictures() {
     MainWindow& window = app_.window();
     pictures_ = {
-        {"watch", [&, this] { window.goTo({PageName::kWatch, liveRuns(), {}, {}}); }},
+        {"watch", [&, this] { window.goTo({PageName::kWatch, liveRuns()}); }},
         {"runs",
          [&, this] {
              std::vector<std::string> runs = comparedRuns();
              runs.resize(std::min<std::size_t>(1, runs.size()));
-             window.goTo({PageName::kRuns, runs, {}, {}});
+             window.goTo({PageName::kRuns, runs});
          }},
-        {"runs-compare", [&, this] { window.goTo({PageName::kRuns, comparedRuns(), {}, {}}); }},
+        {"runs-compare", [&, this] { window.goTo({PageName::kRuns, comparedRuns()}); }},
         {"launch", [this] { openNewestSpec(PageName::kLaunch); }},
         {"data", [this] { openNewestSpec(PageName::kData); }},
     };
@@ -146,7 +146,7 @@ void Screenshot::openNewestSpec(PageName page) {
     MainWindow& window = app_.window();
     const RunTable& runs = app_.runs();
     if (!app_.spec().isEmpty() || runs.numRuns() == 0) {
-        window.goTo({page, {}, {}, {}});
+        window.goTo({page});
         return;
     }
     isPending_ = true;
@@ -158,7 +158,7 @@ void Screenshot::openNewestSpec(PageName page) {
                               app_.spec().open(QString::fromStdString(run->specText), {},
                                                QString::fromStdString(baseDirOf(*run)));
                           }
-                          app_.window().goTo({page, {}, {}, {}});
+                          app_.window().goTo({page});
                       });
 }
 

@@ -1,6 +1,7 @@
 #include "backend/spec/run_spec.h"
 
 #include <algorithm>
+#include <array>
 
 #include <absl/strings/str_join.h>
 
@@ -125,11 +126,16 @@ std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view colum
     return maker == nullptr ? 0 : maker->idCount();
 }
 
+std::span<const std::string_view> keysOutsideHash() {
+    static constexpr std::array<std::string_view, 8> kKeys = {
+        "name", "notes", "owner", "project", "tags", "variation", "base_dir", "resources"};
+    return kKeys;
+}
+
 std::string specHash(const RunSpec& spec) {
     Json json = spec.toJson();
-    for (const char* key :
-         {"name", "notes", "owner", "project", "tags", "variation", "base_dir", "resources"}) {
-        json.erase(key);
+    for (const std::string_view key : keysOutsideHash()) {
+        json.erase(std::string(key));
     }
     return hashHex(dumpJson(json));
 }

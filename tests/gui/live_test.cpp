@@ -1,10 +1,13 @@
 // The console on a live daemon: a session of a user from the spec to the restored run, and a daemon
 // that is killed under a watching console.
 #include <QAbstractItemView>
+#include <QPushButton>
 #include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <random>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -13,12 +16,16 @@
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/models/sheet/sheet_model.h"
 #include "app/gui/pages/launch/launch_page.h"
+#include "app/gui/pages/runs/parts/repeat_dialog.h"
+#include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/pages/runs/runs_page.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/pages/watch/watch_charts.h"
 #include "app/gui/pages/watch/watch_page.h"
 #include "app/gui/widgets/notice_stack.h"
 #include "app/gui/widgets/shell/connection_bar.h"
+#include "backend/core/files.h"
+#include "backend/core/json.h"
 #include "backend/system/subprocess.h"
 #include "tests/gui/console_place.h"
 #include "tests/support/newer_daemon.h"
@@ -142,7 +149,7 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
 
     // Two runs: what differs, and by how much.
     const values::RunSummary a = *runOf("keep-30"), b = *runOf("keep-10");
-    window().goTo({PageName::kRuns, {a.id, b.id}, {}, {}});
+    window().goTo({PageName::kRuns, {a.id, b.id}});
     RunDiff& diff = place_.model<RunDiff>(PageName::kRuns);
     ASSERT_TRUE(eventually([&] { return diff.runs().size() == 2 && diff.rowCount() > 0; }));
     bool hasKeep = false, hasDifference = false;
@@ -171,6 +178,120 @@ TEST_F(Live, AUserEditsAVariationLaunchesThreeWatchesComparesDeletesAndRestores)
     window().notices().newestAction()->act();
     ASSERT_TRUE(eventually([&] { return app().runs().find(b.id) != nullptr; }));
     EXPECT_EQ(app().runs().numRuns(), 3);
+}
+
+/// Runs that were submitted with anything that a submit can say, by a fixed seed.
+class LiveRepeat : public Live {
+ protected:
+    template <class T>
+    T one(const std::vector<T>& of) {
+        return of[random_() % of.size()];
+    }
+    std::string number(int most) { return std::to_string(1 + random_() % most); }
+    std::vector<std::string> someSets() {
+        std::vector<std::string> sets = {"batch.seed=" + number(999)};
+        const std::vector<std::string> all = {
+            "train.learning_rate=0.00" + number(9),
+            "train.epochs=" + number(5),
+            "name=small-" + number(99),
+            "recipe.negatives.keep=0." + number(9),
+            "dataset.where=\"hash01(userId, movieId) < 0." + number(9) + "\"",
+            "tags={who: 'a, b', n: \"" + number(9) + "\"}"};
+        for (const std::string& set : all) {
+            if (random_() % 2 == 0) {
+                sets.push_back(set);
+            }
+        }
+        return sets;
+    }
+    values::SubmitRequest someSubmit(const std::string& text) {
+        values::SubmitRequest request;
+        request.specText = text;
+        request.fileName = "films/movielens.yaml";
+        request.baseDir = place_.home().path("spec");
+        request.sets = someSets();
+        request.project = one<std::string>({"", "films", "a project / of two"});
+        if (random_() % 2 == 0) {
+            request.tags = {{"team", "t" + number(9)}, {"why", "a=b, \"c d\"\ne'f"}};
+        }
+        for (const char* name : {"keep-30", "since-1990", "no-power-users"}) {
+            if (random_() % 2 == 0) {
+                request.variations.emplace_back(name);
+            }
+        }
+        request.withoutBase = !request.variations.empty() && random_() % 2 == 0;
+        return request;
+    }
+    // What a repeat must bring back. Stops the run: nobody waits for it.
+    std::string factsOf(const std::string& id) {
+        std::optional<values::RunDetail> detail;
+        app().daemon().stop(id, &window(), [](const Result<values::RunSummary>&) {});
+        app().daemon().get(id, &window(), [&](Result<values::RunDetail> reply) {
+            ASSERT_TRUE(reply.ok()) << reply.status();
+            detail = *std::move(reply);
+        });
+        EXPECT_TRUE(eventually([&] { return detail.has_value(); }));
+        const values::RunSummary& run = detail->summary;
+        return dumpJson({{"spec", run.specHash},
+                         {"stream", run.streamHash},
+                         {"plan", run.planHash},
+                         {"name", run.name},
+                         {"variation", run.variation},
+                         {"project", run.project},
+                         {"tags", run.tags},
+                         {"sets", detail->sets},
+                         {"file", detail->specFileName},
+                         {"resolved", detail->resolvedSpec},
+                         {"is_below_its_base", !run.variationOf.empty()}});
+    }
+
+    std::mt19937 random_{20261128};
+};
+
+TEST_F(LiveRepeat, LaunchingAgainRepeatsWhateverWasSubmittedAlsoWithoutTheFile) {
+    const std::string text = readFile(place_.specPath()).value();
+    std::vector<std::string> ids;
+    int numOpen = 0;
+    for (int i = 0; i < 5; ++i) {
+        ++numOpen;
+        app().daemon().submit(someSubmit(text), &window(), [&](Result<values::SubmitReply> reply) {
+            ASSERT_TRUE(reply.ok()) << reply.status();
+            ASSERT_TRUE(reply->errors.empty()) << reply->errors[0].message;
+            for (const values::RunSummary& run : reply->runs) {
+                ids.push_back(run.id);
+            }
+            --numOpen;
+        });
+        ASSERT_TRUE(eventually([&] { return numOpen == 0; }));
+    }
+    std::multiset<std::string> before, after;
+    for (const std::string& id : ids) {
+        before.insert(factsOf(id));
+    }
+    ASSERT_GE(std::set<std::string>(before.begin(), before.end()).size(), 6U) << "they differ";
+    std::filesystem::remove(place_.specPath());
+    window().showPage(PageName::kRuns);
+    dynamic_cast<RunsPage&>(runs()).actions().launchAgain(ids);
+    RepeatDialog* dialog = nullptr;
+    ASSERT_TRUE(eventually([&] {
+        dialog = runs().findChild<RepeatDialog*>();
+        return dialog != nullptr && dialog->isChecked();
+    }));
+    for (const QString& sentence : dialog->sentences()) {
+        EXPECT_TRUE(sentence.contains("spec hash equal") && sentence.contains("repeats r-"))
+            << sentence.toStdString();
+    }
+    dialog->launchButton()->click();
+    ASSERT_TRUE(eventually([&] { return window().currentPage() == PageName::kWatch; }));
+    ASSERT_TRUE(
+        eventually([&] { return app().runs().numRuns() == static_cast<int>(2 * ids.size()); }));
+    for (int row = 0; row < app().runs().numRuns(); ++row) {
+        const std::string id = app().runs().run(row).id;
+        if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
+            after.insert(factsOf(id));
+        }
+    }
+    EXPECT_EQ(after, before);
 }
 
 // Steps that a chart's first curve has; each once, none missing.

@@ -363,6 +363,21 @@ void DaemonBridge::submit(values::SubmitRequest request, QObject* context,
         });
 }
 
+void DaemonBridge::submitAgain(values::SubmitRequest request, QObject* context,
+                               Done<values::SubmitReply> done) {
+    const bool isThere = parts_->elsewhere_.isFor(parts_->address_);
+    parts_->ask<values::SubmitReply>(
+        {context, "", true, std::move(done)},
+        [isThere, request = std::move(request)](client::DaemonClient& to) {
+            values::SubmitRequest whole = request;
+            session::completeSubmission(whole, SystemClock());
+            if (isThere) {
+                whole.git = {};  // of a directory of this machine that happens to have the name
+            }
+            return session::submitSurely(to, whole);
+        });
+}
+
 void DaemonBridge::stop(const std::string& run, QObject* context, Done<values::RunSummary> done) {
     parts_->ask<values::RunSummary>(
         {context, "", true, std::move(done)},

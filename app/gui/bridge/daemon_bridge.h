@@ -95,6 +95,9 @@ class DaemonBridge final : public QObject {
               const std::string& slot = "");
     /// Adds owner, git facts of baseDir and a key, then submits surely (session/submission.h).
     void submit(values::SubmitRequest request, QObject* context, Done<values::SubmitReply> done);
+    /// The same of a request whose directory and launch place are the daemon's: a run's, once more.
+    void submitAgain(values::SubmitRequest request, QObject* context,
+                     Done<values::SubmitReply> done);
     void stop(const std::string& run, QObject* context, Done<values::RunSummary> done);
     void resume(const std::string& run, std::int64_t step, QObject* context,
                 Done<values::RunSummary> done);

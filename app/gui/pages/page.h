@@ -8,8 +8,11 @@
 #include <QString>
 #include <QWidget>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 
@@ -31,8 +34,9 @@ enum class PageName { kWatch, kRuns, kLaunch, kData };
 /// Where to go, and with what.
 struct Destination {
     PageName page = PageName::kRuns;
-    std::vector<std::string> runIds;  ///< to be selected there
-    QString specText, specBaseDir;    ///< to be opened in Launch, where not empty
+    std::vector<std::string> runIds{};  ///< to be selected there
+    /// Its spec is opened in Launch with what it was launched with, where not null.
+    std::shared_ptr<const values::RunDetail> changed{};
 };
 
 /// An entry of the command palette and of the sheet of shortcuts.

@@ -67,7 +67,7 @@ double cost(Work work) {
 int run() {
     LaunchWorld world;
     const QString text = longSpec(2000);
-    world.page->arrive({PageName::kLaunch, {}, text, exampleDirectory()});
+    world.page->arrive(opening(text, exampleDirectory()));
     world.settle();
     YamlEditor& editor = *world.child<YamlEditor>();
     editor.goTo(900, 40);

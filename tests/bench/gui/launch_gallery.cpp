@@ -84,7 +84,7 @@ const std::vector<State>& states() {
         {"many",
          [](LaunchWorld& world) {
              world.connectDaemon();
-             world.page->arrive({PageName::kLaunch, {}, manyVariations(), exampleDirectory()});
+             world.page->arrive(opening(manyVariations(), exampleDirectory()));
              test::letTimersRun(std::chrono::milliseconds(700));
              world.sheet()->tickAll(true);
          }},

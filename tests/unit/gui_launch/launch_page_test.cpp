@@ -83,7 +83,7 @@ TEST_F(LaunchPageTest, SaysWhyAFileCannotBeOpened) {
 }
 
 TEST_F(LaunchPageTest, ShowsMistakesAsOneTypesWithoutADaemon) {
-    world.page->arrive({PageName::kLaunch, {}, exampleText(), exampleDirectory()});
+    world.page->arrive(opening(exampleText(), exampleDirectory()));
     ASSERT_TRUE(world.settle());
     replace(QStringLiteral("learning_rate"), QStringLiteral("learning_rat"));
     ASSERT_TRUE(until([&] { return !problems().isEmpty(); }));
@@ -349,7 +349,7 @@ TEST_F(LaunchPageTest, ShowsWhyALaunchWasRefusedAtItsPlace) {
 }
 
 TEST_F(LaunchPageTest, DoesNotLaunchWithoutADaemonOrABaseDirectory) {
-    world.page->arrive({PageName::kLaunch, {}, exampleText(), QString()});
+    world.page->arrive(opening(exampleText(), QString()));
     ASSERT_TRUE(world.settle());
     launchByKey();
     ASSERT_FALSE(world.notices.empty());
@@ -396,8 +396,7 @@ TEST_F(LaunchPageTest, KeepsAnUnsavedSpecWhenAnotherArrives) {
     const QString changed =
         exampleText().replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 9"));
     replace(QStringLiteral("seed: 7"), QStringLiteral("seed: 9"));
-    world.page->arrive(
-        {PageName::kLaunch, {}, QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")});
+    world.page->arrive(opening(QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")));
     EXPECT_EQ(editor().text(), QStringLiteral("name: arrived\n"));
     EXPECT_EQ(world.document.baseDir(), QStringLiteral("/tmp"));
     ASSERT_FALSE(world.notices.empty());
@@ -410,10 +409,110 @@ TEST_F(LaunchPageTest, KeepsAnUnsavedSpecWhenAnotherArrives) {
 TEST_F(LaunchPageTest, AsksNothingWhenTheOpenSpecIsSaved) {
     ASSERT_TRUE(world.openExample());
     const std::size_t before = world.notices.size();
-    world.page->arrive(
-        {PageName::kLaunch, {}, QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")});
+    world.page->arrive(opening(QStringLiteral("name: arrived\n"), QStringLiteral("/tmp")));
     EXPECT_EQ(editor().text(), QStringLiteral("name: arrived\n"));
     EXPECT_EQ(world.notices.size(), before);
+}
+
+/// A run of "keep-30" with two --sets, opened to be changed. The daemon resolves a spec to its
+/// seed.
+class ChangedRunTest : public LaunchPageTest {
+ protected:
+    ChangedRunTest() {
+        run.summary.id = "r-m6kqr";
+        run.summary.variation = "keep-30";
+        run.summary.project = "films";
+        run.summary.tags = {{"team", "t0"}, {"why", "a, b"}};
+        run.summary.specHash = "0ef2f231584b";
+        run.summary.planHash = "p";
+        run.specText = exampleText().toStdString();
+        run.specFileName = "specs/movielens.yaml";
+        run.resolvedSpec = specOf("144", exampleDirectory().toStdString());
+        run.sets = {"batch.seed=144", "train.learning_rate=0.001"};
+        const auto inner = world.daemon.onCheck;
+        world.daemon.onCheck = [inner](const values::CheckRequest& request) {
+            Result<values::CheckReply> reply = inner(request);
+            const std::string seed =
+                request.spec.sets.empty()
+                    ? "7"
+                    : request.spec.sets[0].substr(request.spec.sets[0].find('=') + 1);
+            for (values::CheckedRun& one : reply->runs) {
+                one.resolvedSpec = specOf(seed, request.spec.baseDir);
+                one.specHash = seed == "144" ? "0ef2f231584b" : "44d0e859ed82";
+            }
+            return reply;
+        };
+    }
+    static std::string specOf(const std::string& seed, const std::string& baseDir) {
+        return R"({"base_dir":")" + baseDir + R"(","batch":{"seed":)" + seed + "}}";
+    }
+    void arrive() {
+        world.connectDaemon();
+        Destination destination{PageName::kLaunch};
+        destination.changed = std::make_shared<values::RunDetail>(run);
+        world.page->arrive(destination);
+        ASSERT_TRUE(until([&] { return world.document.isChecked() && world.page->isSettled(); }));
+    }
+    QString origin() { return world.child<LaunchBar>()->origin()->fullText(); }
+    QLineEdit& sets() { return *world.child<QLineEdit>(QStringLiteral("Set")); }
+
+    values::RunDetail run;
+};
+
+TEST_F(ChangedRunTest, OpensWithAllThatTheRunWasLaunchedWith) {
+    arrive();
+    EXPECT_EQ(origin(), QStringLiteral("keep-30: spec hash equal (0ef2f231584b): repeats r-m6kqr"));
+    EXPECT_TRUE(sets().isVisible());
+    EXPECT_EQ(world.sheet()->tickedVariations(), std::vector<std::string>{"keep-30"});
+    EXPECT_FALSE(world.sheet()->isBaseTicked());
+    launchByKey();
+    ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
+    const values::SubmitRequest& sent = world.submits.at(0);
+    EXPECT_EQ(sent.sets, run.sets);
+    EXPECT_EQ(sent.variations, std::vector<std::string>{"keep-30"});
+    EXPECT_TRUE(sent.withoutBase);
+    EXPECT_EQ(sent.project, "films");
+    EXPECT_EQ(sent.tags, run.summary.tags);
+    EXPECT_EQ(sent.specText, run.specText);
+    EXPECT_EQ(sent.fileName, run.specFileName);
+    EXPECT_EQ(sent.baseDir, exampleDirectory().toStdString());
+}
+
+TEST_F(ChangedRunTest, SaysInWhichKeysItDiffersOnceItIsChanged) {
+    arrive();
+    sets().setText(QStringLiteral("batch.seed=7 train.learning_rate=0.001"));
+    EXPECT_TRUE(until([&] {
+        return origin() ==
+               QStringLiteral("keep-30: differs from r-m6kqr in 1 key: batch.seed 144 \u2192 7");
+    })) << origin().toStdString();
+    sets().setText(QStringLiteral("'batch.seed=7"));
+    launchByKey();
+    EXPECT_TRUE(world.submits.empty());
+    EXPECT_TRUE(world.notices.back().text.contains(QStringLiteral("quote")));
+}
+
+TEST_F(ChangedRunTest, ASetKeyIsShownInTheSheetAndNotEdited) {
+    run.sets = {"batch.seed=144", "recipe.negatives.keep=0.2"};
+    arrive();
+    for (int column = SheetModel::kFirstKey; column < world.sheet()->columnCount(); ++column) {
+        const bool isSet = world.sheet()->keyOf(column) == QStringLiteral("recipe.negatives.keep");
+        const QModelIndex cell = world.sheet()->index(1, column);
+        if (isSet) {
+            EXPECT_EQ(cell.data().toString(), QStringLiteral("0.2"));
+        }
+        EXPECT_TRUE(!isSet || !cell.flags().testFlag(Qt::ItemIsEditable));
+    }
+}
+
+TEST_F(ChangedRunTest, AnotherSpecDoesNotInheritTheRunsProject) {
+    arrive();
+    world.page->openFile(exampleDirectory() + QStringLiteral("/movielens.yaml"));
+    ASSERT_TRUE(until([&] { return !world.document.path().isEmpty() && world.page->isSettled(); }));
+    EXPECT_EQ(world.child<LaunchBar>()->project(), QString());
+    EXPECT_EQ(world.child<LaunchBar>()->tagText(), QString());
+    EXPECT_TRUE(world.document.sets().empty());
+    EXPECT_EQ(origin(), QString());
+    EXPECT_FALSE(sets().isVisible());
 }
 
 TEST_F(LaunchPageTest, CopiesTheLaunchAsCommands) {

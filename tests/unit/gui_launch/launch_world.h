@@ -30,6 +30,18 @@ inline QString exampleText() {
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
+/// Of a run with this spec, which is opened to be changed.
+inline Destination opening(const QString& text, const QString& baseDir) {
+    values::RunDetail run;
+    run.summary.id = "r-old";
+    run.specText = text.toStdString();
+    run.specFileName = "movielens.yaml";
+    run.resolvedSpec = R"({"base_dir":")" + baseDir.toStdString() + R"("})";
+    Destination destination{PageName::kLaunch};
+    destination.changed = std::make_shared<values::RunDetail>(run);
+    return destination;
+}
+
 class LaunchWorld {
  public:
     LaunchWorld() {

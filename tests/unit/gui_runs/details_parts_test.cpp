@@ -79,15 +79,16 @@ TEST_F(DetailsPartsTest, TheHeadOffersWhatTheStateOfTheRunAllows) {
         return texts.join(", ");
     };
     values::RunSummary run = stored[0].summary;
-    EXPECT_EQ(offered(run), "Watch, Launch again, Copy as CLI, Delete");
+    EXPECT_EQ(offered(run), "Watch, Launch again, Change and launch, Copy as CLI, Delete");
     run.state = values::RunState::kRunning;
-    EXPECT_EQ(offered(run), "Watch, Stop, Launch again, Copy as CLI");
+    EXPECT_EQ(offered(run), "Watch, Stop, Launch again, Change and launch, Copy as CLI");
     run.state = values::RunState::kFailed;
-    EXPECT_EQ(offered(run), "Watch, Resume, Launch again, Copy as CLI, Delete");
+    EXPECT_EQ(offered(run), "Watch, Resume, Launch again, Change and launch, Copy as CLI, Delete");
     run.deletedMs = 1'700'000'000'000;
-    EXPECT_EQ(offered(run), "Launch again, Copy as CLI, Restore");
+    EXPECT_EQ(offered(run), "Launch again, Change and launch, Copy as CLI, Restore");
     run.purgedMs = run.deletedMs;
-    EXPECT_EQ(offered(run), "Launch again, Copy as CLI") << "nothing is left to restore";
+    EXPECT_EQ(offered(run), "Launch again, Change and launch, Copy as CLI")
+        << "nothing is left to restore";
 }
 
 TEST_F(DetailsPartsTest, ARunThatComesToTheTableLaterIsShownThen) {

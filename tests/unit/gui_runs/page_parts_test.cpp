@@ -226,13 +226,15 @@ TEST_F(TablePartsTest, TheMenuOfRunsOffersWhatTheSelectionAllows) {
     rows.setColumns(view.columns().keys());
     view.select({"r-00000"});
     QMenu* menu = menus.openOfRuns(false, {});
-    EXPECT_TRUE(hasEntry(*menu, "Launch again", true));
+    EXPECT_TRUE(hasEntry(*menu, "Launch again …", true));
+    EXPECT_TRUE(hasEntry(*menu, "Change and launch …", true));
     EXPECT_TRUE(hasEntry(*menu, "Delete", true));
     EXPECT_TRUE(hasEntry(*menu, "Stop …", false)) << "it has finished";
     menu->close();
     view.select({"r-00000", "r-00001"});
     menu = menus.openOfRuns(false, {});
-    EXPECT_TRUE(hasEntry(*menu, "Launch again", false));
+    EXPECT_TRUE(hasEntry(*menu, "Launch again …", true));
+    EXPECT_TRUE(hasEntry(*menu, "Change and launch …", false));
     EXPECT_TRUE(hasEntry(*menu, "Copy ids", true));
     EXPECT_TRUE(hasEntry(*menu, "Stop …", true)) << "the other runs";
     menu->close();

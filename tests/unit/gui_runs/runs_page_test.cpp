@@ -198,16 +198,16 @@ TEST_F(RunsPageTest, AsksBeforeItStopsARun) {
     EXPECT_TRUE(notices.back().text.contains("have ended"));
 }
 
-TEST_F(RunsPageTest, CopiesTheCommandAndLaunchesAgain) {
+TEST_F(RunsPageTest, CopiesTheCommandAndOpensARunToChangeIt) {
     open(5);
     page->actions().copyCommand("r-00001");
     ASSERT_TRUE(until([&] { return clipboard().startsWith("millrace run "); }));
     EXPECT_EQ(clipboard(), "millrace run /srv/ada/movielens/movielens.yaml --variation keep-30");
-    page->actions().launchAgain("r-00001");
+    page->actions().changeAndLaunch("r-00001");
     ASSERT_TRUE(until([&] { return !gone.empty(); }));
     EXPECT_EQ(gone[0].page, PageName::kLaunch);
-    EXPECT_TRUE(gone[0].specText.contains("variations:"));
-    EXPECT_EQ(gone[0].specBaseDir, "/srv/ada/movielens");
+    ASSERT_NE(gone[0].changed, nullptr);
+    EXPECT_EQ(gone[0].changed->summary.id, "r-00001");
     page->actions().watch({"r-00001"});
     EXPECT_EQ(gone.back().page, PageName::kWatch);
     EXPECT_THAT(gone.back().runIds, ElementsAre("r-00001"));
@@ -217,23 +217,25 @@ TEST_F(RunsPageTest, OffersCommandsForWhatIsSelected) {
     open(5);
     page->view().select({"r-00001"});
     EXPECT_TRUE(hasCommand("Stop the selected run"));
-    EXPECT_TRUE(hasCommand("Launch again"));
+    EXPECT_TRUE(hasCommand("Launch the selected run again"));
+    EXPECT_TRUE(hasCommand("Change and launch the selected run"));
     page->view().select({"r-00001", "r-00002"});
     EXPECT_TRUE(hasCommand("Delete 2 selected runs"));
-    EXPECT_FALSE(hasCommand("Launch again"));
+    EXPECT_TRUE(hasCommand("Launch 2 selected runs again"));
+    EXPECT_FALSE(hasCommand("Change and launch the selected run"));
 }
 
 TEST_F(RunsPageTest, ArrivesAtRunsThatAFilterHides) {
     open(10);
     page->filterBar().setText("wide");
-    page->arrive({PageName::kRuns, {"r-00002"}, {}, {}});
+    page->arrive({PageName::kRuns, {"r-00002"}});
     EXPECT_EQ(page->view().currentId(), "r-00002");
     EXPECT_EQ(page->filterBar().text(), "");
 }
 
 TEST_F(RunsPageTest, ArrivesAtARunThatComesLater) {
     open(5);
-    page->arrive({PageName::kRuns, {"r-late"}, {}, {}});
+    page->arrive({PageName::kRuns, {"r-late"}});
     values::RunDetail late = stored[0];
     late.summary.id = "r-late";
     daemon.putDetail(late);

@@ -151,7 +151,7 @@ TEST_F(WindowTest, AnotherDaemonEmptiesTheTable) {
 
 TEST_F(WindowTest, PagesLeadToEachOther) {
     startAndConnect();
-    Q_EMIT pageOf(PageName::kRuns).goTo({PageName::kWatch, {"r-7"}, {}, {}});
+    Q_EMIT pageOf(PageName::kRuns).goTo({PageName::kWatch, {"r-7"}});
     EXPECT_EQ(window().currentPage(), PageName::kWatch);
     EXPECT_EQ(pageOf(PageName::kWatch).arrived, std::vector<std::string>{"r-7"});
 }

@@ -130,7 +130,7 @@ TEST_F(WatchTest, ArrivesWithRunsSelectedEvenThoseThatEnded) {
     daemon.putRun(running("r-1", "a"));
     open();
     ASSERT_TRUE(until([&] { return table.find("r-9") != nullptr; }));
-    page->arrive({PageName::kWatch, {"r-9"}, {}, {}});
+    page->arrive({PageName::kWatch, {"r-9"}});
     EXPECT_EQ(page->laneList()->selected(), std::vector<std::string>{"r-9"});
     EXPECT_EQ(page->lanes().numLanes(), 2);
 }

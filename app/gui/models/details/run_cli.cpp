@@ -1,8 +1,10 @@
 #include "app/gui/models/details/run_cli.h"
 
 #include <QDir>
+#include <QFileInfo>
 #include <QRegularExpression>
 #include <QStringList>
+#include <algorithm>
 
 #include "app/gui/models/run_text.h"
 #include "backend/core/json.h"
@@ -26,6 +28,73 @@ QString shellQuoted(const QString& word) {
     return '\'' + quoted.replace('\'', "'\\''") + '\'';
 }
 
+namespace {
+
+bool isBetween(QChar at, QChar separator) {
+    return at == separator || (separator == QLatin1Char(' ') && at.isSpace());
+}
+
+}  // namespace
+
+QString quotedList(const std::vector<std::string>& words, QChar separator) {
+    QStringList quoted;
+    for (const std::string& word : words) {
+        QString text = qtext(word);
+        const bool isPlain =
+            !text.isEmpty() && text == text.trimmed() &&
+            std::none_of(text.begin(), text.end(), [separator](QChar at) {
+                return isBetween(at, separator) || QStringView(u"'\"\\").contains(at);
+            });
+        quoted.append(isPlain ? text
+                              : QLatin1Char('\'') +
+                                    text.replace(QLatin1Char('\''), QLatin1String("'\\''")) +
+                                    QLatin1Char('\''));
+    }
+    return quoted.join(separator == QLatin1Char(' ') ? QString(separator)
+                                                     : QString(separator) + QLatin1Char(' '));
+}
+
+std::optional<std::vector<std::string>> splitQuoted(const QString& line, QChar separator) {
+    std::vector<std::string> words;
+    QString word;
+    bool isQuoted = false;  // the word has quotes: it stands even where it is empty
+    qsizetype numKept = 0;  // of the word, blanks at its end that nobody quoted not counted
+    QChar quote;
+    const auto end = [&] {
+        word.truncate(numKept);
+        if (isQuoted || !word.isEmpty()) {
+            words.push_back(word.toStdString());
+        }
+        word.clear();
+        isQuoted = false;
+        numKept = 0;
+    };
+    for (qsizetype i = 0; i < line.size(); ++i) {
+        const QChar at = line[i];
+        if (quote.isNull() && isBetween(at, separator)) {
+            end();
+        } else if (quote.isNull() && (at == QLatin1Char('\'') || at == QLatin1Char('"'))) {
+            quote = at;
+            isQuoted = true;
+        } else if (at == quote) {
+            quote = QChar();
+        } else if (at == QLatin1Char('\\') && quote != QLatin1Char('\'') && i + 1 < line.size()) {
+            word += line[++i];
+            numKept = word.size();
+        } else if (quote.isNull() && at.isSpace() && word.isEmpty() && !isQuoted) {
+            continue;
+        } else {
+            word += at;
+            numKept = quote.isNull() && at.isSpace() ? numKept : word.size();
+        }
+    }
+    if (!quote.isNull()) {
+        return std::nullopt;
+    }
+    end();
+    return words;
+}
+
 QString baseDirOf(const values::RunDetail& run) {
     return qtext(jsonString(resolvedOf(run), "base_dir"));
 }
@@ -33,10 +102,10 @@ QString baseDirOf(const values::RunDetail& run) {
 QString runCommandLine(const values::RunDetail& run) {
     const Json resolved = resolvedOf(run);
     const QString baseDir = qtext(jsonString(resolved, "base_dir"));
+    // The base directory is the spec's own, whatever directory the name was relative to.
     const QString file = run.specFileName.empty() ? "spec.yaml" : qtext(run.specFileName);
     QStringList words = {"millrace", "run"};
-    words.append(baseDir.isEmpty() || QDir::isAbsolutePath(file) ? file
-                                                                 : QDir(baseDir).filePath(file));
+    words.append(baseDir.isEmpty() ? file : QDir(baseDir).filePath(QFileInfo(file).fileName()));
     if (!run.summary.variation.empty()) {
         words << "--variation" << qtext(run.summary.variation);
     }

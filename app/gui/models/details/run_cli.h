@@ -4,7 +4,9 @@
 // Threads: any.
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/values/run_detail.h"
 
@@ -12,6 +14,11 @@ namespace millrace::gui {
 
 /// As a POSIX shell reads it: quoted only where it must be.
 QString shellQuoted(const QString& word);
+/// The words as one line, quoted where they hold a separator, a quote or nothing.
+QString quotedList(const std::vector<std::string>& words, QChar separator);
+/// The line's words again: parts between separators, quotes as a POSIX shell reads them. Nothing
+/// where a quote is not closed.
+std::optional<std::vector<std::string>> splitQuoted(const QString& line, QChar separator);
 /// Absolute, of the spec's relative paths; "" where the resolved spec does not tell.
 QString baseDirOf(const values::RunDetail& run);
 /// "millrace run /data/movielens.yaml --variation keep-30 --set train.ranks=2": the same run again.

@@ -24,20 +24,6 @@ constexpr struct {
     {QT_TR_NOOP("Epoch, loader"),
      QT_TR_NOOP("Time that the loader takes for an epoch when the model never waits")}};
 
-/// Line and column (code points, from 1) as a place in UTF-16.
-int placeAt(const QString& text, int line, int column) {
-    qsizetype start = 0;
-    for (int i = 1; i < line && start >= 0; ++i) {
-        start = text.indexOf(u'\n', start);
-        start = start < 0 ? text.size() : start + 1;
-    }
-    int place = static_cast<int>(start);
-    for (int i = 1; i < column && place < text.size() && text[place] != u'\n'; ++i) {
-        place += text[place].isHighSurrogate() ? 2 : 1;
-    }
-    return place;
-}
-
 /// "1 file", "1,234 files".
 QString counted(std::int64_t count, const QString& one, const QString& many) {
     return countText(static_cast<double>(count)) + u' ' + (count == 1 ? one : many);
@@ -124,6 +110,12 @@ void SheetModel::showRows(SpecSyntax syntax, const Sheet& sheet, const QStringLi
         take();
     }
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+}
+
+void SheetModel::setSets(const std::vector<std::string>& sets) {
+    if (sets_.take(sets)) {
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
+    }
 }
 
 void SheetModel::setErrors(const std::vector<values::SpecError>& errors) {
@@ -350,6 +342,9 @@ QVariant SheetModel::previewData(int row, int column, int role) const {
 }
 
 QVariant SheetModel::cellData(int row, const QString& key, int role) const {
+    if (sets_.has(key)) {
+        return role == kErrorRole ? QVariant(errorOf(row, key)) : sets_.cell(key, role);
+    }
     const int node = isBase(row) ? baseNode(syntax_, key, steps_)
                                  : sheet_.rows[static_cast<std::size_t>(row - 1)].cell(key);
     switch (role) {
@@ -414,7 +409,7 @@ Qt::ItemFlags SheetModel::flags(const QModelIndex& index) const {
     }
     const bool isName = index.column() == kNameColumn && !isBase(index.row());
     const bool isCell =
-        index.column() >= kFirstKey &&
+        index.column() >= kFirstKey && !sets_.has(keyOf(index.column())) &&
         (!isBase(index.row()) || baseNode(syntax_, keyOf(index.column()), steps_) >= 0);
     return why().isEmpty() && (isName || isCell) ? flags | Qt::ItemIsEditable : flags;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "app/gui/models/sheet/sheet_preview.h"
+#include "app/gui/models/sheet/sheet_sets.h"
 #include "app/gui/models/sheet/sheet_text.h"
 #include "backend/values/inspection.h"
 
@@ -52,6 +53,8 @@ class SheetModel final : public QAbstractTableModel {
     /// Why the rows cannot be edited; "": they can.
     const QString& why() const { return sheet_.why; }
 
+    /// What is set over the text, the variations too: "batch.seed=144".
+    void setSets(const std::vector<std::string>& sets);
     /// Errors of the reader or the daemon, and the runs that were planned.
     void setErrors(const std::vector<values::SpecError>& errors);
     void setRuns(const std::vector<values::CheckedRun>& runs, bool isCurrent);
@@ -136,6 +139,7 @@ class SheetModel final : public QAbstractTableModel {
     std::vector<Found> found_;
     QHash<QString, values::CheckedRun> runs_;
     QHash<QString, SheetPreview> previews_;
+    SheetSets sets_;
     bool areRunsCurrent_ = false, isBaseTicked_ = true;
     QSet<QString> ticked_;
 };

@@ -423,4 +423,17 @@ QString freeName(const QString& wanted, const QStringList& taken) {
     return stem + u'-' + QString::number(number);
 }
 
+int placeAt(const QString& text, int line, int column) {
+    qsizetype start = 0;
+    for (int i = 1; i < line && start >= 0; ++i) {
+        start = text.indexOf(u'\n', start);
+        start = start < 0 ? text.size() : start + 1;
+    }
+    int place = static_cast<int>(start);
+    for (int i = 1; i < column && place < text.size() && text[place] != u'\n'; ++i) {
+        place += text[place].isHighSurrogate() ? 2 : 1;
+    }
+    return place;
+}
+
 }  // namespace millrace::gui

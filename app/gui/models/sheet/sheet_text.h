@@ -77,6 +77,9 @@ class SheetEditor {
     const std::vector<RecipeStep> steps_;
 };
 
+/// Line and column (code points, from 1) as a place in UTF-16.
+int placeAt(const QString& text, int line, int column);
+
 /// "keep-30" -> "keep-30-2": the first name that none of `taken` has.
 QString freeName(const QString& wanted, const QStringList& taken);
 

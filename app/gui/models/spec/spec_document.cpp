@@ -10,10 +10,26 @@ void SpecDocument::open(const QString& text, const QString& path, const QString&
     savedText_ = text;
     path_ = path;
     baseDir_ = baseDir;
+    sets_.clear();
+    origin_.reset();
     reply_ = {};
     checkedRevision_ = -1;
     ++revision_;
     Q_EMIT opened();
+    Q_EMIT changed();
+}
+
+void SpecDocument::setOrigin(std::shared_ptr<const values::RunDetail> run) {
+    origin_ = std::move(run);
+    setSets(origin_->sets);
+}
+
+void SpecDocument::setSets(std::vector<std::string> sets) {
+    if (sets == sets_) {
+        return;
+    }
+    sets_ = std::move(sets);
+    ++revision_;
     Q_EMIT changed();
 }
 
@@ -46,8 +62,11 @@ void SpecDocument::saved(const QString& path) {
 values::SpecSource SpecDocument::source() const {
     values::SpecSource source;
     source.text = text_.toStdString();
-    source.fileName = path_.isEmpty() ? "spec.yaml" : QFileInfo(path_).fileName().toStdString();
+    source.fileName = !path_.isEmpty() ? QFileInfo(path_).fileName().toStdString()
+                      : origin_ != nullptr && !origin_->specFileName.empty() ? origin_->specFileName
+                                                                             : "spec.yaml";
     source.baseDir = baseDir_.toStdString();
+    source.sets = sets_;
     return source;
 }
 

@@ -5,9 +5,12 @@
 // checked). Threads: the GUI thread.
 #include <QObject>
 #include <QString>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/values/inspection.h"
+#include "backend/values/run_detail.h"
 
 namespace millrace::gui {
 
@@ -24,11 +27,19 @@ class SpecDocument final : public QObject {
     const QString& baseDir() const { return baseDir_; }
     bool isModified() const { return text_ != savedText_; }
     bool isEmpty() const { return text_.trimmed().isEmpty(); }
-    /// Counts the changes of text and directory; a reply belongs to one of them.
+    /// Counts the changes of text, directory and sets; a reply belongs to one of them.
     int revision() const { return revision_; }
+
+    /// What is set over the text for this launch, as `--set`: "batch.seed=144".
+    const std::vector<std::string>& sets() const { return sets_; }
+    /// The run whose spec this is, opened to be changed; null: none.
+    const std::shared_ptr<const values::RunDetail>& origin() const { return origin_; }
 
     /// A file, or (path "") a pasted or a run's spec.
     void open(const QString& text, const QString& path, const QString& baseDir);
+    /// It was opened from a run: with what is set there.
+    void setOrigin(std::shared_ptr<const values::RunDetail> run);
+    void setSets(std::vector<std::string> sets);
     void setText(const QString& text);
     /// Of a spec that was pasted, or whose data lies elsewhere.
     void setBaseDir(const QString& baseDir);
@@ -44,7 +55,7 @@ class SpecDocument final : public QObject {
     void setCheckReply(int revision, values::CheckReply reply);
 
  Q_SIGNALS:
-    /// Text or directory changed.
+    /// Text, directory or sets changed.
     void changed();
     /// Another document was opened; `changed` follows.
     void opened();
@@ -52,6 +63,8 @@ class SpecDocument final : public QObject {
 
  private:
     QString text_, savedText_, path_, baseDir_;
+    std::vector<std::string> sets_;
+    std::shared_ptr<const values::RunDetail> origin_;
     int revision_ = 0, checkedRevision_ = -1;
     values::CheckReply reply_;
 };

@@ -124,7 +124,7 @@ void DataPage::build() {
     setFocusPolicy(Qt::StrongFocus);
     parts_->empty = new EmptyState(this);
     parts_->empty->addButton(tr("Open a spec in Launch"), this,
-                             [this] { Q_EMIT goTo({PageName::kLaunch, {}, {}, {}}); });
+                             [this] { Q_EMIT goTo({PageName::kLaunch}); });
     parts_->empty->addButton(tr("Type a path"), this, [this] { parts_->path->setFocus(); });
     parts_->stack->addWidget(parts_->halves);
     parts_->stack->addWidget(parts_->empty);
@@ -226,12 +226,6 @@ std::vector<Command> DataPage::commands() {
         ask();
     });
     return all;
-}
-
-void DataPage::arrive(const Destination& destination) {
-    if (!destination.specText.isEmpty()) {
-        context().spec.open(destination.specText, {}, destination.specBaseDir);
-    }
 }
 
 bool DataPage::isSettled() const {

@@ -27,7 +27,6 @@ class DataPage final : public Page {
 
     PageName name() const override { return PageName::kData; }
     std::vector<Command> commands() override;
-    void arrive(const Destination& destination) override;
     bool isSettled() const override;
     void saveState(QSettings& settings) const override;
     void restoreState(QSettings& settings) override;

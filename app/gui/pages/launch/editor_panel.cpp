@@ -118,6 +118,24 @@ void EditorPanel::showProblems(const std::vector<EditorProblem>& problems) {
     list_->setVisible(rows > 0);
 }
 
+void EditorPanel::showCheck(const CheckState& state) {
+    if (state.isEmpty) {
+        showCheck(Tone::kNeutral, {});
+    } else if (state.numErrors > 0) {
+        showCheck(Tone::kBad, state.numErrors == 1
+                                  ? tr("1 problem (F8 goes to it)")
+                                  : tr("%1 problems (F8 goes to the next)").arg(state.numErrors));
+    } else if (!state.isConnected) {
+        showCheck(Tone::kWarn, tr("Columns are not checked: no daemon is connected"));
+    } else if (!state.trouble.isEmpty()) {
+        showCheck(Tone::kWarn, tr("Columns are not checked: %1").arg(state.trouble));
+    } else if (state.isChecked) {
+        showCheck(Tone::kGood, tr("No problems"));
+    } else {
+        showCheck(Tone::kNeutral, tr("Checking\u2026"));
+    }
+}
+
 void EditorPanel::showCheck(Tone tone, const QString& sentence) {
     check_->setFullText(sentence);
     QPalette colors = palette();

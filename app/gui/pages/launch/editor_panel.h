@@ -24,12 +24,19 @@ class EditorPanel final : public QFrame {
     YamlEditor* editor() const { return editor_; }
     QListWidget* list() const { return list_; }
     void showProblems(const std::vector<EditorProblem>& problems);
+    /// How far the text was checked, and with what outcome.
+    struct CheckState {
+        bool isEmpty = false, isChecked = false, isConnected = false;
+        int numErrors = 0;
+        QString trouble;  ///< why the daemon could not check it
+    };
     /// "Checking…", "No problems", "Columns are not checked: …".
-    void showCheck(Tone tone, const QString& sentence);
+    void showCheck(const CheckState& state);
     void openFind();
 
  private:
     void showHelp();
+    void showCheck(Tone tone, const QString& sentence);
 
     YamlEditor* editor_;
     FindBar* find_;

@@ -2,16 +2,19 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QSettings>
 #include <QVBoxLayout>
 
 #include "app/gui/models/details/run_cli.h"
+#include "app/gui/models/details/run_repeat.h"
+#include "app/gui/models/run_text.h"
+#include "app/gui/models/spec/spec_document.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
 
 LaunchBar::LaunchBar(QWidget* parent)
     : QFrame(parent),
-      layout_(nullptr),
       project_(nullptr),
       tags_(nullptr),
       note_(nullptr),
@@ -19,26 +22,51 @@ LaunchBar::LaunchBar(QWidget* parent)
       copy_(new QPushButton(tr("Copy as CLI"), this)),
       launch_(new QPushButton(tr("Launch"), this)) {
     setLook(*this, "bar");
-    layout_ = new QHBoxLayout(this);
-    layout_->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
-    layout_->setSpacing(kSpaceSmall);
-    project_ = field(tr("Project"), tr("as in the spec"), 120);
-    tags_ = field(tr("Tags"), tr("key=value, \u2026"), 140);
-    note_ = field(tr("Note"), tr("why these runs"), 200);
+    auto* rows = new QVBoxLayout(this);
+    rows->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
+    rows->setSpacing(kSpaceSmall);
+    rows->addWidget(buildUpper());
+    auto* row = new QHBoxLayout;
+    row->setSpacing(kSpaceSmall);
+    rows->addLayout(row);
+    project_ = field(*row, tr("Project"), tr("as in the spec"), 120);
+    tags_ = field(*row, tr("Tags"), tr("key=value, \u2026"), 140);
+    note_ = field(*row, tr("Note"), tr("why these runs"), 200);
     summary_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    layout_->addWidget(summary_, 2);
+    row->addWidget(summary_, 2);
     setLook(*copy_, "flat");
     copy_->setToolTip(tr("Copies the command that launches the same"));
     setLook(*launch_, "primary");
     launch_->setToolTip(tr("Launches what is ticked (Ctrl+Return)"));
-    layout_->addWidget(copy_);
-    layout_->addWidget(launch_);
+    row->addWidget(copy_);
+    row->addWidget(launch_);
     connect(tags_, &QLineEdit::textChanged, this, [this] { checkTags(); });
     connect(copy_, &QPushButton::clicked, this, &LaunchBar::copyWanted);
     connect(launch_, &QPushButton::clicked, this, &LaunchBar::launchWanted);
 }
 
-QLineEdit* LaunchBar::field(const QString& label, const QString& placeholder, int width) {
+QWidget* LaunchBar::buildUpper() {
+    upper_ = new QWidget(this);
+    auto* row = new QHBoxLayout(upper_);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(kSpaceSmall);
+    sets_ = field(*row, tr("Set"), tr("key=value 'key=a value'"), 800);
+    sets_->setToolTip(tr("Set over the spec and its variations for this launch, as --set"));
+    origin_ = new ElidedLabel(upper_, Qt::ElideRight);
+    row->addWidget(origin_, 2);
+    upper_->hide();
+    connect(sets_, &QLineEdit::textChanged, this, [this] {
+        const bool isWhole = sets().has_value();
+        setLook(*sets_, isWhole ? "" : "error");
+        if (isWhole) {
+            Q_EMIT setsChanged();
+        }
+    });
+    return upper_;
+}
+
+QLineEdit* LaunchBar::field(QHBoxLayout& row, const QString& label, const QString& placeholder,
+                            int width) {
     auto* text = new QLabel(label, this);
     setLook(*text, "dim");
     auto* made = new QLineEdit(this);
@@ -47,26 +75,105 @@ QLineEdit* LaunchBar::field(const QString& label, const QString& placeholder, in
     made->setMinimumWidth(72);
     made->setMaximumWidth(width * 2);
     text->setBuddy(made);
-    layout_->addWidget(text);
-    layout_->addWidget(made, width > 150 ? 2 : 1);
+    row.addWidget(text);
+    row.addWidget(made, width > 150 ? 2 : 1);
     return made;
 }
 
 std::map<std::string, std::string> LaunchBar::tags(QString* problem) const {
     std::map<std::string, std::string> tags;
-    for (const QString& part : tags_->text().split(u',', Qt::SkipEmptyParts)) {
-        const QString text = part.trimmed();
-        const auto equals = text.indexOf(u'=');
-        if (equals < 1) {
-            if (problem != nullptr && !text.isEmpty()) {
-                *problem = tr("The tag '%1' is not key=value.").arg(text);
+    const auto parts = splitQuoted(tags_->text(), u',');
+    if (!parts && problem != nullptr) {
+        *problem = tr("The tags have a quote that is not closed.");
+    }
+    for (const std::string& text : parts.value_or(std::vector<std::string>())) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            if (problem != nullptr) {
+                *problem = tr("The tag '%1' is not key=value.").arg(QString::fromStdString(text));
             }
             continue;
         }
-        tags[text.left(equals).trimmed().toStdString()] =
-            text.mid(equals + 1).trimmed().toStdString();
+        // "team = t0" means no blanks; a value that was quoted for its blanks has none before "=".
+        const QString key = QString::fromStdString(text.substr(0, equals));
+        const QString value = QString::fromStdString(text.substr(equals + 1));
+        const bool isSpaced = key != key.trimmed();
+        tags[key.trimmed().toStdString()] = (isSpaced ? value.trimmed() : value).toStdString();
     }
     return tags;
+}
+
+std::optional<std::vector<std::string>> LaunchBar::sets() const {
+    return splitQuoted(sets_->text(), u' ');
+}
+
+void LaunchBar::showSets(const std::vector<std::string>& sets) {
+    if (!sets_->hasFocus() && this->sets() != sets) {
+        sets_->setText(quotedList(sets, u' '));
+        sets_->setCursorPosition(0);
+    }
+    if (!sets.empty()) {
+        upper_->show();
+    }
+}
+
+void LaunchBar::editSets() {
+    upper_->show();
+    sets_->setFocus(Qt::OtherFocusReason);
+}
+
+void LaunchBar::fillFrom(const values::RunSummary& run) {
+    filled_ = {qtext(run.project), tagsText(run.tags)};
+    setFields(filled_.first, filled_.second, {});
+}
+
+void LaunchBar::dropFilled() {
+    const auto kept = [](const QString& text, const QString& filled) {
+        return text == filled ? QString() : text;
+    };
+    setFields(kept(project_->text(), filled_.first), kept(tags_->text(), filled_.second),
+              note_->text());
+    filled_ = {};
+}
+
+void LaunchBar::save(QSettings& settings) const {
+    const bool isOwn = filled_ == std::pair<QString, QString>();
+    settings.setValue(QStringLiteral("project"), isOwn ? project() : QString());
+    settings.setValue(QStringLiteral("tags"), isOwn ? tagText() : QString());
+}
+
+void LaunchBar::restore(QSettings& settings) {
+    setFields(settings.value(QStringLiteral("project")).toString(),
+              settings.value(QStringLiteral("tags")).toString(), {});
+}
+
+// The launch of the run's own variation beside the run.
+void LaunchBar::showOrigin(const SpecDocument& document, bool hasErrors) {
+    if (document.origin() == nullptr) {
+        showOrigin(Tone::kNeutral, {});
+        return;
+    }
+    const values::RunDetail& run = *document.origin();
+    if (!document.isChecked() || hasErrors) {
+        showOrigin(Tone::kNeutral, tr("from %1").arg(qtext(run.summary.id)));
+        return;
+    }
+    const RepeatVerdict verdict = verdictOn(run, document.checkReply());
+    const QString name = run.summary.variation.empty() ? tr("base") : qtext(run.summary.variation);
+    showOrigin(verdict.kind == RepeatVerdict::Kind::kEqual ? Tone::kGood : Tone::kWarn,
+               name + QStringLiteral(": ") + verdict.sentence);
+}
+
+void LaunchBar::showOrigin(Tone tone, const QString& sentence) {
+    origin_->setFullText(sentence);
+    QPalette colors = palette();
+    colors.setColor(QPalette::WindowText, toneColor(tone, colors));
+    origin_->setPalette(colors);
+    if (!sentence.isEmpty()) {
+        upper_->show();
+    } else if (sets() == std::vector<std::string>() && !sets_->hasFocus()) {
+        upper_->hide();
+    }
 }
 
 void LaunchBar::checkTags() {
@@ -108,6 +215,14 @@ QString launchSummary(const QStringList& variations, bool hasBase) {
                              : LaunchBar::tr("%1 runs: %2").arg(QString::number(names.size()), all);
 }
 
+QString tagsText(const std::map<std::string, std::string>& tags) {
+    std::vector<std::string> words;
+    for (const auto& [key, value] : tags) {
+        words.push_back(key + '=' + value);
+    }
+    return quotedList(words, u',');
+}
+
 QString launchCommand(const QString& path, const QStringList& variations, bool hasBase, bool areAll,
                       const LaunchBar& bar) {
     QString rest;
@@ -117,6 +232,9 @@ QString launchCommand(const QString& path, const QStringList& variations, bool h
     for (const auto& [key, value] : bar.tags()) {
         rest += QStringLiteral(" --tag ") +
                 shellQuoted(QString::fromStdString(key) + u'=' + QString::fromStdString(value));
+    }
+    for (const std::string& set : bar.sets().value_or(std::vector<std::string>())) {
+        rest += QStringLiteral(" --set ") + shellQuoted(QString::fromStdString(set));
     }
     if (!bar.note().isEmpty()) {
         rest += QStringLiteral(" --note ") + shellQuoted(bar.note());

@@ -1,16 +1,27 @@
 #pragma once
-// What is launched and with what: project, tags, note, the summary, and the button.
+// What is launched and with what: project, tags, note, the summary, and the button. Above them,
+// once something is set over the spec or a run's spec is changed: the sets, and what differs from
+// the run.
 //
 // Threads: the GUI thread.
 #include <QFrame>
 #include <QLineEdit>
 #include <QPushButton>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "app/gui/widgets/badge.h"
 #include "app/gui/widgets/panels.h"
+#include "backend/values/run_summary.h"
+
+class QSettings;
 
 namespace millrace::gui {
+
+class SpecDocument;
 
 class LaunchBar final : public QFrame {
     Q_OBJECT
@@ -23,6 +34,19 @@ class LaunchBar final : public QFrame {
     /// Of "key=value, key=value"; `problem` says what is wrong with them.
     std::map<std::string, std::string> tags(QString* problem = nullptr) const;
     QString tagText() const { return tags_->text(); }
+    /// Of "batch.seed=144 'dataset.where=rating > 3'"; nothing while a quote is open.
+    std::optional<std::vector<std::string>> sets() const;
+    void showSets(const std::vector<std::string>& sets);
+    /// For one who wants to set something.
+    void editSets();
+    /// What differs from the run that the document was opened from, where it was from one.
+    void showOrigin(const SpecDocument& document, bool hasErrors);
+    const ElidedLabel* origin() const { return origin_; }
+    /// With what a run was launched; the next document drops it, but not what somebody typed.
+    void fillFrom(const values::RunSummary& run);
+    void dropFilled();
+    void save(QSettings& settings) const;
+    void restore(QSettings& settings);
     void setFields(const QString& project, const QString& tags, const QString& note);
 
     /// "3 runs: base, keep-30, keep-10", or what has to be done first.
@@ -32,15 +56,21 @@ class LaunchBar final : public QFrame {
     QPushButton* button() const { return launch_; }
 
  Q_SIGNALS:
+    void setsChanged();
     void launchWanted();
     void copyWanted();
 
  private:
-    QLineEdit* field(const QString& label, const QString& placeholder, int width);
+    QWidget* buildUpper();
+    QLineEdit* field(QHBoxLayout& row, const QString& label, const QString& placeholder, int width);
     void checkTags();
 
-    QHBoxLayout* layout_;
-    QLineEdit *project_, *tags_, *note_;
+    void showOrigin(Tone tone, const QString& sentence);
+
+    QWidget* upper_ = nullptr;
+    std::pair<QString, QString> filled_;  ///< project and tags
+    QLineEdit *project_, *tags_, *note_, *sets_ = nullptr;
+    ElidedLabel* origin_ = nullptr;
     ElidedLabel* summary_;
     QPushButton *copy_, *launch_;
     bool canLaunch_ = false, isLaunching_ = false;
@@ -51,5 +81,7 @@ QString launchSummary(const QStringList& variations, bool hasBase);
 /// The commands of the same launch; `path`: as it is saved.
 QString launchCommand(const QString& path, const QStringList& variations, bool hasBase, bool areAll,
                       const LaunchBar& bar);
+/// "team=t0, why='a, b'": as the field of tags reads them.
+QString tagsText(const std::map<std::string, std::string>& tags);
 
 }  // namespace millrace::gui

@@ -116,27 +116,10 @@ void LaunchPage::Parts::showProblems() {
     }
     numErrors_ = static_cast<int>(errors.size());
     panel_->showProblems(problems);
-    showCheckState(numErrors_);
+    panel_->showCheck(
+        {document.isEmpty(), document.isChecked(), isConnected(), numErrors_, daemonTrouble_});
+    launchBar_->showOrigin(document, numErrors_ > 0);
     showSummary();
-}
-
-void LaunchPage::Parts::showCheckState(int numErrors) {
-    const SpecDocument& document = context_.spec;
-    if (document.isEmpty()) {
-        panel_->showCheck(Tone::kNeutral, {});
-    } else if (numErrors > 0) {
-        panel_->showCheck(Tone::kBad, numErrors == 1
-                                          ? tr("1 problem (F8 goes to it)")
-                                          : tr("%1 problems (F8 goes to the next)").arg(numErrors));
-    } else if (!isConnected()) {
-        panel_->showCheck(Tone::kWarn, tr("Columns are not checked: no daemon is connected"));
-    } else if (!daemonTrouble_.isEmpty()) {
-        panel_->showCheck(Tone::kWarn, tr("Columns are not checked: %1").arg(daemonTrouble_));
-    } else if (document.isChecked()) {
-        panel_->showCheck(Tone::kGood, tr("No problems"));
-    } else {
-        panel_->showCheck(Tone::kNeutral, tr("Checking\u2026"));
-    }
 }
 
 QStringList LaunchPage::Parts::ticked() const {
@@ -162,11 +145,15 @@ values::SubmitRequest LaunchPage::Parts::request() const {
     request.specText = source.text;
     request.fileName = source.fileName;
     request.baseDir = source.baseDir;
+    request.sets = source.sets;
     request.variations = sheet_.tickedVariations();
     request.withoutBase = !sheet_.isBaseTicked();
     request.project = launchBar_->project().toStdString();
     request.note = launchBar_->note().toStdString();
     request.tags = launchBar_->tags();
+    if (context_.spec.origin() != nullptr) {
+        request.place = context_.spec.origin()->script.place;
+    }
     return request;
 }
 
@@ -187,6 +174,8 @@ void LaunchPage::Parts::launch() {
             tr("Nothing was launched: give the base directory that relative paths start from.");
     } else if (!tagProblem.isEmpty()) {
         problem = tagProblem;
+    } else if (!launchBar_->sets()) {
+        problem = tr("Nothing was launched: what is set has a quote that is not closed.");
     } else if (!isConnected()) {
         problem = tr("Nothing was launched: no daemon is connected.");
     }
@@ -273,6 +262,8 @@ std::vector<Command> LaunchPage::Parts::commands() {
         {tr("Duplicate the variation"), QKeySequence(Qt::CTRL | Qt::Key_D),
          [this] { sheetPanel_->duplicateRow(); }, hasSpec},
         {tr("Tick every variation"), QKeySequence(), [this] { sheet_.tickAll(true); }, hasSpec},
+        {tr("Set keys for this launch"), QKeySequence(), [this] { launchBar_->editSets(); },
+         hasSpec},
         {tr("Copy the launch as CLI"), QKeySequence(), [this] { copyCommand(); }, canLaunch},
     };
 }

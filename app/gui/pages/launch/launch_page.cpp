@@ -20,8 +20,8 @@ std::vector<Command> LaunchPage::commands() {
 }
 
 void LaunchPage::arrive(const Destination& destination) {
-    if (!destination.specText.isEmpty()) {
-        parts_->openText(destination.specText, destination.specBaseDir);
+    if (destination.changed != nullptr) {
+        parts_->openRun(destination.changed);
     }
     parts_->focusEditor();
 }

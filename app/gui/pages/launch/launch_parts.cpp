@@ -13,6 +13,8 @@
 #include <QVBoxLayout>
 
 #include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/details/run_cli.h"
+#include "app/gui/models/run_text.h"
 #include "app/gui/models/spec/spec_document.h"
 #include "app/gui/pages/launch/editor_panel.h"
 #include "app/gui/pages/launch/launch_bar.h"
@@ -27,18 +29,6 @@ namespace {
 
 constexpr int kReadMs = 30;
 constexpr int kDaemonMs = 250;
-
-QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::AcceptMode mode,
-                        const QString& directory) {
-    auto* dialog = new QFileDialog(parent, title, directory,
-                                   QFileDialog::tr("Specs (*.yaml *.yml);;All files (*)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(mode);
-    dialog->setFileMode(mode == QFileDialog::AcceptOpen ? QFileDialog::ExistingFile
-                                                        : QFileDialog::AnyFile);
-    dialog->setDefaultSuffix(QStringLiteral("yaml"));
-    return dialog;
-}
 
 }  // namespace
 
@@ -185,6 +175,7 @@ void LaunchPage::Parts::connectText() {
         isShowing_ = true;
         editor_->open(context_.spec.text());
         isShowing_ = false;
+        launchBar_->dropFilled();
         localErrors_.clear();
         isStarted_ = isStarted_ || !context_.spec.isEmpty();
         if (isStarted_ && page_.isVisible()) {
@@ -217,6 +208,8 @@ void LaunchPage::Parts::connectText() {
 
 void LaunchPage::Parts::connectLaunch() {
     connect(&sheet_, &SheetModel::ticksChanged, this, [this] { showSummary(); });
+    connect(launchBar_, &LaunchBar::setsChanged, this,
+            [this] { context_.spec.setSets(*launchBar_->sets()); });
     connect(launchBar_, &LaunchBar::launchWanted, this, [this] { launch(); });
     connect(launchBar_, &LaunchBar::copyWanted, this, [this] { copyCommand(); });
 }
@@ -292,6 +285,9 @@ void LaunchPage::Parts::showDocument() {
     const bool hasWork = isStarted_ || !document.isEmpty() || !document.path().isEmpty();
     stack_->setCurrentIndex(hasWork ? 1 : 0);
     bar_->showDocument(document.path(), document.baseDir(), document.isModified());
+    sheet_.setSets(document.sets());
+    launchBar_->showSets(document.sets());
+    launchBar_->showOrigin(document, numErrors_ > 0);
 }
 
 void LaunchPage::Parts::newSpec() {
@@ -303,6 +299,16 @@ void LaunchPage::Parts::newSpec() {
 
 void LaunchPage::Parts::openText(const QString& text, const QString& baseDir) {
     files_.openText(text, baseDir);
+}
+
+void LaunchPage::Parts::openRun(const std::shared_ptr<const values::RunDetail>& run) {
+    if (!files_.openText(qtext(run->specText), baseDirOf(*run))) {
+        return;
+    }
+    context_.spec.setOrigin(run);
+    launchBar_->fillFrom(run->summary);
+    const QString variation = qtext(run->summary.variation);
+    sheet_.setTickedNames({variation}, variation.isEmpty());
 }
 
 void LaunchPage::Parts::focusEditor() {
@@ -368,8 +374,7 @@ void LaunchPage::Parts::saveState(QSettings& settings) const {
     settings.setValue(QStringLiteral("path"), context_.spec.path());
     settings.setValue(QStringLiteral("ticked"), sheet_.tickedNames());
     settings.setValue(QStringLiteral("baseTicked"), sheet_.isBaseTicked());
-    settings.setValue(QStringLiteral("project"), launchBar_->project());
-    settings.setValue(QStringLiteral("tags"), launchBar_->tagText());
+    launchBar_->save(settings);
 }
 
 void LaunchPage::Parts::restoreState(QSettings& settings) {
@@ -377,8 +382,7 @@ void LaunchPage::Parts::restoreState(QSettings& settings) {
     files_.setRecent(settings.value(QStringLiteral("recent")).toStringList());
     sheet_.setTickedNames(settings.value(QStringLiteral("ticked")).toStringList(),
                           settings.value(QStringLiteral("baseTicked"), true).toBool());
-    launchBar_->setFields(settings.value(QStringLiteral("project")).toString(),
-                          settings.value(QStringLiteral("tags")).toString(), {});
+    launchBar_->restore(settings);
     fillRecent();
     const QString path = settings.value(QStringLiteral("path")).toString();
     if (!path.isEmpty() && context_.spec.isEmpty()) {

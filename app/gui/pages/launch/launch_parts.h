@@ -33,6 +33,8 @@ class LaunchPage::Parts final : public QObject {
     std::vector<Command> commands();
     void openFile(const QString& path) { files_.open(path); }
     void openText(const QString& text, const QString& baseDir);
+    /// Its spec, with its sets, variation, project and tags.
+    void openRun(const std::shared_ptr<const values::RunDetail>& run);
     void focusEditor();
     bool isSettled() const;
     void setInSight(bool isInSight) { previews_.setInSight(isInSight); }
@@ -67,7 +69,6 @@ class LaunchPage::Parts final : public QObject {
     void askDaemon();
     void takeReply(int revision, const Result<values::CheckReply>& reply);
     void showProblems();
-    void showCheckState(int numErrors);
 
     // Launching
     QStringList ticked() const;

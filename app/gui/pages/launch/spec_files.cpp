@@ -22,6 +22,18 @@ QString sentenceOf(const Status& status) {
 
 }  // namespace
 
+QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::AcceptMode mode,
+                        const QString& directory) {
+    auto* dialog = new QFileDialog(parent, title, directory,
+                                   QFileDialog::tr("Specs (*.yaml *.yml);;All files (*)"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(mode);
+    dialog->setFileMode(mode == QFileDialog::AcceptOpen ? QFileDialog::ExistingFile
+                                                        : QFileDialog::AnyFile);
+    dialog->setDefaultSuffix(QStringLiteral("yaml"));
+    return dialog;
+}
+
 SpecFiles::SpecFiles(DaemonBridge& daemon, SpecDocument& document, QObject* parent)
     : QObject(parent), daemon_(daemon), document_(document) {
     connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] {
@@ -69,9 +81,7 @@ void SpecFiles::open(const QString& path) {
 }
 
 bool SpecFiles::openText(const QString& text, const QString& baseDir) {
-    const std::size_t before = drafts_.size();
-    const bool wasModified = document_.isModified();
-    return show(text, {}, baseDir) && (drafts_.size() != before || wasModified);
+    return show(text, {}, baseDir);
 }
 
 void SpecFiles::openDraft(int index) {
@@ -85,6 +95,7 @@ void SpecFiles::openDraft(int index) {
         // It was not saved then and is not now.
         document_.open(onDisk, draft.path, draft.baseDir);
         document_.setText(draft.text);
+        document_.setSets(draft.sets);
     }
     Q_EMIT recentChanged();
 }
@@ -97,6 +108,7 @@ bool SpecFiles::keepDraft() {
     draft.text = document_.text();
     draft.path = document_.path();
     draft.baseDir = document_.baseDir();
+    draft.sets = document_.sets();
     draft.title = draft.path.isEmpty() ? tr("an unsaved spec") : QFileInfo(draft.path).fileName();
     drafts_.insert(drafts_.begin(), draft);
     if (drafts_.size() > kDraftsMax) {

@@ -3,16 +3,22 @@
 //
 // Files are read and written by the bridge; a change on the disk by somebody else is told, not
 // taken. Threads: the GUI thread. Failure: failed() with one sentence that names the file.
+#include <QFileDialog>
 #include <QFileSystemWatcher>
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <string>
 #include <vector>
 
 namespace millrace::gui {
 
 class DaemonBridge;
 class SpecDocument;
+
+/// Asks for a file of a spec, which its fileSelected() says. Not shown yet.
+QFileDialog* specDialog(QWidget* parent, const QString& title, QFileDialog::AcceptMode mode,
+                        const QString& directory);
 
 class SpecFiles final : public QObject {
     Q_OBJECT
@@ -21,13 +27,15 @@ class SpecFiles final : public QObject {
     /// A spec that was open, with changes that were not saved.
     struct Draft {
         QString title, text, path, baseDir;
+        std::vector<std::string> sets{};
     };
 
     SpecFiles(DaemonBridge& daemon, SpecDocument& document, QObject* parent);
 
     void open(const QString& path);
     void save(const QString& path);
-    /// Text of no file; the one before is kept as a draft when it has changes. True when it was.
+    /// Text of no file; the one before is kept as a draft when it has changes. False where the text
+    /// cannot be opened.
     bool openText(const QString& text, const QString& baseDir);
     void openDraft(int index);
     void reload() { open(path_); }

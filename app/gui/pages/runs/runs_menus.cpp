@@ -84,7 +84,9 @@ QMenu* RunsMenus::openOfRuns(bool isDeleted, const QPoint& globalPosition) {
 
 void RunsMenus::addCopies(QMenu& menu, const std::vector<std::string>& ids) {
     const bool hasOne = ids.size() == 1;
-    menu.addAction(tr("Launch again"), this, [this, ids] { actions_.launchAgain(ids.front()); })
+    menu.addAction(tr("Launch again …"), this, [this, ids] { actions_.launchAgain(ids); });
+    menu.addAction(tr("Change and launch …"), this,
+                   [this, ids] { actions_.changeAndLaunch(ids.front()); })
         ->setEnabled(hasOne);
     menu.addAction(tr("Copy as CLI"), this, [this, ids] { actions_.copyCommand(ids.front()); })
         ->setEnabled(hasOne);

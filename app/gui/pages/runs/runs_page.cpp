@@ -177,7 +177,7 @@ void RunsPage::takeRuns(const RunsDelta& delta) {
     panels_->refresh();
     filter_->runsChanged();
     if (!arriving_.empty()) {
-        arrive({PageName::kRuns, std::exchange(arriving_, {}), {}, {}});
+        arrive({PageName::kRuns, std::exchange(arriving_, {})});
     }
     lookAtTrends();
 }
@@ -195,6 +195,12 @@ void RunsPage::addShortcuts() {
     addKey(Qt::Key_F2, this, [this] { editNote(); });
     addKey(QKeySequence("Ctrl+I"), this, [this] { panelButton_->toggle(); });
     addKey(QKeySequence("Ctrl+Shift+C"), this, [this] { actions_->copyIds(selected()); });
+    addKey(QKeySequence("Ctrl+R"), this, [this] { actions_->launchAgain(selected()); });
+    addKey(QKeySequence("Ctrl+Shift+R"), this, [this] {
+        if (const auto ids = selected(); ids.size() == 1) {
+            actions_->changeAndLaunch(ids.front());
+        }
+    });
     addKey(QKeySequence::Delete, view_, [this] {
         if (!bar_->isDeletedShown()) {
             actions_->remove(selected());
@@ -242,7 +248,10 @@ std::vector<Command> RunsPage::commands() {
         {tr("Edit the note"), Qt::Key_F2, [this] { editNote(); }, hasOne},
         {tr("Watch %1").arg(what), {}, [this, ids] { actions_->watch(ids); }, hasAny},
         {tr("Stop %1").arg(what), {}, [this, ids] { actions_->stop(ids); }, hasAny},
-        {tr("Launch again"), {}, [this, ids] { actions_->launchAgain(ids.front()); }, hasOne},
+        {tr("Launch %1 again").arg(what), QKeySequence("Ctrl+R"),
+         [this, ids] { actions_->launchAgain(ids); }, hasAny},
+        {tr("Change and launch the selected run"), QKeySequence("Ctrl+Shift+R"),
+         [this, ids] { actions_->changeAndLaunch(ids.front()); }, hasOne},
         {tr("Copy as CLI"), {}, [this, ids] { actions_->copyCommand(ids.front()); }, hasOne},
         {tr("Copy rows as a table"), QKeySequence::Copy, [this] { copyRows(); }, hasAny},
         {tr("Copy ids"), QKeySequence("Ctrl+Shift+C"), [this, ids] { actions_->copyIds(ids); },

@@ -197,7 +197,7 @@ void WatchPage::connectWidgets() {
     });
     connect(laneList_, &LaneList::heightChanged, this, &WatchPage::fitJobs, Qt::QueuedConnection);
     connect(laneList_, &LaneList::runActivated, this,
-            [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}, {}, {}}); });
+            [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}}); });
     const auto runOf = [this](const std::string& id) {
         const LaneState* lane = lanes_.find(id);
         return lane != nullptr ? lane->run : values::RunSummary{};
@@ -417,11 +417,11 @@ void WatchPage::showNothingRuns() {
             empty_->addButton(text, this, [this, destination] { Q_EMIT goTo(destination); });
         button->setObjectName(QStringLiteral("link"));
     };
-    add(tr("Open Launch"), {PageName::kLaunch, {}, {}, {}});
+    add(tr("Open Launch"), {PageName::kLaunch});
     for (std::size_t i = 0; i < count; ++i) {
         const values::RunSummary& run = *last[i];
         const std::string& name = run.variation.empty() ? run.name : run.variation;
-        add(tr("Last: %1").arg(QString::fromStdString(name)), {PageName::kRuns, {run.id}, {}, {}});
+        add(tr("Last: %1").arg(QString::fromStdString(name)), {PageName::kRuns, {run.id}});
     }
 }
 

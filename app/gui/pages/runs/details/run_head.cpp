@@ -70,8 +70,11 @@ void RunHead::buildActions() {
           [this] { actions_.stop({id_}); });
     offer(tr("Resume"), tr("Goes on from the last checkpoint"), hasBroken,
           [this] { actions_.resume(id_, 0); });
-    offer(tr("Launch again"), tr("Opens its spec on the Launch page"), always,
-          [this] { actions_.launchAgain(id_); });
+    offer(tr("Launch again"), tr("Repeats it exactly; asks first (Ctrl+R)"), always,
+          [this] { actions_.launchAgain({id_}); });
+    offer(tr("Change and launch"),
+          tr("Opens its spec on the Launch page, with what it was launched with (Ctrl+Shift+R)"),
+          always, [this] { actions_.changeAndLaunch(id_); });
     offer(tr("Copy as CLI"), tr("The millrace run line that does the same"), always,
           [this] { actions_.copyCommand(id_); });
     offer(tr("Delete"), tr("Hides the run; it can be restored"), hasEnded,

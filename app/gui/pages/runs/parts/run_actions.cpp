@@ -7,6 +7,7 @@
 #include "app/gui/models/details/run_cli.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/run_table.h"
+#include "app/gui/pages/runs/parts/repeat_dialog.h"
 #include "app/gui/widgets/panels.h"
 
 namespace millrace::gui {
@@ -172,18 +173,61 @@ void RunActions::copyIds(const std::vector<std::string>& ids) {
     }
 }
 
-void RunActions::launchAgain(const std::string& id) {
+// Their details in the order of `ids`, then the question.
+void RunActions::launchAgain(const std::vector<std::string>& ids) {
+    struct Reading {
+        std::vector<RunPtr> runs;
+        std::size_t numOpen = 0;
+    };
+    auto reading = std::make_shared<Reading>();
+    reading->runs.resize(ids.size());
+    reading->numOpen = ids.size();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        daemon_.get(ids[i], this, [this, i, reading](Result<values::RunDetail> reply) {
+            if (reply.ok()) {
+                reading->runs[i] = std::make_shared<values::RunDetail>(*std::move(reply));
+            } else {
+                say(Notice::Kind::kError, sentence(reply.status()));
+            }
+            if (--reading->numOpen == 0) {
+                std::erase(reading->runs, nullptr);
+                openRepeat(reading->runs);
+            }
+        });
+    }
+}
+
+void RunActions::openRepeat(const std::vector<RunPtr>& runs) {
+    if (runs.empty()) {
+        return;
+    }
+    auto* dialog = new RepeatDialog(daemon_, runs, window_);
+    connect(dialog, &RepeatDialog::changeAsked, this, &RunActions::change);
+    connect(dialog, &RepeatDialog::failed, this,
+            [this](const QString& text) { say(Notice::Kind::kError, text); });
+    connect(dialog, &RepeatDialog::launched, this,
+            [this](const std::vector<std::string>& ids, const QString& text) {
+                say(Notice::Kind::kDone, text);
+                watch(ids);
+            });
+    dialog->open();
+}
+
+void RunActions::changeAndLaunch(const std::string& id) {
     daemon_.get(id, this, [this](Result<values::RunDetail> reply) {
-        if (!reply.ok()) {
+        if (reply.ok()) {
+            change(std::make_shared<values::RunDetail>(*std::move(reply)));
+        } else {
             say(Notice::Kind::kError, sentence(reply.status()));
-            return;
         }
-        Destination destination;
-        destination.page = PageName::kLaunch;
-        destination.specText = qtext(reply->specText);
-        destination.specBaseDir = baseDirOf(*reply);
-        Q_EMIT goTo(destination);
     });
+}
+
+void RunActions::change(const RunPtr& run) {
+    Destination destination;
+    destination.page = PageName::kLaunch;
+    destination.changed = run;
+    Q_EMIT goTo(destination);
 }
 
 void RunActions::watch(const std::vector<std::string>& ids) {

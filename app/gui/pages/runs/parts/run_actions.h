@@ -1,5 +1,6 @@
 #pragma once
-// What can be done to runs: stop, resume, delete with undo, restore, note, copy, launch again.
+// What can be done to runs: stop, resume, delete with undo, restore, note, copy, launch again as
+// they were or changed.
 //
 // Each answers with a notice: what was done, or the daemon's sentence. Threads: the GUI thread.
 // Failure: a run that refuses (a running one cannot be deleted) is named; the others are done.
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/details/run_repeat.h"
 #include "app/gui/pages/page.h"
 
 namespace millrace::gui {
@@ -28,7 +30,10 @@ class RunActions final : public QObject {
     void copyCommand(const std::string& id);
     void copyResume(const std::string& id, std::int64_t step);
     void copyIds(const std::vector<std::string>& ids);
-    void launchAgain(const std::string& id);
+    /// Exactly as they were: asks first, and says whether the spec hashes are equal.
+    void launchAgain(const std::vector<std::string>& ids);
+    /// Opens the spec in Launch, with what the run was launched with.
+    void changeAndLaunch(const std::string& id);
     void watch(const std::vector<std::string>& ids);
 
  Q_SIGNALS:
@@ -45,6 +50,8 @@ class RunActions final : public QObject {
         std::vector<std::string> done;
         QString error;
     };
+    void openRepeat(const std::vector<RunPtr>& runs);
+    void change(const RunPtr& run);
     void runAll(const std::vector<std::string>& ids, Call call,
                 std::function<void(const Batch&)> onEnd);
     QString labelOf(const std::string& id) const;

@@ -1,0 +1,70 @@
+#pragma once
+// Asks before runs are launched again, and says of each whether the new one would be the same: its
+// spec hash, and what differs where it does.
+//
+// The daemon checks them as it would at a submit; what cannot be launched is left out. Return
+// launches, Escape gives up. Threads: the GUI thread. Failure: the daemon's sentence, at the run
+// that it is about; of a submit that failed, failed().
+#include <QDialog>
+#include <string>
+#include <vector>
+
+#include "app/gui/bridge/daemon_bridge.h"
+#include "app/gui/models/details/run_repeat.h"
+
+class QLabel;
+class QPushButton;
+
+namespace millrace::gui {
+
+class MessageStrip;
+
+class RepeatDialog final : public QDialog {
+    Q_OBJECT
+
+ public:
+    RepeatDialog(DaemonBridge& daemon, const std::vector<RunPtr>& runs, QWidget* parent);
+
+    /// What it says of each run, in the order of the submits.
+    QStringList sentences() const;
+    bool isChecked() const { return numOpen_ == 0; }
+    QPushButton* launchButton() const { return launch_; }
+    QPushButton* changeButton() const { return change_; }
+
+ Q_SIGNALS:
+    /// The new runs, and a sentence that says what they repeat.
+    void launched(const std::vector<std::string>& ids, const QString& sentence);
+    void changeAsked(const millrace::gui::RunPtr& run);
+    void failed(const QString& sentence);
+
+ private:
+    struct Row {
+        RunPtr run;
+        RepeatVerdict verdict;
+        MessageStrip* strip;
+    };
+    struct Submit {
+        RunRepeat repeat;
+        std::vector<Row> rows;
+        bool isBroken() const;
+    };
+    void build();
+    QWidget* buildRows();
+    void check(std::size_t submit);
+    void showState();
+    int numReady() const;
+    void launch();
+    void launchFrom(std::size_t submit);
+    void took(std::size_t submit, const Result<values::SubmitReply>& reply);
+    void finish();
+
+    DaemonBridge& daemon_;
+    std::vector<Submit> submits_;
+    QLabel* title_ = nullptr;
+    QPushButton *launch_ = nullptr, *change_ = nullptr;
+    int numRuns_ = 0, numOpen_ = 0;
+    std::vector<std::string> newIds_;
+    QStringList repeated_, differing_, failures_;
+};
+
+}  // namespace millrace::gui
