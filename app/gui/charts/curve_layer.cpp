@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "app/gui/charts/parts/line_dash.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -252,26 +254,37 @@ void CurveLayer::draw(int from, int to) {
     }
 }
 
+// Counted from the axis' zero and not from the image's edge: dashes move with the curve.
+LineRaster::Dashes CurveLayer::dashesOf(const Curve& curve) const {
+    const DashLengths lengths = dashLengths(curve.dash);
+    LineRaster::Dashes dashes;
+    dashes.on = static_cast<int>(std::lround(lengths.on * geometry_.scale));
+    dashes.off = static_cast<int>(std::lround(lengths.off * geometry_.scale));
+    const int period = std::max(1, dashes.on + dashes.off);
+    dashes.phase = static_cast<int>(((geometry_.firstBin % period) + period) % period);
+    return dashes;
+}
+
 void CurveLayer::drawLine(const Line& line, int from, int to) {
     const bool isHighlighted = line.curve.id == highlighted_;
     const double opacity = highlighted_.isEmpty() || isHighlighted ? 1 : kDimmedOpacity;
     const double extra = isHighlighted ? kHighlightExtra : 0;
     const auto half = [&](double width) { return (width + extra) * geometry_.scale / 2; };
-    const int dash = line.curve.isDashed ? static_cast<int>(std::lround(6 * geometry_.scale)) : 0;
-    // Dashes are counted from the axis' zero and not from the image's edge: they move with the
-    // curve.
-    const int period = std::max(1, dash + dash / 2);
-    const int phase = static_cast<int>(((geometry_.firstBin % period) + period) % period);
+    const LineRaster::Dashes dashes = dashesOf(line.curve);
     if (line.curve.band) {
         drawBand(line, from, to);
         raster_.blend(image_, line.curve.color, opacity * kBandOpacity);
     }
     drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to});
-    raster_.blend(image_, line.curve.color, opacity * (isSmoothed(line) ? kRawOpacity : 1), dash,
-                  phase);
+    raster_.blend(image_, line.curve.color, opacity * (isSmoothed(line) ? kRawOpacity : 1), dashes);
+    if (dashes.off > 0 && line.raw.density == Density::kMarked) {
+        // The marks of the points stand in the gaps as well.
+        drawTrace(line.raw, rawSource(line), {half(kLineWidth), from, to, false});
+        raster_.blend(image_, line.curve.color, opacity);
+    }
     if (isSmoothed(line)) {
         drawTrace(line.smooth, smoothSource(line), {half(kSmoothWidth), from, to});
-        raster_.blend(image_, line.curve.color, opacity, dash, phase);
+        raster_.blend(image_, line.curve.color, opacity, dashes);
     }
 }
 
@@ -363,7 +376,7 @@ void CurveLayer::drawPoints(const Trace& trace, const Source& source, const Pen&
         const double toColumn = geometry_.xToColumn(store.place(i, source.axis) - source.offset);
         const double toRow = geometry_.yToRow(store.at(i).y);
         const bool isJoined = i > 0 && isValue(i - 1);  // a NaN between two values is a gap
-        if (i > begin && isJoined) {
+        if (i > begin && isJoined && pen.hasLines) {
             raster_.addSegment(column, row, toColumn, toRow, pen.halfWidth);
         }
         if (trace.density == Density::kMarked || (!isJoined && !isValue(i + 1))) {

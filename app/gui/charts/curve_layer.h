@@ -85,7 +85,8 @@ class CurveLayer {
     };
     struct Pen {
         double halfWidth;
-        int from, to;  // the columns to draw: [from, to)
+        int from, to;          // the columns to draw: [from, to)
+        bool hasLines = true;  // else the marks of points alone
     };
     static bool isSmoothed(const Line& line) { return line.curve.smoothing > 0; }
     Source rawSource(const Line& line) const;
@@ -98,6 +99,7 @@ class CurveLayer {
     Density densityOf(const Source& source) const;
     int lastColumn() const;
     void draw(int from, int to);
+    LineRaster::Dashes dashesOf(const Curve& curve) const;
     void drawLine(const Line& line, int from, int to);
     void drawBand(const Line& line, int from, int to);
     void drawBandColumns(const Line& line, int from, int to);

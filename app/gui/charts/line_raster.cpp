@@ -121,7 +121,7 @@ void LineRaster::addSegment(double x0, double y0, double x1, double y1, double h
 }
 
 // Empties the mask on its way: the next line finds it clean, and only touched rows are visited.
-void LineRaster::blend(QImage& image, const QColor& color, double opacity, int dash, int phase) {
+void LineRaster::blend(QImage& image, const QColor& color, double opacity, const Dashes& dashes) {
     const double alpha = color.alphaF() * opacity;
     const auto channel = [&](double value) {
         return static_cast<std::uint32_t>(std::lround(255 * value * alpha));
@@ -137,7 +137,8 @@ void LineRaster::blend(QImage& image, const QColor& color, double opacity, int d
             continue;
         }
         std::uint8_t* cells = &mask_[c * static_cast<std::size_t>(height_)];
-        const bool isDrawn = dash <= 0 || (column + phase) % (dash + dash / 2) < dash;
+        const bool isDrawn =
+            dashes.off <= 0 || (column + dashes.phase) % (dashes.on + dashes.off) < dashes.on;
         for (int row = top; isDrawn && row < bottom; ++row) {
             if (cells[row] != 0) {
                 std::uint32_t& pixel = pixels[static_cast<std::size_t>(row) * stride + c];

@@ -27,9 +27,16 @@ class LineRaster {
     /// The whole of one column from `top` to `bottom`, and halfWidth beyond them.
     void addSpan(int column, double top, double bottom, double halfWidth);
     void addDot(double x, double y, double radius) { addSegment(x, y, x, y, radius); }
+    /// Columns that are drawn and left out in turn; the first is `phase` columns into a turn.
+    struct Dashes {
+        int on = 0, off = 0;  ///< off 0: the whole line
+        int phase = 0;
+    };
     /// Puts the curve onto an image of the mask's size (ARGB32 premultiplied), and ends it.
-    /// `dash` > 0: so many columns drawn, then half as many left out, from column `phase` on.
-    void blend(QImage& image, const QColor& color, double opacity, int dash = 0, int phase = 0);
+    void blend(QImage& image, const QColor& color, double opacity, const Dashes& dashes);
+    void blend(QImage& image, const QColor& color, double opacity) {
+        blend(image, color, opacity, Dashes());
+    }
 
  private:
     void raise(int column, int row, double coverage);

@@ -189,7 +189,7 @@ bool PlotWidget::event(QEvent* event) {
             // rest.
             if (!visibleRegion().isEmpty() && s_->isSyncNeeded) {
                 update(s_->sync(*this));
-            } else {
+            } else if (s_->isLeading) {
                 link()->reportExtent(this, s_->extent());
             }
             return true;

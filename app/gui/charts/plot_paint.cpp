@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/tick_texts.h"
 #include "app/gui/charts/parts/value_box.h"
 #include "app/gui/charts/parts/value_text.h"
 #include "app/gui/charts/plot_state.h"
@@ -87,21 +88,9 @@ void PlotWidget::State::paintTickTexts(QPainter& painter, const PlotWidget& widg
             Qt::AlignRight | Qt::AlignVCenter | Qt::TextDontClip, mark.text);
     }
     const QString label = widget.xLabel().isEmpty() ? axisName(link->xAxis()) : widget.xLabel();
-    const QString name = xTicks.context.isEmpty() ? label : xTicks.context;
     const double row = area.bottom() + 3;
-    const double nameWidth = metrics.horizontalAdvance(name);
-    const bool hasName = 4 * nameWidth < area.width();
-    const double nameLeft = area.right() + (hasName ? -nameWidth : 16);
-    if (hasName) {
-        painter.drawText(QRectF(nameLeft, row, nameWidth + 2, metrics.height() + 2),
-                         Qt::AlignLeft | Qt::AlignTop | Qt::TextDontClip, name);
-    }
-    for (const TickMark& mark : xTicks.marks) {
-        const double width = metrics.horizontalAdvance(mark.text);
-        const double x = std::max(scale.xToPixel(mark.value) - width / 2, area.left() - 10);
-        if (scale.xToPixel(mark.value) >= area.left() - 1 && x + width + 12 < nameLeft) {
-            painter.drawText(QPointF(x, row + metrics.ascent() + 1), mark.text);
-        }
+    for (const TickText& text : placeTexts(xTicks, label, scale, metrics)) {
+        painter.drawText(QPointF(text.x, row + metrics.ascent() + 1), text.text);
     }
 }
 

@@ -168,7 +168,7 @@ QRect PlotWidget::State::sync(PlotWidget& widget) {
 void PlotWidget::State::placeLegend(PlotWidget& widget) {
     std::vector<LegendEntry> entries;
     for (const Curve& curve : curves()) {
-        entries.push_back({curve.id, curve.name, curve.color, !isVisible(curve), curve.isDashed});
+        entries.push_back({curve.id, curve.name, curve.color, !isVisible(curve), curve.dash});
     }
     const double width = widget.width() - 2 * kSide;
     const int numRows = widget.height() < 150 ? 1 : widget.height() < 320 ? 2 : 4;

@@ -5,12 +5,9 @@
 #include <QColor>
 #include <QRect>
 #include <QSize>
+#include <QStyleOption>
 
 class QPainter;
-class QStyleOption;
-class QStyleOptionMenuItem;
-class QStyleOptionSlider;
-class QStyleOptionViewItem;
 class QWidget;
 
 namespace millrace::gui {
@@ -30,6 +27,13 @@ QSize toolButtonSize(const QSize& contents);
 
 /// A chosen row is quiet; the palette's Highlight is for chosen text.
 QStyleOptionViewItem quietRow(const QStyleOptionViewItem& option);
+
+/// Leaves room at both ends of a header, and cuts its text for what is left. The view did not know
+/// of that room when it cut the text: one at the right lost its beginning.
+inline void insetHeader(QStyleOptionHeader& header, int edge) {
+    header.rect.adjust(edge, 0, -edge, 0);
+    header.text = header.fontMetrics.elidedText(header.text, Qt::ElideRight, header.rect.width());
+}
 
 QSize menuItemSize(const QStyleOptionMenuItem& option, const QSize& contents);
 void drawMenuPanel(const QStyleOption& option, QPainter& painter);

@@ -104,7 +104,7 @@ void ConsoleStyle::drawHeaderText(const QStyleOptionHeader& option, QPainter& pa
                                   const QWidget* widget) const {
     QStyleOptionHeader header(option);
     header.palette.setColor(QPalette::ButtonText, colorsOf(option.palette).dim);
-    header.rect.adjust(kHeaderEdge, 0, -kHeaderEdge, 0);
+    insetHeader(header, kHeaderEdge);
     QProxyStyle::drawControl(CE_HeaderLabel, &header, &painter, widget);
 }
 

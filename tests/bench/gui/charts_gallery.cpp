@@ -104,7 +104,7 @@ Curves evaluation() {
                                                    0.06 * (1 - std::exp(-4 * t));
                                         })));
     }
-    curves.curves[2].isDashed = true;
+    curves.curves[2].dash = 1;
     return curves;
 }
 

@@ -9,10 +9,12 @@
 #include <QTest>
 #include <QWheelEvent>
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "app/gui/charts/curve_layer.h"
+#include "app/gui/charts/parts/line_dash.h"
 
 namespace millrace::gui {
 namespace {
@@ -235,6 +237,47 @@ TEST_F(PlotWidgetTest, MovesAllLinkedChartsTogether) {
                       Qt::NoModifier);
     QApplication::sendEvent(&two, &twice);
     EXPECT_EQ(link.view(), (CurveRange{0, 999}));
+}
+
+TEST_F(PlotWidgetTest, WhatDoesNotLeadWidensNoAxisInSightOrOut) {
+    ChartLink link;
+    PlotWidget leading, machine;
+    leading.setLink(&link);
+    machine.setLink(&link);
+    machine.setLeading(false);
+    auto longer = flatStore(5'000);
+    machine.setContent(Curves{{curveOf("cpu", longer)}});
+    show(leading, flatStore(100));
+    QCoreApplication::sendPostedEvents();  // nobody sees it
+    EXPECT_EQ(link.extent(), (CurveRange{0, 99}));
+    show(machine, longer);
+    EXPECT_EQ(link.extent(), (CurveRange{0, 99}));
+    EXPECT_EQ(link.view(), (CurveRange{0, 99}));
+}
+
+TEST_F(PlotWidgetTest, ALiveWindowBeginsNotBeforeTheData) {
+    PlotWidget plot;
+    show(plot, flatStore(30));
+    plot.link()->setLiveWindow(600);
+    settle(plot);
+    EXPECT_EQ(plot.link()->view(), (CurveRange{0, 29}));
+}
+
+TEST_F(PlotWidgetTest, EveryDashIsDrawnInAWayOfItsOwn) {
+    std::set<QByteArray> pictures;
+    for (int dash = 0; dash < kNumLineDashes; ++dash) {
+        PlotWidget plot;
+        plot.resize(500, 240);
+        Curve curve = curveOf("a", flatStore(1000));
+        curve.dash = dash;
+        plot.setContent(Curves{{curve}});
+        plot.show();
+        settle(plot);
+        const QImage image = plot.grab().toImage().convertToFormat(QImage::Format_RGB32);
+        pictures.insert(
+            QByteArray(reinterpret_cast<const char*>(image.constBits()), image.sizeInBytes()));
+    }
+    EXPECT_EQ(pictures.size(), static_cast<std::size_t>(kNumLineDashes));
 }
 
 TEST_F(PlotWidgetTest, SelectsARangeWithShiftAndDrag) {

@@ -7,6 +7,7 @@
 
 #include "app/gui/charts/parts/plot_scale.h"
 #include "app/gui/charts/parts/tick_marks.h"
+#include "app/gui/charts/parts/tick_texts.h"
 #include "app/gui/charts/parts/value_text.h"
 
 namespace millrace::gui {
@@ -56,6 +57,38 @@ TEST(TickMarks, OfTimesOfDayStandAtWholeLocalMinutes) {
     const TickMarks ticks = axisTicks(low, low + 240'000, 4, XAxis::kWallTime);
     EXPECT_EQ(textsOf(ticks), QStringList({"14:01", "14:02", "14:03", "14:04"}));
     EXPECT_EQ(ticks.context, "21 Nov 2026");
+}
+
+TEST(TickTexts, TheNewestTimeStandsAtTheRightAndTheDateAtTheLeft) {
+    const QDateTime start(QDate(2026, 11, 21), QTime(14, 0, 0));
+    const double low = static_cast<double>(start.toMSecsSinceEpoch());
+    PlotScale scale;
+    scale.area = QRectF(50, 0, 400, 100);
+    scale.x = {low, low + 240'000};
+    const QFontMetricsF metrics{QFont()};
+    const auto texts =
+        placeTexts(axisTicks(scale.x.low, scale.x.high, 4, XAxis::kWallTime), {}, scale, metrics);
+    ASSERT_GE(texts.size(), 3U);
+    EXPECT_EQ(texts.front().text, "21 Nov 2026");
+    EXPECT_EQ(texts.front().x, 50);
+    EXPECT_EQ(texts.back().text, "14:04");
+    double end = 0;
+    for (const TickText& text : texts) {
+        EXPECT_GE(text.x, end) << "texts do not overlap";
+        end = text.x + metrics.horizontalAdvance(text.text);
+    }
+    EXPECT_LE(end, 460);
+}
+
+TEST(TickTexts, OtherAxesHaveTheirNameAtTheRight) {
+    PlotScale scale;
+    scale.area = QRectF(50, 0, 400, 100);
+    scale.x = {0, 1'000};
+    const auto texts =
+        placeTexts(axisTicks(0, 1'000, 5, XAxis::kStep), "step", scale, QFontMetricsF{QFont()});
+    ASSERT_GE(texts.size(), 3U);
+    EXPECT_EQ(texts.front().text, "step");
+    EXPECT_GT(texts.front().x, 400);
 }
 
 TEST(TickMarks, OfALogarithmicAxisNamePowersAndMarkWhatIsBetween) {

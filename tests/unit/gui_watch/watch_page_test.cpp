@@ -264,6 +264,86 @@ TEST_F(WatchTest, EndsTheAxisWithTheLastPointWhereEveryRunHasEnded) {
     EXPECT_TRUE(page->charts()->isBadgeShown()) << "it leads back";
 }
 
+TEST_F(WatchTest, TheAxisIsTheJobsHoweverLongTheConsoleHasWatchedTheMachines) {
+    const values::NodeInfo node = client::sceneNode("h100-01", 8, 0);
+    daemon.setNodes({node});
+    open();
+    page->resize(700, 420);  // the machines' charts are below what is in sight
+    ASSERT_TRUE(until([this] { return page->nodes().numNodes() == 1; }));
+    std::size_t numSamples = 0;
+    const auto sample = [&](std::int64_t timeMs) {
+        daemon.sample(client::sceneSample(node, timeMs));
+        ++numSamples;
+        return until([&] {
+            const auto& curve = page->nodes().node(0).cpuCurve;
+            return curve != nullptr && curve->size() >= numSamples;
+        });
+    };
+    ASSERT_TRUE(sample(nowMs() - 20 * 60'000));
+    ASSERT_TRUE(sample(nowMs() - 10 * 60'000));
+    values::RunSummary run = running("r-1");
+    run.startedMs = nowMs() - 30'000;
+    history["r-1"] = client::sceneHistory(run, 1, 50);
+    daemon.putRun(run);
+    ASSERT_TRUE(until([this] { return !page->charts()->chart("loss")->isEmpty(); }));
+    ASSERT_TRUE(sample(nowMs()));
+    page->tick(nowMs());
+    QCoreApplication::sendPostedEvents();
+    const CurveRange view = page->charts()->link()->view();
+    EXPECT_GE(view.low, static_cast<double>(run.startedMs) - 1);
+    EXPECT_LE(view.high, static_cast<double>(nowMs()) + 10'000);
+}
+
+TEST_F(WatchTest, TheAxisFollowsTheSelectionAtOnce) {
+    values::RunSummary old = running("r-1", "a"), fresh = running("r-2", "b");
+    old.startedMs = nowMs() - 240'000;
+    old.endedMs = nowMs() - 200'000;
+    old.state = RunState::kFinished;
+    fresh.startedMs = nowMs() - 5'000;
+    daemon.putRun(old);
+    daemon.putRun(fresh);
+    open();
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 2; }));
+    page->laneList()->select({"r-1"}, "r-1");
+    EXPECT_EQ(page->charts()->link()->extent(),
+              (CurveRange{static_cast<double>(old.startedMs), static_cast<double>(old.endedMs)}));
+    page->laneList()->select({"r-2"}, "r-2");
+    EXPECT_EQ(page->charts()->link()->extent().low, static_cast<double>(fresh.startedMs));
+}
+
+TEST_F(WatchTest, AllCurvesOfAChartDifferAndARunLooksTheSameInEach) {
+    for (int i = 0; i < 8; ++i) {
+        values::RunSummary run =
+            running("r-" + std::to_string(i), i == 0 ? "" : "v" + std::to_string(i));
+        run.variationOf = i == 0 ? "" : "r-0";
+        history[run.id] = client::sceneHistory(run, 1, 20);
+        daemon.putRun(run);
+    }
+    open();
+    const auto curvesOf = [this](const QString& key) {
+        return std::get<Curves>(page->charts()->chart(key)->content()).curves;
+    };
+    ASSERT_TRUE(
+        until([&] { return curvesOf("loss").size() == 8 && curvesOf("rows").size() == 16; }));
+    std::map<QString, std::pair<QRgb, int>> lossOf;
+    std::set<std::pair<QRgb, int>> looks;
+    for (const Curve& curve : curvesOf("loss")) {
+        lossOf[curve.id.section('/', 0, 0)] = {curve.color.rgb(), curve.dash};
+        looks.emplace(curve.color.rgb(), curve.dash);
+    }
+    EXPECT_EQ(looks.size(), 8U);
+    looks.clear();
+    for (const Curve& curve : curvesOf("rows")) {
+        looks.emplace(curve.color.rgb(), curve.dash);
+        const auto [color, dash] = lossOf[curve.id.section('/', 0, 0)];
+        EXPECT_EQ(curve.color.rgb(), color) << curve.id.toStdString();
+        EXPECT_TRUE(curve.dash == dash || curve.dash == dash + 1) << curve.id.toStdString();
+    }
+    EXPECT_EQ(looks.size(), 16U);
+    const RunColors::Look base = colors.of("r-0");
+    EXPECT_EQ(lossOf["r-0"], std::pair(base.color.rgb(), base.dash)) << "as its lane";
+}
+
 TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
     daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
     open();

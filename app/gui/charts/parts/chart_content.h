@@ -44,7 +44,7 @@ struct Curve {
     std::shared_ptr<const CurveStore> store;
     std::shared_ptr<const CurveBand> band;  ///< where ranks differ: `store` has their medians
     double smoothing = 0;                   ///< 0: none; 0.9: strong. The raw line stays, faint
-    bool isDashed = false;
+    int dash = 0;                           ///< of line_dash.h
     /// Where relative time starts, ms since 1970 (the run's start); without it the first point.
     std::optional<double> startMs;
 };

@@ -117,7 +117,7 @@ void ChartLink::followNewest() {
         return;
     }
     if (liveWindow_ > 0) {
-        moveView({extent_.high - liveWindow_, extent_.high});
+        moveView({std::max(extent_.low, extent_.high - liveWindow_), extent_.high});
         return;
     }
     const bool isInside =

@@ -31,7 +31,7 @@ class ChartLink : public QObject {
     /// LIVE: the view follows the newest data. A zoom or a drag makes it FROZEN.
     bool isLive() const { return isLive_; }
     void setLive(bool isLive);
-    /// How much of the newest data LIVE shows, in units of the axis; 0: everything.
+    /// How much of the newest data LIVE shows at most, in units of the axis; 0: everything.
     double liveWindow() const { return liveWindow_; }
     void setLiveWindow(double width);
 

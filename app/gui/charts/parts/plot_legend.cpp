@@ -6,11 +6,12 @@
 #include <algorithm>
 
 #include "app/gui/charts/parts/chart_style.h"
+#include "app/gui/charts/parts/line_dash.h"
 
 namespace millrace::gui {
 namespace {
 
-constexpr double kChip = 12, kChipGap = 6, kEntryGap = 16, kMoreWidth = 40;
+constexpr double kChip = 16, kChipGap = 6, kEntryGap = 16, kMoreWidth = 40;
 
 }  // namespace
 
@@ -83,12 +84,7 @@ void PlotLegend::paint(QPainter& painter, const QPointF& at, const QString& high
         const double middle = rect.center().y();
         QColor chip = entry.color;
         chip.setAlphaF(entry.isHidden ? 0.25F : isDimmed ? 0.5F : 1.0F);
-        painter.setPen(Qt::NoPen);
-        painter.setBrush(chip);
-        const double piece = entry.isDashed ? 5 : kChip;
-        for (double x = 0; x < kChip; x += piece + 2) {
-            painter.drawRoundedRect(QRectF(rect.left() + x, middle - 1.5, piece, 3), 1.5, 1.5);
-        }
+        paintSwatch(painter, QRectF(rect.left(), middle - 1.5, kChip, 3), chip, entry.dash);
         QColor text = highlighted == entry.id ? colors.text : colors.muted;
         text.setAlphaF(entry.isHidden ? 0.5F : 1.0F);
         painter.setPen(text);

@@ -17,7 +17,8 @@ struct ChartColors;
 struct LegendEntry {
     QString id, name;
     QColor color;
-    bool isHidden = false, isDashed = false;
+    bool isHidden = false;
+    int dash = 0;  ///< of line_dash.h
     bool operator==(const LegendEntry&) const = default;
 };
 

@@ -60,14 +60,25 @@ std::vector<std::string> RunPanels::comparedRuns() const {
     return compared;
 }
 
+RunColors::Shown RunPanels::shownOf(const std::string& id) const {
+    const values::RunSummary* run = rows_.table().find(id);
+    return {id, run == nullptr ? std::string() : run->variationOf};
+}
+
 void RunPanels::showSelection() {
     const std::vector<std::string> compared = comparedRuns();
     const std::string current = view_.currentId();
-    std::vector<std::string> coloured = compared;
-    coloured.push_back(current);
-    colors_.assign(coloured);
+    std::vector<RunColors::Shown> shown;
+    for (const std::string& id : compared) {
+        shown.push_back(shownOf(id));
+    }
+    shown.push_back(shownOf(current));
+    const bool hasNewLooks = colors_.assign("runs", shown);
     const bool hasMore = compared.size() > compare_->runs().size();
     compare_->setRuns(compared);
+    if (hasNewLooks) {
+        compare_->looksChanged();
+    }
     details_->setRun(current);
     setTabText(1, compared.empty() ? tr("Compare") : tr("Compare  %1").arg(compared.size()));
     setTabEnabled(1, !compared.empty());

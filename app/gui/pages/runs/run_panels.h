@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/models/run_colors.h"
 #include "app/gui/pages/page.h"
 
 namespace millrace::gui {
@@ -49,6 +50,7 @@ class RunPanels final : public QTabWidget {
 
  private:
     std::vector<std::string> comparedRuns() const;
+    RunColors::Shown shownOf(const std::string& id) const;
     void showSelection();
     void chooseTab(bool hasMore, bool hasAny);
 

@@ -10,6 +10,7 @@
 #include <QToolButton>
 #include <algorithm>
 
+#include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/charts/parts/value_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/pages/watch/watch_feed.h"
@@ -26,6 +27,26 @@ constexpr int kChartHeightMin = 150;
 constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
 constexpr std::size_t kLegendRunsMax = 3;
+
+// A curve that looks like one before it gets another dash, else another colour: no two are alike
+// while there are looks left.
+void tellApart(Curves& curves) {
+    std::set<std::pair<QRgb, int>> known;
+    std::vector<QColor> colors = RunColors::palette();
+    for (Curve& curve : curves.curves) {
+        colors.insert(colors.begin(), curve.color);
+        for (std::size_t i = 0; i < colors.size() * kNumLineDashes; ++i) {
+            const QColor& color = colors[i / kNumLineDashes];
+            const int dash = (curve.dash + static_cast<int>(i)) % kNumLineDashes;
+            if (known.emplace(color.rgb(), dash).second) {
+                curve.color = color;
+                curve.dash = dash;
+                break;
+            }
+        }
+        colors.erase(colors.begin());
+    }
+}
 
 }  // namespace
 
@@ -194,12 +215,23 @@ bool WatchCharts::isExpected(const Entry& entry) const {
     });
 }
 
+// The axis goes from the start of the selected jobs to their end or now. Machines were there before
+// and are after it; before a job has started they are all there is.
+bool WatchCharts::isLeading(const Entry& entry) const {
+    return entry.kind == Kind::kMetrics ||
+           std::none_of(runs_.begin(), runs_.end(), [this](const std::string& run) {
+               const LaneState* lane = sources_.lanes.find(run);
+               return lane != nullptr && lane->run.startedMs > 0;
+           });
+}
+
 void WatchCharts::fold() {
     const bool isAllEmpty = std::all_of(charts_.begin(), charts_.end(),
                                         [](const Entry& entry) { return entry.plot->isEmpty(); });
     bool isNew = false;
     QStringList names;
     for (Entry& entry : charts_) {
+        entry.plot->setLeading(isLeading(entry));
         const bool isFolded = !isAllEmpty && entry.plot->isEmpty() && !isExpected(entry);
         isNew = isNew || isFolded != entry.isFolded;
         entry.isFolded = isFolded;
@@ -238,24 +270,25 @@ void WatchCharts::fill(Entry& entry) {
     } else {
         addSystemCurves(entry.kind, curves);
     }
+    tellApart(curves);
     entry.plot->setEmptyText(emptyText(entry));
     // Many runs: the lanes above are the legend, and the curves need the room.
     const bool isCrowded = entry.kind == Kind::kMetrics && runs_.size() > kLegendRunsMax;
     entry.plot->setLegendVisible(curves.curves.size() > 1 && !isCrowded);
-    // A machine goes on after its runs have ended; the axis is the runs'.
-    entry.plot->setLeading(entry.kind == Kind::kMetrics || runs_.empty());
+    entry.plot->setLeading(isLeading(entry));
     entry.plot->setContent(std::move(curves));
 }
 
 void WatchCharts::addRunCurves(const Entry& entry, const std::string& run, Curves& curves) const {
     for (std::size_t i = 0; i < entry.metrics.size(); ++i) {
         const QString suffix = entry.suffixes.value(static_cast<int>(i));
-        addCurve(run, entry.metrics[i], suffix, i > 0, curves);
+        addCurve(run, entry.metrics[i], suffix, static_cast<int>(i), curves);
     }
 }
 
+// `number`: of the run's curves in the chart. The first one is the run's in every chart.
 void WatchCharts::addCurve(const std::string& run, const std::string& metric, const QString& suffix,
-                           bool isDashed, Curves& curves) const {
+                           int number, Curves& curves) const {
     const WatchSeries* series = sources_.feed.series(run);
     const auto store = series != nullptr ? series->curve(metric) : nullptr;
     if (!store) {
@@ -270,7 +303,7 @@ void WatchCharts::addCurve(const std::string& run, const std::string& metric, co
         curve.name += QLatin1Char(' ') + suffix;
     }
     curve.color = look.color;
-    curve.isDashed = look.isDashed || isDashed;
+    curve.dash = look.dash + number;
     curve.store = store;
     curve.band = series->band(metric);
     if (lane != nullptr && lane->run.startedMs > 0) {
@@ -300,14 +333,15 @@ std::vector<const NodeState*> WatchCharts::machines() const {
 }
 
 void WatchCharts::addMachineCurves(Kind kind, Curves& curves) const {
-    const std::vector<QColor>& palette = RunColors::palette();
     const auto add = [&](const QString& id, const QString& name,
                          const std::shared_ptr<CurveStore>& store) {
         if (store && !store->isEmpty()) {
             Curve curve;
             curve.id = id;
             curve.name = name;
-            curve.color = palette[curves.curves.size() % palette.size()];
+            const RunColors::Look look = RunColors::numbered(curves.curves.size());
+            curve.color = look.color;
+            curve.dash = look.dash;
             curve.store = store;
             curves.curves.push_back(std::move(curve));
         }
@@ -330,13 +364,20 @@ void WatchCharts::addMachineCurves(Kind kind, Curves& curves) const {
 void WatchCharts::addSystemCurves(Kind kind, Curves& curves) const {
     for (const std::string& run : runs_) {
         if (kind == Kind::kCpu) {
-            addCurve(run, metric::kSystemCpuPercent, {}, false, curves);
+            addCurve(run, metric::kSystemCpuPercent, {}, 0, curves);
             continue;
         }
         for (int gpu = 0; gpu < 16; ++gpu) {
             addCurve(run, metric::ofGpu(gpu, metric::kGpuUtilizationPercent), tr("GPU %1").arg(gpu),
-                     gpu > 0, curves);
+                     gpu, curves);
         }
+    }
+    // Of one run the GPUs are told apart by colours, as those of a machine.
+    for (std::size_t i = 0; kind == Kind::kGpu && runs_.size() == 1 && i < curves.curves.size();
+         ++i) {
+        const RunColors::Look look = RunColors::numbered(i);
+        curves.curves[i].color = look.color;
+        curves.curves[i].dash = look.dash;
     }
 }
 

@@ -98,9 +98,11 @@ class WatchCharts final : public QWidget {
     void fill(Entry& entry);
     /// Whether a chart without curves is waited for: what goes has not come so far.
     bool isExpected(const Entry& entry) const;
+    /// Whether what it has widens the axis.
+    bool isLeading(const Entry& entry) const;
     void addRunCurves(const Entry& entry, const std::string& run, Curves& curves) const;
     void addCurve(const std::string& run, const std::string& metric, const QString& suffix,
-                  bool isDashed, Curves& curves) const;
+                  int number, Curves& curves) const;
     void addMachineCurves(Kind kind, Curves& curves) const;
     void addSystemCurves(Kind kind, Curves& curves) const;
     std::vector<const NodeState*> machines() const;

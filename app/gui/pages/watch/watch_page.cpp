@@ -11,13 +11,12 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
 
-#include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/watch/watch_charts.h"
+#include "app/gui/pages/watch/watch_shown.h"
 #include "app/gui/pages/watch/watch_stop.h"
 #include "app/gui/widgets/live/lane_list.h"
 #include "app/gui/widgets/live/log_view.h"
@@ -36,17 +35,6 @@ constexpr std::size_t kNumLastRuns = 3;
 
 std::int64_t nowMs() {
     return QDateTime::currentMSecsSinceEpoch();
-}
-
-// A little more than the time so far: each new border draws every curve anew.
-CurveRange ahead(CurveRange extent) {
-    if (extent.isEmpty()) {
-        return extent;
-    }
-    const double step = std::clamp((extent.high - extent.low) / 10, 5'000.0, 60'000.0);
-    const double coarse = std::exp2(std::floor(std::log2(step)));  // or the step itself would move
-    extent.high = extent.low + std::ceil((extent.high - extent.low) / coarse) * coarse;
-    return extent;
 }
 
 QString sentenceOf(const session::Link& link) {
@@ -195,6 +183,8 @@ void WatchPage::connectWidgets() {
         isAuto_ = isAuto_ && isSelecting_;
         applySelection();
     });
+    connect(&lanes_, &LaneModel::rowsInserted, this, &WatchPage::chooseLooks);
+    connect(&lanes_, &LaneModel::rowsRemoved, this, &WatchPage::chooseLooks);
     connect(laneList_, &LaneList::heightChanged, this, &WatchPage::fitJobs, Qt::QueuedConnection);
     connect(laneList_, &LaneList::runActivated, this,
             [this](const std::string& id) { Q_EMIT goTo({PageName::kRuns, {id}}); });
@@ -324,9 +314,25 @@ void WatchPage::showStrips() {
     feed_.showStrips(started);
 }
 
+void WatchPage::chooseLooks() {
+    if (assignLooks(context().colors, lanes_, laneList_->selected())) {
+        charts_->rebuild();
+        laneList_->viewport()->update();
+    }
+}
+
+// The axis is the selected jobs'; the strips of all lanes stand on it.
+void WatchPage::fitTime(std::int64_t now) {
+    if (charts_->link()->xAxis() == XAxis::kWallTime) {
+        charts_->link()->reportExtent(laneList_, shownTime(lanes_, laneList_->selected(), now));
+    }
+    charts_->setGoing(areGoing(lanes_, laneList_->selected()));
+    charts_->fold();
+}
+
 void WatchPage::applySelection() {
     const std::vector<std::string>& runs = laneList_->selected();
-    context().colors.assign(runs);
+    chooseLooks();
     feed_.show(runs);
     for (const std::string& run : runs) {
         if (const LaneState* lane = lanes_.find(run)) {
@@ -334,6 +340,7 @@ void WatchPage::applySelection() {
         }
     }
     charts_->setRuns(runs);
+    fitTime(nowMs());
     feed_.showLog(laneList_->current());
     refreshTitles();
 }
@@ -431,22 +438,7 @@ void WatchPage::tick(std::int64_t now) {
         return;  // nobody knows what goes on: the strips stand still
     }
     lanes_.refresh(now);
-    CurveRange extent;
-    bool isGoing = false;
-    for (const std::string& run : laneList_->selected()) {
-        const LaneState* lane = lanes_.find(run);
-        isGoing = isGoing || (lane != nullptr && !lane->isEnded());
-        if (lane != nullptr && lane->run.startedMs > 0) {
-            extent.low = std::min(extent.low, static_cast<double>(lane->run.startedMs));
-            extent.high = std::max(extent.high,
-                                   static_cast<double>(lane->isEnded() ? lane->run.endedMs : now));
-        }
-    }
-    if (charts_->link()->xAxis() == XAxis::kWallTime) {
-        charts_->link()->reportExtent(laneList_, isGoing ? ahead(extent) : extent);
-    }
-    charts_->setGoing(isGoing);
-    charts_->fold();
+    fitTime(now);
     if (isVisible() && lanes_.numLanes() > 0) {
         laneList_->setNow(now);
     }
@@ -539,6 +531,7 @@ void WatchPage::resizeEvent(QResizeEvent* event) {
 
 void WatchPage::showEvent(QShowEvent* event) {
     Page::showEvent(event);
+    charts_->rebuild();  // another page may have given a run another look
     fitJobs();
     tick(nowMs());
 }

@@ -74,6 +74,8 @@ class WatchPage final : public Page {
     void reset();
     void selectAutomatically();
     void showStrips();
+    void chooseLooks();
+    void fitTime(std::int64_t nowMs);
     void applySelection();
     void refreshTitles();
     void fitJobs();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/charts/parts/tick_marks.h"
 #include "app/gui/charts/parts/value_text.h"
 #include "app/gui/models/run_text.h"
@@ -235,9 +236,8 @@ void LaneList::paintRanks(QPainter& painter, int row, const LaneState& state) {
 void LaneList::paintName(QPainter& painter, int row, const QRect& rect) {
     const ThemeColors& colors = colorsOf(palette());
     const LaneState& state = model_.lane(row);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(colors_.of(state.run.id).color);
-    painter.drawRoundedRect(QRectF(rect.left(), rect.top() + 1, 4, rect.height() - 3), 2, 2);
+    const auto [color, dash] = colors_.of(state.run.id);
+    paintSwatch(painter, QRectF(rect.left(), rect.top() + 1, 4, rect.height() - 3), color, dash);
     const QRect text = rect.adjusted(12, 0, 0, 0);
     QFont bold = font();
     bold.setWeight(QFont::DemiBold);

@@ -152,6 +152,12 @@ void ChartBoard::setRuns(std::vector<BoardRun> runs) {
     fetch();
 }
 
+// Looks may be others than when it was filled.
+void ChartBoard::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    fill();
+}
+
 void ChartBoard::setMetrics(const std::vector<std::string>& names) {
     if (offered_ == names && !plots_.empty()) {
         return;
@@ -258,7 +264,7 @@ void ChartBoard::fillPlot(std::size_t place) {
         curve.id = qtext(run.id);
         curve.name = run.label;
         curve.color = look.color;
-        curve.isDashed = look.isDashed;
+        curve.dash = look.dash;
         curve.store = store;
         // A curve of few points says everything itself.
         curve.smoothing = store->size() > 40 ? smoothing() : 0;

@@ -59,6 +59,8 @@ class ChartBoard final : public QWidget {
     /// Forgets every curve (another daemon).
     void clear();
     bool isSettled() const;
+    /// Runs have other looks.
+    void looksChanged() { fill(); }
     double smoothing() const;
     void setSmoothing(double share);
     void setXAxis(XAxis axis);
@@ -74,6 +76,9 @@ class ChartBoard final : public QWidget {
 
  Q_SIGNALS:
     void copied(const QString& sentence);
+
+ protected:
+    void showEvent(QShowEvent* event) override;
 
  private:
     struct Loaded {

@@ -251,6 +251,11 @@ void ComparePanel::refresh() {
     }
 }
 
+void ComparePanel::looksChanged() {
+    board_->looksChanged();
+    table_->horizontalHeader()->viewport()->update();
+}
+
 void ComparePanel::spanSections() {
     table_->clearSpans();
     for (int row = 0; row < diff_->rowCount(); ++row) {

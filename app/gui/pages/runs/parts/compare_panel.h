@@ -46,6 +46,8 @@ class ComparePanel final : public QWidget {
     const std::vector<std::string>& runs() const { return ids_; }
     /// Summaries have changed.
     void refresh();
+    /// Runs have other looks.
+    void looksChanged();
     void clear();
     bool isSettled() const;
     void setOnlyDifferent(bool isOnly);

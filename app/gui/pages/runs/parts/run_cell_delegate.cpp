@@ -4,6 +4,7 @@
 #include <QPainterPath>
 #include <algorithm>
 
+#include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/charts/parts/sparkline.h"
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
@@ -144,16 +145,24 @@ void RunCellDelegate::paintTick(const Cell& cell) const {
     square.moveCenter(QRectF(rect).center() + QPointF(1, 0));
     painter.setRenderHint(QPainter::Antialiasing);
     const bool isNear = cell.isSelected || cell.index.row() == hoveredRow_;
-    const QColor color = colors_.of(id).color;
-    painter.setPen(QPen(isTicked ? color
-                        : isNear ? cell.colors.strongBorder
-                                 : cell.colors.border,
-                        1.2));
-    painter.setBrush(isTicked ? QBrush(color) : QBrush(Qt::NoBrush));
+    const auto [color, dash] = colors_.of(id);
+    const bool isDashed = isTicked && dash > 0;
+    QPen outline(isTicked ? color
+                 : isNear ? cell.colors.strongBorder
+                          : cell.colors.border,
+                 isDashed ? 2 : 1.2);
+    if (isDashed) {
+        const DashLengths lengths = dashLengths(dash);
+        outline.setDashPattern({lengths.on / 4, lengths.off / 4});
+    }
+    painter.setPen(outline);
+    painter.setBrush(isTicked && !isDashed ? QBrush(color) : QBrush(Qt::NoBrush));
     painter.drawRoundedRect(square, 3, 3);
     if (isTicked) {
         paintMark(painter, square.adjusted(2, 2, -2, -2), Mark::kTick,
-                  color.lightnessF() > 0.62 ? QColor(Qt::black) : QColor(Qt::white));
+                  isDashed                    ? color
+                  : color.lightnessF() > 0.62 ? QColor(Qt::black)
+                                              : QColor(Qt::white));
     }
 }
 

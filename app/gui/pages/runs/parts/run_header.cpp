@@ -2,6 +2,7 @@
 
 #include <QPainter>
 
+#include "app/gui/charts/parts/line_dash.h"
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/runs/run_diff.h"
 #include "app/gui/widgets/theme.h"
@@ -24,10 +25,10 @@ void RunHeader::paintSection(QPainter* painter, const QRect& rect, int section) 
     QRect text = rect.adjusted(8, 0, -8, 0);
     if (!id.isEmpty()) {
         painter->setRenderHint(QPainter::Antialiasing);
-        painter->setPen(Qt::NoPen);
-        painter->setBrush(colors_.of(id.toStdString()).color);
-        painter->drawRoundedRect(QRectF(text.left(), text.center().y() - 4, 9, 9), 2, 2);
-        text.setLeft(text.left() + 15);
+        const RunColors::Look look = colors_.of(id.toStdString());
+        paintSwatch(*painter, QRectF(text.left(), text.center().y() - 1.5, 16, 4), look.color,
+                    look.dash);
+        text.setLeft(text.left() + 22);
     }
     painter->setPen(theme.text);
     const QString name = model()->headerData(section, orientation()).toString();

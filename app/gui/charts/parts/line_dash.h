@@ -1,0 +1,24 @@
+#pragma once
+// How lines of one colour are told apart: whole or dashed, by a number. Charts, legends and the
+// chips of tables and lanes draw a number alike.
+//
+// Threads: any.
+#include <QColor>
+#include <QRectF>
+
+class QPainter;
+
+namespace millrace::gui {
+
+/// Of a line, in pixels; `off` 0: it is whole.
+struct DashLengths {
+    double on = 0, off = 0;
+};
+inline constexpr int kNumLineDashes = 8;
+/// 0: whole; a number beyond the last begins again at the first.
+DashLengths dashLengths(int dash);
+
+/// A piece of such a line that fills `rect` along its longer side.
+void paintSwatch(QPainter& painter, const QRectF& rect, const QColor& color, int dash);
+
+}  // namespace millrace::gui
