@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any, Callable, Dict, Mapping, NamedTuple
 
-from . import _link, _rows_hash, _scores
+from . import _link, _ranks, _rows_hash, _scores
 from ._errors import MillraceError, MisuseError, SpecError
 from ._stream import Evaluation, Stream, stream
 
@@ -88,17 +88,10 @@ def _rows_of(spec: Any, variation: str | None, changes: Any, as_numpy: bool, lin
     return stream(spec, variation, changes, part="eval", as_numpy=as_numpy), True
 
 
-def _group() -> Any:
-    """torch.distributed, where it is initialised."""
-    torch = sys.modules.get("torch")
-    distributed = getattr(torch, "distributed", None)
-    return distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
-
-
 def _check_group(world: int) -> None:
     if world == 1:
         return
-    group = _group()
+    group = _ranks.group()
     if group is None:
         raise MisuseError(f"the scores of {world} ranks are brought together by torch.distributed: call "
                           "init_process_group before evaluate()")
@@ -181,7 +174,7 @@ def _met(share: _Share, world: int, link: Any = None, is_failing: bool = False) 
     has raised, and only tells the others."""
     shares, group = [share], None
     if world > 1:
-        group = _group()
+        group = _ranks.group()
         assert group is not None
         gathered: list[Any] | None = [None] * world if group.get_rank() == 0 else None
         group.gather_object(share, gathered, dst=0)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import time
 import weakref
 from typing import Any, NamedTuple
 
 from . import _places
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
+from ._ranks import Place
 
 _LONGEST_WAIT = 300.0  # seconds for the rank that starts the feed
 _END_SECONDS = 5.0  # for a feed to end once its readers are gone
@@ -45,68 +45,16 @@ class Request(NamedTuple):
         return ", ".join([*parts, f"last {self.last}"])
 
 
-class Place(NamedTuple):
-    """Which rank of how many this process is, and who shares its feed."""
-
-    rank: int
-    world: int
-    ranks: tuple[int, ...]  # that the feed serves
-    attempt: int
-    job: str | None  # names the job that shares a feed; None: this process alone
-    is_starter: bool
-
-
-def place(rank: int | None, world: int | None, dp_rank: int | None, dp_size: int | None) -> Place:
-    """From arguments, else from what torchrun and its like put into the environment, else one rank of one."""
-    for first, second, names in ((rank, world, "rank and world"), (dp_rank, dp_size, "dp_rank and dp_size")):
-        if (first is None) != (second is None):
-            raise MisuseError(f"{names} belong together: give both, or none of them")
-        if first is not None and second is not None and not 0 <= first < second:
-            raise MisuseError(f"{names}: {first} of {second} cannot be; ranks count from 0 and stay below the size")
-    if rank is not None and dp_rank is not None:
-        raise MisuseError("rank and dp_rank cannot both be given: dp_rank and dp_size say which equal batches this "
-                          "process gets among its tensor- or pipeline-parallel neighbours")
-    alone = rank if rank is not None else dp_rank
-    if alone is not None:
-        return Place(alone, int(world if rank is not None else dp_size), (alone,), 0, None, True)  # type: ignore[arg-type]
-    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
-        return Place(0, 1, (0,), 0, None, True)
-    return _launched()
-
-
-def _number(name: str, otherwise: int) -> int:
-    text = os.environ.get(name, "")
-    if not text:
-        return otherwise
-    try:
-        return int(text)
-    except ValueError:
-        raise MisuseError(f"{name} of the environment is {text!r}, which is no number: the launcher sets it") from None
-
-
-def _launched() -> Place:
-    rank, world = _number("RANK", 0), _number("WORLD_SIZE", 1)
-    local, local_world = _number("LOCAL_RANK", rank), _number("LOCAL_WORLD_SIZE", world)
-    attempt = _number("TORCHELASTIC_RESTART_COUNT", 0)
-    first = rank - local
-    ranks = tuple(range(first, first + local_world))
-    # TORCHELASTIC_RUN_ID may be "none" in every job; the directory of error files is torchrun's own.
-    error_file = os.environ.get("TORCHELASTIC_ERROR_FILE", "")
-    names = [os.environ.get(name, "") for name in ("TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT", "GROUP_RANK")]
-    job = json.dumps([*names, error_file.split("/attempt_")[0], attempt])
-    return Place(rank, world, ranks, attempt, job if local_world > 1 else None, local == 0)
-
-
 class Feed:
     """A feed and the way to it. One thread at a time; close() from the process that made it."""
 
-    def __init__(self, request: Request, at: Place, call: int) -> None:
+    def __init__(self, request: Request, at: Place) -> None:
         self.request, self.place = request, at
         self._pid = os.getpid()
         self._process: Any = None
         self._errors: Any = None
         self._socket: str | None = None
-        self._directory = _directory(None if at.job is None else f"{at.job} {call}", at.is_starter)
+        self._directory = _directory(at.job, at.is_starter)
         self._finalizer: Any = None
         self._is_announced = False  # the first rank has made the directory
         if at.is_starter:
@@ -296,31 +244,16 @@ def _sweep(base: str) -> None:
 
 def _directory(shared: str | None, is_starter: bool) -> str:
     """A directory for a feed's socket that only this user can enter."""
-    import tempfile
-    base = os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"millrace-{os.geteuid()}")
-    _own_directory(base)
+    base = _places.sockets()
     if shared is None:
+        import tempfile
         _sweep(base)
         return tempfile.mkdtemp(prefix=f"feed-{os.getpid()}-", dir=base)
     import hashlib
     path = os.path.join(base, "job-" + hashlib.sha256(shared.encode()).hexdigest()[:24])
     if is_starter:
         _sweep(base)
-        _own_directory(path)
+        _places.own_directory(path)
         for name in os.listdir(path):  # of a job that was killed
             os.unlink(os.path.join(path, name))
     return path
-
-
-def _own_directory(path: str) -> None:
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise MillraceError(f"{path}: {error.strerror}; the socket of a feed lies there: XDG_RUNTIME_DIR or TMPDIR "
-                            "name another place") from None
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise MillraceError(f"{path} is not a directory of this user alone (mode 0700): remove it, or name another "
-                            "place in XDG_RUNTIME_DIR")

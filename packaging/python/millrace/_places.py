@@ -1,8 +1,10 @@
-"""Where the C library and the programs lie: the environment, the installed wheels, PATH, in this order."""
+"""Where the C library and the programs lie: the environment, the installed wheels, PATH, in this order. And where feeds have
+their sockets."""
 
 from __future__ import annotations
 
 import os
+import stat
 
 from ._errors import MillraceError
 
@@ -59,3 +61,26 @@ def _make_executable(path: str) -> None:
             os.chmod(path, os.stat(path).st_mode | 0o111)
         except OSError:
             pass
+
+
+def sockets() -> str:
+    """The directory of feeds' sockets, of this user alone; made where it is not there."""
+    import tempfile
+    base = os.path.join(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir(), f"millrace-{os.geteuid()}")
+    own_directory(base)
+    return base
+
+
+def own_directory(path: str) -> None:
+    """Makes a directory that only this user can enter, or finds that it is one."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise MillraceError(f"{path}: {error.strerror}; the socket of a feed lies there: XDG_RUNTIME_DIR or TMPDIR "
+                            "name another place") from None
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise MillraceError(f"{path} is not a directory of this user alone (mode 0700): remove it, or name another "
+                            "place in XDG_RUNTIME_DIR")

@@ -8,10 +8,11 @@ from typing import Any
 
 from ._batch import Batch
 from ._errors import FeedError, MillraceError, MisuseError
-from ._feed import Place, Request
+from ._feed import Request
 from ._link import Link
+from ._ranks import Place, Ranks
 from ._reader import Asked
-from ._stream import Evaluation, Stream
+from ._stream import Evaluation, Feeds, Stream
 
 _LONGEST_WAIT = 300.0  # seconds for the feed's socket
 _END_SECONDS = 2.0  # for the stream's end to be read, where the script took its last batch and no more
@@ -58,15 +59,25 @@ class RunFeed:
         """Nothing: it is the daemon's."""
 
 
+class RunFeeds(Feeds):
+    """The run's feed, as often as one is asked for."""
+
+    def __init__(self, link: Link, request: Request) -> None:
+        self.request, self.ranks = request, Ranks()  # the launcher has set them, and torch.distributed must say the same
+        self.feed = RunFeed(link)
+
+    def start(self) -> Any:
+        return self.feed
+
+
 class RunStream(Stream):
     """See Stream. Steps are counted over all attempts of the run."""
 
     def __init__(self, link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> None:
         self._link = link
-        feed = RunFeed(link)
-        self._run_feed = feed
-        super().__init__(request, feed.place, asked, device, prefetch)
-        feed.on_wait = self._waits
+        feeds = RunFeeds(link, request)
+        super().__init__(feeds, asked, device, prefetch)
+        feeds.feed.on_wait = self._waits
         resumed = link.resumed
         self._text = "" if resumed is None else str(resumed["state"])
         self._steps, self._rows = link.step, link.rows
@@ -78,9 +89,6 @@ class RunStream(Stream):
         self._epochs = int(link.run.spec["batch"]["epochs"])
         self._is_stopped = self._has_all = False
         self._length = 0  # in steps, once the script has asked
-
-    def _start_feed(self) -> Any:
-        return self._run_feed
 
     def _waits(self) -> None:
         if self._asked_at:
@@ -216,8 +224,7 @@ def evaluation_of_run(link: Link, request: Request, asked: Asked) -> Evaluation 
     """The evaluation rows of the run, from its feed; None where the script asks for those of another spec."""
     if not _is_of_run(link, request):
         return None
-    feed = RunFeed(link)
-    return Evaluation(asked, feed.place, feed, None)  # type: ignore[arg-type]
+    return Evaluation(asked, RunFeeds(link, request), None, None)
 
 
 def _is_of_run(link: Link, request: Request) -> bool:

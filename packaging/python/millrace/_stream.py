@@ -13,24 +13,37 @@ from typing import Any, Iterator, Literal, Mapping, overload
 from . import _kjt, _link, _questions
 from ._batch import Batch, NumpyArrays, TorchArrays
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
-from ._feed import Feed, Place, Request, place
+from ._feed import Feed, Request
+from ._ranks import Place, Ranks, group
 from ._reader import Asked, NotYet, Reader, Step
 
-_calls = 0  # of stream() by which ranks find the feed that they share
+_calls = 0  # of stream(), by which ranks find the feed that they share
 
 
-def _start_feed(request: Request, at: Place) -> Feed:
-    global _calls
-    if at.job is not None:
-        _calls += 1
-    return Feed(request, at, _calls)
+class Feeds:
+    """Starts the feeds of one stream, a later one in place of the one before."""
+
+    def __init__(self, request: Request, ranks: Ranks) -> None:
+        global _calls
+        if ranks.given is None:
+            _calls += 1
+        self.request, self.ranks = request, ranks
+        self._call, self._starts = _calls, 0
+
+    def start(self) -> Feed:
+        """A feed at this process's place, which is found now."""
+        self._starts += 1
+        return Feed(self.request, self.ranks.place(f"{self._call}.{self._starts}"))
 
 
 class _Rows:
     """Iteration over one connection, for one consumer at a time: what Stream and Evaluation have in common."""
 
-    def __init__(self, asked: Asked, at: Place) -> None:
-        self._asked, self._place = asked, at
+    def __init__(self, asked: Asked, ranks: Ranks) -> None:
+        self._asked, self._ranks = asked, ranks
+        self._place: Place | None = None  # once there is a feed
+        self._has_met_group = ranks.given is not None
+        self._has_delivered = False
         self._weak = weakref.ref(self)
         self._pid = os.getpid()
         self._reader: Reader | None = None
@@ -44,6 +57,7 @@ class _Rows:
         if consumer is not None and not (consumer.is_over or consumer.is_interrupted):
             raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
                               "another stream, or end the first loop and let go of its iterator")
+        self._check_ranks()
         self._begin()
         if consumer is not None:
             consumer.is_over = True
@@ -52,6 +66,10 @@ class _Rows:
         return consumer
 
     def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _lose_place(self) -> None:
+        """Nothing was delivered yet, and the place was another one."""
         raise NotImplementedError
 
     def _give(self) -> Batch | None:
@@ -65,6 +83,7 @@ class _Rows:
 
     def _next(self) -> Batch | None:
         self._check_process()
+        self._check_ranks()
         if not self._turn.acquire(blocking=False):
             raise MisuseError("two threads read this stream at once: one of them reads, and hands batches on")
         try:
@@ -88,6 +107,7 @@ class _Rows:
                 return step
             ready.extend(self._batches(reader, step))
         batch = ready[0]
+        self._has_delivered = True
         self._takes(batch)  # before it is taken: an interrupt here leaves it for the next call
         ready.popleft()
         return batch
@@ -97,6 +117,7 @@ class _Rows:
 
     def _batches(self, reader: Reader, step: Step) -> list[Batch]:
         epoch, number, rows, parts = step
+        assert self._place is not None
         facts = (epoch, number, rows, self._place.world)
         columns, is_torch, weak = reader.columns or reader.schema(), self._asked.arrays.is_torch, self._weak
         batches = [Batch(columns, part, is_torch, facts, weak) for part in parts or [reader.no_rows()]]
@@ -110,15 +131,32 @@ class _Rows:
                               "(a DataLoader's worker is): read it in the process that made it, with num_workers=0; "
                               "the feed computes in processes of its own already")
 
+    def _check_ranks(self) -> None:
+        """That torch.distributed, once it is initialised, says what this stream goes by."""
+        if self._has_met_group or group() is None:
+            return
+        rank, world = self._ranks.told()
+        place = self._place
+        if place is None:
+            return
+        if (rank, world) != (place.rank, place.world):
+            if self._has_delivered:
+                raise MisuseError(
+                    f"torch.distributed says that this is rank {rank} of {world}, but this stream was begun before it was "
+                    f"initialised, as rank {place.rank} of {place.world}, and has delivered rows as such: initialise the process "
+                    "group before the first batch, or give rank= and world= to millrace.stream()")
+            self._lose_place()
+        self._has_met_group = True
+
     @property
     def rank(self) -> int:
-        """This rank, from 0."""
-        return self._place.rank
+        """This rank, from 0; until the first batch: as it is known so far."""
+        return self._place.rank if self._place is not None else self._ranks.told()[0]
 
     @property
     def world(self) -> int:
-        """The number of ranks."""
-        return self._place.world
+        """The number of ranks; until the first batch: as it is known so far."""
+        return self._place.world if self._place is not None else self._ranks.told()[1]
 
     def __reduce__(self) -> Any:
         raise MisuseError("a stream cannot be sent to another process (a DataLoader's worker is one): read it in the "
@@ -162,9 +200,9 @@ class Stream(_Rows):
     another one. As a context manager it closes itself.
     """
 
-    def __init__(self, request: Request, at: Place, asked: Asked, device: Any, prefetch: int) -> None:
-        super().__init__(asked, at)
-        self._request = request
+    def __init__(self, feeds: Feeds, asked: Asked, device: Any, prefetch: int) -> None:
+        super().__init__(asked, feeds.ranks)
+        self._feeds, self._request = feeds, feeds.request
         self._mover: Any = None
         self._device, self._prefetch = device, prefetch
         self._cuda: Any = None
@@ -175,17 +213,20 @@ class Stream(_Rows):
         self._text = ""  # the state where there is no such yet, or no connection any more
         self._is_over = self._is_closed = False
         self._steps = 0
-        self._feed: Feed | None = self._start_feed()
+        # Where the ranks are known: it reads its plan while the script makes its model.
+        self._feed: Feed | None = self._start_feed() if feeds.ranks.are_known else None
 
     def _start_feed(self) -> Feed:
-        return _start_feed(self._request, self._place)
+        feed = self._feeds.start()
+        self._place = feed.place
+        return feed
 
     def _connection(self) -> Reader:
         if self._reader is not None and not self._reader.is_broken:
             return self._reader
         self._check_open()
         if self._reader is not None:
-            if self._place.job is not None:
+            if self._place is not None and self._place.job is not None:
                 raise MisuseError("an interrupt came while a batch was being taken: go on with "
                                   "stream.load_state_dict(stream.state_dict()) in every rank")
             self._restart(self._current())
@@ -202,10 +243,14 @@ class Stream(_Rows):
         if self._is_over:
             raise MisuseError("this stream was read to its end: one loop reads all epochs of the spec (batch.epochs). "
                               "Make another with millrace.stream(), or load a state")
+        self._move()
+        self._connection()
+
+    def _move(self) -> None:
+        """Batches go to the device ahead of the loop."""
         if self._cuda is not None and self._mover is None:
             from ._device import Mover
             self._mover = Mover(self._cuda, self._try_read, self._prefetch)
-        self._connection()
 
     def _give(self) -> Batch | None:
         self._check_open()
@@ -273,6 +318,11 @@ class Stream(_Rows):
         self._text, self._last, self._is_over = text, None, False
         self._leave()
         self._feed = self._start_feed()
+
+    def _lose_place(self) -> None:
+        self._leave()
+        self._place = None
+        self._move()
 
     def _told(self) -> dict[str, Any]:
         text = self._current()
@@ -356,7 +406,7 @@ class Stream(_Rows):
         self._check_open()
         self._connection()
         assert self._feed is not None
-        return Evaluation(self._asked, self._place, self._feed, self)
+        return Evaluation(self._asked, self._feeds, self._feed, self)
 
     def close(self) -> None:
         """Ends the feed and its connection. Batches that are held stay readable. Again: nothing."""
@@ -400,18 +450,37 @@ class Evaluation(_Rows):
     out (in the last step a rank may have a batch of 0 rows). As a context manager it closes itself.
     """
 
-    def __init__(self, asked: Asked, at: Place, feed: Feed, stream: Stream | None) -> None:
-        """`stream`: whose feed it is; None: its own."""
-        super().__init__(asked._replace(stream="eval", state=None, last="keep"), at)
-        self._feed: Feed | None = feed
-        self._stream = stream
+    def __init__(self, asked: Asked, feeds: Feeds, feed: Feed | None, stream: Stream | None) -> None:
+        """`stream`: whose feed it is; None: one of its own, where `feed` is None once it is read."""
+        super().__init__(asked._replace(stream="eval", state=None, last="keep"), feeds.ranks)
+        self._feeds, self._feed, self._stream = feeds, feed, stream
+        self._place = feed.place if feed is not None else None
+        self._is_closed = False
+        if feed is None and feeds.ranks.are_known:
+            self._start_feed()
+
+    def _start_feed(self) -> None:
+        self._feed = self._feeds.start()
+        self._place = self._feed.place
+
+    def _lose_place(self) -> None:
+        if self._stream is not None:
+            return  # it is the stream's to find another
+        has_begun = self._reader is not None
+        self._leave()
+        self._place = None
+        if has_begun:
+            self._begin()
 
     def _begin(self) -> None:
-        if self._feed is None:
+        if self._is_closed:
             raise MisuseError("this evaluation is closed: ask for another")
         if self._stream is not None and self._stream._feed is not self._feed:
             raise MisuseError("the stream of this evaluation is closed, or went on from another state: ask it for "
                               "evaluation() again")
+        if self._feed is None:
+            self._start_feed()
+        assert self._feed is not None
         self._ready.clear()
         if self._reader is not None:
             self._reader.close()
@@ -435,8 +504,11 @@ class Evaluation(_Rows):
 
     def close(self) -> None:
         """Ends its connection, and the feed where that is its own. Batches that are held stay readable. Again: nothing."""
-        if os.getpid() != self._pid:
-            return
+        if os.getpid() == self._pid:
+            self._leave()
+            self._is_closed = True
+
+    def _leave(self) -> None:
         reader, self._reader = self._reader, None
         self._ready.clear()
         if reader is not None:
@@ -490,8 +562,10 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     device, prefetch
         "cuda": batches are on the GPU, copied ahead by so many on a stream of their own.
     rank, world
-        Which share this process gets. Under torchrun they come from the environment, and the ranks of a node share one
-        feed: every rank makes the same calls. Given by hand, this process has a feed of its own.
+        Which share this process gets. Given by hand, it has a feed of its own. Else they are found at the first batch: from
+        torch.distributed where the script has initialised it (`torch.multiprocessing.spawn`, Lightning's own launcher), else
+        from the environment (torchrun); where both are there and disagree, a MisuseError says so. The ranks of a machine
+        share one feed: every rank makes the same calls.
     dp_rank, dp_size
         For trainers whose tensor- or pipeline-parallel ranks must see equal batches: processes of one `dp_rank` get
         the same rows. Each has a feed of its own.
@@ -528,10 +602,10 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
             _run_stream.of_run(link, request, asked, device if on_gpu else None, prefetch)
         if own is not None:
             return own
-    at = place(rank, world, dp_rank, dp_size)
+    feeds = Feeds(request, Ranks(rank, world, dp_rank, dp_size))
     if part == "eval":
-        return Evaluation(asked, at, _start_feed(request, at), None)
-    return Stream(request, at, asked, device if on_gpu else None, prefetch)
+        return Evaluation(asked, feeds, None, None)
+    return Stream(feeds, asked, device if on_gpu else None, prefetch)
 
 
 def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:

@@ -15,7 +15,8 @@ from poll import wait_for
 
 import millrace
 from millrace._batch import NumpyArrays
-from millrace._feed import Feed, Place, Request
+from millrace._feed import Feed, Request
+from millrace._ranks import Place
 from millrace._reader import Asked, Reader
 
 # The dataset is a pipe into which nobody writes more: the feed waits for it, and so does the loop.
@@ -166,7 +167,7 @@ class Ends(Case):
         # As one does whose first hello was answered too late. More than a ring holds, so that nobody has all of it yet.
         spec = self.spec(total=2000, rows=64, micro=16, epochs=60)
         request = Request(spec, None, (), "drop")
-        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0), 1) for rank in (0, 1)]
+        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0)) for rank in (0, 1)]
         asked = Asked("train", None, True, "drop", False, NumpyArrays())
         places, failed = [], []
 
@@ -209,7 +210,7 @@ class Ends(Case):
     def test_a_rank_whose_feed_was_killed_hears_it_also_where_another_started_it(self):
         spec = self.spec(total=2000, rows=64, micro=16, epochs=100000)
         request = Request(spec, None, (), "drop")
-        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0), 1) for rank in (0, 1)]
+        feeds = [Feed(request, Place(rank, 2, (0, 1), 0, "a job", rank == 0)) for rank in (0, 1)]
         asked = Asked("train", None, True, "drop", False, NumpyArrays())
         readers = [Reader(feed, asked) for feed in feeds]
         readers[1].next_step()

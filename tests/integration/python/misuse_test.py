@@ -130,12 +130,13 @@ class Misuse(Case):
         self.assertIn("millrace-exec is not installed: `pip install millrace-loader`", done.stderr)
 
     def test_a_rank_whose_first_rank_gave_up_does_not_wait_for_it(self):
-        from millrace._feed import Feed, Place, Request
+        from millrace._feed import Feed, Request
+        from millrace._ranks import Place
         request = Request(self.spec(), None, (), "drop")
         first, second = (Place(rank, 2, (0, 1), 0, "a job", rank == 0) for rank in (0, 1))
-        joiner = Feed(request, second, 1)
+        joiner = Feed(request, second)
         self.assertIsNone(joiner._socket_of_starter())
-        starter = Feed(request._replace(variation="none"), first, 1)
+        starter = Feed(request._replace(variation="none"), first)
         with self.refused("none", millrace.SpecError):
             starter.wait_for_socket()
         self.assertIsNone(joiner._socket_of_starter())
@@ -148,7 +149,7 @@ class Misuse(Case):
         spec = self.spec()
         os.mkdir(os.path.join(self.sockets, f"millrace-{os.geteuid()}"), 0o755)
         with self.refused("not a directory of this user alone", millrace.MillraceError):
-            millrace.stream(spec, as_numpy=True)
+            next(iter(millrace.stream(spec, as_numpy=True)))
 
 
 if __name__ == "__main__":
