@@ -44,6 +44,7 @@ millrace_column FrameDirectory::column(std::size_t index, unsigned char* frame) 
     column.width = e.width;
     column.items = e.items;
     column.num_values = e.values;
+    column.is_list = e.encoding == frame::Encoding::kLists ? 1 : 0;
     if (frame == nullptr) {
         return column;
     }

@@ -114,6 +114,10 @@ int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, std::siz
         [&] { return ring::outOfResources(*feed); });
 }
 
+const char* millrace_feed_inputs(const millrace_feed* feed) {
+    return feed->inputs.c_str();
+}
+
 int millrace_feed_on_ring(millrace_feed* feed, millrace_ring_callback callback, void* context) {
     if (!feed->isOwn()) {
         return MILLRACE_FEED_INVALID;

@@ -46,6 +46,7 @@ struct millrace_feed {
     std::unique_ptr<millrace::ring::FeedLink> link;
     millrace::ring::FeedProgress progress;
     std::int64_t microRows = 0, stepBatches = 0;
+    std::string inputs;                      ///< as the feed told them at the first hello
     millrace::ring::FrameDirectory columns;  ///< of a frame without rows; empty: not told yet
     bool isAtEpochEnd = false;               ///< and the caller has not heard of it yet
     std::uint32_t endedEpoch = 0;

@@ -18,7 +18,7 @@
 namespace millrace::ring {
 namespace {
 
-constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+constexpr std::size_t kMaxAnswerBytes = 4 << 20;
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
 
 bool isAskedToAbort(const FeedLink::Target& target) {
@@ -168,9 +168,21 @@ bool FeedLink::sendHello(const Target& target) const {
 }
 
 bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
+    char bytes[4096];
     while (line.size() < kMaxAnswerBytes) {
-        char c = 0;  // byte by byte: what follows the line belongs to watch()
-        const ssize_t n = receive(socket_, &c, 1, fd);
+        // A look first: what follows the line belongs to watch().
+        ssize_t n = ::recv(socket_, bytes, sizeof bytes, MSG_PEEK);
+        if (n > 0) {
+            const void* end = std::memchr(bytes, '\n', static_cast<std::size_t>(n));
+            const std::size_t wanted =
+                end == nullptr
+                    ? static_cast<std::size_t>(n)
+                    : static_cast<std::size_t>(static_cast<const char*>(end) - bytes) + 1;
+            n = receive(socket_, bytes, wanted, fd);
+        }
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
         if (n < 0 && errno == EAGAIN) {
             if (!waitFor(socket_, POLLIN, target)) {
                 return false;
@@ -180,10 +192,11 @@ bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
         if (n <= 0) {
             return false;
         }
-        if (c == '\n') {
+        line.append(bytes, static_cast<std::size_t>(n));
+        if (line.back() == '\n') {
+            line.pop_back();
             return true;
         }
-        line += c;
     }
     return false;
 }

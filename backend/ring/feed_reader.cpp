@@ -80,6 +80,9 @@ int connectFeed(millrace_feed& feed, const ring::FeedProgress::Place& next,
     at.planHash = plan;
     feed.microRows = microRows;
     feed.stepBatches = stepBatches;
+    if (feed.inputs.empty()) {  // else somebody may hold them
+        static_cast<void>(answer.readText("inputs", feed.inputs));
+    }
     return 0;
 }
 

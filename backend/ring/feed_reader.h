@@ -98,6 +98,7 @@ typedef struct {
     const int64_t* offsets;  /* items + 1 for lists, else NULL */
     const float* weights;    /* num_values for weighted lists, else NULL */
     const uint32_t* inverse; /* rows: the item of each row; NULL: item = row */
+    uint64_t is_list;        /* 1: lists (or texts), also where `offsets` is not told yet */
 } millrace_column;
 
 enum {
@@ -168,6 +169,12 @@ int millrace_feed_next(millrace_feed* feed, int64_t timeout_ms, millrace_feed_ev
  * it begins, which it does once all its ranks have come, before their first batch. What keeps it
  * from that is answered as by next(). */
 int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, size_t max, size_t* count);
+
+/* What the features of the batches are, as the feed said at hello: a JSON list with kind, name,
+ * table and steps of each (docs/formats/checkpoint.md, `inputs`). Valid until close. "": it did not
+ * say.
+ */
+const char* millrace_feed_inputs(const millrace_feed* feed);
 
 /* After MILLRACE_FEED_LOST: connects again and goes on with the batch that was to come. Batches
  * handed out before stay valid. */

@@ -258,6 +258,7 @@ class FeedServer::Impl {
                              return socket->pass(fd, bytes);
                          }));
         RETURN_IF_ERROR(onOpen_(hello, writer));
+        const std::string& inputs = hello.stream == "eval" ? options_.evalInputs : options_.inputs;
         c.hello = std::move(hello);
         c.writer = std::move(writer);
         c.helloBy = Time::max();
@@ -265,7 +266,8 @@ class FeedServer::Impl {
                                     {"micro_rows", options_.microRows},
                                     {"step_batches", options_.stepBatches},
                                     {"stream_hash", options_.streamHash},
-                                    {"plan_hash", options_.planHash}});
+                                    {"plan_hash", options_.planHash},
+                                    {"inputs", inputs}});
     }
 
     /// The writer learns it before the callback does.

@@ -24,6 +24,8 @@ struct FeedServerOptions {
     std::string socketPath;
     std::string streamHash;  ///< 32 hex digits
     std::string planHash;
+    /// What the features of frames are, told at hello: spec::inputsOf() as text; "": not told.
+    std::string inputs, evalInputs;
     std::int64_t microRows = 0;
     std::int64_t stepBatches = 1;  ///< micro-batches of a step over all ranks
     int worldSize = 1;

@@ -22,6 +22,8 @@ template <>
 inline constexpr std::size_t kOldestBytes<millrace_feed_event> =
     offsetof(millrace_feed_event, is_left_out);
 template <>
+inline constexpr std::size_t kOldestBytes<millrace_column> = offsetof(millrace_column, is_list);
+template <>
 inline constexpr std::size_t kOldestBytes<millrace_feed_info> =
     offsetof(millrace_feed_info, step_batches);
 

@@ -76,6 +76,11 @@ typedef struct {
 int64_t millrace_run_checkpoint(const millrace_run_file* file, char hash[33], char* error,
                                 size_t error_bytes);
 
+/* Reads a checkpoint of the built-in trainer (a safetensors file) whole and holds every byte of it
+ * against its checksums. 0; else `error` holds a sentence: MILLRACE_FEED_CORRUPT, it is damaged;
+ * MILLRACE_FEED_INVALID, it is of another format; MILLRACE_FEED_FAILED, it cannot be read. */
+int millrace_checkpoint_verify(const char* path, char* error, size_t error_bytes);
+
 #ifdef __cplusplus
 }
 #endif

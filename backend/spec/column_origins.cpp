@@ -1,5 +1,6 @@
 #include "backend/spec/column_origins.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -39,6 +40,147 @@ ColumnOrigins::ColumnOrigins(const std::vector<Step>& recipe) {
 std::string ColumnOrigins::of(const std::string& column) const {
     const auto made = made_.find(column);
     return made == made_.end() ? column : made->second;
+}
+
+void addReads(const Step& step, std::set<std::string>& columns) {
+    const auto addOf = [&](const std::string& text) {
+        const auto parsed = expr::tryParseExpression(text);
+        if (const auto* tree = std::get_if<expr::Expr>(&parsed)) {
+            for (std::string& name : expr::collectColumns(*tree)) {
+                columns.insert(std::move(name));
+            }
+        }
+    };
+    const StepReads reads = step.reads();
+    std::for_each(reads.expressions.begin(), reads.expressions.end(), addOf);
+    // What a join looks up may be an expression; a name alone counts either way.
+    for (const std::string& text : reads.lookedUp) {
+        columns.insert(text);
+        addOf(text);
+    }
+    columns.insert(reads.columns.begin(), reads.columns.end());
+}
+
+namespace {
+
+/// The expression in one way of writing, with the revisions of functions that have some.
+std::string oneWay(const std::string& expression) {
+    const auto parsed = expr::tryParseExpression(expression);
+    const auto* tree = std::get_if<expr::Expr>(&parsed);
+    if (tree == nullptr) {
+        return expression;
+    }
+    std::string text = expr::expressionText(*tree);
+    for (const auto& [name, revision] : expr::collectRevisions(*tree)) {
+        text += strCat(" (", name, ": revision ", revision, ")");
+    }
+    return text;
+}
+
+std::string fileNamesOf(const TableRef& table) {
+    std::string text;
+    for (const std::string& path : table.paths) {
+        strAppend(&text, text.empty() ? "" : ", ", path.substr(path.rfind('/') + 1));
+    }
+    return text;
+}
+
+void keepOnly(std::vector<NamedExpr>& columns, const std::set<std::string>& needed) {
+    std::erase_if(columns, [&](const NamedExpr& column) { return !needed.contains(column.name); });
+    for (NamedExpr& column : columns) {
+        column.expr = oneWay(column.expr);
+    }
+}
+
+/// The step without what changes no value of the columns that are needed of it.
+Step trimmed(Step step, const std::set<std::string>& needed) {
+    if (auto* derive = std::get_if<DeriveStep>(&step.body)) {
+        keepOnly(derive->columns, needed);
+    } else if (auto* join = std::get_if<JoinStep>(&step.body)) {
+        keepOnly(join->take, needed);
+        join->table = TableRef(fileNamesOf(join->table));
+        join->keepAllRows();
+    }
+    return step;
+}
+
+/// Lines of the steps that `columns` come out of, first step first.
+Json linesBehind(const std::vector<Step>& recipe, std::set<std::string> columns) {
+    std::vector<std::string> lines;
+    for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
+        std::set<std::string> made;
+        for (const MadeColumn& column : step->makes()) {
+            if (columns.contains(column.name)) {
+                made.insert(column.name);
+            }
+        }
+        if (!step->enabled || made.empty()) {
+            continue;
+        }
+        for (const std::string& name : made) {
+            columns.erase(name);
+        }
+        const Step own = trimmed(*step, made);
+        addReads(own, columns);
+        lines.push_back(own.line());
+    }
+    std::reverse(lines.begin(), lines.end());
+    return lines;
+}
+
+}  // namespace
+
+Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe) {
+    Json inputs = Json::array();
+    const auto add = [&](std::string_view kind, const std::string& name,
+                         const std::set<std::string>& columns) -> Json& {
+        inputs.push_back({{"kind", kind}, {"name", name}, {"steps", linesBehind(recipe, columns)}});
+        return inputs.back();
+    };
+    const auto addIds = [&](std::string_view kind, const std::string& name,
+                            const std::string& feature,
+                            const std::set<std::string>& columns) -> Json& {
+        Json& input = add(kind, name, columns);
+        for (const auto& [table, embedding] : spec.embeddings) {
+            const auto& shared = embedding.features;
+            if (std::find(shared.begin(), shared.end(), feature) == shared.end()) {
+                continue;
+            }
+            input["rows"] = embedding.rows;
+            if (embedding.vocabulary) {
+                input["vocabulary"] = strCat(fileNamesOf(embedding.vocabulary->table), ", column ",
+                                             embedding.vocabulary->column);
+            }
+        }
+        return input;
+    };
+    const FeaturesSpec& features = spec.features;
+    for (const DenseFeature& dense : features.dense) {
+        add("dense", dense.column, {dense.column})["fill"] = jsonNumber(dense.fill);
+    }
+    for (const std::string& name : features.vectors) {
+        add("vector", name, {name});
+    }
+    for (const std::string& name : features.ids) {
+        addIds("id", name, name, {name});
+    }
+    for (const std::string& name : features.lists) {
+        addIds("list", name, name, {name});
+    }
+    for (const WeightedFeature& weighted : features.weighted) {
+        addIds("weighted list", weighted.name, weighted.name,
+               {weighted.ids, weighted.weights})["of"] =
+            strCat("ids: ", weighted.ids, ", weights: ", weighted.weights);
+    }
+    for (const auto& [name, sequence] : features.sequences) {
+        for (const std::string& column : sequence.columns) {
+            addIds("sequence", strCat(name, ".", column), column,
+                   {column, sequence.time, sequence.before})["of"] =
+                strCat("time: ", sequence.time, ", before: ", sequence.before,
+                       ", last: ", sequence.last);
+        }
+    }
+    return inputs;
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
+#include "backend/spec/column_origins.h"
 #include "backend/spec/data_format.h"
 #include "backend/spec/spec_checks.h"
 #include "backend/spec/tree_reader.h"
@@ -93,16 +94,7 @@ std::vector<Step> labelSteps(const std::vector<Step>& recipe,
         if (!isNeeded) {
             continue;
         }
-        const StepReads reads = step->reads();
-        for (const std::string& text : reads.expressions) {
-            collectFrom(text, needed);
-        }
-        // What a join looks up may be an expression; a name alone counts either way.
-        for (const std::string& text : reads.lookedUp) {
-            needed.insert(text);
-            collectFrom(text, needed);
-        }
-        needed.insert(reads.columns.begin(), reads.columns.end());
+        addReads(*step, needed);
         kept.insert(kept.begin(), *step);
     }
     return kept;

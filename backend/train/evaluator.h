@@ -19,6 +19,7 @@ namespace millrace::train {
 struct EvalOptions {
     std::vector<std::string> metrics;  ///< which figures are reported; empty: all
     std::string scoresDirectory;       ///< where the scores are kept; "": nowhere
+    std::int64_t attempt = 1;
 };
 
 class Evaluator {

@@ -152,6 +152,7 @@ Status Relay::open(const v1::FollowAnswer& answer) {
     server.socketPath = job_.feedSocket;
     server.streamHash = stream_.streamHash;
     server.planHash = stream_.planHash;
+    loader::tellInputs(stream_.spec, server);
     server.microRows = stream_.spec.batch.microRows;
     server.stepBatches = stream_.spec.microBatchesPerStep();
     server.worldSize = worldSize;

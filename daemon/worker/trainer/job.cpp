@@ -5,6 +5,7 @@
 
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/spec/column_origins.h"
 #include "backend/spec/trainable.h"
 #include "backend/spec/training/optimisation.h"
 #include "backend/system/machine_memory.h"
@@ -158,6 +159,13 @@ Json moduleOf(const spec::RunSpec& spec, const train::LearnerOptions& learner) {
     } else {
         module["smoothing"] = learner.smoothing;
     }
+    module["inputs"] = spec::inputsOf(spec, spec.recipe);
+    if (spec.eval) {
+        Json evaluated = spec::inputsOf(spec, spec.eval->recipe);
+        if (evaluated != module["inputs"]) {
+            module["eval_inputs"] = std::move(evaluated);
+        }
+    }
     return module;
 }
 
@@ -202,6 +210,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.checkpoints.isCopied = spec.train.checkpointCopy;
     out.checkpoints.directory = job.checkpointDirectory;
     out.eval.scoresDirectory = job.runDirectory;
+    out.eval.attempt = job.attempt;
     out.attempt = job.attempt;
     out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};
     out.module = moduleOf(spec, out.learner);

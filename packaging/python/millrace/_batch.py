@@ -15,7 +15,6 @@ from . import _library
 from ._errors import MisuseError
 
 _FEATURES = ("dense", "vector", "id", "list", "weighted", "sequence")
-_LISTS = ("list", "weighted", "sequence")
 _PACKED = ("id", "list", "weighted")
 
 
@@ -126,16 +125,22 @@ class _Holder:
 class Columns:
     """What a stream's columns are: the same for all its batches. Read from the first one, or from the schema."""
 
-    def __init__(self, structs: Any, count: int, arrays: Any) -> None:
+    def __init__(self, structs: Any, count: int, arrays: Any, inputs: str = "") -> None:
+        """`inputs`: what the features are, as the feed told it (JSON)."""
+        self.inputs = inputs
+        self.fitting: set[str] = set()
+        """What models take of which it is known that these columns are it."""
         self.names: list[str] = []
         self.roles: list[str] = []
         self.dtypes: list[str] = []
         self.widths: list[int] = []
+        self.lists: list[bool] = []
         for column in structs[:count]:
             self.names.append(ctypes.string_at(column.name, column.name_bytes).decode() if column.name_bytes else "")
             self.roles.append(_library.ROLES.get(column.role, "unknown"))
             self.dtypes.append(_library.DTYPES.get(column.dtype, "unknown"))
             self.widths.append(column.width)
+            self.lists.append(bool(column.is_list))
         self.has_inverse = "inverse" in self.roles
         self.wanted: Wanted | None = None
         self.packed = [index for index, role in enumerate(self.roles) if role in _PACKED]
@@ -144,13 +149,13 @@ class Columns:
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
-        # What a bare name means: a feature, else a head's label, else a carried column.
+        # What a bare name means: a feature, else a head's label, else a carried column. One whose name is taken is called
+        # NAME.label or NAME.carry, as in tables: none hides another.
         self.by_name: dict[str, int] = {}
         for role in (*_FEATURES, "label", "carry"):
             for name, index in self.by_role.get(role, {}).items():
-                self.by_name.setdefault(name, index)
+                self.by_name.setdefault(f"{name}.{role}" if name in self.by_name else name, index)
         self.items = ["uint8" if name == "string" else name for name in self.dtypes]
-        self.lists = [role in _LISTS or dtype == "string" for role, dtype in zip(self.roles, self.dtypes)]
         self.kinds = [arrays.types[name] for name in self.items]
         # Values an item of a block [rows, width]; 0: [rows].
         self.blocks = [width if width > 1 or role in ("dense", "vector") else 0
@@ -398,8 +403,9 @@ class NoRows:
 class Batch:
     """This rank's rows of one step.
 
-    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` of a feature, a head's label or a
-    carried column, whichever has the name, in this order; "dense" is the block of all dense features, [rows, width].
+    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` (lists, texts) of a feature, a head's label
+    or a carried column, whichever has the name, in this order: where two have one name, the head's label is `x.label` and
+    the carried column `x.carry`, as in tables. "dense" is the block of all dense features, [rows, width].
     Nothing is copied: what is read here is the ring's memory, and it stays as it is for as long as any view of it
     lives. It may be written to. A batch can be handed to torchrec's pipelines: it has `to`, `record_stream` and
     `pin_memory`.
@@ -489,7 +495,7 @@ class Batch:
 
     @property
     def carry(self) -> dict[str, Any]:
-        """The carried columns by name."""
+        """The carried columns by name; of lists and texts a `Ragged`, in which a null is an empty one."""
         return self._of_role("carry")
 
     @property

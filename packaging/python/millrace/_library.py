@@ -46,7 +46,8 @@ class Column(Structure):
 
     _fields_ = [("struct_size", c_uint32), ("name", c_void_p), ("name_bytes", c_uint32), ("role", c_uint32),
                 ("dtype", c_uint32), ("width", c_uint32), ("items", c_uint64), ("num_values", c_uint64),
-                ("data", c_void_p), ("offsets", c_void_p), ("weights", c_void_p), ("inverse", c_void_p)]
+                ("data", c_void_p), ("offsets", c_void_p), ("weights", c_void_p), ("inverse", c_void_p),
+                ("is_list", c_uint64)]
 
 
 class Part(Structure):
@@ -91,6 +92,7 @@ _SIGNATURES = {
     "millrace_feed_next": (c_int, [c_void_p, c_int64, POINTER(Event)]),
     "millrace_feed_reopen": (c_int, [c_void_p, c_int64]),
     "millrace_feed_schema": (c_int, [c_void_p, POINTER(Column), c_size_t, POINTER(c_size_t)]),
+    "millrace_feed_inputs": (c_char_p, [c_void_p]),
     "millrace_feed_error": (c_char_p, [c_void_p]),
     "millrace_feed_state_at": (c_void_p, [c_void_p, c_uint32, c_uint64]),
     "millrace_feed_on_ring": (c_int, [c_void_p, RING_CALLBACK, c_void_p]),
@@ -107,6 +109,7 @@ _SIGNATURES = {
     "millrace_run_begin": (c_int, [c_void_p, c_int64, POINTER(c_int32)]),
     "millrace_run_is_over": (c_int, [c_void_p, c_int64]),
     "millrace_run_checkpoint": (c_int64, [POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
+    "millrace_checkpoint_verify": (c_int, [c_char_p, c_char_p, c_size_t]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
     "millrace_batch_memory": (c_void_p, [c_void_p]),
     "millrace_batch_lengths": (c_int, [c_void_p, POINTER(c_uint32), c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),

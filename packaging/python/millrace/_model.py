@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 from typing import TYPE_CHECKING
 
-from . import _safetensors
+from . import _library, _safetensors
 from ._client import Client
 from ._errors import MillraceError
 from ._runs import Run
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, best: bool = False,
-               host: str | None = None) -> BuiltIn:
+               host: str | None = None, check_features: bool = True) -> BuiltIn:
     """What a run of the built-in trainer has learnt (all models), as a torch module with the same numbers.
 
     run
@@ -26,9 +27,15 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
         Of a run with `train.early_stop`: the checkpoint of its best evaluation.
     host
         Whose daemon knows the run, as of `millrace.Client`. The file must lie on this machine.
+    check_features
+        A batch whose features are not those that the model has learnt is refused with a `SpecError` that names the first
+        difference: another name or order of dense features, another size of a table or vocabulary, another step that
+        computes a feature. Which rows there are, and what they weigh, does not matter. False: taken as it is, where the
+        columns are there by name.
 
-    `model(batch)` gives the logits [rows, heads] of a batch of the same features, `model.probabilities(batch)` the
-    probabilities by head; inputs are scaled as in training.
+    The file is read whole and held against its checksums: a damaged one is refused. `model(batch)` gives the logits [rows,
+    heads] of a batch of the same features, `model.probabilities(batch)` the probabilities by head; inputs are scaled as in
+    training.
 
         import millrace
         model = millrace.load_model("r-abc23")
@@ -38,6 +45,7 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
     checkpoint's names. Needs torch.
     """
     path = _path_of(run, step, best, host)
+    _verify(path)
     from . import _modules  # imports torch
 
     def weights(metadata: dict[str, str]) -> list[str]:
@@ -47,11 +55,19 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
 
     metadata, tensors = _safetensors.read(path, weights)
     facts = json.loads(metadata.get("module", "{}"))
-    if not facts:
-        raise MillraceError(f"checkpoint {path} does not say of which model it is; those of the built-in trainer do")
+    if "inputs" not in facts:
+        raise MillraceError(f"checkpoint {path} does not say of which model it is, and what that takes; those of this version's "
+                            "built-in trainer do: resume its run, the next checkpoint does")
     model = _modules.build(facts, tensors, path)
-    model.step = int(metadata["step"])
+    model.step, model.checks_features = int(metadata["step"]), check_features
     return model
+
+
+def _verify(path: str) -> None:
+    """Holds the file against its checksums."""
+    error = ctypes.create_string_buffer(4096)
+    if _library.load().millrace_checkpoint_verify(os.fsencode(path), error, len(error)) != 0:
+        raise MillraceError(error.value.decode(errors="replace"))
 
 
 def _path_of(run: str | os.PathLike[str] | Run, step: int | None, best: bool, host: str | None) -> str:

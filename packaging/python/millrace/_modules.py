@@ -5,14 +5,16 @@ Parameters and buffers of a network have the names of the checkpoint's tensors.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Mapping
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from . import _inputs
 from ._batch import Batch, Ragged
-from ._errors import MillraceError
+from ._errors import MillraceError, SpecError
 
 _LIMIT = 5.0  # of a scaled input
 _LEAST_WEIGHT = 1e-12  # a list whose weights add up to less counts as empty
@@ -52,6 +54,23 @@ class BuiltIn(nn.Module):
         self.kind: str = facts["type"]
         self.heads: list[str] = list(facts["heads"])
         self.step = 0
+        self.checks_features = True
+        # As the training rows and, where their steps are others, the evaluation rows were made.
+        self._inputs = [_inputs.taken(facts, facts[name]) for name in ("inputs", "eval_inputs") if name in facts]
+        self._taken = json.dumps(self._inputs)
+
+    def _check(self, batch: Batch) -> None:
+        """That the batch's features are those that the model has learnt; looked at once for each stream."""
+        columns = getattr(batch, "_columns", None)
+        if columns is None or not self.checks_features or self._taken in columns.fitting:
+            return
+        given = json.loads(columns.inputs)
+        differences = [_inputs.difference(own, given) for own in self._inputs]
+        if all(differences):
+            raise SpecError(f"the features of this stream are not those that the model has learnt: {differences[0]}; read the rows "
+                            "with the spec of the model's run (which rows, and what they weigh, may differ), or say "
+                            "load_model(..., check_features=False)")
+        columns.fitting.add(self._taken)
 
     def probabilities(self, batch: Batch) -> dict[str, torch.Tensor]:
         """The probability of each row by head, as `millrace.evaluate` takes it."""
@@ -99,6 +118,7 @@ class Network(BuiltIn):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """The logits [rows, heads]."""
+        self._check(batch)
         blocks = [_whole(batch[name]) for name in self._blocks]
         dense = self.input(torch.cat(blocks, 1).to(self._dtype())) if blocks else None
         vectors = [self._pooled(name, table, batch) for name, table in self._features]
@@ -165,6 +185,7 @@ class TargetMean(BuiltIn):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """The logits [rows, heads], in double."""
+        self._check(batch)
         overall = torch.where(self.total[:, 1] > 0, self.total[:, 0] / self.total[:, 1], 0.5)
         shifts = [self._shift(number, overall, _whole(batch[key])) for number, key in enumerate(self._keys)]
         return torch.logit((overall + sum(shifts)).clamp(_MARGIN, 1 - _MARGIN))

@@ -163,10 +163,14 @@ class Reader:
             self._reserve(count.value)
             library.millrace_batch_all_columns(batch, self._structs, len(self._structs), ctypes.byref(count))
         if self.columns is None:
-            self.columns = Columns(self._structs, count.value, self._asked.arrays)
+            self.columns = self._columns(count.value)
         if self._is_viewing:
             return Tensors(batch, self.columns, rows, self._asked.arrays)
         return Memory(batch, self.columns, self._table[:count.value].tolist(), self._asked.arrays, self._asked.copy)
+
+    def _columns(self, count: int) -> Columns:
+        inputs = self._library.millrace_feed_inputs(self._handle).decode(errors="replace")
+        return Columns(self._structs, count, self._asked.arrays, inputs)
 
     def _reserve(self, count: int) -> None:
         import numpy
@@ -188,7 +192,7 @@ class Reader:
             if code == 0 and count.value > len(self._structs):
                 self._reserve(count.value)
             elif code == 0:
-                self.columns = Columns(self._structs, count.value, self._asked.arrays)
+                self.columns = self._columns(count.value)
             elif code == _library.TIMEOUT:
                 self._feed.check_alive()
                 time.sleep(0.003)

@@ -12,6 +12,7 @@ from daemon_case import DaemonCase
 from harness import DEPS, MOVIELENS
 
 import millrace
+from millrace import _modules
 
 STEPS = {"train.max_steps": 60, "train.checkpoint.every_steps": 30, "eval.every_steps": 0}
 FIGURES = ("eval.auc", "eval.log_loss", "eval.normalized_entropy", "eval.calibration")
@@ -47,6 +48,63 @@ class Model(DaemonCase):
             self.assertTrue(torch.equal(tensor, by_path.state_dict()[name]), name)
         with self.assertRaisesRegex(millrace.MillraceError, f"run {run.id} has no checkpoint of step 7; .* 30, 60"):
             millrace.load_model(run, step=7)
+
+    def test_other_features_are_refused_and_named(self):
+        run = self.trained(**{"train.max_steps": 10})
+        model = millrace.load_model(run)
+
+        def evaluated(changes, own=model):
+            return millrace.evaluate(own.probabilities, MOVIELENS, set=changes)
+
+        right = evaluated({})
+        swapped = ["age_years", "rated_year", "is_new"]
+        for changes, why in (
+                ({"features.dense": swapped}, "dense feature 1 of 3 is 'rated_year' in the model and 'age_years' in the stream"),
+                ({"features.dense": swapped[1:]}, "dense feature 2 of 3 is 'age_years' in the model and 'is_new' in the stream"),
+                ({"features.dense": ["rated_year", "year", "is_new"]}, "dense feature 2 of 3 is 'age_years' .* and 'year' in"),
+                ({"embeddings.userId.rows": 1024}, "id feature 'userId' has a table of 8,192 rows in .* and a table of 1,024 rows"),
+                ({"features.ids": ["movieId"]}, "id feature 'userId' is not there"),
+                ({"recipe.derive.age_years": "year - 1970"},
+                 r"dense feature 'age_years' comes from `derive: \{age_years: .*/.*\}` in the model and from "
+                 r"`derive: \{age_years: .*year - 1970.*\}` in the stream")):
+            with self.assertRaisesRegex(millrace.SpecError, why + ".*; read the rows with the spec of the model's run"):
+                evaluated(changes)
+        # Which rows there are, and what they weigh, is the caller's affair.
+        other = evaluated({"eval.dataset.where": "rating <= 3 or rating > 4", "recipe.sample.keep": 0.5})
+        self.assertNotEqual(other.hash, right.hash)
+        trusting = millrace.load_model(run, check_features=False)
+        self.assertNotEqual(evaluated({"features.dense": swapped}, trusting)["eval.auc"], right["eval.auc"])
+        # Both streams of a process stay looked at.
+        with millrace.stream(MOVIELENS) as good, millrace.stream(MOVIELENS, set={"features.dense": swapped}) as bad:
+            for _ in range(2):
+                self.assertEqual(model(next(iter(good))).shape[1], 1)
+                with self.assertRaises(millrace.SpecError):
+                    model(next(iter(bad)))
+
+    def test_a_damaged_checkpoint_is_refused(self):
+        run = self.trained(**{"train.max_steps": 10})
+        path = run.checkpoints[-1].path
+        with open(path, "rb") as file:
+            whole = bytearray(file.read())
+        length, = struct.unpack("<Q", whole[:8])
+        header = json.loads(whole[8:8 + length])
+        places = {"top.0.weight": "the values of tensor top.0.weight do not fit their checksum",
+                  "optimizer.top.0.weight.first": "the values of tensor optimizer.top.0.weight.first do not fit"}
+        for name, why in places.items():
+            damaged = bytearray(whole)
+            damaged[8 + length + header[name]["data_offsets"][0] + 3] ^= 0x40
+            self.assert_damaged(damaged, why)
+        self.assert_damaged(whole[:-1], "does not lie in its place|is cut short")
+        self.assert_damaged(whole + b"1", "has 1 bytes behind its last tensor")
+        step = whole.index(b'"step":"10"')
+        self.assert_damaged(whole[:step] + b'"step":"11"' + whole[step + 11:], "its checksum does not fit its header")
+
+    def assert_damaged(self, content, why):
+        path = os.path.join(self.folder, "step-00000010.a1.safetensors")
+        with open(path, "wb") as file:
+            file.write(content)
+        with self.assertRaisesRegex(millrace.MillraceError, f"^checkpoint {path}: ({why}).*; it cannot be used$"):
+            millrace.load_model(path)
 
     def test_it_can_be_trained_on(self):
         run = self.trained(**{"train.max_steps": 30})
@@ -158,11 +216,10 @@ class Files(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
 
-    def write(self, header, values=b"", name="step-00000001.a1.safetensors"):
+    def write(self, content, name="step-00000001.a1.safetensors"):
         path = os.path.join(self.folder, name)
-        text = json.dumps(header).encode()
         with open(path, "wb") as file:
-            file.write(struct.pack("<Q", len(text)) + text + values)
+            file.write(content)
         return path
 
     def refused(self, path, why):
@@ -172,18 +229,16 @@ class Files(unittest.TestCase):
     def test_what_is_no_model_is_refused_with_a_sentence(self):
         self.refused(os.path.join(self.folder, "none.safetensors"), "none.safetensors cannot be read: .*No such file")
         self.refused(os.path.join(self.folder, "step-00000001.a1.ckpt"), "of format 1 .*, which does not say")
-        self.refused(self.write({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}, b"1234"),
-                     "no checkpoint of Millrace")
-        facts = {"format": "millrace-checkpoint-2", "step": "1", "weights": "[]"}
-        self.refused(self.write({"__metadata__": facts}), "does not say of which model")
-        facts["module"] = json.dumps({"type": "oracle"})
-        self.refused(self.write({"__metadata__": facts}), "of a model 'oracle', which this version")
-        facts["module"] = json.dumps({"type": "mlp", "heads": ["y"], "features": [], "dense": [], "vectors": [],
-                                      "embedding_dim": 4})
-        facts["weights"] = json.dumps(["elsewhere"])
-        entry = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
-        self.refused(self.write({"__metadata__": facts, "elsewhere": entry}, b"1234"), "it is cut short")
-        self.refused(self.write({"__metadata__": facts, "elsewhere": entry}, b"12345678"), "do not make the model")
+        header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode() + b" " * 64
+        self.refused(self.write(struct.pack("<Q", len(header)) + header + b"1234"), "does not begin like a checkpoint")
+        self.refused(self.write(b""), r"is no checkpoint \(0 bytes\)")
+
+    def test_facts_that_make_no_model_are_said(self):
+        facts = {"type": "mlp", "heads": ["y"], "features": [], "dense": [], "vectors": [], "embedding_dim": 4, "inputs": []}
+        with self.assertRaisesRegex(millrace.MillraceError, "checkpoint here is of a model 'oracle', which this version"):
+            _modules.build({**facts, "type": "oracle"}, {}, "here")
+        with self.assertRaisesRegex(millrace.MillraceError, "its tensors do not make the model that it names"):
+            _modules.build(facts, {"elsewhere": torch.zeros(2)}, "here")
 
 
 class Safetensors(DaemonCase):

@@ -161,7 +161,75 @@ class Views(Case):
             del table
             self.assertEqual(stream.stats["held_batches"], 0)
 
+    def carrying(self, features="carry: [k, l, f, d, v, w]", head="y"):
+        """A spec over rows whose lists are of all lengths, and its table."""
+        import datetime
 
+        import pyarrow
+        import pyarrow.parquet
+        lists = [[1, 2], None, [], [3], [4], [5, 6, 7], [], [8]] * 4
+        days = [None if one is None else [datetime.date(2026, 1, day) for day in one] for one in lists]
+        table = pyarrow.table({
+            "k": list(range(32)), "l": pyarrow.array(lists, pyarrow.list_(pyarrow.int64())),
+            "f": pyarrow.array([None if one is None else [v / 4 for v in one] for one in lists], pyarrow.list_(pyarrow.float32())),
+            "d": pyarrow.array(days, pyarrow.list_(pyarrow.date32())),
+            "v": pyarrow.array([[n, n + 1] for n in range(32)], pyarrow.list_(pyarrow.int64(), 2)),
+            "w": [f"w{n}" for n in range(32)]})
+        pyarrow.parquet.write_table(table, os.path.join(self.folder, "rows.parquet"))
+        spec = os.path.join(self.folder, "spec.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(f"name: lists\ndataset: {{path: rows.parquet}}\nlabels: {{{head}: k % 2 = 1}}\nfeatures: {{{features}}}\n"
+                       + ("embeddings: {k: {rows: 64}, l: {rows: 16}}\n" if "lists:" in features else "")
+                       + "batch: {rows: 8, micro_rows: 4, shuffle: none, order: as_is}\ncommand: ['true']\n")
+        return spec, table
+
+    def test_a_carried_list_keeps_its_offsets(self):
+        spec, table = self.carrying()
+        want = {name: [one or [] for one in table.column(name).to_pylist()] for name in "lfv"}
+        want["d"] = [[(day - type(day)(1970, 1, 1)).days for day in one or []] for one in table.column("d").to_pylist()]
+        for how in ({}, {"as_numpy": True}, {"copy": True}, {"as_numpy": True, "copy": True},
+                    {"join": False, "set": {"batch.micro_rows": 1}}):
+            with millrace.stream(spec, last="keep", **how) as stream:
+                schema = {one["name"]: one for one in stream.schema}
+                self.assertEqual((schema["l"]["role"], schema["l"]["dtype"]), ("carry", "int64"))
+                found = {name: [] for name in "klfdv"}
+                for batch in stream:
+                    arrow = batch.arrow()
+                    arrow.validate(full=True)
+                    for name in "lfdv":
+                        self.assertIsInstance(batch.carry[name], millrace.Ragged, how)
+                        self.assertEqual(len(batch[name]), batch.rows)
+                        found[name] += batch[name].to_list()
+                        self.assertEqual(arrow.column(name).to_pylist(), batch.carry[name].to_list())
+                    found["k"] += batch["k"].tolist()
+                    self.assertEqual(batch["w"].to_list(), [f"w{n}" for n in batch["k"].tolist()])
+                    if not how.get("as_numpy"):
+                        moved = batch.to("cpu").carry["l"]
+                        self.assertEqual(moved.to_list(), batch.carry["l"].to_list())
+                self.assertEqual(found["k"], list(range(32)), how)
+                for name, values in want.items():
+                    self.assertEqual(found[name], values, (name, how))
+        with millrace.stream(spec, rank=1, world=2, last="keep", set={"batch.rows": 24, "batch.micro_rows": 12}) as stream:
+            last = list(stream)[-1]  # 8 rows are left, and they are rank 0's
+            self.assertEqual((last.rows, last.carry["l"].to_list(), last.arrow().num_rows), (0, [], 0))
+
+    def test_neither_a_carried_column_nor_a_label_hides_behind_a_feature(self):
+        spec, table = self.carrying("dense: [k], ids: [k], lists: [l], carry: [k, l]", head="k")
+        raw = [one or [] for one in table.column("l").to_pylist()]
+        with millrace.stream(spec, last="keep") as stream:
+            batch = next(iter(stream))
+        self.assertEqual(batch.keys(), ["dense", "k", "l", "k.label", "k.carry", "l.carry"])
+        self.assertEqual(batch.carry["k"].tolist(), list(range(8)))
+        self.assertEqual(batch["k.carry"].tolist(), list(range(8)))
+        self.assertEqual(batch["k.label"].tolist(), batch.labels["k"].tolist())
+        self.assertEqual(batch.labels["k"].tolist(), [0, 1] * 4)
+        self.assertEqual(batch["k"].tolist(), batch.features["k"].tolist())
+        self.assertNotEqual(batch["k"].tolist(), list(range(8)), "an id is hashed")
+        self.assertEqual((batch["l.carry"].to_list(), batch.carry["l"].to_list()), (raw[:8], raw[:8]))
+        self.assertNotEqual(batch["l"].to_list(), raw[:8])
+        arrow = batch.arrow()
+        self.assertEqual(arrow.schema.names, batch.keys())
+        self.assertEqual((arrow.column("k.carry").to_pylist(), arrow.column("l.carry").to_pylist()), (list(range(8)), raw[:8]))
 
 
 class SharedLists(Case):

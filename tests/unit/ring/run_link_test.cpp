@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -355,6 +356,50 @@ TEST_F(RunLink, ItsCheckpointIsOneOfOurs) {
     out.name = "a";
     EXPECT_EQ(millrace_run_checkpoint(&out, hash, error, sizeof error), MILLRACE_FEED_FAILED);
     EXPECT_THAT(std::string(error), ::testing::HasSubstr("/nonexistent/a"));
+}
+
+TEST_F(RunLink, DamageToACheckpointIsSeenAsTheTrainersReaderSeesIt) {
+    const std::vector<float> weights(1000, 0.5F);
+    const std::vector<std::int64_t> ids(33, 7);
+    const std::string path = folder_ / "step-00000040.a2.safetensors";
+    const auto written = checkpoint::writeCheckpointFile(
+        path, {{"step", 40}, {"state", "s"}, {"name", "f\u00fcr \"alle\""}},
+        {{"w", checkpoint::DType::kFloat32, {100, 10}, true, weights.data(), 4000},
+         {"none", checkpoint::DType::kFloat32, {0, 10}, true, weights.data(), 0},
+         {"ids", checkpoint::DType::kInt64, {33}, false, ids.data(), 264}});
+    ASSERT_TRUE(written.ok()) << written.status();
+    char error[512] = "";
+    ASSERT_EQ(millrace_checkpoint_verify(path.c_str(), error, sizeof error), 0) << error;
+
+    const std::string whole = *readFile(path, 1 << 20);
+    std::mt19937_64 random(37);
+    for (int round = 0; round < 300; ++round) {
+        std::string damaged = whole;
+        switch (round % 3) {
+            case 0:
+                damaged[random() % damaged.size()] ^= static_cast<char>(1U << random() % 8);
+                break;
+            case 1:
+                damaged.resize(random() % damaged.size());
+                break;
+            default:
+                damaged.insert(random() % damaged.size(), 1 + random() % 9, 'x');
+        }
+        ASSERT_TRUE(writeFileAtomic(path, damaged, 0600).ok());
+        const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        ASSERT_FALSE(checkpoint::verify(file.get(), path).ok()) << round;
+        ASSERT_LT(millrace_checkpoint_verify(path.c_str(), error, sizeof error), 0) << round;
+        EXPECT_THAT(std::string(error), ::testing::StartsWith("checkpoint " + path));
+    }
+    std::string later = whole;
+    later.replace(later.find("checkpoint-2"), 12, "checkpoint-3");
+    ASSERT_TRUE(writeFileAtomic(path, later, 0600).ok());
+    EXPECT_EQ(millrace_checkpoint_verify(path.c_str(), error, sizeof error), MILLRACE_FEED_INVALID);
+    EXPECT_THAT(std::string(error), ::testing::HasSubstr("format version 3"));
+    EXPECT_EQ(millrace_checkpoint_verify("/nonexistent/a", error, sizeof error),
+              MILLRACE_FEED_FAILED);
+    EXPECT_EQ(millrace_checkpoint_verify(folder_.path().c_str(), error, sizeof error),
+              MILLRACE_FEED_CORRUPT);
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ Status Feed::open() {
     server.socketPath = job_.feedSocket;
     server.streamHash = spec::streamHash(job_.spec);
     server.planHash = job_.plan.planHash();
+    tellInputs(job_.spec, server);
     server.microRows = job_.spec.batch.microRows;
     server.stepBatches = job_.spec.microBatchesPerStep();
     server.worldSize = job_.worldSize();

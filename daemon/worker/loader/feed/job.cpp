@@ -6,6 +6,7 @@
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
+#include "backend/spec/column_origins.h"
 #include "backend/stream/steps.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -129,6 +130,13 @@ LoaderSetUp FeedJob::setUp() const {
     // A trainer takes them as they are; scripts want a batch a step.
     setUp.wantsJoined = rankSocket.empty() || !spec.command.empty();
     return setUp;
+}
+
+void tellInputs(const spec::RunSpec& spec, ring::FeedServerOptions& server) {
+    server.inputs = dumpJson(spec::inputsOf(spec, spec.recipe));
+    if (spec.eval) {
+        server.evalInputs = dumpJson(spec::inputsOf(spec, spec.eval->recipe));
+    }
 }
 
 }  // namespace millrace::loader

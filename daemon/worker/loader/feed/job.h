@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/ring/feed_server.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 #include "daemon/worker/loader/memory.h"
@@ -57,5 +58,8 @@ struct FeedJob {
     int worldSize() const { return static_cast<int>(spec.train.ranks); }
     LoaderSetUp setUp() const;
 };
+
+/// Puts what the features of a spec's frames are into what a feed tells its readers.
+void tellInputs(const spec::RunSpec& spec, ring::FeedServerOptions& server);
 
 }  // namespace millrace::loader
