@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace millrace::checkpoint {
@@ -61,24 +62,28 @@ Result<std::vector<CheckpointName>> CheckpointDirectory::list() const {
     return found;
 }
 
-Result<UniqueFd> CheckpointDirectory::openFile(const CheckpointName& name) const {
+Result<UniqueFd> CheckpointDirectory::openFile(const std::string& name) const {
     // Not through a link, and never waiting for the other end of a pipe.
-    UniqueFd fd(
-        ::openat(fd_.get(), name.text().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd.isOpen()) {
-        return errnoStatus(errno, pathOf(name));
+        return errnoStatus(errno, strCat(path_, "/", name));
     }
     return fd;
 }
 
 Result<CheckpointFacts> CheckpointDirectory::facts(const CheckpointName& name) const {
-    ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name));
+    ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name.text()));
     return readFacts(fd.get(), pathOf(name));
+}
+
+Result<CheckpointFacts> CheckpointDirectory::bestFacts() const {
+    ASSIGN_OR_RETURN(const UniqueFd fd, openFile(kBestName));
+    return readFacts(fd.get(), strCat(path_, "/", kBestName));
 }
 
 Result<CheckpointFacts> CheckpointDirectory::verify(const CheckpointName& name,
                                                     const ReadWatch& watch) const {
-    ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name));
+    ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name.text()));
     const std::string place = pathOf(name);
     ASSIGN_OR_RETURN(CheckpointFacts facts, checkpoint::verify(fd.get(), place, watch));
     if (facts.step != name.step || (name.attempt >= 0 && facts.attempt != name.attempt)) {
@@ -97,20 +102,58 @@ Status CheckpointDirectory::remove(const CheckpointName& name) const {
 
 Result<std::string> CheckpointDirectory::setAside(const CheckpointName& name,
                                                   std::string_view why) const {
-    const std::string from = name.text();
+    return moveAside(name.text(), name.text(), why);
+}
+
+Result<std::string> CheckpointDirectory::moveAside(const std::string& from, const std::string& stem,
+                                                   std::string_view why) const {
     for (int number = 1; number <= kMostAsides; ++number) {
         const std::string to =
-            number == 1 ? strCat(from, ".", why) : strCat(from, ".", why, "-", number);
+            number == 1 ? strCat(stem, ".", why) : strCat(stem, ".", why, "-", number);
         if (::faccessat(fd_.get(), to.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
             continue;
         }
         if (::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) != 0) {
-            return errnoStatus(errno, pathOf(name));
+            return errnoStatus(errno, strCat(path_, "/", from));
         }
         ::fsync(fd_.get());
         return to;
     }
-    return resourceExhausted(pathOf(name), ": ", kMostAsides, " files are set aside already");
+    return resourceExhausted(path_, "/", stem, ": ", kMostAsides, " files are set aside already");
+}
+
+Status CheckpointDirectory::linkAsBest(const CheckpointName& name) const {
+    const std::string from = name.text(), aside = from + ".tmp-best";
+    ::unlinkat(fd_.get(), aside.c_str(), 0);
+    // A link and a rename: there is always a whole one under the name.
+    if (::linkat(fd_.get(), from.c_str(), fd_.get(), aside.c_str(), 0) != 0 ||
+        ::renameat(fd_.get(), aside.c_str(), fd_.get(), kBestName) != 0) {
+        return errnoStatus(errno, strCat(path_, "/", kBestName));
+    }
+    ::unlinkat(fd_.get(), aside.c_str(), 0);  // still there where both names were one file's
+    return ::fsync(fd_.get()) == 0 ? okStatus() : errnoStatus(errno, path_);
+}
+
+Status CheckpointDirectory::replaceBest(const CheckpointFacts& facts, std::string_view why,
+                                        const std::optional<CheckpointName>& next) const {
+    const Result<CheckpointFacts> now = bestFacts();
+    if (!now.ok() || now->step != facts.step || now->attempt != facts.attempt) {
+        return okStatus();  // a trainer has given the name to a newer one
+    }
+    struct stat info{};
+    if (::fstatat(fd_.get(), kBestName, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errnoStatus(errno, strCat(path_, "/", kBestName));
+    }
+    if (info.st_nlink == 1) {
+        const CheckpointName name{facts.step, static_cast<int>(facts.attempt)};
+        RETURN_IF_ERROR(moveAside(kBestName, name.text(), why).status());
+    } else if (!next.has_value() && ::unlinkat(fd_.get(), kBestName, 0) != 0) {
+        return errnoStatus(errno, strCat(path_, "/", kBestName));
+    }
+    if (next.has_value()) {
+        return linkAsBest(*next);
+    }
+    return ::fsync(fd_.get()) == 0 ? okStatus() : errnoStatus(errno, path_);
 }
 
 Status CheckpointDirectory::removeLeftovers() const {

@@ -5,6 +5,7 @@
 // Threads: any. Owns: the directory's descriptor. Failure: kNotFound when a file or the directory
 // is not there; kDataLoss when a file is damaged; any other error when it cannot be read, which
 // says nothing about it. Names that are no checkpoint's are kInvalidArgument.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "backend/core/unique_fd.h"
 
 namespace millrace::checkpoint {
+
+/// The second name of a run's best checkpoint: no retention removes it, no attempt resumes from it.
+inline constexpr char kBestName[] = "best.safetensors";
 
 class CheckpointDirectory {
  public:
@@ -30,6 +34,15 @@ class CheckpointDirectory {
     Status remove(const CheckpointName& name) const;
     /// Renames NAME to NAME.WHY, or NAME.WHY-2 and so on when there is one: its new name.
     Result<std::string> setAside(const CheckpointName& name, std::string_view why) const;
+    /// Gives the file the name kBestName too, in place of one that had it. It takes no room while
+    /// the first name is there.
+    Status linkAsBest(const CheckpointName& name) const;
+    /// Of the file of that name.
+    Result<CheckpointFacts> bestFacts() const;
+    /// Takes the name kBestName from the file of these facts, and gives it to `next`. A file that
+    /// has no other name becomes NAME.WHY. Nothing happens where another file has got the name.
+    Status replaceBest(const CheckpointFacts& facts, std::string_view why,
+                       const std::optional<CheckpointName>& next) const;
     /// Removes what killed writers left; only while none writes.
     Status removeLeftovers() const;
 
@@ -39,7 +52,10 @@ class CheckpointDirectory {
     CheckpointDirectory(std::string path, UniqueFd fd)
         : path_(std::move(path)), fd_(std::move(fd)) {}
     Result<std::vector<std::string>> entries() const;
-    Result<UniqueFd> openFile(const CheckpointName& name) const;
+    Result<UniqueFd> openFile(const std::string& name) const;
+    /// Renames to STEM.WHY, or STEM.WHY-2 and so on.
+    Result<std::string> moveAside(const std::string& from, const std::string& stem,
+                                  std::string_view why) const;
 
     std::string path_;
     UniqueFd fd_;

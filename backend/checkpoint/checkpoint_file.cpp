@@ -1,6 +1,7 @@
 #include "backend/checkpoint/checkpoint_file.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "backend/checkpoint/formats.h"
 
@@ -11,6 +12,19 @@ Result<CheckpointContent> readEither(const FileBytes& file, const ReadWatch* wat
     const std::uint64_t most = kFormat1Magic.size();
     ASSIGN_OR_RETURN(const std::string start, file.text(0, std::min(most, file.size())));
     return start == kFormat1Magic ? readFormat1(file, watch) : readFormat2(file, watch);
+}
+
+std::optional<Judgement> judgementOf(const Json& meta) {
+    const Json& early = jsonMember(meta, "early_stop");
+    const std::int64_t step = jsonInt(meta, "step");
+    const Result<double> value =
+        jsonDouble(jsonMember(jsonMember(meta, "values"), jsonString(early, "metric")));
+    if (!early.is_object() || !value.ok() || std::isnan(*value) ||
+        jsonInt(meta, "eval_step", -1) != step) {
+        return std::nullopt;
+    }
+    return Judgement{*value, jsonBool(early, "higher_is_better"),
+                     jsonInt(early, "best_step", -1) == step};
 }
 
 }  // namespace
@@ -24,6 +38,7 @@ CheckpointFacts factsOf(const Json& meta, const FileBytes& file) {
     facts.run = jsonString(identity, "run");
     facts.streamHash = jsonString(identity, "stream_hash");
     facts.state = jsonString(meta, "state");
+    facts.judgement = judgementOf(meta);
     facts.bytes = static_cast<std::int64_t>(file.size());
     facts.timeMs = file.timeMs();
     return facts;

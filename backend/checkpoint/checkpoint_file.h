@@ -7,6 +7,7 @@
 // with it, kFailedPrecondition one of another format version; every other error means that the file
 // could not be read, which says nothing about it. A full disk is kResourceExhausted.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,11 +42,19 @@ struct Written {
 Result<Written> writeCheckpointFile(const std::string& path, const Json& meta,
                                     std::vector<TensorContent> tensors);
 
+/// How good the model was that a checkpoint of a run with train.early_stop holds.
+struct Judgement {
+    double value = 0;  ///< of the metric, evaluated at the checkpoint's step
+    bool isHigherBetter = false;
+    bool wasBest = false;  ///< of the run, until then
+};
+
 /// What a checkpoint says of itself.
 struct CheckpointFacts {
     std::int64_t step = 0, epoch = 0, attempt = 0;
-    std::string run, streamHash;  ///< whose it is
-    std::string state;            ///< stream::StreamState text
+    std::string run, streamHash;         ///< whose it is
+    std::string state;                   ///< stream::StreamState text
+    std::optional<Judgement> judgement;  ///< nothing: not evaluated at this step
     std::int64_t bytes = 0;
     std::string hash;         ///< as of Written; "" when only the header was read
     std::int64_t timeMs = 0;  ///< last written, UTC

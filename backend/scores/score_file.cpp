@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include <zstd.h>
 
@@ -19,7 +20,7 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kNameMost = 250;
 constexpr std::size_t kFileMost = std::size_t{8} << 30;
 constexpr int kLevel = 1;  // keys are hashes: nothing makes them smaller
-constexpr std::string_view kPrefix = "scores-", kSuffix = ".zst";
+constexpr std::string_view kPrefix = "scores-", kAttempt = ".a", kSuffix = ".zst";
 
 template <class T>
 void put(std::string& out, const T& value) {
@@ -78,25 +79,36 @@ Result<std::string> unpacked(const std::string& path, const std::string& bytes) 
     return out;
 }
 
-/// "scores-400.zst": 400; -1 of another name.
-std::int64_t stepOf(const std::string& name) {
+struct ScoreFile {
+    std::filesystem::path path;
+    std::int64_t step = 0, attempt = 0;
+};
+
+/// Of "scores-400.a2.zst"; nothing of another name.
+std::optional<ScoreFile> parseName(const std::filesystem::path& path) {
+    const std::string name = path.filename().string();
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) {
-        return -1;
+        return std::nullopt;
     }
-    const char* begin = name.data() + kPrefix.size();
+    ScoreFile file{path};
     const char* end = name.data() + name.size() - kSuffix.size();
-    std::int64_t step = -1;
-    const auto [at, error] = std::from_chars(begin, end, step);
-    return error == std::errc() && at == end ? step : -1;
+    const auto step = std::from_chars(name.data() + kPrefix.size(), end, file.step);
+    const std::string_view rest(step.ptr, static_cast<std::size_t>(end - step.ptr));
+    if (step.ec != std::errc() || !rest.starts_with(kAttempt)) {
+        return std::nullopt;
+    }
+    const auto attempt = std::from_chars(step.ptr + kAttempt.size(), end, file.attempt);
+    const bool isName = attempt.ec == std::errc() && attempt.ptr == end && file.step >= 0;
+    return isName ? std::optional(file) : std::nullopt;
 }
 
-std::vector<std::filesystem::path> filesIn(const std::string& directory) {
-    std::vector<std::filesystem::path> found;
+std::vector<ScoreFile> filesIn(const std::string& directory) {
+    std::vector<ScoreFile> found;
     std::error_code error;
     for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
          at.increment(error)) {
-        if (stepOf(at->path().filename().string()) >= 0) {
-            found.push_back(at->path());
+        if (std::optional<ScoreFile> file = parseName(at->path())) {
+            found.push_back(*std::move(file));
         }
     }
     return found;
@@ -160,12 +172,13 @@ Status writeScores(const std::string& directory, const Scores& scores) {
     if (ZSTD_isError(size) != 0) {
         return resourceExhausted(directory, ": scores: ", ZSTD_getErrorName(size));
     }
-    const std::string path = strCat(directory, "/", kPrefix, scores.step, kSuffix);
+    const std::string path =
+        strCat(directory, "/", kPrefix, scores.step, kAttempt, scores.attempt, kSuffix);
     RETURN_IF_ERROR(writeFileAtomic(path, std::string_view(packed).substr(0, size), 0600));
-    for (const std::filesystem::path& other : filesIn(directory)) {
+    for (const ScoreFile& other : filesIn(directory)) {
         std::error_code ignored;
-        if (other != std::filesystem::path(path)) {
-            std::filesystem::remove(other, ignored);
+        if (other.path != std::filesystem::path(path)) {
+            std::filesystem::remove(other.path, ignored);
         }
     }
     return okStatus();
@@ -218,17 +231,26 @@ Result<Scores> readScores(const std::string& path) {
 Result<std::string> findScores(const std::string& directory) {
     std::string found;
     std::int64_t newest = -1;
-    for (const std::filesystem::path& path : filesIn(directory)) {
-        const std::int64_t step = stepOf(path.filename().string());
-        if (step > newest) {
-            newest = step;
-            found = path.string();
+    for (const ScoreFile& file : filesIn(directory)) {
+        if (file.step > newest) {
+            newest = file.step;
+            found = file.path.string();
         }
     }
     if (found.empty()) {
         return notFound(directory, ": no scores");
     }
     return found;
+}
+
+void dropScores(const std::string& directory,
+                const std::function<bool(std::int64_t attempt, std::int64_t step)>& isOnCourse) {
+    for (const ScoreFile& file : filesIn(directory)) {
+        std::error_code ignored;
+        if (!isOnCourse(file.attempt, file.step)) {
+            std::filesystem::remove(file.path, ignored);
+        }
+    }
 }
 
 }  // namespace millrace::scores

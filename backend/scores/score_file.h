@@ -4,6 +4,7 @@
 // Threads: values. Failure: a file that is not whole is kDataLoss with its path; one of another
 // version is kFailedPrecondition. Nothing that a file claims is believed before it is checked.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct Scores {
     std::string hash;  ///< of the evaluation, 32 hex digits (docs/formats/evaluation.md)
     std::vector<std::uint64_t> keys;  ///< rowKey(); ascending in a file
     std::vector<HeadScores> heads;
+    std::int64_t attempt = 1;  ///< that evaluated the model: in the file's name alone
     bool operator==(const Scores&) const = default;
 
     bool isSample() const { return rowsEvaluated > keys.size(); }
@@ -38,12 +40,15 @@ struct Scores {
     void settle(std::size_t most = kRowsMost);
 };
 
-/// DIRECTORY/scores-STEP.zst, atomically; files of other steps go. `scores` is settled.
+/// DIRECTORY/scores-STEP.aATTEMPT.zst, atomically; other files of scores go. `scores` is settled.
 Status writeScores(const std::string& directory, const Scores& scores);
 Result<Scores> readScores(const std::string& path);
 /// What stands inside of the zstd frame; `path` is for messages.
 Result<Scores> parseScores(const std::string& path, std::string_view bytes);
 /// The path of the latest step's; kNotFound where there is none.
 Result<std::string> findScores(const std::string& directory);
+/// Removes the scores of models that a run has left behind: those not on its course.
+void dropScores(const std::string& directory,
+                const std::function<bool(std::int64_t attempt, std::int64_t step)>& isOnCourse);
 
 }  // namespace millrace::scores

@@ -65,18 +65,6 @@ Result<CheckpointFile> writeCheckpoint(const std::string& directory,
     return CheckpointFile{name.text(), written.bytes, std::move(written.hash)};
 }
 
-Status keepAsBest(const std::string& directory, const std::string& name) {
-    const std::string from = strCat(directory, "/", name);
-    const std::string aside = strCat(from, ".tmp-best"), to = strCat(directory, "/", kBestName);
-    ::unlink(aside.c_str());
-    // A link and a rename: there is always a whole one under the name.
-    if (::link(from.c_str(), aside.c_str()) != 0 || ::rename(aside.c_str(), to.c_str()) != 0) {
-        return errnoStatus(errno, to);
-    }
-    ::unlink(aside.c_str());  // still there where both names were the same file's
-    return okStatus();
-}
-
 Checkpoint::Checkpoint(Checkpoint&& other) noexcept
     : path_(std::move(other.path_)),
       meta_(std::move(other.meta_)),

@@ -45,12 +45,6 @@ Result<CheckpointFile> writeCheckpoint(const std::string& directory,
                                        const checkpoint::CheckpointName& name, Json meta,
                                        const std::vector<TensorRef>& tensors);
 
-/// The second name of a run's best checkpoint, which no retention removes.
-inline constexpr char kBestName[] = "best.safetensors";
-/// Gives the file of that directory the name kBestName too, in place of one that had it. It takes
-/// no room while the first name is there.
-Status keepAsBest(const std::string& directory, const std::string& name);
-
 /// A checkpoint that was read whole and found to be so, mapped; tensors are views into it.
 class Checkpoint {
  public:

@@ -45,11 +45,12 @@ void Evaluation::add(const BatchView& batch, std::span<const double> probabiliti
     }
 }
 
-void Evaluation::keepScores(const std::string& directory, std::int64_t step) {
+void Evaluation::keepScores(const std::string& directory, std::int64_t attempt, std::int64_t step) {
     if (directory.empty()) {
         return;
     }
     scores_.step = step;
+    scores_.attempt = attempt;
     scores_.hash = hash();
     for (std::size_t h = heads_.size(); h-- > 0;) {
         if (!isThere_[h]) {

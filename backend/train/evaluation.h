@@ -26,7 +26,7 @@ class Evaluation {
     std::string hash() const { return rows_.hex(); }
     /// In a run's directory, of the heads that are there; "": nowhere. Lets go of them. A run whose
     /// scores cannot be kept goes on: it is compared by its figures.
-    void keepScores(const std::string& directory, std::int64_t step);
+    void keepScores(const std::string& directory, std::int64_t attempt, std::int64_t step);
 
  private:
     std::vector<EvalAccumulator> heads_;

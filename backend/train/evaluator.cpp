@@ -152,7 +152,7 @@ millrace::Result<Evaluator::Result> Evaluator::figuresOf(Evaluation& evaluation,
         }
     }
     Result out{std::move(values), evaluation.hash()};
-    evaluation.keepScores(options_.scoresDirectory, step);
+    evaluation.keepScores(options_.scoresDirectory, options_.attempt, step);
     return out;
 }
 

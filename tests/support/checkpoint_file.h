@@ -13,17 +13,19 @@ struct CheckpointContent {
     std::int64_t step = 0, attempt = 1;
     std::string run, streamHash;
     std::size_t payloadBytes = 6'400;
+    Json more = Json::object();  ///< members of the header beside these
 };
 
 /// A whole file; its directory is made.
 inline checkpoint::Written writeCheckpointFile(const std::string& path,
                                                const CheckpointContent& what) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
-    const Json meta = {{"step", what.step},
-                       {"attempt", what.attempt},
-                       {"epoch", 1},
-                       {"state", "{}"},
-                       {"identity", {{"run", what.run}, {"stream_hash", what.streamHash}}}};
+    Json meta = {{"step", what.step},
+                 {"attempt", what.attempt},
+                 {"epoch", 1},
+                 {"state", "{}"},
+                 {"identity", {{"run", what.run}, {"stream_hash", what.streamHash}}}};
+    meta.update(what.more);
     const std::string values(what.payloadBytes, 'w');
     const auto written =
         checkpoint::writeCheckpointFile(path, meta,

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backend/checkpoint/checkpoint_directory.h"
 #include "backend/core/thread.h"
 
 namespace millrace::train {
@@ -24,7 +25,8 @@ CheckpointWriter::Outcome CheckpointWriter::write(CheckpointOrder order,
                                                   const std::vector<TensorRef>& tensors) {
     Result<CheckpointFile> file = writeCheckpoint(order.directory, order.name, order.meta, tensors);
     if (file.ok() && order.isBest) {
-        const Status kept = keepAsBest(order.directory, file->name);
+        const auto directory = checkpoint::CheckpointDirectory::open(order.directory);
+        const Status kept = directory.ok() ? directory->linkAsBest(order.name) : directory.status();
         file = kept.ok() ? std::move(file) : Result<CheckpointFile>(kept);
     }
     return {std::move(order), std::move(file)};

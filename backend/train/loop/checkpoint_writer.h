@@ -22,7 +22,7 @@ struct CheckpointOrder {
     checkpoint::CheckpointName name;
     Json meta;
     std::string state;    ///< the feed's, for who tells of it
-    bool isBest = false;  ///< it is to have the name kBestName too
+    bool isBest = false;  ///< it is to have the name checkpoint::kBestName too
 };
 
 class CheckpointWriter {

@@ -33,6 +33,7 @@ std::string EarlyStop::sentence() const {
 
 Json EarlyStop::state() const {
     return {{"metric", options_.metric},
+            {"higher_is_better", options_.isHigherBetter},
             {"best", jsonNumber(best_)},
             {"best_step", bestStep_},
             {"worse", worse_}};

@@ -1,10 +1,12 @@
 #include "daemon/agent/run/checkpoint_catalogue.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "backend/core/log.h"
 #include "backend/ring/step_page.h"
+#include "backend/scores/score_file.h"
 #include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
@@ -101,6 +103,62 @@ CheckpointRecord recordOf(const CheckpointName& name, const CheckpointFacts& fac
     return record;
 }
 
+/// Whether `a` is better than `b`, both of one course.
+bool isBetter(const CheckpointFacts& a, const CheckpointFacts& b) {
+    if (a.judgement->wasBest != b.judgement->wasBest) {
+        return a.judgement->wasBest;
+    }
+    // Each best one was better than all before it.
+    return a.judgement->wasBest          ? a.step > b.step
+           : a.judgement->isHigherBetter ? a.judgement->value > b.judgement->value
+                                         : a.judgement->value < b.judgement->value;
+}
+
+/// The best of the files on the course; nothing where none was evaluated.
+Result<std::optional<CheckpointName>> bestOnCourse(const CheckpointDirectory& directory,
+                                                   const Course& course) {
+    std::optional<CheckpointName> best;
+    CheckpointFacts bestFacts;
+    ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory.list());
+    for (const CheckpointName& name : names) {
+        const Result<CheckpointFacts> facts = directory.facts(name);
+        if (absl::IsNotFound(facts.status()) || absl::IsDataLoss(facts.status())) {
+            continue;
+        }
+        RETURN_IF_ERROR(facts.status());
+        if (facts->judgement.has_value() && course.contains(facts->attempt, facts->step) &&
+            (!best.has_value() || isBetter(*facts, bestFacts))) {
+            best = name;
+            bestFacts = *facts;
+        }
+    }
+    return best;
+}
+
+/// Where the run has left the course of its best checkpoint, another becomes it, or none: a
+/// sentence, or "".
+Result<std::string> followBest(const CheckpointDirectory& directory, const Course& course) {
+    const Result<CheckpointFacts> facts = directory.bestFacts();
+    if (absl::IsNotFound(facts.status()) || absl::IsDataLoss(facts.status()) ||
+        (facts.ok() && course.contains(facts->attempt, facts->step))) {
+        return std::string();
+    }
+    RETURN_IF_ERROR(facts.status());
+    ASSIGN_OR_RETURN(const std::optional<CheckpointName> next, bestOnCourse(directory, course));
+    RETURN_IF_ERROR(directory.replaceBest(*facts, kVoid, next));
+    return strCat(checkpoint::kBestName, " was of step ", facts->step,
+                  ", whose course the run has left; ",
+                  next.has_value() ? strCat("it is now that of step ", next->step)
+                                   : std::string("no checkpoint that is left was evaluated"));
+}
+
+/// What models said that the run has left behind; in the run's directory, beside `checkpoints`.
+void dropOtherScores(const std::string& checkpoints, const Course& course) {
+    scores::dropScores(
+        std::filesystem::path(checkpoints).parent_path().string(),
+        [&](std::int64_t attempt, std::int64_t step) { return course.contains(attempt, step); });
+}
+
 // One look through a directory.
 class Surveyor {
  public:
@@ -186,6 +244,13 @@ class Surveyor {
         std::erase_if(files_, [&](const File& file) {
             return !course_.leadsOn(file.attempt, file.name.step);
         });
+        dropOtherScores(path_, course_);
+        if (directory_.has_value()) {
+            ASSIGN_OR_RETURN(std::string event, followBest(*directory_, course_));
+            if (!event.empty()) {
+                note(std::move(event));
+            }
+        }
         return okStatus();
     }
 
@@ -408,6 +473,7 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
     const auto setAside = [&]() -> Status {
         const RunDirectory place(runsDir_, runId);
         ASSIGN_OR_RETURN(const Course course, Course::read(store_, place, runId));
+        dropOtherScores(place.checkpointsPath(), course);
         ASSIGN_OR_RETURN(const auto directory, openIfThere(place.checkpointsPath()));
         if (!directory.has_value()) {
             return okStatus();
@@ -420,6 +486,10 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
                 events.push_back(strCat("checkpoint ", name.text(), " was set aside as ", to,
                                         ": the run has left its course"));
             }
+        }
+        ASSIGN_OR_RETURN(std::string event, followBest(*directory, course));
+        if (!event.empty()) {
+            events.push_back(std::move(event));
         }
         return okStatus();
     };

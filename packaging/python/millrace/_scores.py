@@ -15,7 +15,7 @@ _ROWS_MOST = 10_000_000
 def keep(link: Any, digest: str, shares: Any) -> None:
     """Of all ranks' shares, in the directory of the run. What goes wrong is a warning: the figures are there."""
     try:
-        write(link.run.directory, link.step, digest, *joined(shares))
+        write(link.run.directory, link.run.attempt, link.step, digest, *joined(shares))
     except (MillraceError, OSError) as error:
         import warnings
         warnings.warn(f"the scores of this evaluation are not kept: {error}", RuntimeWarning, stacklevel=4)
@@ -33,13 +33,13 @@ def joined(shares: Any) -> tuple[Any, dict[str, tuple[Any, Any]]]:
     return keys, heads
 
 
-def write(directory: str, step: int, digest: str, keys: Any, heads: dict[str, tuple[Any, Any]]) -> None:
-    """DIRECTORY/scores-STEP.zst. Of too many rows those with the lowest keys."""
+def write(directory: str, attempt: int, step: int, digest: str, keys: Any, heads: dict[str, tuple[Any, Any]]) -> None:
+    """DIRECTORY/scores-STEP.aATTEMPT.zst. Of too many rows those with the lowest keys."""
     import subprocess
 
     import numpy
     order = numpy.argsort(keys, kind="stable")[:_ROWS_MOST]
-    told = {"step": step, "rows_evaluated": len(keys), "hash": digest, "rows": len(order), "heads": list(heads)}
+    told = {"attempt": attempt, "step": step, "rows_evaluated": len(keys), "hash": digest, "rows": len(order), "heads": list(heads)}
     columns = [numpy.ascontiguousarray(keys[order], dtype="<u8")]
     for pair in heads.values():
         columns += [numpy.ascontiguousarray(column[order], dtype="<f4") for column in pair]

@@ -8,12 +8,15 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/core/files.h"
 #include "tests/support/checkpoint_file.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::agent {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -50,6 +53,25 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
         batch.rank = 0;
         batch.checkpoints.push_back(record);
         ASSERT_TRUE(store->commitLines(batch).ok());
+    }
+    /// As a trainer with train.early_stop writes one: `best` is the best step so far.
+    void judge(std::int64_t step, double auc, std::int64_t best, int attempt = 1) const {
+        tests::CheckpointContent content{step, attempt, id, "stream"};
+        content.more = {
+            {"values", {{"eval.auc", auc}}},
+            {"eval_step", step},
+            {"early_stop",
+             {{"metric", "eval.auc"}, {"higher_is_better", true}, {"best_step", best}}}};
+        tests::writeCheckpointFile(path(step, attempt), content);
+        if (best == step) {
+            EXPECT_TRUE(
+                checkpoint::CheckpointDirectory::open(folder())->linkAsBest({step, attempt}).ok());
+        }
+    }
+    /// 0: there is none.
+    std::int64_t bestStep() const {
+        const auto facts = checkpoint::CheckpointDirectory::open(folder())->bestFacts();
+        return facts.ok() ? facts->step : 0;
     }
     void damage(std::int64_t step, int attempt = 1) const {
         std::fstream file(path(step, attempt), std::ios::in | std::ios::out | std::ios::binary);
@@ -200,6 +222,60 @@ TEST_F(CheckpointCatalogueTest, AnAttemptThatOnlyLeftACheckpointHasBegun) {
     EXPECT_EQ(found.chosen->attempt, 2);
     EXPECT_THAT(live(), ElementsAre(450, 400));
     EXPECT_TRUE(std::filesystem::exists(path(500) + ".void"));
+}
+
+TEST_F(CheckpointCatalogueTest, TheBestFollowsARunThatGoesBack) {
+    judge(10, 0.6, 10);
+    judge(20, 0.7, 20);
+    judge(30, 0.65, 20);
+    judge(50, 0.8, 50);
+    const std::string scores = directory.file("runs/" + id + "/scores-50.a1.zst");
+    ASSERT_TRUE(writeFileAtomic(scores, "", 0600).ok());
+    EXPECT_THAT(catalogue().setVoidAside(id), IsEmpty());
+    EXPECT_EQ(bestStep(), 50);
+    EXPECT_TRUE(std::filesystem::exists(scores));
+    ASSERT_TRUE(store->beginAttempt(id, 2, 30).ok());
+    EXPECT_TRUE(survey(30).status.ok());
+    EXPECT_EQ(bestStep(), 50) << "until the attempt has begun, nothing is touched";
+    ASSERT_TRUE(work(id, 2).ok());
+    EXPECT_THAT(catalogue().setVoidAside(id),
+                ElementsAre(HasSubstr("step-00000050.a1.safetensors was set aside"),
+                            AllOf(HasSubstr("best.safetensors was of step 50"),
+                                  HasSubstr("it is now that of step 20"))));
+    EXPECT_EQ(bestStep(), 20);
+    EXPECT_FALSE(std::filesystem::exists(scores)) << "of a model that the run has left behind";
+    EXPECT_THAT(files(), ElementsAre("best.safetensors", "step-00000010.a1.safetensors",
+                                     "step-00000020.a1.safetensors", "step-00000030.a1.safetensors",
+                                     "step-00000050.a1.safetensors.void"));
+    judge(40, 0.75, 40, 2);
+    EXPECT_THAT(catalogue().setVoidAside(id), IsEmpty());
+    EXPECT_EQ(bestStep(), 40) << "the new course's own";
+}
+
+TEST_F(CheckpointCatalogueTest,
+       ABestWithoutAnotherNameIsSetAsideAndTheBestValueThatIsLeftTakesItsPlace) {
+    judge(20, 0.7, 20);
+    judge(30, 0.65, 20);
+    judge(40, 0.69, 20);
+    write(45);  // not evaluated
+    judge(50, 0.8, 50);
+    std::filesystem::remove(path(20));  // as retention does
+    std::filesystem::remove(path(50));
+    ASSERT_TRUE(store->beginAttempt(id, 2, 45).ok());
+    ASSERT_TRUE(work(id, 2).ok());
+    const Survey found = survey();  // a daemon that was away when the attempt began
+    EXPECT_THAT(found.events, Contains(HasSubstr("it is now that of step 40")));
+    EXPECT_EQ(bestStep(), 40);
+    EXPECT_TRUE(std::filesystem::exists(path(50) + ".void")) << "nothing is lost";
+}
+
+TEST_F(CheckpointCatalogueTest, ARunThatBeginsAgainHasNoBest) {
+    judge(20, 0.7, 20);
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    ASSERT_TRUE(work(id, 2).ok());
+    EXPECT_THAT(catalogue().setVoidAside(id),
+                Contains(HasSubstr("no checkpoint that is left was evaluated")));
+    EXPECT_THAT(files(), ElementsAre("step-00000020.a1.safetensors.void"));
 }
 
 TEST_F(CheckpointCatalogueTest, FilesOfOlderVersionsAreOfTheAttemptThatTheirHeaderTells) {

@@ -142,7 +142,7 @@ TEST(Golden, AStoreIsOpenedWithAllThatIsInIt) {
 
 // The bytes of a zstd frame are its library's: only what is inside is held.
 TEST(Golden, ScoresAreRead) {
-    const Result<scores::Scores> read = scores::readScores(directory() + "/scores-400.zst");
+    const Result<scores::Scores> read = scores::readScores(directory() + "/scores-400.a1.zst");
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, evaluationScores());
 }

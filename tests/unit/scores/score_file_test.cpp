@@ -32,7 +32,7 @@ TEST(ScoreFile, IsReadAsItWasWritten) {
     ASSERT_TRUE(writeScores(directory.path(), scores).ok());
     const Result<std::string> path = findScores(directory.path());
     ASSERT_TRUE(path.ok()) << path.status();
-    EXPECT_THAT(*path, ::testing::EndsWith("/scores-400.zst"));
+    EXPECT_THAT(*path, ::testing::EndsWith("/scores-400.a1.zst"));
     const Result<Scores> read = readScores(*path);
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(*read, scores);
@@ -84,6 +84,25 @@ TEST(ScoreFile, TheNewestStepStandsAlone) {
     }
     EXPECT_TRUE(std::filesystem::exists(directory / "scores-none.zst"));
     EXPECT_TRUE(absl::IsNotFound(findScores(directory / "nowhere").status()));
+}
+
+TEST(ScoreFile, WhatIsOffTheCourseGoes) {
+    const tests::TempDir directory;
+    Scores scores = someScores(10);
+    scores.settle();
+    scores.step = 500;
+    ASSERT_TRUE(writeScores(directory.path(), scores).ok());
+    const auto drop = [&] {
+        dropScores(directory.path(), [](std::int64_t attempt, std::int64_t step) {
+            return attempt == 2 || step <= 50;
+        });
+    };
+    drop();
+    EXPECT_TRUE(absl::IsNotFound(findScores(directory.path()).status()));
+    scores.attempt = 2;
+    ASSERT_TRUE(writeScores(directory.path(), scores).ok());
+    drop();
+    EXPECT_THAT(*findScores(directory.path()), ::testing::EndsWith("/scores-500.a2.zst"));
 }
 
 TEST(ScoreFile, WhatIsDamagedIsSaid) {

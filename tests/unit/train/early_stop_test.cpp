@@ -71,7 +71,8 @@ TEST(EarlyStop, EndsTheRunAsDoneAndKeepsTheBestCheckpoint) {
     for (const rank::Checkpoint& line : f.reporter.checkpoints) {
         std::filesystem::remove(f.pathOf(line));  // as the daemon would
     }
-    const auto best = Checkpoint::open(f.options.checkpoints.directory + "/" + kBestName);
+    const auto best =
+        Checkpoint::open(f.options.checkpoints.directory + "/" + checkpoint::kBestName);
     ASSERT_TRUE(best.ok()) << best.status();
     EXPECT_EQ(jsonInt(best->meta(), "step"), 1);
     std::size_t files = 0;

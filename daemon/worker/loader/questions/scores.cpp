@@ -38,6 +38,7 @@ Status keep(std::istream& in, const std::string& directory) {
     }
     scores::Scores out;
     out.step = jsonInt(told, "step");
+    out.attempt = jsonInt(told, "attempt", 1);
     out.rowsEvaluated =
         static_cast<std::uint64_t>(std::max(rows, jsonInt(told, "rows_evaluated", rows)));
     out.hash = jsonString(told, "hash");
