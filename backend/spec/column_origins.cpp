@@ -1,6 +1,7 @@
 #include "backend/spec/column_origins.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -63,6 +64,26 @@ void addReads(const Step& step, std::set<std::string>& columns) {
 
 namespace {
 
+/// The text of an expression with quotes around those names alone that need them.
+std::string withFewQuotes(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const char quote = text.front();
+        std::size_t end = 0;  // of a quoted piece: doubled quotes are two pieces, side by side
+        if (quote == '\'' || quote == '"') {
+            end = text.find(quote, 1);
+        }
+        const std::string_view piece =
+            text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
+        const bool isAlone = piece.size() > 2 && !text.substr(piece.size()).starts_with(quote) &&
+                             !out.ends_with(quote);
+        const std::string name(quote == '"' && isAlone ? piece.substr(1, piece.size() - 2) : "");
+        out += !name.empty() && bareColumn(name) == name ? name : std::string(piece);
+        text.remove_prefix(piece.size());
+    }
+    return out;
+}
+
 /// The expression in one way of writing, with the revisions of functions that have some.
 std::string oneWay(const std::string& expression) {
     const auto parsed = expr::tryParseExpression(expression);
@@ -70,7 +91,7 @@ std::string oneWay(const std::string& expression) {
     if (tree == nullptr) {
         return expression;
     }
-    std::string text = expr::expressionText(*tree);
+    std::string text = withFewQuotes(expr::expressionText(*tree));
     for (const auto& [name, revision] : expr::collectRevisions(*tree)) {
         text += strCat(" (", name, ": revision ", revision, ")");
     }
@@ -85,56 +106,104 @@ std::string fileNamesOf(const TableRef& table) {
     return text;
 }
 
-void keepOnly(std::vector<NamedExpr>& columns, const std::set<std::string>& needed) {
-    std::erase_if(columns, [&](const NamedExpr& column) { return !needed.contains(column.name); });
-    for (NamedExpr& column : columns) {
-        column.expr = oneWay(column.expr);
+std::vector<NamedExpr> only(const std::vector<NamedExpr>& columns,
+                            const std::set<std::string>& needed) {
+    std::vector<NamedExpr> kept;
+    for (const NamedExpr& column : columns) {
+        if (needed.contains(column.name)) {
+            kept.push_back(column);
+        }
     }
+    return kept;
 }
 
 /// The step without what changes no value of the columns that are needed of it.
-Step trimmed(Step step, const std::set<std::string>& needed) {
-    if (auto* derive = std::get_if<DeriveStep>(&step.body)) {
-        keepOnly(derive->columns, needed);
-    } else if (auto* join = std::get_if<JoinStep>(&step.body)) {
-        keepOnly(join->take, needed);
-        join->table = TableRef(fileNamesOf(join->table));
-        join->keepAllRows();
+Step trimmed(const Step& step, const std::set<std::string>& needed) {
+    Step own;
+    if (const auto* derive = step.as<DeriveStep>()) {
+        own.body = DeriveStep{{}, only(derive->columns, needed)};
+    } else if (const auto* join = step.as<JoinStep>()) {
+        JoinStep without;
+        without.table = TableRef(fileNamesOf(join->table));
+        without.on = join->on;
+        without.asOf = join->asOf;
+        without.onDuplicate = join->onDuplicate;
+        without.take = only(join->take, needed);
+        own.body = std::move(without);
+    } else {
+        own.body = step.body;
     }
-    return step;
+    return own;
 }
 
-/// Lines of the steps that `columns` come out of, first step first.
-Json linesBehind(const std::vector<Step>& recipe, std::set<std::string> columns) {
-    std::vector<std::string> lines;
-    for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
-        std::set<std::string> made;
-        for (const MadeColumn& column : step->makes()) {
-            if (columns.contains(column.name)) {
-                made.insert(column.name);
+/// Its line, with expressions in one way of writing.
+std::string lineOf(Step step) {
+    const auto rewrite = [](std::vector<NamedExpr>& columns) {
+        for (NamedExpr& column : columns) {
+            column.expr = oneWay(column.expr);
+        }
+    };
+    if (auto* derive = std::get_if<DeriveStep>(&step.body)) {
+        rewrite(derive->columns);
+    } else if (auto* join = std::get_if<JoinStep>(&step.body)) {
+        rewrite(join->take);
+    }
+    return step.line();
+}
+
+/// The steps of a recipe, by what they make.
+class Lineage {
+ public:
+    /// `recipe` outlives it.
+    explicit Lineage(const std::vector<Step>& recipe) {
+        for (const Step& step : recipe) {
+            Maker maker{&step, {}};
+            for (const MadeColumn& column : step.makes()) {
+                maker.columns.insert(column.name);
+            }
+            if (step.enabled && !maker.columns.empty()) {
+                makers_.push_back(std::move(maker));
             }
         }
-        if (!step->enabled || made.empty()) {
-            continue;
-        }
-        for (const std::string& name : made) {
-            columns.erase(name);
-        }
-        const Step own = trimmed(*step, made);
-        addReads(own, columns);
-        lines.push_back(own.line());
     }
-    std::reverse(lines.begin(), lines.end());
-    return lines;
-}
+
+    /// Lines of the steps that `columns` come out of, first step first.
+    std::vector<std::string> linesBehind(std::set<std::string> columns) const {
+        std::vector<std::string> lines;
+        for (auto maker = makers_.rbegin(); maker != makers_.rend(); ++maker) {
+            std::set<std::string> made;
+            std::copy_if(columns.begin(), columns.end(), std::inserter(made, made.end()),
+                         [&](const std::string& name) { return maker->columns.contains(name); });
+            if (made.empty()) {
+                continue;
+            }
+            for (const std::string& name : made) {
+                columns.erase(name);
+            }
+            Step own = trimmed(*maker->step, made);
+            addReads(own, columns);
+            lines.push_back(lineOf(std::move(own)));
+        }
+        std::reverse(lines.begin(), lines.end());
+        return lines;
+    }
+
+ private:
+    struct Maker {
+        const Step* step;
+        std::set<std::string> columns;
+    };
+    std::vector<Maker> makers_;
+};
 
 }  // namespace
 
 Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe) {
+    const Lineage lineage(recipe);
     Json inputs = Json::array();
     const auto add = [&](std::string_view kind, const std::string& name,
                          const std::set<std::string>& columns) -> Json& {
-        inputs.push_back({{"kind", kind}, {"name", name}, {"steps", linesBehind(recipe, columns)}});
+        inputs.push_back({{"kind", kind}, {"name", name}, {"steps", lineage.linesBehind(columns)}});
         return inputs.back();
     };
     const auto addIds = [&](std::string_view kind, const std::string& name,

@@ -80,6 +80,22 @@ TEST(Inputs, DifferWhereAValueMay) {
     EXPECT_NE(inputs(std::string(kSteps) + "  - derive: {user: user + 1}\n"), told);
 }
 
+TEST(Inputs, AreWrittenWithTheQuotesThatTheyNeed) {
+    const Json told = inputs(
+        "  - derive: {age: \"coalesce(\\\"the age\\\", \\\"null\\\", item, length('say \\\"x\\\", "
+        "it''s'))\"}\n");
+    EXPECT_THAT(lines(told, 0),
+                ElementsAre(::testing::HasSubstr(
+                    R"(coalesce(\"the age\", \"null\", item, length('say \"x\", it''s')))")));
+}
+
+TEST(Inputs, KnowTheRevisionsOfFunctions) {
+    const Json told = inputs("  - derive: {age: item * 2}\n  - derive: {ratio: ln(age)}\n");
+    EXPECT_THAT(lines(told, 1), ElementsAre("derive: {age: (item * 2)}",
+                                            ::testing::AllOf(::testing::HasSubstr("ln(age)"),
+                                                             ::testing::HasSubstr("revision"))));
+}
+
 TEST(Inputs, OfSequencesKnowWhichActionsAreKept) {
     const auto of = [](const std::string& last) {
         return inputs("  - derive: {times: times}\n",
