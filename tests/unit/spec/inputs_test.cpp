@@ -54,7 +54,7 @@ TEST(Inputs, NameTheStepsThatEachFeatureComesOutOf) {
 
 TEST(Inputs, AreEqualWhereNoValueDiffers) {
     const Json told = inputs(kSteps);
-    EXPECT_EQ(inputs("  - {name: bought, join: {table: /mnt/items.parquet, on: item, take: "
+    EXPECT_EQ(inputs("  - {name: bought, join: {table: /srv/items.parquet, on: item, take: "
                      "{price: price}, missing: \"null\"}}\n"
                      "  - sample: {keep: 0.5}\n"
                      "  - derive: {age: \"age/10\"}\n"
