@@ -298,8 +298,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
         page.field("", strCat("and ", receipt.numFiles() - listed, " more"), Tone::kDim);
     }
     for (const values::FileReceipt& table : receipt.sideTables) {
-        const std::string rows =
-            table.rows < 0 ? "" : session::countText(table.rows, "row") + "  ";
+        const std::string rows = table.rows < 0 ? "" : session::countText(table.rows, "row") + "  ";
         page.field("side table", strCat(fromSpec(directory, table.path), "  ", rows,
                                         formatBytes(static_cast<double>(table.bytes))));
     }

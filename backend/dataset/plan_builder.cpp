@@ -191,7 +191,8 @@ Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& c
     }
     std::set<std::string> paths;  // the same file may be in several tables
     for (const auto& [name, table] : tables) {
-        ASSIGN_OR_RETURN(std::vector<stream::SideTable> files, sideTablesOf(table, {spec.baseDir, cache}));
+        ASSIGN_OR_RETURN(std::vector<stream::SideTable> files,
+                         sideTablesOf(table, {spec.baseDir, cache}));
         for (stream::SideTable& file : files) {
             if (paths.insert(file.path).second) {
                 plan.sideTables.push_back(std::move(file));

@@ -48,8 +48,8 @@ Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
         .run();
 }
 
-// Metrics of a step are told at once, progress now and then: where rank 0 was killed, they know more
-// of how far it was.
+// Metrics of a step are told at once, progress now and then: where rank 0 was killed, they know
+// more of how far it was.
 Status writeStep(Database& db, std::int64_t no, const LineBatch& batch) {
     const auto newest =
         std::max_element(batch.metrics.begin(), batch.metrics.end(),

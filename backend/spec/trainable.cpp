@@ -113,9 +113,10 @@ void checkWorkers(const RunSpec& spec, Problems& problems) {
                      "trainer is watched without it");
     }
     if (!isScript && spec.train.exitMinutes != TrainSpec().exitMinutes) {
-        problems.add("train.exit_minutes", "check",
-                     "train.exit_minutes: is for a script of `command`; the built-in trainer leaves "
-                     "at once");
+        problems.add(
+            "train.exit_minutes", "check",
+            "train.exit_minutes: is for a script of `command`; the built-in trainer leaves "
+            "at once");
     }
     if (!isScript) {
         checkDevice(spec, problems);

@@ -23,8 +23,8 @@ struct StreamState {
     /// Of epochs' last steps that were not whole and were dropped: in neither of the two before.
     std::int64_t rowsLeftOut = 0;
     SegmentSums sums;
-    /// Of the segment that the cursor lies inside, whole; `segments` is 0 where it lies inside none,
-    /// or where the segment's record stood behind the step's mark.
+    /// Of the segment that the cursor lies inside, whole; `segments` is 0 where it lies inside
+    /// none, or where the segment's record stood behind the step's mark.
     SegmentSums opened;
 
     /// Members by name, without spaces: equal states have equal texts.

@@ -275,7 +275,8 @@ void ActiveRun::endLateRank() {
     }
     lateReason_ = late->hasSaidDone ? "" : late->sentence;
     cutWhy_ = late->sentence;
-    journal_.addEvent(strCat(late->sentence, ": its gang is ended, and judged by what was reported"));
+    journal_.addEvent(
+        strCat(late->sentence, ": its gang is ended, and judged by what was reported"));
     cut(Move::kCut);
 }
 

@@ -26,8 +26,8 @@ struct WorkerSigns {
     bool promisesAlive = false;  ///< it says all the time that it lives
     bool hasSaidDone = false;    ///< its work is over, well or with an error
     bool hasSaidError = false;
-    bool isEnding = false;       ///< rank: its stream is at its end, or its program is
-    bool hasWorked = false;      ///< rank: it told of work at least once
+    bool isEnding = false;   ///< rank: its stream is at its end, or its program is
+    bool hasWorked = false;  ///< rank: it told of work at least once
     bool isWritingCheckpoint = false;
     std::int64_t sinceNs = 0;   ///< it is watched since
     std::int64_t heardNs = 0;   ///< the newest line of any kind
@@ -56,8 +56,8 @@ struct StandstillLimits {
     std::int64_t waitNs = 12'000'000'000;        ///< for data
     std::int64_t fillingNs = 60'000'000'000;     ///< waiting for a feed that reads
     std::int64_t unheardNs = 30'000'000'000;
-    std::int64_t exitNs = 1'800'000'000'000;      ///< to leave, behind the last word of its work
-    std::int64_t errorExitNs = 120'000'000'000;   ///< the same of one that told an error
+    std::int64_t exitNs = 1'800'000'000'000;     ///< to leave, behind the last word of its work
+    std::int64_t errorExitNs = 120'000'000'000;  ///< the same of one that told an error
     int slowFactor = 5;   ///< of the longest time that its work took so far, where that is more
     int standFactor = 3;  ///< most by which one standstill that ended lengthens a limit
     std::int64_t mostNs = 600'000'000'000;

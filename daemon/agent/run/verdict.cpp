@@ -212,13 +212,12 @@ Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
         const auto leftWell = [&](const engines::WorkerState& worker) {
             return worker.exitCode.value_or(0) == 0 || facts.cutRanks.contains(worker.name);
         };
-        const bool endedWell = rank0 == nullptr || leftWell(*rank0) ||
-                               (rank0->isExitAssumed && facts.isDoneKept);
+        const bool endedWell =
+            rank0 == nullptr || leftWell(*rank0) || (rank0->isExitAssumed && facts.isDoneKept);
         const bool allEndedWell =
             !facts.isScript ||
-            std::all_of(gang.workers.begin(), gang.workers.end(), [&](const auto& worker) {
-                return worker.rank < 0 || leftWell(worker);
-            });
+            std::all_of(gang.workers.begin(), gang.workers.end(),
+                        [&](const auto& worker) { return worker.rank < 0 || leftWell(worker); });
         if (endedWell && allEndedWell && !idleRank(facts, gang).has_value()) {
             return {Verdict::Kind::kFinished, facts.doneReason};
         }

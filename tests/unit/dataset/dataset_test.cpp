@@ -397,7 +397,8 @@ TEST(Dataset, AFooterThatIsReadAgainIsThePlannedOne) {
 TEST(Dataset, ASideTableThatChangesWhileItIsLoadedIsNamed) {
     DataDirectory dir;
     const std::string path = dir.text("t.csv", "k,v\n1,2\n");
-    const auto checked = verifySideTable(sideTablesOf("t.csv", {dir.path(), std::make_shared<FactsCache>()})->front());
+    const auto checked = verifySideTable(
+        sideTablesOf("t.csv", {dir.path(), std::make_shared<FactsCache>()})->front());
     ASSERT_TRUE(checked.ok()) << checked.status();
     EXPECT_TRUE(verifyStill(*checked).ok());
     std::fstream(path, std::ios::in | std::ios::out).seekp(6).put('3');

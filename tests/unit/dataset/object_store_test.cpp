@@ -146,7 +146,9 @@ TEST_F(Objects, ParquetCsvAndSideTablesReadAsFromADisk) {
     EXPECT_TRUE(rows.readColumns({0, 0, 0, 2}, {"v"})->at(0)->Equals(ints({2, 4})));
     const auto tables = sideTablesOf("s3://lake/t.csv", {"/", std::make_shared<FactsCache>()});
     ASSERT_TRUE(tables.ok()) << tables.status();
-    EXPECT_EQ(tables->at(0).hash, sideTablesOf(files_->at("lake/t.csv"), {"/", std::make_shared<FactsCache>()})->at(0).hash);
+    EXPECT_EQ(
+        tables->at(0).hash,
+        sideTablesOf(files_->at("lake/t.csv"), {"/", std::make_shared<FactsCache>()})->at(0).hash);
     EXPECT_TRUE(verifySideTable(tables->at(0)).ok());
 }
 

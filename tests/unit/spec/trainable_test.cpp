@@ -69,11 +69,10 @@ TEST(Trainable, WhatThisVersionDoesNotDoIsRefusedAtItsKey) {
 
 TEST(Trainable, AScriptHasSeveralRanksAndAModelOfItsOwn) {
     const std::string command = "command: [python3, train.py]\n";
-    EXPECT_EQ(
-        trainableOf(specWith(command + "train: {ranks: 2, no_progress_minutes: 5, "
-                                        "exit_minutes: 5}"))
-            .refusals(),
-        "");
+    EXPECT_EQ(trainableOf(specWith(command + "train: {ranks: 2, no_progress_minutes: 5, "
+                                             "exit_minutes: 5}"))
+                  .refusals(),
+              "");
     EXPECT_THAT(trainableOf(specWith(command + "train: {learning_rate: 0.5}")).refusals(),
                 HasSubstr("train.learning_rate: is the script's own with `command`"));
     EXPECT_THAT(trainableOf(specWith(command + "train: {init_from: r-abcde}")).refusals(),

@@ -120,7 +120,8 @@ Facts receiptFacts(const values::RunDetail& run) {
     add(facts, QObject::tr("Rows"), QObject::tr("Trained, all epochs"),
         rowsText(receipt.rowsTrained));
     if (receipt.endsInsideSegment) {
-        add(facts, QObject::tr("Rows"), QObject::tr("Counted"), qtext(std::string(receipt.countedText())));
+        add(facts, QObject::tr("Rows"), QObject::tr("Counted"),
+            qtext(std::string(receipt.countedText())));
     }
     for (const values::StepReceipt& step : receipt.steps) {
         add(facts, QObject::tr("Steps"), qtext(step.step),
