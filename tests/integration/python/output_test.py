@@ -100,9 +100,12 @@ class Followers(RunCase):
                       ("run", spec, "--watch", "--json")):
             with subprocess.Popen([os.path.join(BIN, "millrace"), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True) as follower:
-                self.assertTrue(follower.stdout.readline(), words)
-                follower.stdout.close()
-                self.assertEqual((follower.wait(30), follower.stderr.read()), (0, ""), words)
+                try:
+                    self.assertTrue(follower.stdout.readline(), words)
+                    follower.stdout.close()
+                    self.assertEqual((follower.wait(30), follower.stderr.read()), (0, ""), words)
+                finally:
+                    follower.kill()
         self.assertEqual(self.show(run)["state"], "running")
         self.release()
 
