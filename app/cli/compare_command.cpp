@@ -29,6 +29,7 @@ constexpr int kCompareMax = 100;
 constexpr std::size_t kColumnsMax = 4;
 constexpr std::string_view kOtherLabel = "other label";
 constexpr std::string_view kRate = values::metric::kSamplesPerSecond;
+constexpr std::string_view kStall = values::metric::kInputStallPercent;
 
 /// What there is to compare.
 struct Comparison {
@@ -66,10 +67,12 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
         for (const values::RunFigure& point : run.summary.latestMetrics) {
             const bool isEval = values::isEvalMetric(point.name) &&
                                 !session::isInternalMetric(point.name, point.value);
-            if (isEval || point.name == values::metric::kLoss || point.name == kRate ||
-                point.name == values::metric::kInputStallPercent) {
+            if (isEval || point.name == values::metric::kLoss || point.name == kRate) {
                 names.insert(point.name);
             }
+        }
+        if (run.summary.stallPercent()) {
+            names.insert(std::string(kStall));
         }
     }
     return {names.begin(), names.end()};
@@ -114,10 +117,11 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
         const session::BestAndLast* figures = all.figuresOf(i, name);
         return figures != nullptr ? textOf(figures->last)
                : name == kRate    ? session::numberText(all.summaries[i].meanRate)
-                                  : session::numberText(all.summaries[i].metric(name));
+                               : session::numberText(session::shownValue(all.summaries[i], name));
     };
     addRow(hasSteps && hasBest ? name + " (last)"
            : name == kRate     ? std::string("samples/s (mean)")
+           : name == kStall    ? std::string("input stall, % of the run")
                                : name,
            lastOf);
     if (hasBest) {
@@ -321,7 +325,8 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
     for (const std::string& name : all.metrics) {
         for (std::size_t i = 0; i < all.summaries.size(); ++i) {
             const std::string& id = all.summaries[i].id;
-            const auto value = all.summaries[i].metric(name);
+            const auto value =
+                name == kStall ? all.summaries[i].stallPercent() : all.summaries[i].metric(name);
             values[name][id] = value ? jsonNumber(*value) : Json();
             if (const session::BestAndLast* figures = all.figuresOf(i, name)) {
                 best[name][id] = valueJson(figures->best);

@@ -43,6 +43,7 @@ std::string introduction(const values::NodeInfo& node) {
 std::string progressText(const session::LiveRun& run, const session::LiveNode* node,
                          std::int64_t nowMs) {
     const values::Progress& progress = run.summary.progress;
+    const std::optional<double> old = run.oldRatesSeconds(nowMs);
     std::string text = "step " + tui::stepText(progress);
     if (const auto done = session::shareDone(run.summary)) {
         text += " (" + session::percentText(*done * 100) + ")";
@@ -54,14 +55,12 @@ std::string progressText(const session::LiveRun& run, const session::LiveNode* n
     if (const auto loss = run.metric(values::metric::kLoss)) {
         text += "  loss " + session::numberText(loss);
     }
-    if (const auto rate = run.metric(values::metric::kSamplesPerSecond)) {
+    if (const auto rate = run.summary.rate()) {
         text += "  " + session::numberText(rate) + " " +
-                session::withAge(session::metricLabel(values::metric::kSamplesPerSecond),
-                                 run.oldRatesSeconds(nowMs));
+                session::withAge(session::metricLabel(values::metric::kSamplesPerSecond), old);
     }
-    if (const auto stall = run.stallPercent()) {
-        text += "  stall " + session::percentText(stall);
-    }
+    const std::string stall = session::stallText(run.summary, old.has_value());
+    text += stall == "-" ? "" : "  stall " + stall;
     text += machineText(node);
     if (const auto left = run.secondsLeft(nowMs)) {
         text += "  ETA " + session::clockText(left);
@@ -205,7 +204,7 @@ void JsonPrinter::takeRun(const values::RunSummary& run) {
     }
     if (run.progress.step > 0 &&
         std::exchange(lastStep_[run.id], run.progress.step) != run.progress.step) {
-        Json progress = jsonOf(run.progress);
+        Json progress = progressJson(run);
         progress["type"] = "progress";
         progress["run"] = run.id;
         printLine(context_, std::move(progress));

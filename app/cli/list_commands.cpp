@@ -39,7 +39,7 @@ ListColumn metricColumn(const std::string& title, const std::string& metric, int
     return {{title, Align::kRight, 6, drop}, [metric](const RunSummary& run, const CliContext&) {
                 const bool hasStep = values::isEvalMetric(metric);
                 return TableCell(hasStep ? pointText(run.newest(metric))
-                                         : session::numberText(run.metric(metric)));
+                                         : session::numberText(session::shownValue(run, metric)));
             }};
 }
 

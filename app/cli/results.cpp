@@ -145,7 +145,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
                                       {std::string(nameOf(run.state)), tui::toneOf(run.state)}};
         for (const std::string& name : names) {
             row.push_back(session::numberText(
-                name == metric::kSamplesPerSecond ? run.meanRate : run.metric(name)));
+                name == metric::kSamplesPerSecond ? run.meanRate : session::shownValue(run, name)));
         }
         row.push_back(rowsText(run.rowsRead));
         row.push_back(rowsText(run.rowsKept));

@@ -10,6 +10,7 @@
 #include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
 #include "app/session/run_names.h"
+#include "app/session/run_progress.h"
 #include "app/tui/charts.h"
 #include "app/tui/figures.h"
 #include "app/tui/glyphs.h"
@@ -118,6 +119,10 @@ void showState(Page& page, const RunDetail& detail) {
                                                  session::oldRateSeconds(run, nowMs)) +
                                     (isMean ? ", the mean of its steps" : ""));
     }
+    const bool isOld = session::oldRateSeconds(run, nowMs).has_value();
+    const std::string stall = session::stallText(run, isOld);
+    page.field("input stall", stall == "-" ? "" : stall);
+    page.field("time", run.progress.times ? session::timesText(*run.progress.times) : "");
     if (run.attempt > 1) {
         page.field("attempts", strCat(run.attempt, " (",
                                       session::countText(run.restarts, "restart"), " by itself)"));
@@ -171,7 +176,9 @@ void showMetrics(Page& page, const RunDetail& detail) {
                  {"STEP", Align::kRight},
                  {"BEST", Align::kRight, 6, 1}});
     for (const values::RunFigure& point : detail.summary.latestMetrics) {
-        if (!session::isInternalMetric(point.name, point.value)) {
+        // The last second's waiting says nothing of the run: its share stands above.
+        const bool isStall = point.name == values::metric::kInputStallPercent;
+        if (!isStall && !session::isInternalMetric(point.name, point.value)) {
             const values::RunFigure* best = detail.summary.best(point.name);
             table.add({point.name, session::shortNumber(point.value), formatCount(point.step),
                        best == nullptr ? std::string()

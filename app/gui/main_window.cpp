@@ -150,6 +150,8 @@ void MainWindow::connectDaemon() {
     DaemonBridge& daemon = parts_.pages.daemon;
     connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showDaemon(); });
     connect(&parts_.daemons, &KnownDaemons::changed, this, &MainWindow::showDaemon);
+    // With the lanes, so that both show the same.
+    connect(&daemon, &DaemonBridge::runsChanged, this, &MainWindow::refreshStatus);
     auto* tick = new QTimer(this);
     tick->setInterval(kStatusTickMs);
     connect(tick, &QTimer::timeout, this, &MainWindow::refreshStatus);

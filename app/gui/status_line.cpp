@@ -25,8 +25,7 @@ RunTotals totalsOf(const RunTable& runs) {
         const values::RunSummary& run = runs.run(row);
         if (run.state == RunState::kRunning) {
             const bool getsOn = !run.isStalled();
-            totals.samplesPerSecond +=
-                getsOn ? run.metric(metric::kSamplesPerSecond).value_or(0) : 0.0;
+            totals.samplesPerSecond += getsOn ? run.rate().value_or(0) : 0.0;
             --left;
         }
     }
@@ -51,11 +50,13 @@ StatusLine::StatusLine(QWidget* parent) : QFrame(parent) {
     setDropped(0);
 }
 
+// Of a daemon that is away nobody knows how fast its runs are.
 void StatusLine::setTotals(const RunTotals& totals) {
-    const QString text = tr("%1 running   %2 queued   %3 samples/s")
-                             .arg(totals.numRunning)
-                             .arg(totals.numQueued)
-                             .arg(shortCountText(totals.samplesPerSecond));
+    const QString counts =
+        tr("%1 running   %2 queued").arg(totals.numRunning).arg(totals.numQueued);
+    const QString text =
+        isLive_ ? counts + tr("   %1 samples/s").arg(shortCountText(totals.samplesPerSecond))
+                : tr("not connected; last known: %1").arg(counts);
     if (text != totals_->text()) {
         totals_->setText(text);
         totals_->setToolTip(tr("%1 runs in all").arg(countText(totals.numRuns)));
@@ -76,7 +77,7 @@ void StatusLine::setDropped(std::uint64_t updates) {
 
 void StatusLine::setDaemon(const QString& sentence, bool isLive) {
     static_cast<ElidedLabel*>(daemon_)->setFullText(sentence);
-    totals_->setEnabled(isLive);
+    isLive_ = isLive;
 }
 
 QString StatusLine::totalsText() const {

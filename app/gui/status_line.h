@@ -29,13 +29,14 @@ class StatusLine final : public QFrame {
     void setTotals(const RunTotals& totals);
     /// Updates that the bridge had to leave out.
     void setDropped(std::uint64_t updates);
-    /// "millraced 0.1.0 on this machine"; greyed figures when they are old.
+    /// "millraced 0.1.0 on this machine"; not live: the totals say from then on that they are old.
     void setDaemon(const QString& sentence, bool isLive);
     QString totalsText() const;
     QString droppedText() const;
 
  private:
     QLabel *totals_, *dropped_, *daemon_;
+    bool isLive_ = true;
 };
 
 }  // namespace millrace::gui

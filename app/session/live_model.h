@@ -40,7 +40,6 @@ struct LiveRun {
     std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
         return progress.oldRatesSeconds(summary, nowMs);
     }
-    std::optional<double> stallPercent() const { return progress.stallPercent(summary); }
     double elapsedSeconds(std::int64_t nowMs) const {
         return session::elapsedSeconds(summary, nowMs);
     }

@@ -39,7 +39,9 @@ std::vector<std::string> eachOnce(std::vector<std::string> metrics) {
 }
 
 std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric) {
-    return metric == values::metric::kSamplesPerSecond ? run.rate() : run.metric(metric);
+    return metric == values::metric::kSamplesPerSecond    ? run.rate()
+           : metric == values::metric::kInputStallPercent ? run.stallPercent()
+                                                          : run.metric(metric);
 }
 
 BestAndLast bestAndLast(const values::MetricSeries& series) {

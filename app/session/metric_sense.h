@@ -22,7 +22,8 @@ std::string withoutHead(std::string_view metric);
 /// one with several those of the heads. The order stays.
 std::vector<std::string> eachOnce(std::vector<std::string> metrics);
 
-/// The newest value of a metric; the mean of the samples/s of a run that has ended.
+/// The newest value of a metric; the mean of the samples/s of a run that has ended; the input stall
+/// of the whole run.
 std::optional<double> shownValue(const values::RunSummary& run, const std::string& metric);
 
 /// A value and the step it stands at.

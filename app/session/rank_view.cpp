@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/session/figures.h"
+#include "backend/core/status.h"
 #include "backend/core/text.h"
 #include "backend/values/metric_names.h"
 
@@ -83,13 +84,9 @@ values::RunSummary seenBy(const values::RankNow& rank, const values::RunSummary&
     view.progress = run.progress;
     view.progress.step = rank.step;
     view.progress.phase = rank.phase;
-    view.progress.busyMs = rank.busyMs;
-    view.progress.stallMs = rank.stallMs;
+    view.progress.times = rank.times;
+    view.progress.stallPercentNow = rank.stallPercentNow;
     view.progress.timeMs = rank.timeMs;
-    if (rank.stepStallPercent) {
-        view.latestMetrics.push_back({values::metric::kInputStallPercent, *rank.stepStallPercent,
-                                      rank.step, rank.steppedMs, 0, 0, run.attempt});
-    }
     return view;
 }
 

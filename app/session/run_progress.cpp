@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
-#include "backend/values/metric_names.h"
+#include "app/session/figures.h"
+#include "backend/core/status.h"
 
 namespace millrace::session {
-namespace {
-
-constexpr std::int64_t kPaceSpanMs = 30'000;
-
-}  // namespace
-
 bool isGoing(const values::RunSummary& run) {
     return !values::isEnded(run.state) && run.state != values::RunState::kQueued;
 }
@@ -35,71 +30,41 @@ double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs) {
     return static_cast<double>(std::max<std::int64_t>(0, end - run.startedMs)) / 1e3;
 }
 
-void RunProgress::note(const values::RunSummary& run, std::int64_t nowMs) {
-    noteReport(run);
-    notePace(run.progress);
-    rateAge_.note(run, nowMs);
+std::optional<double> stallNow(const values::RunSummary& run) {
+    return isGoing(run) ? run.progress.stallPercentNow : std::nullopt;
 }
 
-void RunProgress::notePace(const values::Progress& report) {
-    if (report.step <= 0 || report.timeMs <= 0) {
-        return;
+std::string stallText(const values::RunSummary& run, bool isNowOld) {
+    const std::optional<double> now = isNowOld ? std::nullopt : stallNow(run);
+    const std::optional<double> whole = run.stallPercent();
+    if (!now && !whole) {
+        return "-";
     }
-    if (!pace_.empty() && report.step < pace_.back().second) {
-        pace_.clear();  // a new attempt from a checkpoint
+    if (isGoing(run) && !now) {
+        return strCat("run ", percentText(whole));
     }
-    if (pace_.empty() || pace_.back().first < report.timeMs) {
-        pace_.emplace_back(report.timeMs, report.step);
-    }
-    while (pace_.size() > 2 && pace_.front().first < report.timeMs - kPaceSpanMs) {
-        pace_.pop_front();
-    }
+    return !isGoing(run) ? percentText(whole)
+                         : strCat("now ", percentText(now), ", run ", percentText(whole));
 }
 
-void RunProgress::noteReport(const values::RunSummary& run) {
-    const std::int64_t lastMs = newest_ ? newest_->timeMs : 0;
-    if (run.attempt != attempt_) {
-        before_.reset();
-        attempt_ = run.attempt;
-        attemptFromMs_ = lastMs;  // `run` may still carry it
-    } else if (run.progress.timeMs > lastMs) {
-        before_ = lastMs > attemptFromMs_ ? newest_ : std::nullopt;
-    }
-    newest_ = run.progress;
-}
-
-std::optional<double> RunProgress::stepsPerSecond() const {
-    if (pace_.size() < 2) {
-        return std::nullopt;
-    }
-    const double seconds = static_cast<double>(pace_.back().first - pace_.front().first) / 1e3;
-    const auto steps = static_cast<double>(pace_.back().second - pace_.front().second);
-    return seconds > 0 && steps > 0 ? std::optional(steps / seconds) : std::nullopt;
+std::string timesText(const values::PhaseTimes& times) {
+    std::string text;
+    const auto add = [&](double ms, std::string_view doing) {
+        if (ms >= 50) {
+            strAppend(&text, text.empty() ? "" : ", ", durationText(ms), " ", doing);
+        }
+    };
+    add(times.startMs, "starting");
+    add(times.busyMs, "training");
+    add(times.stallMs, "waiting for data");
+    add(times.evaluateMs, "evaluating");
+    add(times.checkpointMs, "in checkpoints");
+    return text;
 }
 
 std::optional<double> RunProgress::secondsLeft(const values::RunSummary& run,
                                                std::int64_t nowMs) const {
-    const values::Progress& report = run.progress;
-    const std::optional<double> speed = stepsPerSecond();
-    if (!speed || report.stepsTotal <= 0 || !isGoing(run) || rateAge_.isForecastVoid(run, nowMs)) {
-        return std::nullopt;
-    }
-    return static_cast<double>(std::max<std::int64_t>(0, report.stepsTotal - report.step)) / *speed;
-}
-
-std::optional<double> RunProgress::stallPercent(const values::RunSummary& run) const {
-    if (!isGoing(run)) {
-        return std::nullopt;
-    }
-    if (before_ && newest_) {
-        // Busy may shrink: a wait is known as one only when it is over.
-        const double waited = newest_->stallMs - before_->stallMs;
-        const double passed = waited + newest_->busyMs - before_->busyMs;
-        if (waited >= 0 && passed > 0) {
-            return std::min(100.0, 100 * waited / passed);
-        }
-    }
-    return run.metric(values::metric::kInputStallPercent);
+    return rateAge_.isForecastVoid(run, nowMs) ? std::nullopt : run.secondsLeft();
 }
 
 std::optional<double> RunProgress::oldRatesSeconds(const values::RunSummary& run,

@@ -1,20 +1,17 @@
 #pragma once
-// How far a run is, how fast, how long still, and how much it waits for data: computed here once
-// for the command line, the terminal views and the console.
+// How far a run is, how long still, and how much it waits for data: the one place where the command
+// line, the terminal views and the console ask.
 //
-// The stall has one rule. Of a run that goes it is the share of the time between its last two
-// reports in which rank 0 waited for data. What the trainer logs as "input_stall_percent" stands in
-// only before there are two reports: it is logged at the end of a step, so while a step waits, when
-// the figure matters, the last one is of a time that is gone, and reports come all the same. A run
-// that is queued or has ended has no stall of now. Pace and time left are those of the last 30 s of
-// reports, and none where reports are old (rate_age.h).
+// Pace and stall are the daemon's (RunSummary::progress), so that all faces show the same. Waiting
+// for data has two figures: "now", of the last seconds of a run that goes on, and that of the whole
+// run, which alone is left when it has ended. What a trainer logs as "input_stall_percent" is
+// neither: it is a curve, of which the last point says nothing of the run.
 //
 // A value with plain rules: note() every summary as it is told. Threads: one owner; copy it to hand
 // it on.
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <utility>
+#include <string>
 
 #include "app/session/rate_age.h"
 #include "backend/values/run_summary.h"
@@ -27,30 +24,26 @@ bool isGoing(const values::RunSummary& run);
 std::optional<double> shareDone(const values::RunSummary& run);
 /// Since the first worker started, up to the end; 0 before.
 double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs);
+/// Of the last seconds, percent; nothing of a run that is queued or has ended.
+std::optional<double> stallNow(const values::RunSummary& run);
+/// "now 0 %, run 36 %" of a run that goes on, "run 36 %" where `isNowOld`, "36 %" of one that has
+/// ended; "-" where neither is known.
+std::string stallText(const values::RunSummary& run, bool isNowOld = false);
+/// "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s evaluating, 0.4 s in
+/// checkpoints": where its time went; "" where that is not known.
+std::string timesText(const values::PhaseTimes& times);
 
 /// `run` is always the summary that was noted last.
 class RunProgress {
  public:
-    void note(const values::RunSummary& run, std::int64_t nowMs);
+    void note(const values::RunSummary& run, std::int64_t nowMs) { rateAge_.note(run, nowMs); }
 
-    /// Over the last seconds; nothing before two reports.
-    std::optional<double> stepsPerSecond() const;
-    /// At that pace; nothing where the total or the pace is unknown, or of a time that is gone.
+    /// As RunSummary; none where its reports are of a time that is gone.
     std::optional<double> secondsLeft(const values::RunSummary& run, std::int64_t nowMs) const;
-    /// By the rule above.
-    std::optional<double> stallPercent(const values::RunSummary& run) const;
     /// How old the rates are, s, where that is to be said.
     std::optional<double> oldRatesSeconds(const values::RunSummary& run, std::int64_t nowMs) const;
 
  private:
-    void notePace(const values::Progress& report);
-    void noteReport(const values::RunSummary& run);
-
-    std::deque<std::pair<std::int64_t, std::int64_t>> pace_;  // (time in ms, step), 30 s
-    // The two newest reports of the same attempt.
-    std::optional<values::Progress> before_, newest_;
-    int attempt_ = 0;
-    std::int64_t attemptFromMs_ = 0;  // reports up to then are of attempts before
     RateAge rateAge_;
 };
 

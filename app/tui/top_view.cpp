@@ -43,6 +43,7 @@ int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optio
 
 struct RunColumns {
     int name, state, step, rate, loss, stall, cpu, memory, eta;
+    bool isWide;
 };
 
 // Where the columns of the run list end (name: where it ends; the others are to the right of it).
@@ -53,7 +54,8 @@ RunColumns columnsFor(int width) {
     c.memory = isWide ? c.eta - 9 : c.eta - 8;
     c.cpu = isWide ? c.memory - 11 : c.memory;
     c.stall = isWide ? c.cpu - 8 : c.cpu;
-    c.loss = c.stall - 8;
+    c.loss = c.stall - (isWide ? 17 : 8);
+    c.isWide = isWide;
     c.rate = c.loss - 9;
     c.step = c.rate - 10;
     c.state = c.step - (isWide ? 16 : 12);
@@ -179,12 +181,16 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     grid.put(c.name, y, summary.stateWord(), toneOf(summary), c.state);
     grid.putRight(c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
-    grid.putRight(
-        c.rate, y,
-        live(oldSeconds ? session::clockText(oldSeconds) + " old"
-                        : session::numberText(run.metric(values::metric::kSamplesPerSecond))));
+    grid.putRight(c.rate, y,
+                  live(oldSeconds ? session::clockText(oldSeconds) + " old"
+                                  : session::numberText(summary.rate())));
     grid.putRight(c.loss, y, session::numberText(run.metric(values::metric::kLoss)));
-    grid.putRight(c.stall, y, live(oldSeconds ? "-" : session::percentText(run.stallPercent())));
+    const std::optional<double> now = oldSeconds ? std::nullopt : session::stallNow(summary);
+    const std::string stallNow = isEnded ? "" : now ? session::percentText(now) : "-";
+    const std::optional<double> whole = summary.stallPercent();
+    const std::string stallRun = whole ? session::percentText(whole) : "-";
+    grid.putRight(c.stall - (c.isWide ? 6 : 0), y, c.isWide || !isEnded ? stallNow : stallRun);
+    grid.putRight(c.stall, y, c.isWide ? stallRun : "");
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, usage.isKnown ? session::percentText(usage.cpuPercent) : "-");
         grid.putRight(c.memory, y,
@@ -205,7 +211,7 @@ void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
     grid.putRight(c.step, y, "STEP", Tone::kDim);
     grid.putRight(c.rate, y, "ROWS/S", Tone::kDim);
     grid.putRight(c.loss, y, "LOSS", Tone::kDim);
-    grid.putRight(c.stall, y, "STALL", Tone::kDim);
+    grid.putRight(c.stall, y, c.isWide ? "STALL NOW   RUN" : "STALL", Tone::kDim);
     if (c.cpu != c.stall) {
         grid.putRight(c.cpu, y, "CPU", Tone::kDim);
         grid.putRight(c.memory, y, "MEMORY", Tone::kDim);

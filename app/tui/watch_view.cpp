@@ -63,12 +63,12 @@ FigureRow metricRow(const LiveRun& run, const std::string& name, std::int64_t no
         value = run.summary.rate();
         row.label += ", mean";
     }
-    if (isStall && isGoing) {
-        value = run.stallPercent();
-    }
     const session::MetricUnit unit = session::metricUnit(name);
     row.text = unit == session::MetricUnit::kPercent ? (value ? session::percentText(value) : "-")
                                                      : session::numberText(value);
+    if (isStall) {
+        row.text = session::stallText(run.summary, run.oldRatesSeconds(nowMs).has_value());
+    }
     row.pick = isStall                                   ? Pick::kMax
                : unit == session::MetricUnit::kPerSecond ? Pick::kMin
                                                          : Pick::kMean;

@@ -28,6 +28,12 @@ class LineRead {
     std::string textOr(const char* key, std::string_view fallback) {
         return jsonMember(json_, key).is_null() ? std::string(fallback) : text(key);
     }
+    /// A time that has passed: 0 where it is not told.
+    double ms(const char* key) {
+        const double value = realOr(key, 0);
+        constexpr double kMostMs = 1e15;
+        return value >= 0 && value <= kMostMs ? value : (fail(key, "a number from 0"), 0.0);
+    }
     double realOr(const char* key, double fallback) {
         const Json& value = jsonMember(json_, key);
         if (value.is_null()) {
@@ -131,8 +137,11 @@ struct ToJson {
                 {"rows", b.rows},
                 {"steps_total", b.stepsTotal},
                 {"phase", b.phase},
-                {"busy_ms", jsonNumber(b.busyMs)},
-                {"stall_ms", jsonNumber(b.stallMs)},
+                {"busy_ms", jsonNumber(b.times.busyMs)},
+                {"stall_ms", jsonNumber(b.times.stallMs)},
+                {"evaluate_ms", jsonNumber(b.times.evaluateMs)},
+                {"checkpoint_ms", jsonNumber(b.times.checkpointMs)},
+                {"start_ms", jsonNumber(b.times.startMs)},
                 {"waiting_ms", jsonNumber(b.waitingMs)}};
     }
     Json operator()(const Checkpoint& b) const {
@@ -185,8 +194,8 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
                         read.integerOr("rows", 0),
                         read.integerOr("steps_total", 0),
                         read.textOr("phase", "training"),
-                        read.realOr("busy_ms", 0),
-                        read.realOr("stall_ms", 0),
+                        {read.ms("busy_ms"), read.ms("stall_ms"), read.ms("evaluate_ms"),
+                         read.ms("checkpoint_ms"), read.ms("start_ms")},
                         read.realOr("waiting_ms", 0)};
     }
     if (type == "checkpoint") {

@@ -11,6 +11,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/values/phase_times.h"
 
 namespace millrace::rank {
 
@@ -41,9 +42,9 @@ struct Metrics {
 };
 struct Progress {
     std::int64_t step = 0, epoch = 0, rows = 0, stepsTotal = 0;  ///< stepsTotal 0: unknown
-    std::string phase;  ///< training, waiting, checkpoint, evaluating, ending
-    double busyMs = 0, stallMs = 0;
-    double waitingMs = 0;  ///< it has been waiting for the present batch for; 0: it is not
+    std::string phase;         ///< training, waiting, checkpoint, evaluating, ending
+    values::PhaseTimes times;  ///< since the process began to count
+    double waitingMs = 0;      ///< it has been waiting for the present batch for; 0: it is not
     bool operator==(const Progress&) const = default;
 };
 struct Checkpoint {

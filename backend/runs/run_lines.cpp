@@ -34,7 +34,9 @@ Status setWorkerNumber(Database& db, std::int64_t no, int attempt, std::string_v
     return upsert.bind(no).bind(attempt).bind(worker).bind(value).run();
 }
 
-Status writeProgress(Database& db, std::int64_t no, const Progress& p) {
+Status writeProgress(Database& db, std::int64_t no, int attempt, const Progress& p,
+                     std::int64_t nowMs) {
+    RETURN_IF_ERROR(writeTimes(db, no, attempt, p.times, nowMs));
     ASSIGN_OR_RETURN(Statement update,
                      db.prepare("UPDATE run SET step = ?1, epoch = ?2, rows_trained = ?3, "
                                 "steps_total = CASE WHEN ?4 > 0 THEN ?4 ELSE steps_total END, "
@@ -293,10 +295,12 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
         return failedPrecondition("run ", id, ": attempt ", attempt, " is over; the newest is ",
                                   current);
     }
+    const std::int64_t nowMs = file_.clock.wallMs();
+    RETURN_IF_ERROR(closeTimes(db, no, current, nowMs));
     ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt(run_no, attempt, "
                                                   "resume_step, started_ms, has_begun, num_ranks, "
                                                   "settled_step) VALUES(?, ?, ?, ?, 0, ?, ?)"));
-    insert.bind(no).bind(attempt).bind(resumeStep).bind(file_.clock.wallMs());
+    insert.bind(no).bind(attempt).bind(resumeStep).bind(nowMs);
     insert.bind(std::max(numRanks, 1)).bind(doRanksMeet ? kAllEnded : resumeStep);
     RETURN_IF_ERROR(insert.run());
     ASSIGN_OR_RETURN(Statement update,
@@ -341,7 +345,8 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
     }
     if (!commit.isOldAttempt && batch.lastSeq > acked) {
         if (batch.progress) {
-            RETURN_IF_ERROR(writeProgress(db, no, *batch.progress));
+            RETURN_IF_ERROR(
+                writeProgress(db, no, batch.attempt, *batch.progress, file_.clock.wallMs()));
         }
         RETURN_IF_ERROR(writeStep(db, no, batch));
         if (!batch.receipt.empty()) {
@@ -442,7 +447,8 @@ Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
     ASSIGN_OR_RETURN(
         Statement query,
-        file_.reader->prepare("SELECT attempt, resume_step, has_begun, num_ranks, settled_step "
+        file_.reader->prepare("SELECT attempt, resume_step, has_begun, num_ranks, settled_step, "
+                              "started_ms, busy_ms, stall_ms, evaluate_ms, checkpoint_ms, start_ms "
                               "FROM attempt WHERE run_no = ? ORDER BY attempt"));
     query.bind(no);
     std::vector<AttemptRecord> all;
@@ -452,7 +458,11 @@ Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const
             return all;
         }
         all.push_back({static_cast<int>(query.intAt(0)), query.intAt(1), query.intAt(2) != 0,
-                       static_cast<int>(query.intAt(3)), query.intAt(4)});
+                       static_cast<int>(query.intAt(3)), query.intAt(4), query.intAt(5)});
+        int column = 6;
+        for (const auto part : values::PhaseTimes::parts()) {
+            all.back().times.*part = query.doubleAt(column++);
+        }
     }
 }
 

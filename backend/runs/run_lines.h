@@ -33,6 +33,7 @@ struct ReportedLine {
 struct Progress {
     std::int64_t step = 0, epoch = 0, rowsTrained = 0, stepsTotal = 0;
     std::string phase;
+    values::PhaseTimes times{};  ///< that rank 0 has counted in this attempt
 };
 
 /// A rank's last step when it is done.

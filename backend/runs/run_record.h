@@ -69,6 +69,8 @@ struct AttemptRecord {
     /// The last step that all of its ranks have ended. Those that meet at each step have ended all
     /// that one of them has.
     std::int64_t settledStep = INT64_MAX;
+    std::int64_t startedMs = 0;  ///< UTC
+    values::PhaseTimes times{};  ///< of rank 0, as far as is stored
     bool operator==(const AttemptRecord&) const = default;
 };
 

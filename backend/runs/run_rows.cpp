@@ -104,6 +104,14 @@ void readRowsTrained(const Statement& row, int at, RunSummary& run) {
     run.progress.rows = run.rowsTrained = row.intAt(at);
 }
 
+template <double values::PhaseTimes::* kPart>
+void readTimes(const Statement& row, int at, RunSummary& run) {
+    if (!row.isNullAt(at)) {
+        run.progress.times = run.progress.times.value_or(values::PhaseTimes());
+        (*run.progress.times).*kPart = row.doubleAt(at);
+    }
+}
+
 // The mean rate is told by two columns: the rows, and behind them the milliseconds that they took.
 void readTimedRows(const Statement& row, int at, RunSummary& run) {
     run.meanRate = static_cast<double>(row.intAt(at));
@@ -119,7 +127,8 @@ constexpr auto kEpoch = [](auto& run) -> auto& { return run.progress.epoch; };
 constexpr auto kPhase = [](auto& run) -> auto& { return run.progress.phase; };
 
 constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFAULT ''",
-                           kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0";
+                           kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0",
+                           kMaybe = "REAL";
 
 // (Not constexpr: GCC 12 takes no functions in one where it looks for undefined behaviour.)
 // In the order of the table. `no` is the key inside the file; ids and uids are what everyone else
@@ -165,6 +174,11 @@ const RunColumn kRunColumns[] = {
     shown<&RunSummary::rowsKept>("rows_kept", kZero),
     {"order_hash", kEmpty, readOrderHash<&RunSummary::orderHash>},
     {"eval_order_hash", kEmpty, readOrderHash<&RunSummary::evalOrderHash>},
+    {"busy_ms", kMaybe, readTimes<&values::PhaseTimes::busyMs>},
+    {"stall_ms", kMaybe, readTimes<&values::PhaseTimes::stallMs>},
+    {"evaluate_ms", kMaybe, readTimes<&values::PhaseTimes::evaluateMs>},
+    {"checkpoint_ms", kMaybe, readTimes<&values::PhaseTimes::checkpointMs>},
+    {"start_ms", kMaybe, readTimes<&values::PhaseTimes::startMs>},
     {"timed_rows", kZero, readTimedRows},
     {"timed_ms", kZero, readTimedMs},
     {"sealed_line", kZero},
@@ -345,6 +359,46 @@ Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id) {
         return failedPrecondition("run ", id, ": only a deleted run is purged");
     }
     return okStatus();
+}
+
+namespace {
+
+// Of all attempts; nothing where there is none.
+Status sumTimes(Database& db, std::int64_t no) {
+    ASSIGN_OR_RETURN(
+        Statement update,
+        db.prepare("UPDATE run SET busy_ms = s.busy, stall_ms = s.stall, evaluate_ms = s.evaluate, "
+                   "checkpoint_ms = s.checkpoint, start_ms = s.start FROM (SELECT sum(busy_ms) AS "
+                   "busy, sum(stall_ms) AS stall, sum(evaluate_ms) AS evaluate, "
+                   "sum(checkpoint_ms) AS checkpoint, sum(start_ms) AS start FROM attempt WHERE "
+                   "run_no = ?1) AS s WHERE no = ?1"));
+    return update.bind(no).run();
+}
+
+}  // namespace
+
+Status writeTimes(Database& db, std::int64_t no, int attempt, const values::PhaseTimes& counted,
+                  std::int64_t nowMs) {
+    ASSIGN_OR_RETURN(
+        Statement update,
+        db.prepare("UPDATE attempt SET busy_ms = ?1, stall_ms = ?2, evaluate_ms = ?3, "
+                   "checkpoint_ms = ?4, start_ms = max(?5, ?6 - started_ms - ?1 - ?2 - ?3 - ?4) "
+                   "WHERE run_no = ?7 AND attempt = ?8 AND ended_ms = 0"));
+    for (const auto part : values::PhaseTimes::parts()) {
+        update.bind(counted.*part);
+    }
+    RETURN_IF_ERROR(update.bind(nowMs).bind(no).bind(attempt).run());
+    return sumTimes(db, no);
+}
+
+Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs) {
+    ASSIGN_OR_RETURN(
+        Statement update,
+        db.prepare("UPDATE attempt SET ended_ms = ?1, start_ms = max(start_ms, ?1 - started_ms - "
+                   "busy_ms - stall_ms - evaluate_ms - checkpoint_ms) WHERE run_no = ?2 AND "
+                   "attempt = ?3 AND ended_ms = 0"));
+    RETURN_IF_ERROR(update.bind(nowMs).bind(no).bind(attempt).run());
+    return sumTimes(db, no);
 }
 
 Status touchRun(Database& db, std::int64_t no) {

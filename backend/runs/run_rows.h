@@ -40,6 +40,12 @@ struct Standing {
 Result<Standing> standingOf(Database& db, std::int64_t no);
 /// kFailedPrecondition unless the run is deleted and has ended.
 Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id);
+/// What rank 0 has counted in an attempt that goes on. What it does not name of the time since the
+/// attempt was made is its start.
+Status writeTimes(Database& db, std::int64_t no, int attempt, const values::PhaseTimes& counted,
+                  std::int64_t nowMs);
+/// The attempt ends, or another one follows it: what nobody counted up to then is its start.
+Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
 /// The newest attempt of a run; 0 before the first.

@@ -278,13 +278,15 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
             Statement update,
             db.prepare("UPDATE run SET state = ?1, exit_reason = CASE WHEN ?2 <> '' THEN ?2 "
                        "WHEN ?3 THEN exit_reason ELSE '' END, "
-                       "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN ?5 ELSE started_ms END, "
+                       "started_ms = CASE WHEN ?4 AND started_ms = 0 THEN coalesce((SELECT "
+                       "min(started_ms) FROM attempt WHERE run_no = ?7), ?5) ELSE started_ms END, "
                        "ended_ms = CASE WHEN ?6 THEN ?5 ELSE 0 END WHERE no = ?7"));
         const bool isEnd = values::isEnded(change.state);
         update.bind(nameOf(change.state)).bind(change.exitReason);
         update.bind(isEnd || change.state == values::RunState::kStopping ? 1 : 0);
         update.bind(change.state == values::RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
-        return update.bind(isEnd ? 1 : 0).bind(no).run();
+        RETURN_IF_ERROR(update.bind(isEnd ? 1 : 0).bind(no).run());
+        return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs()) : okStatus();
     }));
     if (values::isEnded(change.state)) {
         // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.

@@ -31,7 +31,11 @@ CREATE TABLE run_param(
 CREATE TABLE attempt(
     run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, resume_step INTEGER NOT NULL,
     started_ms INTEGER NOT NULL, has_begun INTEGER NOT NULL, num_ranks INTEGER NOT NULL,
-    settled_step INTEGER NOT NULL, PRIMARY KEY(run_no, attempt)
+    settled_step INTEGER NOT NULL,
+    ended_ms INTEGER NOT NULL DEFAULT 0, busy_ms REAL NOT NULL DEFAULT 0,
+    stall_ms REAL NOT NULL DEFAULT 0, evaluate_ms REAL NOT NULL DEFAULT 0,
+    checkpoint_ms REAL NOT NULL DEFAULT 0, start_ms REAL NOT NULL DEFAULT 0,
+    PRIMARY KEY(run_no, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE worker(
     run_no INTEGER NOT NULL, attempt INTEGER NOT NULL, worker TEXT NOT NULL,

@@ -25,6 +25,7 @@ Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, Sourc
       reporter_(reporter),
       clock_(clock),
       meter_(clock),
+      phases_(clock),
       early_(options_.earlyStop),
       checkpoints_(options_.checkpoints, reporter) {}
 
@@ -131,21 +132,19 @@ Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
     if (meter_.isQuiet()) {
         RETURN_IF_ERROR(progress(working));
     }
+    const PhaseClock::Scope scope(phases_, phases_.waiting());
     while (true) {
-        const std::int64_t askedNs = clock_.steadyNs();
         ASSIGN_OR_RETURN(const FeedEvent event, source.next());
         if (event.kind != FeedEvent::Kind::kWaiting) {
-            waitingSinceNs_ = 0;
             return event;
         }
-        waitingSinceNs_ = waitingSinceNs_ == 0 ? askedNs : waitingSinceNs_;
         if (reporter_.stopRequested()) {
             FeedEvent stopped;
             stopped.kind = FeedEvent::Kind::kStopped;
             return stopped;
         }
         if (meter_.progressDue()) {
-            RETURN_IF_ERROR(progress(waiting));
+            RETURN_IF_ERROR(progress(waiting, phases_.openMs()));
         }
     }
 }
@@ -156,6 +155,7 @@ Result<Trainer::Taken> Trainer::gather(LossSums& sums, std::int64_t& stepEnd) {
     stepRows_.clear();
     for (std::int64_t from = next_; !epochEnded_;) {
         ASSIGN_OR_RETURN(const FeedEvent event, nextEvent(*source_, "waiting", "training"));
+        phases_.endStart();
         if (event.kind == FeedEvent::Kind::kStopped) {
             return Taken::kStopped;
         }
@@ -299,7 +299,7 @@ Status Trainer::afterStep() {
     return meter_.progressDue() ? progress("training") : okStatus();
 }
 
-Status Trainer::progress(const char* phase) {
+Status Trainer::progress(const char* phase, double waitingMs) {
     std::int64_t total = 0;
     if (epochBatches_ > 0) {
         const std::int64_t perEpoch =
@@ -309,10 +309,8 @@ Status Trainer::progress(const char* phase) {
     if (options_.maxSteps > 0) {
         total = total > 0 ? std::min(total, options_.maxSteps) : options_.maxSteps;
     }
-    const double waitingMs =
-        waitingSinceNs_ == 0 ? 0 : static_cast<double>(clock_.steadyNs() - waitingSinceNs_) * 1e-6;
-    return reporter_.send(rank::Progress{step_, epoch_, rows_, total, phase, meter_.busyMs(),
-                                         meter_.stallMs(), waitingMs});
+    return reporter_.send(
+        rank::Progress{step_, epoch_, rows_, total, phase, phases_.times(), waitingMs});
 }
 
 rank::Done Trainer::doneLine() {

@@ -92,7 +92,7 @@ class Trainer {
     Json checkpointMeta(const std::string& state) const;
     Result<CheckpointOrder> checkpointOrder();
     rank::Done doneLine();
-    Status progress(const char* phase);
+    Status progress(const char* phase, double waitingMs = 0);
     /// kInternal when ranks have come to other weights.
     Status compareWeights();
 
@@ -103,6 +103,7 @@ class Trainer {
     Reporter& reporter_;
     const Clock& clock_;
     StepMeter meter_;
+    PhaseClock phases_;
     std::unique_ptr<BatchSource> source_;
 
     std::int64_t step_ = 0, rows_ = 0;
@@ -110,8 +111,7 @@ class Trainer {
     bool epochEnded_ = false;            // next_ is the total and its end was read
     bool streamEnded_ = false;
     bool stopsHere_ = false, wantsCheckpoint_ = false;  // as voted on the last step
-    std::int64_t waitingSinceNs_ = 0;  // for the present batch, steady; 0: it does not wait
-    std::int64_t epochBatches_ = 0;    // micro-batches of an epoch, 0 until one has ended
+    std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
     std::int64_t voteNs_ = 0;  // until all ranks had voted
     LabelWatch labels_;

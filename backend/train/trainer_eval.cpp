@@ -10,6 +10,7 @@
 
 namespace millrace::train {
 Status Trainer::evaluate() {
+    const PhaseClock::Scope scope(phases_, &values::PhaseTimes::evaluateMs);
     RETURN_IF_ERROR(progress("evaluating"));
     Evaluator evaluator(options_.eval, options_.learner.heads, *learner_, group_, reporter_);
     ASSIGN_OR_RETURN(std::optional<Evaluator::Result> result,
@@ -91,6 +92,7 @@ Result<CheckpointOrder> Trainer::checkpointOrder() {
 
 // One that is needed is there when this returns; others may be written while training goes on.
 Status Trainer::checkpoint(bool isNeeded) {
+    const PhaseClock::Scope scope(phases_, &values::PhaseTimes::checkpointMs);
     checkpoints_.begin(step_);
     RETURN_IF_ERROR(progress("checkpoint"));
     if (source_) {
@@ -109,7 +111,7 @@ Status Trainer::checkpoint(bool isNeeded) {
                                   checkpointFigures(clock_.steadyNs() - begunNs, *learner_)}));
     }
     meter_.restart(source_ ? source_->stallNs() : 0);
-    return okStatus();
+    return isNeeded ? progress("training") : okStatus();
 }
 
 Status Trainer::compareWeights() {

@@ -3,6 +3,7 @@
 // and those who show. What each means, its unit and its label: app/session/metric_catalogue.h.
 //
 // Plain arrays, so that they are keys, string views and texts without a conversion. Threads: any.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,10 @@ inline constexpr char kLoaderRelayBytesPerSecond[] = "loader.relay_bytes_per_sec
 inline constexpr char kSystemPrefix[] = "system.";
 inline constexpr char kSystemCpuPercent[] = "system.cpu_percent";
 inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
+/// In the order of PhaseTimes::parts().
+inline constexpr std::array<const char*, 5> kSystemTimes = {
+    "system.time.busy_ms", "system.time.stall_ms", "system.time.evaluate_ms",
+    "system.time.checkpoint_ms", "system.time.start_ms"};
 inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
 inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
 inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/values/phase_times.h"
 #include "backend/values/run_state.h"
 
 namespace millrace::values {
@@ -21,7 +22,8 @@ struct RankNow {
     std::int64_t standsSinceMs = 0;  ///< it has not got on since; 0: it gets on
     Phase phase = Phase::kUnknown;
     std::int64_t step = 0;                   ///< the last one taken
-    double busyMs = 0, stallMs = 0;          ///< since its attempt began; stall: waiting for data
+    std::optional<PhaseTimes> times;         ///< of its process in this attempt
+    std::optional<double> stallPercentNow;   ///< as of Progress
     std::int64_t timeMs = 0;                 ///< of its newest report
     std::optional<double> stepMs;            ///< that its newest step took, waiting included
     std::optional<double> stepStallPercent;  ///< of that time it waited for data

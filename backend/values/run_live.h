@@ -3,9 +3,11 @@
 //
 // The agent puts it into the run's RunSummary and RunDetail; nobody else sees it apart.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/values/phase_times.h"
 #include "backend/values/rank_now.h"
 
 namespace millrace::values {
@@ -24,7 +26,8 @@ struct WorkerInfo {
 
 struct RunLive {
     std::string queuedReason;
-    double busyMs = 0, stallMs = 0;
+    std::optional<PhaseTimes> times;  ///< as of Progress, like the next two; none: the store's
+    std::optional<double> stallPercentNow, stepsPerSecond;
     std::int64_t progressMs = 0;
     std::int64_t epochs = 0;
     int attempt = 0;

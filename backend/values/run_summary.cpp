@@ -1,5 +1,7 @@
 #include "backend/values/run_summary.h"
 
+#include <algorithm>
+
 #include "backend/values/metric_names.h"
 
 namespace millrace::values {
@@ -31,6 +33,20 @@ std::optional<double> RunSummary::metric(std::string_view metricName) const {
 
 std::optional<double> RunSummary::rate() const {
     return isEnded(state) ? meanRate : metric(metric::kSamplesPerSecond);
+}
+
+std::optional<double> RunSummary::stallPercent() const {
+    const bool isKnown = progress.times && progress.times->sum() > 0;
+    return isKnown ? std::optional(progress.times->stallPercent()) : std::nullopt;
+}
+
+std::optional<double> RunSummary::secondsLeft() const {
+    const bool isGoing = !isEnded(state) && state != RunState::kQueued && !isStalled();
+    if (!isGoing || progress.stepsTotal <= 0 || progress.stepsPerSecond.value_or(0) <= 0) {
+        return std::nullopt;
+    }
+    const std::int64_t steps = std::max<std::int64_t>(0, progress.stepsTotal - progress.step);
+    return static_cast<double>(steps) / *progress.stepsPerSecond;
 }
 
 std::string_view RunSummary::stateWord() const {

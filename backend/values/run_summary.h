@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backend/values/phase_times.h"
 #include "backend/values/rank_now.h"
 #include "backend/values/run_state.h"
 
@@ -22,8 +23,13 @@ struct Progress {
     std::int64_t epoch = 0, epochs = 0;     ///< epochs: that the spec asks for; 0: not known
     std::int64_t rows = 0;                  ///< trained so far
     Phase phase = Phase::kUnknown;
-    double busyMs = 0, stallMs = 0;  ///< of rank 0 since its attempt began; stall: waiting for data
-    std::int64_t timeMs = 0;         ///< of that report; 0: none
+    /// Of rank 0 over all attempts, as of `timeMs`; of a run that has ended, as of its end.
+    std::optional<PhaseTimes> times;
+    /// Share of the last seconds that rank 0 waited for data; of a run that goes on.
+    std::optional<double> stallPercentNow;
+    /// Over the last minute, evaluations and checkpoints included; of a run that goes on.
+    std::optional<double> stepsPerSecond;
+    std::int64_t timeMs = 0;  ///< of the newest report; 0: none
     bool operator==(const Progress&) const = default;
 };
 
@@ -84,6 +90,10 @@ struct RunSummary {
     const RunFigure* best(std::string_view metricName) const;
     /// Samples/s: the mean over all steps of a run that has ended, the newest of one that goes on.
     std::optional<double> rate() const;
+    /// Share of the whole run's time that rank 0 waited for data.
+    std::optional<double> stallPercent() const;
+    /// Until its last step, s, at the pace of the last minute; none of one that does not get on.
+    std::optional<double> secondsLeft() const;
     /// It goes on and does not get on.
     bool isStalled() const { return standsSinceMs != 0 && !isEnded(state); }
     bool isDeleted() const { return deletedMs != 0; }

@@ -53,7 +53,8 @@ bool isOwnName(const rank::Checkpoint& checkpoint, int attempt) {
 }
 
 runs::Progress progressOf(const rank::Progress& progress) {
-    return {progress.step, progress.epoch, progress.rows, progress.stepsTotal, progress.phase};
+    return {progress.step,       progress.epoch, progress.rows,
+            progress.stepsTotal, progress.phase, progress.times};
 }
 
 // The last step that a rank has ended, as its line tells; 0: it does not.

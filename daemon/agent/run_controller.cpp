@@ -172,13 +172,10 @@ void RunController::recordSystem() {
         return;
     }
     for (const auto& [id, run] : active_) {
-        runs::ReportedLine line = run->position();
-        line.timeMs = report->sample.timeMs;
-        SystemValues measured = systemValues(*report, id);
-        line.values = std::move(measured.values);
-        line.summaries = std::move(measured.summaries);
-        if (run->attempt() > 0 && !line.values.empty()) {
-            intake_.addOwn(id, run->attempt(), std::move(line));
+        if (run->attempt() > 0) {
+            for (auto& line : systemLines(*report, id, run->position(), parts_.live.get(id))) {
+                intake_.addOwn(id, run->attempt(), std::move(line));
+            }
         }
     }
 }

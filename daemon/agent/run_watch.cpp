@@ -36,8 +36,11 @@ values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& li
     run.trouble = live.trouble;
     run.standsSinceMs = live.standsSinceMs;
     run.progress.epochs = live.epochs;
-    run.progress.busyMs = live.busyMs;
-    run.progress.stallMs = live.stallMs;
+    if (live.times.has_value()) {
+        run.progress.times = live.times;
+    }
+    run.progress.stallPercentNow = live.stallPercentNow;
+    run.progress.stepsPerSecond = live.stepsPerSecond;
     run.progress.timeMs = live.progressMs;
     run.ranks = live.ranks;
     return run;

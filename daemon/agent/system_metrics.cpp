@@ -5,6 +5,7 @@
 #include "backend/core/status.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
+#include "daemon/agent/times/time_account.h"
 
 namespace millrace::agent {
 namespace {
@@ -63,6 +64,26 @@ SystemValues systemValues(const NodeReport& report, const std::string& runId) {
     addRanks("system.rank.cpu_percent", std::move(cpu), out);
     addRanks("system.rank.memory_bytes", std::move(memory), out);
     return out;
+}
+
+std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
+                                            const runs::ReportedLine& position,
+                                            const values::RunLive& live) {
+    std::vector<runs::ReportedLine> lines = timeLines(live);
+    SystemValues measured = systemValues(report, runId);
+    if (!measured.values.empty()) {
+        runs::ReportedLine line;
+        line.timeMs = report.sample.timeMs;
+        line.values = std::move(measured.values);
+        line.summaries = std::move(measured.summaries);
+        lines.insert(lines.begin(), std::move(line));
+    }
+    for (runs::ReportedLine& line : lines) {
+        line.step = position.step;
+        line.epoch = position.epoch;
+        line.rows = position.rows;
+    }
+    return lines;
 }
 
 std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steadyNs) {

@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "backend/runs/run_lines.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
+#include "backend/values/run_live.h"
 
 namespace millrace::agent {
 
@@ -38,6 +40,11 @@ struct SystemValues {
     std::vector<std::pair<std::string, values::RankSummary>> summaries;
 };
 SystemValues systemValues(const NodeReport& report, const std::string& runId);
+
+/// Those, and where the time of the run and of its ranks went, as lines to be stored at `position`.
+std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
+                                            const runs::ReportedLine& position,
+                                            const values::RunLive& live);
 
 /// Decides when there is something to store.
 class SystemRecorder {

@@ -110,6 +110,16 @@ Value read(const Message& message, void (*list)(FromMessage, Value&, const Messa
         value.member = fromProto(message.field());          \
     }
 
+// One that may be absent.
+#define MR_MAYBE_VALUE(member, field)                            \
+    if constexpr (Way::isWriting) {                              \
+        if (value.member.has_value()) {                          \
+            *message.mutable_##field() = toProto(*value.member); \
+        }                                                        \
+    } else if (message.has_##field()) {                          \
+        value.member = fromProto(message.field());               \
+    }
+
 #define MR_VALUES(member, field)                      \
     if constexpr (Way::isWriting) {                   \
         for (const auto& one : value.member) {        \

@@ -7,6 +7,17 @@ namespace millrace::convert {
 namespace {
 
 template <class Way>
+void timesFields(Way, auto& value, auto& message) {
+    MR_FIELD(busyMs, busy_ms);
+    MR_FIELD(stallMs, stall_ms);
+    MR_FIELD(evaluateMs, evaluate_ms);
+    MR_FIELD(checkpointMs, checkpoint_ms);
+    MR_FIELD(startMs, start_ms);
+}
+
+MR_BOTH_WAYS(PhaseTimes, PhaseTimes, timesFields)
+
+template <class Way>
 void progressFields(Way, auto& value, auto& message) {
     MR_FIELD(step, step);
     MR_FIELD(stepsTotal, steps_total);
@@ -14,9 +25,10 @@ void progressFields(Way, auto& value, auto& message) {
     MR_FIELD(epochs, epochs);
     MR_FIELD(rows, rows);
     MR_ENUM(phase, phase);
-    MR_FIELD(busyMs, busy_ms);
-    MR_FIELD(stallMs, stall_ms);
+    MR_MAYBE_VALUE(times, times);
     MR_FIELD(timeMs, time_ms);
+    MR_OPTIONAL(stallPercentNow, stall_percent_now);
+    MR_OPTIONAL(stepsPerSecond, steps_per_second);
 }
 
 template <class Way>
@@ -27,8 +39,8 @@ void rankFields(Way, auto& value, auto& message) {
     MR_FIELD(standsSinceMs, stands_since_ms);
     MR_ENUM(phase, phase);
     MR_FIELD(step, step);
-    MR_FIELD(busyMs, busy_ms);
-    MR_FIELD(stallMs, stall_ms);
+    MR_MAYBE_VALUE(times, times);
+    MR_OPTIONAL(stallPercentNow, stall_percent_now);
     MR_FIELD(timeMs, time_ms);
     MR_OPTIONAL(stepMs, step_ms);
     MR_OPTIONAL(stepStallPercent, step_stall_percent);

@@ -89,8 +89,8 @@ class BusyDaemon {
             run.progress.step = step_;
             run.progress.rows = step_ * 512;
             run.progress.timeMs = nowMs();
-            run.progress.busyMs = 80;
-            run.progress.stallMs = step_ % 7;
+            run.progress.times = values::PhaseTimes{80.0 * step_, 7.0 * step_};
+            run.progress.stallPercentNow = step_ % 7;
             run.rowsRead = run.progress.rows * 2;
             run.rowsKept = run.progress.rows;
             const double loss = 1 / std::sqrt(static_cast<double>(step_));

@@ -19,8 +19,16 @@ inline values::RunSummary aRun(const std::string& id, const std::string& variati
     run.createdMs = 1'700'000'000'000;
     run.startedMs = run.createdMs + 1'000;
     run.endedMs = isEnded(state) ? run.startedMs + 12'500 : 0;
-    run.progress = {
-        390, 630, 1, 3, 99'840, values::Phase::kTraining, 990, 10, run.createdMs + 9'000};
+    run.progress = {390,
+                    630,
+                    1,
+                    3,
+                    99'840,
+                    values::Phase::kTraining,
+                    values::PhaseTimes{990, 10},
+                    std::nullopt,
+                    std::nullopt,
+                    run.createdMs + 9'000};
     run.latestMetrics = {{"eval.auc", 0.7934, 390, 0, 1},
                          {"eval.normalized_entropy", 0.8312, 390, 0, 1},
                          {"loss", 0.5123, 390, 0, 1},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/metric_names.h"
 #include "tests/support/fake_daemon_client.h"
 
 namespace millrace::client {
@@ -85,6 +86,24 @@ inline values::Phase scenePhase(double seconds) {
                                   : values::Phase::kTraining;
 }
 
+/// The sum of all lengths up to `seconds`, ms.
+inline double sceneTimeIn(double seconds, double every, double length) {
+    const double whole = std::max(0.0, std::floor(seconds / every) - 1);
+    const double rest = seconds > every ? std::min(length, std::fmod(seconds, every)) : 0;
+    return 1e3 * (whole * length + rest);
+}
+/// What such a run has counted, of which it waits so large a share of its steps.
+inline values::PhaseTimes sceneTimes(double seconds, double stallShare) {
+    values::PhaseTimes times;
+    times.startMs = std::min(seconds, 1.5) * 1e3;
+    times.evaluateMs = sceneTimeIn(seconds, 40, 4);
+    times.checkpointMs = sceneTimeIn(seconds, 60, 2);
+    const double steps = std::max(0.0, seconds * 1e3 - times.sum());
+    times.stallMs = stallShare * steps;
+    times.busyMs = steps - times.stallMs;
+    return times;
+}
+
 /// The run after `seconds` of training, five steps a second: every 40 s an evaluation of 4 s, every
 /// 60 s a checkpoint of 2 s.
 inline void sceneAdvance(values::RunSummary& run, double seconds) {
@@ -97,8 +116,9 @@ inline void sceneAdvance(values::RunSummary& run, double seconds) {
     p.timeMs = run.startedMs + static_cast<std::int64_t>(seconds * 1e3);
     p.phase = scenePhase(seconds);
     const double number = static_cast<double>(run.id.back() - '0');
-    p.stallMs = seconds * 1e3 * 0.02 * (1 + number);
-    p.busyMs = seconds * 1e3 - p.stallMs;
+    p.times = sceneTimes(seconds, 0.02 * (1 + number));
+    p.stallPercentNow = 2 * (1 + number);
+    p.stepsPerSecond = 5;
 }
 
 inline std::vector<values::RunFigure> scenePoints(const values::RunSummary& run,
@@ -133,6 +153,15 @@ inline values::MetricHistory sceneHistory(const values::RunSummary& run, std::in
             stored.timeMs = point.timeMs;
             stored.value = point.value;
             stored.rows = point.step * 1'024;
+        }
+        const double seconds = static_cast<double>(step) * 0.2;
+        const values::PhaseTimes times = sceneTimes(seconds, 0.02 * (1 + run.id.back() - '0'));
+        for (std::size_t i = 0; i < values::metric::kSystemTimes.size(); ++i) {
+            values::MetricPoint& stored =
+                series[values::metric::kSystemTimes[i]].points.emplace_back();
+            stored.step = step;
+            stored.timeMs = run.startedMs + step * 200;
+            stored.value = times.*values::PhaseTimes::parts()[i];
         }
     }
     values::MetricHistory result;

@@ -51,6 +51,18 @@ Json scriptJson(const values::ScriptFacts& script) {
             {"diff_path", orNull(script.diffPath)}};
 }
 
+void addTimes(Json& json, const std::optional<values::PhaseTimes>& times) {
+    const auto part = [&](double values::PhaseTimes::* one) {
+        return times ? jsonNumber(*times.*one) : Json();
+    };
+    json["busy_ms"] = part(&values::PhaseTimes::busyMs);
+    json["stall_ms"] = part(&values::PhaseTimes::stallMs);
+    json["evaluate_ms"] = part(&values::PhaseTimes::evaluateMs);
+    json["checkpoint_ms"] = part(&values::PhaseTimes::checkpointMs);
+    json["start_ms"] = part(&values::PhaseTimes::startMs);
+    json["stall_percent"] = times && times->sum() > 0 ? jsonNumber(times->stallPercent()) : Json();
+}
+
 // Of a run that goes on: what each of its ranks does now.
 Json ranksJson(const values::RunSummary& run) {
     Json ranks = Json::array();
@@ -61,11 +73,11 @@ Json ranksJson(const values::RunSummary& run) {
                          {"stalled_since", jsonTime(rank.standsSinceMs)},
                          {"phase", orNull(std::string(nameOf(rank.phase)))},
                          {"step", rank.step},
-                         {"busy_ms", jsonNumber(rank.busyMs)},
-                         {"stall_ms", jsonNumber(rank.stallMs)},
+                         {"stall_percent_now", number(rank.stallPercentNow)},
                          {"step_ms", number(rank.stepMs)},
                          {"step_stall_percent", number(rank.stepStallPercent)},
                          {"stepped", jsonTime(rank.steppedMs)}});
+        addTimes(ranks.back(), rank.times);
     }
     return ranks;
 }
@@ -85,15 +97,19 @@ Json jsonTime(std::int64_t utcMs) {
     return utcMs == 0 ? Json() : Json(formatTime(utcMs));
 }
 
-Json jsonOf(const values::Progress& progress) {
-    return {{"step", progress.step},
-            {"steps_total", orNull(progress.stepsTotal)},
-            {"epoch", progress.epoch},
-            {"epochs", orNull(progress.epochs)},
-            {"rows", progress.rows},
-            {"phase", orNull(std::string(nameOf(progress.phase)))},
-            {"busy_ms", jsonNumber(progress.busyMs)},
-            {"stall_ms", jsonNumber(progress.stallMs)}};
+Json progressJson(const values::RunSummary& run) {
+    const values::Progress& progress = run.progress;
+    Json json{{"step", progress.step},
+              {"steps_total", orNull(progress.stepsTotal)},
+              {"epoch", progress.epoch},
+              {"epochs", orNull(progress.epochs)},
+              {"rows", progress.rows},
+              {"phase", orNull(std::string(nameOf(progress.phase)))},
+              {"stall_percent_now", number(progress.stallPercentNow)},
+              {"steps_per_second", number(progress.stepsPerSecond)},
+              {"seconds_left", number(run.secondsLeft())}};
+    addTimes(json, progress.times);
+    return json;
 }
 
 Json jsonOf(const values::RunSummary& run) {
@@ -126,7 +142,7 @@ Json jsonOf(const values::RunSummary& run) {
             {"ended", jsonTime(run.endedMs)},
             {"deleted", jsonTime(run.deletedMs)},
             {"purged", jsonTime(run.purgedMs)},
-            {"progress", jsonOf(run.progress)},
+            {"progress", progressJson(run)},
             {"ranks", ranksJson(run)},
             {"metrics", metrics},
             {"best", best},

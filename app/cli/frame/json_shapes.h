@@ -12,7 +12,8 @@
 namespace millrace::cli {
 
 Json jsonOf(const values::RunSummary& run);
-Json jsonOf(const values::Progress& progress);
+/// Of the run: where it stands and where its time went.
+Json progressJson(const values::RunSummary& run);
 Json jsonOf(const values::DataWorkersReceipt& workers);
 Json jsonOf(const values::Receipt& receipt);
 Json jsonOf(const values::RunDetail& detail);

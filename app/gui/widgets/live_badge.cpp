@@ -15,6 +15,9 @@ LiveBadge::LiveBadge(QWidget* parent) : QAbstractButton(parent) {
 }
 
 BadgeLook LiveBadge::look() const {
+    if (isAway_) {
+        return {tr("OFFLINE"), Tone::kNeutral, Mark::kRing};
+    }
     return isLive_ ? BadgeLook{tr("LIVE"), Tone::kGood, Mark::kDot}
                    : BadgeLook{tr("FROZEN  F"), Tone::kInfo, Mark::kDash};
 }
@@ -24,6 +27,14 @@ void LiveBadge::setLive(bool isLive) {
     setAccessibleName(isLive ? tr("Charts are live") : tr("Charts are frozen; press to follow"));
     updateGeometry();
     update();
+}
+
+void LiveBadge::setAway(bool isAway) {
+    if (isAway != isAway_) {
+        isAway_ = isAway;
+        updateGeometry();
+        update();
+    }
 }
 
 QSize LiveBadge::sizeHint() const {

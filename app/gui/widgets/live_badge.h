@@ -1,5 +1,6 @@
 #pragma once
-// LIVE or FROZEN, as a button: pressing it follows the newest data again.
+// LIVE, FROZEN or, while the daemon is away, OFFLINE, as a button: pressing it follows the newest
+// data again.
 //
 // Threads: the GUI thread.
 #include <QAbstractButton>
@@ -15,6 +16,9 @@ class LiveBadge final : public QAbstractButton {
     explicit LiveBadge(QWidget* parent = nullptr);
     void setLive(bool isLive);
     bool isLive() const { return isLive_; }
+    /// Nothing new comes.
+    void setAway(bool isAway);
+    QString word() const { return look().text; }
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
 
@@ -23,7 +27,7 @@ class LiveBadge final : public QAbstractButton {
 
  private:
     BadgeLook look() const;
-    bool isLive_ = true;
+    bool isLive_ = true, isAway_ = false;
 };
 
 }  // namespace millrace::gui

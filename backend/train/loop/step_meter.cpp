@@ -104,12 +104,4 @@ bool StepMeter::isQuiet() {
     return true;
 }
 
-double StepMeter::stallMs() const {
-    return static_cast<double>(times_.stallNs) * 1e-6;
-}
-
-double StepMeter::busyMs() const {
-    return static_cast<double>(clock_.steadyNs() - startNs_) * 1e-6 - stallMs();
-}
-
 }  // namespace millrace::train

@@ -8,6 +8,7 @@
 #include "backend/core/clock.h"
 #include "backend/rank/rank_line.h"
 #include "backend/train/learner.h"
+#include "backend/train/loop/phase_clock.h"
 
 namespace millrace::train {
 
@@ -32,8 +33,6 @@ class StepMeter {
     bool progressDue();
     /// True when none was due for a second: long work is told as it goes on.
     bool isQuiet();
-    double busyMs() const;   ///< since the start, without waiting for data
-    double stallMs() const;  ///< since the start
 
  private:
     struct Mark {

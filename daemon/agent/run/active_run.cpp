@@ -71,10 +71,7 @@ void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     position_.step = std::max(position_.step, progress->step);
     position_.epoch = progress->epoch;
     position_.rows = progress->rows;
-    values::RunLive& live = journal_.live();
-    live.busyMs = progress->busyMs;
-    live.stallMs = progress->stallMs;
-    live.progressMs = place_.clock.wallMs();
+    times_.heard(*progress, health_.recent(0), place_.clock.wallMs(), journal_.live());
     journal_.addNews(recovery_.reached(progress->step, begin_.resumeStep), "run: recovered");
 }
 

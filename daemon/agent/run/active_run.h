@@ -151,6 +151,7 @@ class ActiveRun {
     DataCrew crew_;
     PartCrew parts_;
     Recovery recovery_;
+    TimeAccount times_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes

@@ -27,6 +27,7 @@ void ActiveRun::readAttemptFile() {
     for (const std::int64_t rank : done_.ranks()) {
         health_.noteDone(job::rankName(static_cast<int>(rank)));
     }
+    times_.begin(attempts, journal_.live());
 }
 
 void ActiveRun::adopt() {

@@ -158,6 +158,7 @@ Status ActiveRun::beginAttempt() {
     cutWhy_.clear();
     position_.step = resumeStep;
     journal_.setAttempt(next);
+    times_.begin(place_.store.attempts(id()), journal_.live());
     job_ = {};
     errors_.clear();
     done_.begin(next);

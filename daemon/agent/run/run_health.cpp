@@ -69,6 +69,7 @@ void RunHealth::restart() {
     pids_.clear();
     still_.clear();
     ranks_.clear();
+    recent_.clear();
     troubles_.clear();
     told_.clear();
     lookedNs_ = 0;
@@ -170,9 +171,11 @@ void RunHealth::noteRank(int rank, const rank::RankLine& line) {
     if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
         now.phase = values::phaseOf(progress->phase);
         now.step = std::max(now.step, progress->step);
-        now.busyMs = progress->busyMs;
-        now.stallMs = progress->stallMs;
+        now.times = progress->times;
         now.timeMs = clock_.wallMs();
+        RecentReports& recent = recent_[rank];
+        recent.note(progress->times, progress->step, now.timeMs);
+        now.stallPercentNow = recent.stallPercent();
         return;
     }
     const auto* metrics = std::get_if<rank::Metrics>(&line.body);

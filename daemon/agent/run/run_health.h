@@ -18,6 +18,7 @@
 #include "backend/rank/rank_line.h"
 #include "backend/values/run_live.h"
 #include "daemon/agent/run/standstill.h"
+#include "daemon/agent/times/time_account.h"
 
 namespace millrace::agent {
 
@@ -65,6 +66,7 @@ class RunHealth {
     std::vector<values::WorkerInfo> workers(const engines::State& gang, int attempt) const;
     /// Its ranks with what they said last, the first values::kRanksTold.
     std::vector<values::RankNow> ranks(const engines::State& gang) const;
+    const RecentReports& recent(int rank) { return recent_[rank]; }
     /// All of this into what is live of the run.
     void tell(const engines::State& gang, int attempt, values::RunLive& live) const;
 
@@ -93,6 +95,7 @@ class RunHealth {
     std::map<std::string, int> pids_;
     std::map<std::string, Still> still_;           // by worker
     std::map<int, values::RankNow> ranks_;         // what each said last
+    std::map<int, RecentReports> recent_;          // of each
     std::map<std::string, std::string> troubles_;  // by who has it
     std::map<std::string, std::string> told_;      // troubles that the history has
     std::int64_t lookedNs_ = 0;

@@ -62,14 +62,19 @@ def evaluate(predict: Callable[[Any], Any], spec: str | os.PathLike[str] | Strea
     a run started the figures are stored with the run, and `millrace compare` shows them beside those of others.
     """
     link = _link.current()
-    rows, is_own = _rows_of(spec, variation, set, as_numpy, link)
+    before = link.evaluates() if link is not None else ""
     try:
-        _check_group(rows.world)
-        share = _read(predict, rows)
-        figures = _met(share, rows.world, link)
+        rows, is_own = _rows_of(spec, variation, set, as_numpy, link)
+        try:
+            _check_group(rows.world)
+            share = _read(predict, rows)
+            figures = _met(share, rows.world, link)
+        finally:
+            if is_own:
+                rows.close()
     finally:
-        if is_own:
-            rows.close()
+        if link is not None:
+            link.has_evaluated(before)
     if link is not None:
         link.evaluated(dict(figures), figures.hash)
     return figures

@@ -18,6 +18,7 @@ from typing import Any
 
 from . import _library, _run
 from ._errors import MillraceError, MisuseError
+from ._phases import Phases
 
 _PROGRESS_SECONDS = 0.2
 _RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
@@ -69,6 +70,7 @@ class Link:
         self._is_ending = False
         self._is_finished = False
         self.steps_total = int(run.spec["train"].get("max_steps", 0))
+        self.phases = Phases()
         self.params: dict[str, str] = {}
         """Texts that are told with `done`: `eval_order_hash`."""
         self._library = _library.load()
@@ -81,7 +83,7 @@ class Link:
         self._marks = (self._begun, 0), (self._begun, 0), 0.0
         self._is_measuring = False  # a step has begun in this attempt
         self._has_told_step = False
-        self._busy = self._stall = self._step_seconds = 0.0
+        self._step_seconds = 0.0
         if run.resume is not None:
             from ._checkpoint import read_facts
             self.resumed = read_facts(run.resume)
@@ -141,7 +143,7 @@ class Link:
 
     def _progress(self, phase: str, waiting: float) -> dict[str, Any]:
         return {"step": self.step, "epoch": self.epoch, "rows": self.rows, "steps_total": self.steps_total,
-                "phase": phase, "busy_ms": 1e3 * self._busy, "stall_ms": 1e3 * self._stall, "waiting_ms": 1e3 * waiting}
+                "phase": phase, "waiting_ms": 1e3 * waiting, **self.phases.told()}
 
     def begin(self, step: int, epoch: int, rows: int, waited: float) -> tuple[bool, bool]:
         """The loop is about to get the batch of a step, for which it waited so long. Whether it may, and whether the
@@ -162,7 +164,7 @@ class Link:
         self._is_measuring = True
         self._flush()
         self._rows_ended = self.rows
-        self._begun, self._busy, self._stall = now, self._busy + max(0.0, took - waited), self._stall + waited
+        self._begun = now
         self.step, self.epoch, self.rows = step, epoch, rows
         self._told_lately(now, "training", 0.0)
         return True, bool(self._due.value)
@@ -204,6 +206,22 @@ class Link:
         """Whether the run stops before that step."""
         return bool(self._library.millrace_run_is_over(self._handle, step))
 
+    def evaluates(self) -> str:
+        """An evaluation begins; which phase it interrupts."""
+        before = self.phases.enter("evaluate")
+        self.send("progress", **self._progress("evaluating", 0.0))
+        return before
+
+    def evaluates_on(self) -> None:
+        """The evaluation has come a batch further."""
+        self._told_lately(time.monotonic(), "evaluating", 0.0)
+
+    def has_evaluated(self, before: str) -> None:
+        """The evaluation is over, and what it interrupted goes on."""
+        if self.phases.part == "evaluate":
+            self.phases.enter(before)
+        self.send("progress", **self._progress("evaluating" if self.phases.part == "evaluate" else self._phase(), 0.0))
+
     def evaluated(self, figures: dict[str, Any], rows_hash: str) -> None:
         """Figures of an evaluation of all ranks, for the present step, and which rows they are of."""
         self.params["eval_order_hash"] = rows_hash
@@ -230,8 +248,9 @@ class Link:
         """Writes a checkpoint of this step and tells of it."""
         from ._checkpoint import write
         self._flush()
-        self.send("progress", **self._progress("checkpoint", 0.0))
-        self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
+        with self.phases.during("checkpoint"):
+            self.send("progress", **self._progress("checkpoint", 0.0))
+            self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
         self._rows_ended = self.rows
         self.send("progress", **self._progress(self._phase(), 0.0))
 

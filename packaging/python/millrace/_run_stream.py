@@ -77,7 +77,8 @@ class RunStream(Stream):
         self._link = link
         feeds = RunFeeds(link, request)
         super().__init__(feeds, asked, device, prefetch)
-        feeds.feed.on_wait = self._waits
+        self._run_feed = feeds.feed
+        self._run_feed.on_wait = self._waits
         resumed = link.resumed
         self._text = "" if resumed is None else str(resumed["state"])
         self._steps, self._rows = link.step, link.rows
@@ -91,8 +92,9 @@ class RunStream(Stream):
         self._length = 0  # in steps, once the script has asked
 
     def _waits(self) -> None:
-        if self._asked_at:
-            self._link.waits(self._asked_at)
+        if not self._asked_at:
+            return  # an evaluation over the same feed waits: it is read to its end
+        self._link.waits(self._asked_at)
         if not self._is_in_step and self._link.is_over(self._steps + 1):
             raise _Over
 
@@ -100,10 +102,13 @@ class RunStream(Stream):
         if self._link.resumed is not None and not self._link.has_asked_to_resume:
             raise MisuseError(f"this run goes on from its checkpoint of step {self._link.resumed['step']}, and the script "
                               "has not asked for it: call millrace.resume() before the loop, and take up what it gives")
+        self._asked_at = time.monotonic()
         try:
             super()._begin()
         except _Over:
             self._stop()
+        finally:
+            self._asked_at = 0.0
 
     def _give(self) -> Batch | None:
         self._check_open()
@@ -116,7 +121,8 @@ class RunStream(Stream):
                 return self._end()
         self._asked_at = time.monotonic()
         try:
-            batch = super()._give()
+            with self._link.phases.waiting():
+                batch = super()._give()
         except _Over:
             return self._stop()
         finally:

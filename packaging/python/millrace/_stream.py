@@ -456,6 +456,8 @@ class Evaluation(_Rows):
         self._feeds, self._feed, self._stream = feeds, feed, stream
         self._place = feed.place if feed is not None else None
         self._is_closed = False
+        self._link = _link.current()
+        self._interrupts: str | None = None  # a phase of the run: it is being read
         if feed is None and feeds.ranks.are_known:
             self._start_feed()
 
@@ -482,9 +484,18 @@ class Evaluation(_Rows):
             self._start_feed()
         assert self._feed is not None
         self._ready.clear()
-        if self._reader is not None:
-            self._reader.close()
+        self._end()
+        self._interrupts = self._link.evaluates() if self._link is not None else None
         self._reader = Reader(self._feed, self._asked)
+
+    def _end(self) -> None:
+        """Nothing more of this pass is read."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+        before, self._interrupts = self._interrupts, None
+        if self._link is not None and before is not None:
+            self._link.has_evaluated(before)
 
     def _connection(self) -> Reader:
         assert self._reader is not None
@@ -495,8 +506,9 @@ class Evaluation(_Rows):
             return None
         batch = self._read()
         if batch is None:
-            self._reader.close()
-            self._reader = None
+            self._end()
+        elif self._link is not None:
+            self._link.evaluates_on()
         return batch
 
     def _state_of(self, epoch: int, number: int) -> str:
@@ -509,10 +521,8 @@ class Evaluation(_Rows):
             self._is_closed = True
 
     def _leave(self) -> None:
-        reader, self._reader = self._reader, None
         self._ready.clear()
-        if reader is not None:
-            reader.close()
+        self._end()
         feed, self._feed = self._feed, None
         if feed is not None and self._stream is None:
             feed.close()

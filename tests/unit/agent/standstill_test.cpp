@@ -213,7 +213,7 @@ class HealthTest : public ::testing::Test {
                 say("rank", rank::Alive{trouble_});
             }
             if (rankLives && rankSteps) {
-                say("rank", rank::Progress{++step_, 0, step_ * 10, 0, "training", 1, 0, 0});
+                say("rank", rank::Progress{++step_, 0, step_ * 10, 0, "training", {1}});
             }
             const auto some = health_.look();
             news.insert(news.end(), some.begin(), some.end());
@@ -275,7 +275,7 @@ TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
     other.rank = 1;
     health_.hello(other);
     const auto sayOther = [&](rank::Body body) { health_.heard(other, {0, 1, std::move(body)}); };
-    sayOther(rank::Progress{4, 0, 40, 0, "waiting", 70, 30, 5});
+    sayOther(rank::Progress{4, 0, 40, 0, "waiting", {70, 30}, 5});
     sayOther(rank::Metrics{5, 0, 50, 1, {{"rank.step_ms", 20}, {"input_stall_percent", 30}}});
     const std::int64_t saidMs = clock_.wallMs();
     pass(12);  // in which only rank 0 says something
@@ -293,8 +293,8 @@ TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
                                    saidMs,
                                    values::Phase::kWaiting,
                                    5,
-                                   70,
-                                   30,
+                                   values::PhaseTimes{70, 30},
+                                   std::nullopt,
                                    saidMs,
                                    20,
                                    30,
@@ -365,7 +365,7 @@ TEST_F(HealthTest, MicroBatchesOfMinutesAreSoonTakenForWork) {
 TEST_F(HealthTest, CheckpointsOfMoreThanAMinuteAreCalledHungOnceAndHideNoHangBesides) {
     (void)pass(5);
     for (int i = 0; i < 5; ++i) {
-        say("rank", rank::Progress{step_, 0, step_ * 10, 0, "checkpoint", 1, 0, 0});
+        say("rank", rank::Progress{step_, 0, step_ * 10, 0, "checkpoint", {1}});
         const std::size_t told = pass(75, true, false).size() + pass(5).size();
         EXPECT_EQ(told, i == 0 ? 2u : 0u);
     }
@@ -376,7 +376,7 @@ TEST_F(HealthTest, ARankThatWaitsSaysSoItself) {
     (void)pass(3);
     std::vector<std::string> news;
     for (int second = 1; second <= 13; ++second) {
-        say("rank", rank::Progress{3, 0, 30, 0, "waiting", 1, 0, 1'000.0 * second});
+        say("rank", rank::Progress{3, 0, 30, 0, "waiting", {1}, 1'000.0 * second});
         const auto some = pass(1, true, false);
         news.insert(news.end(), some.begin(), some.end());
     }
@@ -468,7 +468,7 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     rank::Sender alive = sender(id, 1);
     alive.aliveMs = 1'000;
     door(id)->listener.onHello(1, alive);
-    say(id, 1, rank::Progress{5, 0, 50, 100, "training", 1, 0, 0});
+    say(id, 1, rank::Progress{5, 0, 50, 100, "training", {1}});
     EXPECT_EQ(live.get(id).trouble, "");
     engines::Event placed;
     placed.kind = engines::Event::Kind::kStarted;
@@ -490,7 +490,7 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
         return event.text.find("rank0 stands still after step 5") != std::string::npos;
     }));
     door(id)->listener.onLine(1, alive, {0, 1, rank::Alive{}});
-    say(id, 2, rank::Progress{6, 0, 60, 100, "training", 1, 0, 0});
+    say(id, 2, rank::Progress{6, 0, 60, 100, "training", {1}});
     EXPECT_EQ(live.get(id).trouble, "");
     EXPECT_EQ(live.get(id).standsSinceMs, 0);
     EXPECT_THAT(service->get(id)->events.back().text, HasSubstr("rank0 goes on after"));

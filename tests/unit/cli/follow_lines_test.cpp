@@ -32,8 +32,10 @@ class LinePrinterTest : public testing::Test {
         values::RunSummary run = aRun("r-abc23", "", values::RunState::kRunning);
         run.progress.step = step;
         run.progress.timeMs = clock_.wallMs();
-        run.progress.busyMs = 99.0 * static_cast<double>(step);
-        run.progress.stallMs = static_cast<double>(step);
+        const auto steps = static_cast<double>(step);
+        run.progress.times = values::PhaseTimes{60 * steps, 36 * steps, 4 * steps};
+        run.progress.stallPercentNow = 1;
+        run.progress.stepsPerSecond = 10;
         take(session::RunChanged{run});
     }
     void takeSample(bool hasGpu) {
@@ -76,7 +78,7 @@ TEST_F(LinePrinterTest, ProgressTellsCpuAndWhereThereIsOneGpu) {
     EXPECT_THAT(out_.str(), Not(HasSubstr("cpu"))) << "unknown is not 0";
     takeSample(false);
     takeProgress(120);
-    EXPECT_THAT(out_.str(), HasSubstr("stall 1.0 %  cpu 43 %  ETA"));
+    EXPECT_THAT(out_.str(), HasSubstr("stall now 1.0 %, run 36 %  cpu 43 %  ETA"));
     takeSample(true);
     takeProgress(130);
     EXPECT_THAT(out_.str(), HasSubstr("cpu 43 %  gpu 83 %"));

@@ -102,12 +102,10 @@ TEST_F(LaneModelTest, KeepsStripsOverAResetUntilTheListIsComplete) {
 TEST_F(LaneModelTest, TellsTheTimeLeftFromThePace) {
     values::RunSummary run = runOf("a", RunState::kRunning);
     run.progress.stepsTotal = 1'000;
-    for (int i = 0; i <= 10; ++i) {
-        run.progress.step = 100 + i * 10;
-        run.progress.timeMs = 10'000 + i * 1'000;
-        model.apply(i == 0, {run}, {}, 30'000);
-    }
-    EXPECT_DOUBLE_EQ(*model.lane(0).progress.stepsPerSecond(), 10);
+    run.progress.step = 200;
+    run.progress.timeMs = 20'000;
+    run.progress.stepsPerSecond = 10;
+    model.apply(true, {run}, {}, 30'000);
     EXPECT_DOUBLE_EQ(*model.lane(0).secondsLeft(30'000), 80);
     EXPECT_DOUBLE_EQ(*model.lane(0).progressShare(), 0.2);
 }
@@ -125,7 +123,7 @@ TEST_F(LaneModelTest, SaysWhyARunWaitsOrFailed) {
     EXPECT_EQ(model.lane(0).sentence(2'000), "reads its checkpoints");
     EXPECT_EQ(model.lane(1).sentence(2'000), "rank-0 ended with signal 9");
     EXPECT_FALSE(model.lane(0).secondsLeft(2'000));
-    EXPECT_FALSE(model.lane(0).stallPercent());
+    EXPECT_EQ(session::stallText(model.lane(0).run), "-");
 }
 
 TEST_F(LaneModelTest, ARunThatStandsStillSaysWhyAndForHowLongAndHowOldItsRatesAre) {
@@ -148,29 +146,26 @@ TEST_F(LaneModelTest, ShowsTheProgressThatTheTerminalShows) {
     values::RunSummary run = runOf("a", RunState::kRunning);
     run.startedMs = 9'000;
     run.progress.stepsTotal = 1'000;
-    run.latestMetrics = {{"input_stall_percent", 4.5, 10, 9'500}};
+    run.progress.times = values::PhaseTimes{};
+    run.progress.stepsPerSecond = 10;
+    run.progress.stallPercentNow = 30;
     for (int i = 0; i <= 12; ++i) {
         run.state = i < 11 ? RunState::kRunning : i < 12 ? RunState::kQueued : RunState::kFinished;
         run.endedMs = i < 12 ? 0 : 23'000;
         run.progress.step = 100 + i * 10;
         run.progress.timeMs = 10'000 + i * 1'000;
-        run.progress.busyMs += 700;
-        run.progress.stallMs += 300;
+        run.progress.times->busyMs += 600;
+        run.progress.times->stallMs += 400;
         const std::int64_t nowMs = 30'000 + i * 1'000;
         model.apply(i == 0, {run}, {}, nowMs);
         terminal.apply(session::RunChanged{run}, nowMs);
         const LaneState& lane = model.lane(0);
         const session::LiveRun& live = terminal.runs["a"];
-        EXPECT_EQ(lane.stallPercent(), live.stallPercent()) << i;
         EXPECT_EQ(lane.secondsLeft(nowMs), live.secondsLeft(nowMs)) << i;
         EXPECT_EQ(lane.oldRatesSeconds(nowMs), live.oldRatesSeconds(nowMs)) << i;
         EXPECT_EQ(lane.elapsedMs(nowMs), 1'000 * live.elapsedSeconds(nowMs)) << i;
         EXPECT_EQ(lane.progressShare(), session::shareDone(live.summary)) << i;
-        const std::optional<double> stall = i == 0    ? std::optional(4.5)
-                                            : i <= 10 ? std::optional(30.0)
-                                                      : std::nullopt;
-        EXPECT_EQ(lane.stallPercent().has_value(), stall.has_value()) << i;
-        EXPECT_NEAR(lane.stallPercent().value_or(-1), stall.value_or(-1), 1e-9) << i;
+        EXPECT_EQ(session::stallText(lane.run), i <= 10 ? "now 30 %, run 40 %" : "40 %") << i;
     }
 }
 

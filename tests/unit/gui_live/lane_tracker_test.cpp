@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/values/metric_names.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -22,8 +24,7 @@ values::RunSummary runAt(std::int64_t timeMs, Phase phase, double busyMs, double
     run.startedMs = kStart;
     run.progress.timeMs = timeMs;
     run.progress.phase = phase;
-    run.progress.busyMs = busyMs;
-    run.progress.stallMs = stallMs;
+    run.progress.times = values::PhaseTimes{busyMs, stallMs};
     return run;
 }
 
@@ -60,7 +61,7 @@ TEST(LaneTrackerTest, ARunThatDoesNotGetOnStandsWhateverItSaysAndAStarvedOneWait
     still.standsSinceMs = kStart + 11'000;
     tracker.update(still, kStart + 23'000);
     still.progress.timeMs = kStart + 24'000;
-    still.progress.busyMs = 14'000;
+    still.progress.times->busyMs = 14'000;
     tracker.update(still, kStart + 24'000);
     EXPECT_EQ(tracker.open()->phase, LanePhase::kStanding);
     tracker.update(runAt(kStart + 25'000, Phase::kTraining, 15'000, 0), kStart + 25'000);
@@ -74,49 +75,56 @@ TEST(LaneTrackerTest, ARunThatDoesNotGetOnStandsWhateverItSaysAndAStarvedOneWait
     EXPECT_EQ(tracker.open()->phase, LanePhase::kWaiting);
 }
 
-TEST(LaneTrackerTest, ReadsTotalsAndIntervalsAlike) {
-    LaneTracker totals, intervals;
-    double busy = 30'000, stall = 10'000;
-    totals.update(runAt(kStart + 40'000, Phase::kTraining, busy, stall), 0);
-    intervals.update(runAt(kStart + 40'000, Phase::kTraining, 700, 300), 0);
-    for (int i = 1; i <= 30; ++i) {
-        busy += 800;
-        stall += 200;
-        const std::int64_t time = kStart + 40'000 + i * 1'000;
-        totals.update(runAt(time, Phase::kTraining, busy, stall), 0);
-        intervals.update(runAt(time, Phase::kTraining, 800, 200), 0);
-    }
-    for (const LaneTracker* tracker : {&totals, &intervals}) {
-        EXPECT_NEAR(timeIn(*tracker, LanePhase::kTraining), 24'000, 1e-6);
-        EXPECT_NEAR(timeIn(*tracker, LanePhase::kWaiting), 6'000, 1e-6);
-        expectOrdered(*tracker);
-    }
-}
-
-TEST(LaneTrackerTest, GivesAPauseItsWholeTimeAndTheWaitAtItsEnd) {
+TEST(LaneTrackerTest, GivesAPauseItsTimeBeforeTheWaitThatFollowsIt) {
     LaneTracker tracker;
-    tracker.update(runAt(kStart + 1'000, Phase::kCheckpoint, 1'000, 0), 0);
-    tracker.update(runAt(kStart + 4'000, Phase::kEvaluating, 4'000, 0), 0);
-    tracker.update(runAt(kStart + 9'000, Phase::kTraining, 8'400, 600), 0);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kCheckpoint), 3'000);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 4'400);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kWaiting), 600);
+    values::RunSummary run = runAt(kStart + 1'000, Phase::kCheckpoint, 1'000, 0);
+    tracker.update(run, 0);
+    run.progress.timeMs = kStart + 4'000;
+    run.progress.phase = Phase::kEvaluating;
+    run.progress.times->checkpointMs = 3'000;
+    tracker.update(run, 0);
+    run.progress.timeMs = kStart + 9'000;
+    run.progress.phase = Phase::kTraining;
+    run.progress.times->evaluateMs = 4'400;
+    run.progress.times->stallMs = 600;
+    tracker.update(run, 0);
+    EXPECT_EQ(tracker.spans(),
+              (std::vector<PhaseSpan>{{kStart + 1'000, kStart + 4'000, LanePhase::kCheckpoint},
+                                      {kStart + 4'000, kStart + 8'400, LanePhase::kEvaluating},
+                                      {kStart + 8'400, kStart + 9'000, LanePhase::kWaiting}}));
     ASSERT_TRUE(tracker.open());
     EXPECT_EQ(tracker.open()->phase, LanePhase::kTraining);
     EXPECT_DOUBLE_EQ(tracker.open()->fromMs, kStart + 9'000);
 }
 
-TEST(LaneTrackerTest, LeavesTimeOpenThatNoReportCovers) {
+TEST(LaneTrackerTest, AReportThatComesLateDistortsNothing) {
+    LaneTracker tracker;
+    tracker.update(runAt(kStart + 1'000, Phase::kTraining, 1'000, 0), 0);
+    // It waited all the time; the first of the two reports was 900 ms on its way.
+    tracker.update(runAt(kStart + 2'900, Phase::kWaiting, 1'000, 1'000), 0);
+    tracker.update(runAt(kStart + 3'000, Phase::kWaiting, 1'000, 2'000), 0);
+    tracker.update(runAt(kStart + 4'000, Phase::kTraining, 2'000, 2'000), 0);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kWaiting), 2'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 1'000);
+    EXPECT_DOUBLE_EQ(tracker.spans().back().toMs, kStart + 4'000);
+    expectOrdered(tracker);
+}
+
+TEST(LaneTrackerTest, LeavesTimeOpenInWhichARunWasStopped) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 900, 100), 0);
-    // A minute later, and the report counts its own last second only.
-    tracker.update(runAt(kStart + 61'000, Phase::kTraining, 950, 50), 0);
-    double covered = 0;
-    for (double part : tracker.durations()) {
-        covered += part;
-    }
-    EXPECT_DOUBLE_EQ(covered, 1'000);
-    EXPECT_DOUBLE_EQ(tracker.spans().front().fromMs, kStart + 60'000);
+    values::RunSummary stopped = runAt(0, Phase::kTraining, 1'000, 100, RunState::kCancelled);
+    stopped.endedMs = kStart + 1'100;
+    tracker.update(stopped, kStart + 1'100);
+    values::RunSummary again = runAt(kStart + 61'000, Phase::kTraining, 1'500, 100);
+    again.attempt = 2;
+    again.progress.times->startMs = 400;
+    tracker.update(again, kStart + 61'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 600);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kIdle), 400);
+    EXPECT_DOUBLE_EQ(tracker.spans().front().toMs, kStart + 1'100);
+    EXPECT_DOUBLE_EQ(tracker.spans()[1].fromMs, kStart + 60'100);
+    expectOrdered(tracker);
 }
 
 TEST(LaneTrackerTest, ShowsTheStartAsIdle) {
@@ -139,82 +147,186 @@ TEST(LaneTrackerTest, ClosesWithTheRunAndKeepsNothingOpen) {
     EXPECT_FALSE(tracker.update(ended, kStart + 20'000)) << "nothing changes any more";
 }
 
-TEST(LaneTrackerTest, CountsFromZeroInANewAttempt) {
+TEST(LaneTrackerTest, WhatALostAttemptDidNotReportIsTheStartOfTheNext) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 1'000, 0), kStart + 1'000);
-    values::RunSummary again = runAt(kStart + 1'000, Phase::kTraining, 1'000, 0);
+    values::RunSummary again = runAt(kStart + 1'000, Phase::kUnknown, 1'000, 0);
     again.attempt = 2;
     tracker.update(again, kStart + 2'000);
+    EXPECT_EQ(tracker.open()->phase, LanePhase::kIdle);
     again.progress.timeMs = kStart + 6'000;
-    again.progress.busyMs = 500;
+    again.progress.times->startMs = 4'500;
+    again.progress.times->busyMs = 1'500;
+    again.progress.phase = Phase::kTraining;
     tracker.update(again, kStart + 6'000);
     expectOrdered(tracker);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kIdle), 3'500) << "starting again";
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 1'500);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kIdle), 4'500) << "starting again";
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 500);
+}
+
+/// A run that trains, waits, evaluates and restarts at random, as the daemon tells it: its reports,
+/// some of them late, and what is stored of them every two seconds.
+class RandomRun {
+ public:
+    explicit RandomRun(std::uint64_t seed) : random_(seed) {
+        run_ = runAt(kStart, Phase::kUnknown, 0, 0, RunState::kStarting);
+    }
+    /// Goes on until the next report.
+    const values::RunSummary& next() {
+        values::Progress& progress = run_.progress;
+        const std::int64_t ms = 20 + static_cast<std::int64_t>(random_() % 1'200);
+        const bool isRestart = random_() % 60 == 0;
+        if (run_.state == RunState::kStarting || isRestart) {
+            run_.attempt += isRestart ? 1 : 0;
+            run_.state = RunState::kRunning;
+            progress.times->startMs += static_cast<double>(ms);
+            progress.phase = Phase::kTraining;
+        } else {
+            spend(static_cast<double>(ms));
+        }
+        nowMs_ += ms;
+        // On its way for up to 150 ms, but never before the one before.
+        progress.timeMs =
+            std::max(progress.timeMs + 1, nowMs_ + static_cast<std::int64_t>(random_() % 150));
+        if (nowMs_ - storedMs_ >= 2'000) {
+            storedMs_ = nowMs_;
+            for (std::size_t i = 0; i < values::metric::kSystemTimes.size(); ++i) {
+                values::MetricPoint point;
+                point.timeMs = progress.timeMs;
+                point.attempt = run_.attempt;
+                point.value = *progress.times.*values::PhaseTimes::parts()[i];
+                stored_[i].push_back(point);
+            }
+        }
+        return run_;
+    }
+    /// What it counted since its last report is told with its end.
+    const values::RunSummary& end() {
+        spend(130);
+        nowMs_ += 130;
+        run_.state = RunState::kFinished;
+        run_.endedMs = nowMs_;
+        run_.progress.timeMs = 0;
+        return run_;
+    }
+    /// Every `nth` stored point of each part, not the same ones of all.
+    values::MetricHistory history(std::size_t nth) const {
+        values::MetricHistory history;
+        for (std::size_t i = 0; i < stored_.size(); ++i) {
+            values::MetricSeries series;
+            series.key = values::metric::kSystemTimes[i];
+            for (std::size_t p = i % nth; p < stored_[i].size(); p += nth) {
+                series.points.push_back(stored_[i][p]);
+            }
+            history.series.push_back(std::move(series));
+        }
+        return history;
+    }
+    const values::RunSummary& run() const { return run_; }
+
+ private:
+    void spend(double ms) {
+        values::PhaseTimes& times = *run_.progress.times;
+        const auto share = static_cast<double>(random_() % 101) / 100;
+        const bool isPause = random_() % 8 == 0;
+        const auto pause = random_() % 2 == 0 ? &values::PhaseTimes::evaluateMs
+                                              : &values::PhaseTimes::checkpointMs;
+        times.*(isPause ? pause : &values::PhaseTimes::stallMs) += share * ms;
+        times.busyMs += (1 - share) * ms;
+        constexpr Phase kPhases[] = {Phase::kTraining, Phase::kWaiting, Phase::kCheckpoint,
+                                     Phase::kEvaluating};
+        run_.progress.phase = kPhases[random_() % 4];
+    }
+
+    std::mt19937_64 random_;
+    values::RunSummary run_;
+    std::int64_t nowMs_ = kStart, storedMs_ = 0;
+    std::array<std::vector<values::MetricPoint>, 5> stored_;
+};
+
+// The law of the strip: each phase has the time that was counted, within 2 % of the whole.
+void expectCounted(const LaneTracker& tracker, const values::PhaseTimes& times) {
+    const std::array<double, 5> expected{times.busyMs, times.stallMs, times.checkpointMs,
+                                         times.evaluateMs, times.startMs};
+    constexpr LanePhase kPhases[] = {LanePhase::kTraining, LanePhase::kWaiting,
+                                     LanePhase::kCheckpoint, LanePhase::kEvaluating,
+                                     LanePhase::kIdle};
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_NEAR(timeIn(tracker, kPhases[i]), expected[i], 0.02 * times.sum()) << i;
+    }
+    expectOrdered(tracker);
+}
+
+TEST(LaneTrackerTest, AgreesWithTheCountersLiveAndFromWhatIsStored) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomRun scene(seed);
+        LaneTracker live, late;
+        live.update(scene.run(), kStart);
+        const std::size_t opened = 20 + seed * 7;  // reports before another console looks
+        for (std::size_t i = 0; i < 400; ++i) {
+            const values::RunSummary& run = scene.next();
+            live.update(run, run.progress.timeMs);
+            if (i >= opened) {
+                late.update(run, run.progress.timeMs);
+            }
+            if (i == opened) {
+                late.setHistory(timePointsOf(scene.history(1)));
+            }
+            if (i % 50 == 49) {
+                expectCounted(live, *run.progress.times);
+            }
+        }
+        const values::RunSummary& ended = scene.end();
+        for (LaneTracker* tracker : {&live, &late}) {
+            tracker->update(ended, ended.endedMs);
+            EXPECT_FALSE(tracker->open());
+        }
+        LaneTracker again, thinned;
+        again.update(ended, ended.endedMs);
+        again.setHistory(timePointsOf(scene.history(1)));
+        thinned.update(ended, ended.endedMs);
+        thinned.setHistory(timePointsOf(scene.history(13)));
+        for (const LaneTracker* tracker : {&live, &late, &again, &thinned}) {
+            expectCounted(*tracker, *ended.progress.times);
+        }
+        EXPECT_NEAR(again.spans().front().fromMs, kStart, 200);
+        EXPECT_NEAR(again.spans().back().toMs, static_cast<double>(ended.endedMs), 200);
+    }
 }
 
 TEST(LaneTrackerTest, StaysBoundedAndExactOverADay) {
     LaneTracker tracker({.numSpansMax = 1'000});
-    std::mt19937 random(7);
-    std::array<double, kNumLanePhases> expected{};
-    std::int64_t time = kStart;
-    double busy = 0, stall = 0;
-    Phase phase = Phase::kTraining;
-    tracker.update(runAt(time, phase, busy, stall), time);
+    RandomRun scene(7);
+    tracker.update(scene.run(), kStart);
     for (int i = 0; i < 50'000; ++i) {
-        const auto step = static_cast<std::int64_t>(200 + random() % 2'000);
-        const bool isPause = phase == Phase::kCheckpoint || phase == Phase::kEvaluating;
-        const double waited =
-            isPause ? 0 : static_cast<double>(random() % 100) / 100 * static_cast<double>(step);
-        time += step;
-        stall += waited;
-        busy += static_cast<double>(step) - waited;
-        expected[1] += waited;
-        expected[isPause ? (phase == Phase::kCheckpoint ? 2 : 3) : 0] +=
-            static_cast<double>(step) - waited;
-        phase = random() % 20 == 0 ? (random() % 2 == 0 ? Phase::kCheckpoint : Phase::kEvaluating)
-                                   : Phase::kTraining;
-        tracker.update(runAt(time, phase, busy, stall), time);
+        tracker.update(scene.next(), scene.run().progress.timeMs);
     }
     EXPECT_LE(tracker.spans().size(), 1'001U);
     expectOrdered(tracker);
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_NEAR(tracker.durations()[i], expected[i], 1) << i;
-    }
+    const values::PhaseTimes& times = *scene.run().progress.times;
+    EXPECT_NEAR(timeIn(tracker, LanePhase::kTraining), times.busyMs, 1);
+    EXPECT_NEAR(timeIn(tracker, LanePhase::kWaiting), times.stallMs, 1);
+    EXPECT_NEAR(timeIn(tracker, LanePhase::kEvaluating), times.evaluateMs, 1);
+    EXPECT_NEAR(timeIn(tracker, LanePhase::kCheckpoint), times.checkpointMs, 1);
 }
 
-TEST(LaneTrackerTest, DrawsTheStoredTimeBeforeTheFirstReport) {
+// Evaluations that are shorter than the distance of stored points are as long as they were.
+TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
+    std::vector<LaneTracker::Point> stored;
+    for (int i = 1; i <= 10; ++i) {
+        stored.push_back({kStart + i * 2'000.0, {1'200.0 * i, 0, 800.0 * i}, 1});
+    }
     LaneTracker tracker;
-    tracker.update(runAt(kStart + 10'000, Phase::kTraining, 9'000, 1'000), 0);
-    tracker.update(runAt(kStart + 11'000, Phase::kTraining, 10'000, 1'000), 0);
-    const std::vector<LaneTracker::StallPoint> stalls{{kStart + 1'000.0, 0},
-                                                      {kStart + 2'000.0, 50},
-                                                      {kStart + 6'000.0, 0},
-                                                      {kStart + 7'000.0, 100},
-                                                      {kStart + 10'500.0, 0}};
-    const std::vector<double> evaluations{kStart + 5'500.0};
-    tracker.setHistory(stalls, evaluations);
-    expectOrdered(tracker);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kWaiting), 500 + 1'000);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 500 + 1'000);
-    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 3'500);
-}
-
-TEST(LaneTrackerTest, DrawsALongRunOfWhichOnlyThinnedPointsAreKnown) {
-    std::vector<LaneTracker::StallPoint> stalls;
-    for (int minute = 0; minute < 20; ++minute) {
-        stalls.push_back({kStart + minute * 60'000.0, 25});
-    }
-    for (int minute = 40; minute < 60; ++minute) {
-        stalls.push_back({kStart + minute * 60'000.0, 25});
-    }
-    LaneTracker exact, thinned;
-    exact.setHistory(stalls, {});
-    EXPECT_TRUE(exact.spans().empty()) << "exact points a minute apart are pauses";
-    thinned.setHistory(stalls, {}, true);
-    expectOrdered(thinned);
-    EXPECT_DOUBLE_EQ(timeIn(thinned, LanePhase::kTraining), 38 * 45'000);
-    EXPECT_DOUBLE_EQ(timeIn(thinned, LanePhase::kWaiting), 38 * 15'000);
+    values::RunSummary ended = runAt(0, Phase::kTraining, 12'000, 0, RunState::kFinished);
+    ended.progress.times->evaluateMs = 8'000;
+    ended.endedMs = kStart + 20'000;
+    tracker.update(ended, ended.endedMs);
+    tracker.setHistory(stored);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 8'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 12'000);
+    tracker.setHistory(stored);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 8'000) << "asked again";
 }
 
 }  // namespace

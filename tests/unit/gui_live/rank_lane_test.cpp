@@ -15,8 +15,7 @@ values::RankNow rankAt(int number, std::int64_t timeMs, double busyMs, double st
     rank.state = "running";
     rank.phase = values::Phase::kTraining;
     rank.step = timeMs / 100 - kRankStart / 100;
-    rank.busyMs = busyMs;
-    rank.stallMs = stallMs;
+    rank.times = values::PhaseTimes{busyMs, stallMs};
     rank.timeMs = timeMs;
     rank.stepMs = 12.3;
     rank.steppedMs = timeMs;
@@ -51,8 +50,8 @@ TEST(RankLanes, EachRankHasItsOwnStripAndStall) {
     ASSERT_EQ(ranks.size(), 2U);
     EXPECT_DOUBLE_EQ(timeIn(ranks[0], LanePhase::kWaiting), 100);
     EXPECT_DOUBLE_EQ(timeIn(ranks[1], LanePhase::kWaiting), 750);
-    EXPECT_DOUBLE_EQ(*ranks[0].stallPercent(), 10);
-    EXPECT_DOUBLE_EQ(*ranks[1].stallPercent(), 75);
+    EXPECT_DOUBLE_EQ(*ranks[0].view.stallPercent(), 10);
+    EXPECT_DOUBLE_EQ(*ranks[1].view.stallPercent(), 75);
     EXPECT_EQ(ranks[1].title(), "rank 1");
     EXPECT_EQ(ranks[1].state(kRankStart + 2'000), "training");
     EXPECT_EQ(ranks[1].stepText(), "step 20");
@@ -111,11 +110,11 @@ TEST(RankLanes, AreFilledFromWhatIsStored) {
     ended.state = values::RunState::kFinished;
     ended.endedMs = kRankStart + 5'000;
     model.apply(true, {ended}, {}, kRankStart + 6'000);
-    const std::vector<LaneTracker::StallPoint> stalls = {{kRankStart + 1'000, 0},
-                                                         {kRankStart + 2'000, 40}};
-    model.setRankHistory("r-1", 1, stalls, false);
-    model.setRankHistory("r-1", 0, stalls, false);
-    model.setRankHistory("r-2", 0, stalls, false);
+    const std::vector<LaneTracker::Point> stored = {{kRankStart + 1'000, {1'000, 0}, 1},
+                                                    {kRankStart + 2'000, {1'600, 400}, 1}};
+    model.setRankHistory("r-1", 1, stored);
+    model.setRankHistory("r-1", 0, stored);
+    model.setRankHistory("r-2", 0, stored);
     ASSERT_EQ(model.lane(0).ranks.size(), 2U);
     EXPECT_EQ(model.lane(0).ranks[0].now.rank, 0) << "by number";
     EXPECT_DOUBLE_EQ(timeIn(model.lane(0).ranks[1], LanePhase::kWaiting), 400);

@@ -119,6 +119,11 @@ TEST_F(WindowTest, TheTablesAndTheStatusLineFollowTheDaemon) {
         return window().statusLine().totalsText() == "1 running   1 queued   61.2 k samples/s";
     })) << window().statusLine().totalsText().toStdString();
     EXPECT_EQ(window().statusLine().droppedText(), "0 dropped updates");
+    daemon.goAway();
+    EXPECT_TRUE(waitFor([this] {
+        return window().statusLine().totalsText() ==
+               "not connected; last known: 1 running   1 queued";
+    })) << "nobody knows its speed";
 }
 
 TEST_F(WindowTest, ALostDaemonIsSaidAndFoundAgainWithoutABox) {

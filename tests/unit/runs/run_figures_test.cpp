@@ -57,6 +57,33 @@ TEST_F(RunFiguresTest, TheBestOfEachEvaluationMetricStandsInTheList) {
     EXPECT_EQ(run.best("loss"), nullptr);
 }
 
+// The rank began to count 300 ms after the attempt was made; the second attempt reported nothing.
+TEST_F(RunFiguresTest, TimesAreSummedOverAttemptsAndNobodysTimeIsTheStart) {
+    EXPECT_FALSE(store->list({}).value().runs.at(0).progress.times.has_value());
+    const auto report = [&](const values::PhaseTimes& counted, std::int64_t seq) {
+        LineBatch batch{id, 1, "rank0", seq};
+        batch.progress = Progress{seq, 0, 0, 0, "training", counted};
+        ASSERT_TRUE(store->commitLines(batch).ok());
+    };
+    clock.advanceMs(1'000);
+    report({500, 100, 0, 0, 100}, 1);
+    clock.advanceMs(1'000);
+    report({800, 500, 200, 100, 100}, 2);
+    EXPECT_EQ(store->get(id)->progress.times, (values::PhaseTimes{800, 500, 200, 100, 400}));
+    clock.advanceMs(250);  // it died
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    EXPECT_EQ(store->get(id)->progress.times, (values::PhaseTimes{800, 500, 200, 100, 650}));
+    clock.advanceMs(400);
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFailed, "it broke", 2}).ok());
+    EXPECT_EQ(store->get(id)->progress.times, (values::PhaseTimes{800, 500, 200, 100, 1'050}));
+    EXPECT_DOUBLE_EQ(store->get(id)->stallPercent().value(), 100 * 500 / 2'650.0);
+    clock.advanceMs(86'400'000);
+    ASSERT_TRUE(store->requeue(id, 0, {}).ok());
+    ASSERT_TRUE(store->beginAttempt(id, 3, 0).ok());
+    EXPECT_EQ(store->get(id)->progress.times->sum(), 2'650) << "a day in which it was stopped";
+    EXPECT_EQ(store->attempts(id)->front().times, (values::PhaseTimes{800, 500, 200, 100, 650}));
+}
+
 TEST_F(RunFiguresTest, TheFirstOfEqualsIsTheBestAndNanNeverIs) {
     evaluate(1, 1, 100, std::nan(""), 1);
     EXPECT_EQ(best("eval.auc").step, -1);

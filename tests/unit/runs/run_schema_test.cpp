@@ -16,13 +16,13 @@ class RunSchemaTest : public RunStoreTest {};
 
 TEST_F(RunSchemaTest, AStoreOfADevelopmentVersionIsRefusedWithTheWayOut) {
     store.reset();
-    runSql(path(), "PRAGMA user_version = 5");
+    runSql(path(), "PRAGMA user_version = 6");
     const auto opened = RunStore::open(path(), clock);
     ASSERT_FALSE(opened.ok());
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(messageOf(opened.status()),
               strCat(path(),
-                     ": was written by a development version (schema 5; this one reads 6); "
+                     ": was written by a development version (schema 6; this one reads 7); "
                      "set it aside and a new store is made: mv ",
                      path(), " ", path(), ".old (with ", path(), "-wal, if it is there)"));
     std::filesystem::rename(path(), path() + ".old");

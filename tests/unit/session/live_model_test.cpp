@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/metric_catalogue.h"
+#include "app/session/metric_sense.h"
 #include "tests/support/fake_client.h"
 #include "tests/support/metric_lines.h"
 
@@ -16,16 +17,26 @@ RunChanged at(std::int64_t timeMs, std::int64_t step) {
     values::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
     run.progress.timeMs = timeMs;
     run.progress.step = step;
+    run.progress.stepsPerSecond = 10;
     return {run};
 }
 
-TEST(LiveModel, TheRemainingTimeComesFromTheLastSecondsPace) {
+// Who looks first at a run and who has followed it for hours are told the same.
+TEST(LiveModel, TheRemainingTimeIsThatOfTheRunsOwnPace) {
     LiveModel model;
-    model.apply(at(1'000, 100), 1'000);
+    RunChanged unknown = at(1'000, 100);
+    unknown.run.progress.stepsPerSecond.reset();
+    model.apply(unknown, 1'000);
     EXPECT_FALSE(model.runs["r-abc23"].secondsLeft(1'000).has_value());
     model.apply(at(3'000, 120), 3'000);
-    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].progress.stepsPerSecond().value(), 10.0);
     EXPECT_DOUBLE_EQ(model.runs["r-abc23"].secondsLeft(3'000).value(), 51.0);
+    LiveModel another;
+    another.apply(at(3'000, 120), 7'000);
+    EXPECT_DOUBLE_EQ(another.runs["r-abc23"].secondsLeft(7'000).value(), 51.0);
+    RunChanged ended = at(3'000, 120);
+    ended.run.state = RunState::kFinished;
+    another.apply(ended, 8'000);
+    EXPECT_FALSE(another.runs["r-abc23"].secondsLeft(8'000).has_value());
 }
 
 TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
@@ -72,14 +83,6 @@ TEST(LiveModel, RatesSayHowOldTheyAreFromFiveSecondsOn) {
     stalled.run.state = RunState::kFailed;
     model.apply(stalled, 123'000);
     EXPECT_FALSE(run.oldRatesSeconds(500'000).has_value()) << "its rates are of its end";
-}
-
-TEST(LiveModel, AStepBackAfterARestartStartsThePaceAnew) {
-    LiveModel model;
-    model.apply(at(1'000, 100), 0);
-    model.apply(at(2'000, 200), 0);
-    model.apply(at(3'000, 150), 0);
-    EXPECT_FALSE(model.runs["r-abc23"].progress.stepsPerSecond().has_value());
 }
 
 TEST(LiveModel, RunsThatGoStandBeforeThoseThatEnded) {
@@ -137,69 +140,30 @@ TEST(Series, ThinningKeepsTheSpike) {
                                [](const auto& a, const auto& b) { return a.first < b.first; }));
 }
 
-RunChanged report(std::int64_t timeMs, double busyMs, double stallMs, int attempt = 1) {
+TEST(Stall, NowAndTheWholeRunAreApart) {
     values::RunSummary run = aRun("r-abc23", "", RunState::kRunning);
-    run.attempt = attempt;
-    run.progress.timeMs = timeMs;
-    run.progress.busyMs = busyMs;
-    run.progress.stallMs = stallMs;
-    return {run};
+    run.progress.times.reset();
+    EXPECT_EQ(stallText(run), "-") << "unknown is not 0";
+    run.progress.stallPercentNow = 0;
+    run.progress.times = values::PhaseTimes{50'000, 36'000, 8'000, 1'000, 5'000};
+    EXPECT_EQ(stallText(run), "now 0.0 %, run 36 %");
+    EXPECT_EQ(stallText(run, true), "run 36 %") << "of now nothing is known";
+    run.state = RunState::kFinished;
+    EXPECT_EQ(stallText(run), "36 %");
+    EXPECT_FALSE(stallNow(run).has_value());
+    run.state = RunState::kQueued;
+    EXPECT_FALSE(stallNow(run).has_value());
 }
 
-TEST(Stall, IsTheShareOfTheTimeBetweenTheLastTwoReports) {
-    LiveModel model;
-    const LiveRun& run = model.runs["r-abc23"];
-    model.apply(report(10'000, 5'000, 5'000), 0);
-    EXPECT_FALSE(run.stallPercent().has_value()) << "one report says nothing of now";
-    model.apply(report(11'000, 5'900, 5'100), 0);
-    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 10.0);
-    model.apply(report(11'000, 5'900, 5'100), 0);
-    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 10.0) << "the same report again";
-    model.apply(report(12'000, 6'900, 5'100), 0);
-    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 0.0);
-}
-
-TEST(Stall, IsAllOfTheTimeWhereAWaitThatEndedBeganBefore) {
-    LiveModel model;
-    model.apply(report(10'000, 10'000, 0), 0);
-    model.apply(report(11'000, 9'500, 1'500), 0);
-    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 100.0);
-}
-
-TEST(Stall, StartsAnewWithAnAttempt) {
-    LiveModel model;
-    const LiveRun& run = model.runs["r-abc23"];
-    model.apply(report(10'000, 1'000, 0), 0);
-    model.apply(report(11'000, 1'500, 500), 0);
-    ASSERT_DOUBLE_EQ(run.stallPercent().value(), 50.0);
-    model.apply(report(11'000, 1'500, 500, 2), 0);  // still carries the old report
-    EXPECT_FALSE(run.stallPercent().has_value());
-    model.apply(report(20'000, 3'000, 1'000, 2), 0);
-    EXPECT_FALSE(run.stallPercent().has_value()) << "the old attempt's totals are not its own";
-    model.apply(report(21'000, 3'800, 1'200, 2), 0);
-    EXPECT_DOUBLE_EQ(run.stallPercent().value(), 20.0);
-}
-
-TEST(Stall, IsWhatTheTrainerLoggedBeforeTwoReports) {
-    LiveModel model;
-    RunChanged changed = report(10'000, 5'000, 5'000);
-    changed.run.latestMetrics = {{values::metric::kInputStallPercent, 4.5, 100, 10'000, 0}};
-    model.apply(changed, 0);
-    EXPECT_DOUBLE_EQ(model.runs["r-abc23"].stallPercent().value(), 4.5);
-}
-
-TEST(Stall, OfARunThatWaitsOrHasEndedThereIsNone) {
-    LiveModel model;
-    const LiveRun& run = model.runs["r-abc23"];
-    model.apply(report(10'000, 1'000, 0), 0);
-    model.apply(report(11'000, 1'500, 500), 0);
-    ASSERT_TRUE(run.stallPercent().has_value());
-    for (const RunState state : {RunState::kQueued, RunState::kFinished, RunState::kFailed}) {
-        RunChanged changed = report(11'000, 1'500, 500);
-        changed.run.state = state;
-        model.apply(changed, 0);
-        EXPECT_FALSE(run.stallPercent().has_value()) << static_cast<int>(state);
-    }
+TEST(Stall, OfTheWholeRunIsWhatTablesShowOfIt) {
+    values::RunSummary run = aRun("r-abc23", "", RunState::kFinished);
+    run.latestMetrics = {{values::metric::kInputStallPercent, 0, 630, 10'000, 0}};
+    run.progress.times.reset();
+    EXPECT_FALSE(shownValue(run, values::metric::kInputStallPercent).has_value())
+        << "the last second's is not the run's";
+    run.progress.times = values::PhaseTimes{64'000, 36'000};
+    EXPECT_DOUBLE_EQ(shownValue(run, values::metric::kInputStallPercent).value(), 36);
+    EXPECT_EQ(timesText(*run.progress.times), "1 m 04 s training, 36.0 s waiting for data");
 }
 
 TEST(Backoff, GrowsToASecondAndStartsAnew) {

@@ -70,9 +70,9 @@ TEST(RankView, ARunSeenByARankHasTheRanksFigures) {
     run.attempt = 2;
     run.progress.step = 41;
     run.progress.stepsTotal = 100;
-    run.latestMetrics = {{"input_stall_percent", 3, 41, 1}};
     values::RankNow rank = running(1);
-    rank.stallMs = 70;
+    rank.times = values::PhaseTimes{30, 70};
+    rank.stallPercentNow = 25;
     rank.trouble = "rank1 stands still";
     rank.standsSinceMs = 5;
     const values::RunSummary view = seenBy(rank, run);
@@ -80,8 +80,8 @@ TEST(RankView, ARunSeenByARankHasTheRanksFigures) {
     EXPECT_EQ(view.attempt, 2);
     EXPECT_EQ(view.progress.step, 40);
     EXPECT_EQ(view.progress.stepsTotal, 100);
-    EXPECT_EQ(view.progress.stallMs, 70);
-    EXPECT_EQ(view.metric("input_stall_percent"), 25);
+    EXPECT_EQ(view.progress.times, rank.times);
+    EXPECT_EQ(view.progress.stallPercentNow, 25);
     EXPECT_TRUE(view.isStalled());
     EXPECT_EQ(view.trouble, "rank1 stands still");
 }

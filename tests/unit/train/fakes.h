@@ -1,6 +1,7 @@
 #pragma once
 // A stream in memory and a daemon that only listens, for the trainer's tests.
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,7 @@ struct MemoryStream {
     std::int64_t badRow = -1;    ///< of the first epoch: its label is NaN
     int numLosses = 0;           ///< opened streams that are lost after their first micro-batch
     int numOpened = 0, numWaits = 0;
+    std::function<void()> onNext;  ///< before each next()
 
     std::int64_t batchesOfEpoch() const {
         return static_cast<std::int64_t>((rows + microRows - 1) / microRows);
@@ -91,6 +93,9 @@ class MemorySource final : public BatchSource {
         ++stream.numOpened;
     }
     Result<FeedEvent> next() override {
+        if (stream_.onNext) {
+            stream_.onNext();
+        }
         FeedEvent event;
         if (stream_.numWaits > 0) {
             --stream_.numWaits;

@@ -27,9 +27,9 @@ session::LiveModel aModel(int numRuns) {
             aRun(ids[i], names[i], i == 0 ? RunState::kRunning : RunState::kQueued);
         run.queuedReason = i == 0 ? "" : "behind 1 run";
         model.apply(session::RunChanged{run}, kNow);
-        // A second later it waited for 10 ms more.
-        run.progress.busyMs += 990;
-        run.progress.stallMs += 10;
+        run.progress.times = values::PhaseTimes{64'000, 36'000};
+        run.progress.stallPercentNow = 1;
+        run.progress.stepsPerSecond = 10;
         run.progress.timeMs += 1'000;
         model.apply(session::RunChanged{run}, kNow);
     }

@@ -183,26 +183,25 @@ void LaneModel::refresh(std::int64_t nowMs) {
     }
 }
 
-void LaneModel::setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
-                           std::span<const double> evaluationsMs, bool isThinned) {
+void LaneModel::setHistory(const std::string& id, std::span<const LaneTracker::Point> points) {
     const auto found = known_.find(id);
     if (found == known_.end()) {
         return;
     }
-    found->second->tracker.setHistory(stalls, evaluationsMs, isThinned);
+    found->second->tracker.setHistory(points);
     if (const int row = rowOf(id); row >= 0) {
         Q_EMIT dataChanged(index(row), index(row));
     }
 }
 
 void LaneModel::setRankHistory(const std::string& id, int rank,
-                               std::span<const LaneTracker::StallPoint> stalls, bool isThinned) {
+                               std::span<const LaneTracker::Point> points) {
     const auto found = known_.find(id);
     if (found == known_.end()) {
         return;
     }
     LaneState& lane = *found->second;
-    gui::setRankHistory(lane.ranks, rank, lane.run, stalls, isThinned, nowMs_);
+    gui::setRankHistory(lane.ranks, rank, lane.run, points, nowMs_);
     if (const int row = rowOf(id); row >= 0) {
         Q_EMIT dataChanged(index(row), index(row));
     }

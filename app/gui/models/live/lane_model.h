@@ -47,7 +47,6 @@ struct LaneState {
     std::optional<double> oldRatesSeconds(std::int64_t nowMs) const {
         return progress.oldRatesSeconds(run, nowMs);
     }
-    std::optional<double> stallPercent() const { return progress.stallPercent(run); }
     double elapsedMs(std::int64_t nowMs) const {
         return 1'000 * session::elapsedSeconds(run, nowMs);
     }
@@ -79,11 +78,10 @@ class LaneModel : public QAbstractListModel {
     void pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs);
     /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
     void refresh(std::int64_t nowMs);
-    void setHistory(const std::string& id, std::span<const LaneTracker::StallPoint> stalls,
-                    std::span<const double> evaluationsMs, bool isThinned = false);
-    /// The stored stall of one of its ranks; runs that are not known are left out.
+    /// What is stored of its times, or of one of its ranks'; runs that are not known are left out.
+    void setHistory(const std::string& id, std::span<const LaneTracker::Point> points);
     void setRankHistory(const std::string& id, int rank,
-                        std::span<const LaneTracker::StallPoint> stalls, bool isThinned);
+                        std::span<const LaneTracker::Point> points);
     void clear();
 
     int numLanes() const { return static_cast<int>(lanes_.size()); }

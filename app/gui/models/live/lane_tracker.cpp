@@ -2,37 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
+
+#include "backend/values/metric_names.h"
 
 namespace millrace::gui {
 namespace {
 
 using values::Phase;
+using values::PhaseTimes;
 using values::RunState;
 
 constexpr double kBucketMs = 1'000;
-// A clock may jitter, a report may come late: what is missing by so little belongs to the interval.
+// Below, what a report says of its time and what it counted differ by its way here.
 constexpr double kSlackMs = 1'000;
-constexpr double kHistoryStepMs = 1'500;  // the window of the trainer's rates, and its jitter
-constexpr double kThinnedSteps = 4;
-
-bool isPause(Phase phase) {
-    return phase == Phase::kCheckpoint || phase == Phase::kEvaluating || phase == Phase::kEnding;
-}
-
-// From here on the trainer logged no rate: it paused. Points of a long run were thinned out.
-double longestStep(std::span<const LaneTracker::StallPoint> stalls) {
-    std::vector<double> steps;
-    for (std::size_t i = 1; i < stalls.size(); ++i) {
-        steps.push_back(stalls[i].timeMs - stalls[i - 1].timeMs);
-    }
-    if (steps.empty()) {
-        return kHistoryStepMs;
-    }
-    const auto middle = steps.begin() + static_cast<std::ptrdiff_t>(steps.size() / 2);
-    std::nth_element(steps.begin(), middle, steps.end());
-    return std::max(kHistoryStepMs, kThinnedSteps * *middle);
-}
+// Above, the machine slept, or its clock was set.
+constexpr double kSleepMs = 60'000;
 
 LanePhase lanePhaseOf(Phase phase) {
     switch (phase) {
@@ -43,20 +28,52 @@ LanePhase lanePhaseOf(Phase phase) {
         case Phase::kEvaluating:
             return LanePhase::kEvaluating;
         case Phase::kEnding:
+        case Phase::kUnknown:
             return LanePhase::kIdle;
         default:
             return LanePhase::kTraining;
     }
 }
 
+// Between two points of those that were kept the part grew evenly.
+double valueAt(const std::vector<values::MetricPoint>& points, double timeMs) {
+    const auto after = std::lower_bound(
+        points.begin(), points.end(), timeMs,
+        [](const auto& point, double time) { return static_cast<double>(point.timeMs) < time; });
+    if (after == points.end() || after == points.begin()) {
+        return points.empty() ? 0 : after == points.end() ? points.back().value : after->value;
+    }
+    const auto before = after - 1;
+    const auto from = static_cast<double>(before->timeMs), to = static_cast<double>(after->timeMs);
+    return before->value + (after->value - before->value) * (timeMs - from) / (to - from);
+}
+
 }  // namespace
 
-std::vector<LaneTracker::StallPoint> stallsOf(const values::MetricSeries& series) {
-    std::vector<LaneTracker::StallPoint> stalls;
-    for (const values::MetricPoint& point : series.points) {
-        stalls.push_back({static_cast<double>(point.timeMs), point.value});
+std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& history) {
+    std::array<std::vector<values::MetricPoint>, values::metric::kSystemTimes.size()> parts;
+    std::map<double, int> times;  // attempt by time
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (const values::MetricSeries& series : history.series) {
+            if (series.key == values::metric::kSystemTimes[i]) {
+                parts[i] = series.points;
+            }
+        }
+        std::stable_sort(parts[i].begin(), parts[i].end(),
+                         [](const auto& a, const auto& b) { return a.timeMs < b.timeMs; });
+        for (const values::MetricPoint& point : parts[i]) {
+            times[static_cast<double>(point.timeMs)] = point.attempt;
+        }
     }
-    return stalls;
+    std::vector<LaneTracker::Point> points;
+    for (const auto& [timeMs, attempt] : times) {
+        LaneTracker::Point point{timeMs, {}, attempt};
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            point.times.*PhaseTimes::parts()[i] = valueAt(parts[i], timeMs);
+        }
+        points.push_back(point);
+    }
+    return points;
 }
 
 LaneTracker::LaneTracker() : LaneTracker(Options{}) {}
@@ -68,69 +85,78 @@ LaneTracker::LaneTracker(const Options& options) : options_(options) {
 bool LaneTracker::update(const values::RunSummary& run, std::int64_t nowMs) {
     const std::uint64_t before = revision_;
     if (run.attempt != attempt_) {
-        startAttempt(run, nowMs);
+        startAttempt(run);
     }
-    const bool isNew = run.progress.timeMs > 0 && (!last_ || run.progress.timeMs > last_->timeMs);
-    if (isNew && run.state != RunState::kQueued) {
-        take(run.progress);
+    if (values::isEnded(run.state)) {
+        takeEnd(run);
+    } else if (run.progress.timeMs > reportMs_ && run.state != RunState::kQueued) {
+        take(run.progress, run.progress.timeMs);
     }
     follow(run, nowMs);
     state_ = run.state;
-    if (spans_.size() > options_.numSpansMax) {
-        mergeOlder();
-    }
+    keepBounded();
     return revision_ != before;
 }
 
-void LaneTracker::startAttempt(const values::RunSummary& run, std::int64_t nowMs) {
-    endAt(static_cast<double>(nowMs));
-    // The summary may still carry the report of the attempt before.
-    last_.reset();
-    if (attempt_ != 0) {
-        last_ = run.progress;
-        last_->phase = Phase::kUnknown;
-        last_->busyMs = last_->stallMs = 0;
+// What nobody reported any more was lost with the attempt before: it is counted as start.
+void LaneTracker::startAttempt(const values::RunSummary& run) {
+    if (open_) {
+        openAs(LanePhase::kIdle, open_->fromMs);
     }
     attempt_ = run.attempt;
+    phase_ = Phase::kUnknown;
 }
 
-void LaneTracker::take(const values::Progress& progress) {
-    if (open_ && open_->phase == LanePhase::kStanding) {
-        add(open_->fromMs, static_cast<double>(progress.timeMs), LanePhase::kStanding);
-    } else if (!last_ || last_->phase == Phase::kUnknown) {
-        takeFirst(progress);
-    } else {
-        const auto from = static_cast<double>(last_->timeMs);
-        const auto to = static_cast<double>(progress.timeMs);
-        const std::optional<Counted> counted = countedSince(progress, to - from);
-        if (isPause(last_->phase)) {
-            const double waited = counted ? std::min(counted->stallMs, to - from) : 0;
-            add(from, to - waited, lanePhaseOf(last_->phase));
-            add(to - waited, to, LanePhase::kWaiting);
-        } else if (counted) {
-            const double missing = to - from - counted->sum();
-            addSplit(missing > kSlackMs ? to - counted->sum() : from, to, *counted);
-        } else {
-            add(from, to, lanePhaseOf(last_->phase));
-        }
+void LaneTracker::take(const values::Progress& progress, std::int64_t timeMs) {
+    reportMs_ = timeMs;
+    auto openMs = static_cast<double>(timeMs);
+    if (progress.times) {
+        takePoint({openMs, *progress.times, attempt_}, progress.phase);
+        openMs = last_->timeMs;
+    } else if (open_) {
+        add(open_->fromMs, openMs, open_->phase);
     }
-    last_ = progress;
+    phase_ = progress.phase;
     open_.reset();
-    openAs(lanePhaseOf(progress.phase), static_cast<double>(progress.timeMs));
+    openAs(lanePhaseOf(phase_), openMs);
 }
 
-// Before the first report the workers were starting; what it counted already happened after that.
-void LaneTracker::takeFirst(const values::Progress& progress) {
-    if (!open_) {
-        return;  // somebody else's history
+// What it counted up to its end is told with the end.
+void LaneTracker::takeEnd(const values::RunSummary& run) {
+    if (run.progress.times && run.endedMs > 0 && (open_ || !last_)) {
+        takePoint({static_cast<double>(run.endedMs), *run.progress.times, attempt_}, phase_);
+        open_ = open_ ? std::optional(Open{last_->timeMs, open_->phase}) : std::nullopt;
     }
-    const auto to = static_cast<double>(progress.timeMs);
-    const Counted counted{std::max(0.0, progress.busyMs), std::max(0.0, progress.stallMs)};
-    const double covered = std::clamp(counted.sum(), 0.0, std::max(0.0, to - open_->fromMs));
-    add(open_->fromMs, to - covered, LanePhase::kIdle);
-    if (covered > 0) {
-        addSplit(to - covered, to, counted);
+}
+
+// A report lies on the strip behind the one before by what was counted in between, however late it
+// came. Only an attempt's first one may lie later: the run was stopped before.
+void LaneTracker::takePoint(Point to, Phase after) {
+    if (!last_ && !open_) {
+        first_ = last_ = to;  // somebody else's history
+        return;
     }
+    if (open_ && open_->phase == LanePhase::kStanding) {
+        add(open_->fromMs, to.timeMs, LanePhase::kStanding);
+        first_ = first_ ? first_ : to;
+        last_ = to;
+        return;
+    }
+    const bool isAnew = !last_ || to.times.sum() < last_->times.sum() - kSlackMs;
+    PhaseTimes counted = isAnew ? to.times : to.times - last_->times;
+    for (const auto part : PhaseTimes::parts()) {
+        counted.*part = std::max(0.0, counted.*part);
+    }
+    const double late = isAnew ? 0 : to.timeMs - last_->timeMs - counted.sum();
+    const bool isFirst = isAnew || last_->attempt != to.attempt;
+    const bool isElsewhere = isAnew || late > (isFirst ? kSlackMs : kSleepMs);
+    const double from = isElsewhere ? to.timeMs - counted.sum() : last_->timeMs;
+    first_ = first_ ? first_ : Point{from, {}, to.attempt};
+    if (isAnew && open_) {
+        add(open_->fromMs, from, LanePhase::kIdle);
+    }
+    to.timeMs = addCounted(from, counted, after);
+    last_ = to;
 }
 
 // What goes on from here, by the state of the run.
@@ -154,9 +180,6 @@ void LaneTracker::follow(const values::RunSummary& run, std::int64_t nowMs) {
             }
             return stand(run, nowMs);
         case RunState::kStopping:
-            if (state_ != RunState::kStopping && open_ && open_->phase != LanePhase::kCheckpoint) {
-                endAt(now);
-            }
             if (!open_) {
                 openAs(LanePhase::kIdle, now);
             }
@@ -176,34 +199,53 @@ void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
     openAs(LanePhase::kStanding, since);
 }
 
-std::optional<LaneTracker::Counted> LaneTracker::countedSince(const values::Progress& progress,
-                                                              double passedMs) const {
-    const Counted interval{progress.busyMs, progress.stallMs};
-    const Counted delta{progress.busyMs - last_->busyMs, progress.stallMs - last_->stallMs};
-    const bool isRising = delta.busyMs >= -1 && delta.stallMs >= -1 && delta.sum() > 0;
-    const bool isCounted = interval.busyMs >= 0 && interval.stallMs >= 0 && interval.sum() > 0;
-    const bool fitsDelta = isRising && (!isCounted || std::abs(delta.sum() - passedMs) <=
-                                                          std::abs(interval.sum() - passedMs));
-    if (!fitsDelta && !isCounted) {
-        return std::nullopt;
+// Returns where it ends. The start first, then a pause that goes on from before, waiting and
+// training, and a pause that has begun.
+double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase after) {
+    double at = fromMs;
+    const auto lay = [&](double ms, LanePhase phase) {
+        add(at, at + ms, phase);
+        at += ms;
+    };
+    const auto evaluate = [&] { lay(counted.evaluateMs, LanePhase::kEvaluating); };
+    const auto checkpoint = [&] { lay(counted.checkpointMs, LanePhase::kCheckpoint); };
+    const bool wasEvaluating = phase_ == Phase::kEvaluating && after != Phase::kEvaluating;
+    const bool wasWriting = phase_ == Phase::kCheckpoint && after != Phase::kCheckpoint;
+    lay(counted.startMs, LanePhase::kIdle);
+    if (wasEvaluating) {
+        evaluate();
     }
-    const Counted& fitting = fitsDelta ? delta : interval;
-    return Counted{std::max(0.0, fitting.busyMs), std::max(0.0, fitting.stallMs)};
+    if (wasWriting) {
+        checkpoint();
+    }
+    const double steps = counted.stallMs + counted.busyMs;
+    addSplit(at, at + steps, counted.stallMs);
+    at += steps;
+    if (!wasWriting && after != Phase::kCheckpoint) {
+        checkpoint();
+    }
+    if (!wasEvaluating) {
+        evaluate();
+    }
+    if (after == Phase::kCheckpoint) {
+        checkpoint();
+    }
+    return at;
 }
 
-void LaneTracker::addSplit(double fromMs, double toMs, const Counted& counted) {
-    if (!(toMs > fromMs)) {
+void LaneTracker::addSplit(double fromMs, double toMs, double waitingMs) {
+    const double left = spans_.empty() ? fromMs : std::max(fromMs, spans_.back().toMs);
+    if (!(toMs > left)) {
         return;
     }
-    const double waiting = (toMs - fromMs) * counted.stallMs / counted.sum();
-    const bool continues =
-        bucket_ && bucket_->toMs == fromMs && toMs - bucket_->fromMs <= kBucketMs;
+    const double waiting = waitingMs * (toMs - left) / (toMs - fromMs);
+    const bool continues = bucket_ && bucket_->toMs == left && toMs - bucket_->fromMs <= kBucketMs;
     if (continues) {
         spans_.resize(bucket_->firstSpan);
         bucket_->toMs = toMs;
         bucket_->waitingMs += waiting;
     } else {
-        bucket_ = Bucket{spans_.size(), fromMs, toMs, waiting};
+        bucket_ = Bucket{spans_.size(), left, toMs, waiting};
     }
     const Bucket bucket = *bucket_;
     const double edge = bucket.fromMs + bucket.waitingMs;
@@ -249,37 +291,35 @@ void LaneTracker::endAt(double timeMs) {
     ++revision_;
 }
 
-void LaneTracker::setHistory(std::span<const StallPoint> stalls,
-                             std::span<const double> evaluationsMs, bool isThinned) {
-    const double border = !spans_.empty() ? spans_.front().fromMs
-                          : open_         ? open_->fromMs
-                                          : std::numeric_limits<double>::infinity();
-    const double stepMax = isThinned ? longestStep(stalls) : kHistoryStepMs;
-    std::vector<PhaseSpan> known = std::move(spans_);
-    spans_.clear();
-    bucket_.reset();
-    for (std::size_t i = 1; i < stalls.size(); ++i) {
-        const double from = stalls[i - 1].timeMs, to = std::min(stalls[i].timeMs, border);
-        if (to - from > stepMax) {
-            // The trainer logs no rate while it pauses; a result in between says what for.
-            const auto result = std::lower_bound(evaluationsMs.begin(), evaluationsMs.end(), from);
-            if (result != evaluationsMs.end() && *result <= to) {
-                add(from, *result, LanePhase::kEvaluating);
-            }
-            continue;
-        }
-        const double share = std::clamp(stalls[i].percent, 0.0, 100.0);
-        addSplit(from, to, {100 - share, share});
+void LaneTracker::setHistory(std::span<const Point> points) {
+    if (hasHistory_ || (points.empty() && !first_)) {
+        return;
     }
-    spans_.insert(spans_.end(), known.begin(), known.end());
+    hasHistory_ = true;
+    LaneTracker stored(options_);
+    stored.last_ = Point{points.empty() ? first_->timeMs : points.front().timeMs};
+    stored.last_->timeMs -= (points.empty() ? *first_ : points.front()).times.sum();
+    for (const Point& point : points) {
+        if (!first_ || point.timeMs < first_->timeMs) {
+            stored.takePoint(point, Phase::kUnknown);
+        }
+    }
+    if (first_) {
+        stored.takePoint(*first_, Phase::kUnknown);
+    }
+    const std::vector<PhaseSpan> known = std::exchange(spans_, std::move(stored.spans_));
+    for (const PhaseSpan& span : known) {
+        add(span.fromMs, span.toMs, span.phase);
+    }
     bucket_.reset();
     ++revision_;
-    while (spans_.size() > options_.numSpansMax) {
-        const std::size_t before = spans_.size();
+    keepBounded();
+}
+
+void LaneTracker::keepBounded() {
+    for (std::size_t before = 0; spans_.size() > options_.numSpansMax && spans_.size() != before;) {
+        before = spans_.size();
         mergeOlder();
-        if (spans_.size() == before) {
-            break;
-        }
     }
 }
 

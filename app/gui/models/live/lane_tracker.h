@@ -1,13 +1,14 @@
 #pragma once
 // What one run did over time, from its progress reports: spans of training, waiting for input,
-// checkpoint, evaluating, standing still and idle.
+// checkpoint, evaluating, standing still and idle (which is the start).
 //
-// A report says what the rank does from then on, and how long it computed and waited for data. The
-// time between two reports belongs to the first one's phase when that was a checkpoint or an
-// evaluation; else it is split into waiting and training by what the second one counted. Workers
-// count either since the attempt began or since their last report: whichever fits the time that
-// passed is taken. While a run does not get on, and does not wait for input, it stands still,
-// whatever it said last. Time that no report covers stays empty: the strip never guesses.
+// A report says how long each phase has taken so far, all together up to its own time. What came
+// between two reports is the difference of the two, laid out over that time; where a report lies on
+// the axis is told by the sum of its parts, so that late reports distort nothing and the time in
+// each phase over all spans is what was counted. What the store has of the time before the first
+// report is read by the same rule. While a run does not get on, and does not wait for input, it
+// stands still, whatever was counted. Time that no report covers stays empty: the strip never
+// guesses.
 //
 // Bounded: beyond Options::numSpansMax the older half is merged by pairs of intervals; the time in
 // each phase stays exact, only its order inside a merged interval is lost.
@@ -37,20 +38,21 @@ class LaneTracker {
     struct Options {
         std::size_t numSpansMax = 8'000;
     };
+    /// What was counted up to a time.
+    struct Point {
+        double timeMs = 0;
+        values::PhaseTimes times;
+        int attempt = 0;
+        bool operator==(const Point&) const = default;
+    };
     LaneTracker();
     explicit LaneTracker(const Options& options);
 
     /// The run as it is at `nowMs`; true where something changed.
     bool update(const values::RunSummary& run, std::int64_t nowMs);
-    /// What happened before the first report, from stored "input_stall_percent" points (times
-    /// rising) and the times of evaluations' results. Each point covers the time since the one
-    /// before, up to a second and a half, or a few times the usual distance of points that were
-    /// thinned out.
-    struct StallPoint {
-        double timeMs = 0, percent = 0;
-    };
-    void setHistory(std::span<const StallPoint> stalls, std::span<const double> evaluationsMs,
-                    bool isThinned = false);
+    /// What happened before the first report: what is stored, by rising time (timePointsOf()).
+    /// Again: in the place of what was given before.
+    void setHistory(std::span<const Point> points);
 
     /// By rising time, without overlap.
     const std::vector<PhaseSpan>& spans() const { return spans_; }
@@ -66,38 +68,41 @@ class LaneTracker {
     std::uint64_t revision() const { return revision_; }
 
  private:
-    struct Counted {
-        double busyMs = 0, stallMs = 0;
-        double sum() const { return busyMs + stallMs; }
-    };
     /// Splits that follow each other within a second are one: waiting, then training.
     struct Bucket {
         std::size_t firstSpan = 0;
         double fromMs = 0, toMs = 0, waitingMs = 0;
     };
-    void startAttempt(const values::RunSummary& run, std::int64_t nowMs);
-    void take(const values::Progress& progress);
-    void takeFirst(const values::Progress& progress);
+    void startAttempt(const values::RunSummary& run);
+    void take(const values::Progress& progress, std::int64_t timeMs);
+    void takeEnd(const values::RunSummary& run);
+    void takePoint(Point to, values::Phase after);
     void follow(const values::RunSummary& run, std::int64_t nowMs);
     void stand(const values::RunSummary& run, std::int64_t nowMs);
-    std::optional<Counted> countedSince(const values::Progress& progress, double passedMs) const;
-    void addSplit(double fromMs, double toMs, const Counted& counted);
+    double addCounted(double fromMs, const values::PhaseTimes& counted, values::Phase after);
+    void addSplit(double fromMs, double toMs, double waitingMs);
     void add(double fromMs, double toMs, LanePhase phase);
     void openAs(LanePhase phase, double fromMs);
     void endAt(double timeMs);
+    void keepBounded();
     void mergeOlder();
 
     Options options_;
     std::vector<PhaseSpan> spans_;
     std::optional<Bucket> bucket_;
     std::optional<Open> open_;
-    std::optional<values::Progress> last_;
+    std::optional<Point> first_;                     // where what was reported here begins
+    std::optional<Point> last_;                      // the newest report, as it lies on the strip
+    values::Phase phase_ = values::Phase::kUnknown;  // that it told
+    std::int64_t reportMs_ = 0;                      // its time as it was told
     values::RunState state_ = values::RunState::kUnknown;
     int attempt_ = 0;
+    bool hasHistory_ = false;
     std::uint64_t revision_ = 0;
 };
 
-/// Of a stored "input_stall_percent".
-std::vector<LaneTracker::StallPoint> stallsOf(const values::MetricSeries& series);
+/// What the store has of a run's, or of a rank's, times (values::metric::kSystemTimes), whichever
+/// points of them were kept.
+std::vector<LaneTracker::Point> timePointsOf(const values::MetricHistory& history);
 
 }  // namespace millrace::gui

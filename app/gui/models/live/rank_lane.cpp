@@ -1,5 +1,6 @@
 #include "app/gui/models/live/rank_lane.h"
 
+#include <QObject>
 #include <algorithm>
 #include <cmath>
 
@@ -107,13 +108,12 @@ void followRanks(std::vector<RankLane>& ranks, const values::RunSummary& run, st
 }
 
 void setRankHistory(std::vector<RankLane>& ranks, int rank, const values::RunSummary& run,
-                    std::span<const LaneTracker::StallPoint> stalls, bool isThinned,
-                    std::int64_t nowMs) {
+                    std::span<const LaneTracker::Point> points, std::int64_t nowMs) {
     RankLane& lane = laneOf(ranks, rank);
     if (lane.view.id.empty()) {
         follow(lane, run, nowMs);
     }
-    lane.tracker.setHistory(stalls, {}, isThinned);
+    lane.tracker.setHistory(points);
 }
 
 }  // namespace millrace::gui

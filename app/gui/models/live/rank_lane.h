@@ -34,7 +34,6 @@ struct RankLane {
     QString stepTimeText() const;  ///< "12.3 ms"; "" before the first
     /// "12 s old" where its step time is of a time that is gone; "" else.
     QString oldStepText(std::int64_t nowMs) const;
-    std::optional<double> stallPercent() const { return progress.stallPercent(view); }
 };
 
 /// "2 ranks, rank 1 does not get on".
@@ -42,9 +41,8 @@ QString ranksText(const std::vector<RankLane>& ranks);
 /// The run as it is at `nowMs`: lanes of ranks that it has no more go, those of one that has ended
 /// stay.
 void followRanks(std::vector<RankLane>& ranks, const values::RunSummary& run, std::int64_t nowMs);
-/// The stored stall of one rank, from before; a lane that is not there is made.
+/// What is stored of one rank's times; a lane that is not there is made.
 void setRankHistory(std::vector<RankLane>& ranks, int rank, const values::RunSummary& run,
-                    std::span<const LaneTracker::StallPoint> stalls, bool isThinned,
-                    std::int64_t nowMs);
+                    std::span<const LaneTracker::Point> points, std::int64_t nowMs);
 
 }  // namespace millrace::gui

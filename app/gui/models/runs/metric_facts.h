@@ -7,6 +7,7 @@
 
 #include "app/session/metric_catalogue.h"
 #include "app/session/rate_age.h"
+#include "app/session/run_progress.h"
 
 namespace millrace::gui {
 

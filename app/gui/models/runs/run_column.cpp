@@ -274,7 +274,7 @@ const std::vector<QString>& fieldKeys() {
 
 double fieldNumber(const RunColumnFacts& facts, const RunSummary& run, std::int64_t nowMs) {
     if (facts.source == RunColumnSource::kMetric) {
-        return run.metric(facts.name).value_or(kNoNumber);
+        return session::shownValue(run, facts.name).value_or(kNoNumber);
     }
     const Field* field = fieldOf(facts);
     return field != nullptr && field->number != nullptr ? field->number(run, nowMs) : kNoNumber;

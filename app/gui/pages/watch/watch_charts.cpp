@@ -509,6 +509,14 @@ bool WatchCharts::isBadgeShown() const {
     return !badge_->isHidden();
 }
 
+QString WatchCharts::badgeText() const {
+    return badge_->word();
+}
+
+void WatchCharts::setAway(bool isAway) {
+    badge_->setAway(isAway);
+}
+
 void WatchCharts::setGoing(bool isGoing) {
     if (isGoing != isGoing_) {
         isGoing_ = isGoing;

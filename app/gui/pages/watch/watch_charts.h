@@ -48,6 +48,9 @@ class WatchCharts final : public QWidget {
     /// Whether one of the runs goes or waits: without one there is nothing to follow.
     void setGoing(bool isGoing);
     bool isBadgeShown() const;
+    QString badgeText() const;
+    /// The daemon is away: what is shown is old.
+    void setAway(bool isAway);
     /// Makes the contents again: names or runs are new.
     void rebuild();
     /// Points of this run ("" of a machine) were appended.

@@ -14,6 +14,13 @@ constexpr int kStripPoints = 2'000;
 constexpr int kRanksApart = 16;  // of more the store has their ends and medians alone
 constexpr int kPointsMin = 800, kPointsMax = 8'000;
 
+// Like the input stall of scripts: how many ranks there were.
+constexpr char kOfRanks[] = "system.rank.cpu_percent";
+
+std::vector<std::string> stripNames() {
+    return {metric::kSystemTimes.begin(), metric::kSystemTimes.end()};
+}
+
 CurveAxis columnOf(XAxis axis) {
     switch (axis) {
         case XAxis::kRows:
@@ -85,7 +92,8 @@ void WatchFeed::askStrip(const std::string& run) {
     strips_[run] = Strip::kAsked;
     values::MetricRangeRequest request;
     request.run = run;
-    request.names = {metric::kInputStallPercent, metric::kEvalRows};
+    request.names = stripNames();
+    request.names.insert(request.names.end(), {metric::kInputStallPercent, kOfRanks});
     request.maxPoints = kStripPoints;
     daemon_.metricRange(
         request, this,
@@ -107,7 +115,7 @@ void WatchFeed::askRanks(const std::string& run, int numRanks) {
     for (int rank = 0; rank < numRanks && numRanks <= kRanksApart; ++rank) {
         values::MetricRangeRequest request;
         request.run = run;
-        request.names = {metric::kInputStallPercent};
+        request.names = stripNames();
         request.maxPoints = kStripPoints;
         request.rank = rank;
         daemon_.metricRange(

@@ -47,10 +47,15 @@ QString sentenceOf(const session::Link& link) {
 }
 
 // That told the newest point; 0: it is of one alone.
-int numRanksOf(const values::MetricSeries& series) {
-    return series.points.empty() || !series.points.back().ranks
-               ? 0
-               : series.points.back().ranks->numRanks;
+// Of any series that the ranks have told together.
+int numRanksOf(const values::MetricHistory& history) {
+    int numRanks = 0;
+    for (const values::MetricSeries& series : history.series) {
+        if (!series.points.empty() && series.points.back().ranks) {
+            numRanks = std::max(numRanks, series.points.back().ranks->numRanks);
+        }
+    }
+    return numRanks;
 }
 
 QLabel* heading(const QString& text, QWidget* parent) {
@@ -157,7 +162,11 @@ QWidget* WatchPage::buildMachines() {
 void WatchPage::connectDaemon() {
     DaemonBridge& daemon = context().daemon;
     connect(&daemon, &DaemonBridge::switched, this, &WatchPage::reset);
-    connect(&daemon, &DaemonBridge::linkChanged, this, &WatchPage::refreshEmpty);
+    connect(&daemon, &DaemonBridge::linkChanged, this, [this] {
+        refreshAway();
+        refreshEmpty();
+    });
+    refreshAway();
     connect(&daemon, &DaemonBridge::runsChanged, this, &WatchPage::takeRuns);
     connect(&daemon, &DaemonBridge::nodesChanged, this, [this] {
         nodes_.setNodes(context().daemon.nodes());
@@ -248,19 +257,10 @@ void WatchPage::takeRuns(const RunsDelta& delta) {
 void WatchPage::takeHistory(const std::string& run, const values::MetricHistory& history) {
     const LaneState* lane = lanes_.find(run);
     const std::string host = lane != nullptr ? lane->run.host : std::string();
-    std::vector<double> evaluations;
+    lanes_.setHistory(run, timePointsOf(history));
+    feed_.askRanks(run, numRanksOf(history));
     for (const values::MetricSeries& known : history.series) {
-        if (values::isEvalMetric(known.key) && evaluations.empty()) {
-            for (const values::MetricPoint& point : known.points) {
-                evaluations.push_back(static_cast<double>(point.timeMs));
-            }
-        }
-    }
-    for (const values::MetricSeries& known : history.series) {
-        if (known.key == metric::kInputStallPercent) {
-            lanes_.setHistory(run, stallsOf(known), evaluations, known.isDecimated);
-            feed_.askRanks(run, numRanksOf(known));
-        } else if (known.key == metric::kSystemCpuPercent) {
+        if (known.key == metric::kSystemCpuPercent) {
             nodes_.prependHistory(host, -1, known.points);
         } else if (const std::optional<int> gpu = session::gpuOfUse(known.key)) {
             nodes_.prependHistory(host, *gpu, known.points);
@@ -270,9 +270,7 @@ void WatchPage::takeHistory(const std::string& run, const values::MetricHistory&
 
 void WatchPage::takeRankHistory(const std::string& run, int rank,
                                 const values::MetricHistory& history) {
-    for (const values::MetricSeries& known : history.series) {
-        lanes_.setRankHistory(run, rank, stallsOf(known), known.isDecimated);
-    }
+    lanes_.setRankHistory(run, rank, timePointsOf(history));
 }
 
 void WatchPage::selectAutomatically() {
@@ -376,6 +374,12 @@ void WatchPage::refreshTitles() {
 
 bool WatchPage::isEmptyShown() const {
     return stack_->currentWidget() == empty_;
+}
+
+void WatchPage::refreshAway() {
+    const bool isAway = context().daemon.link().state != session::LinkState::kConnected;
+    laneList_->setAway(isAway);
+    charts_->setAway(isAway);
 }
 
 void WatchPage::refreshEmpty() {

@@ -79,6 +79,7 @@ class WatchPage final : public Page {
     void applySelection();
     void refreshTitles();
     void fitJobs();
+    void refreshAway();
     void refreshEmpty();
     void showNothingRuns();
     std::vector<values::RunSummary> selectedRuns() const;

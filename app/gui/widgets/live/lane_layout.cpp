@@ -18,7 +18,7 @@ LaneColumns LaneColumns::of(int width, int unit) {
     c.end = width - kSpaceSmall;
     c.button = c.end - 24;
     c.left = c.button - (c.hasLeft ? 15 * unit : kSpaceSmall);
-    c.stall = c.left - 6 * unit;
+    c.stall = c.left - 8 * unit;
     c.rate = c.stall - 9 * unit;
     c.name = kLanePad;
     c.state = c.name + std::clamp(width / 6, 14 * unit, 36 * unit) + kLanePad;

@@ -79,6 +79,13 @@ void LaneList::setNow(std::int64_t nowMs) {
     viewport()->update(QRect(strip, 0, viewport()->width() - strip, viewport()->height()));
 }
 
+void LaneList::setAway(bool isAway) {
+    if (isAway != isAway_) {
+        isAway_ = isAway;
+        viewport()->update();
+    }
+}
+
 void LaneList::modelChanged() {
     for (auto entry = lanes_.begin(); entry != lanes_.end();) {
         const std::string id = entry.key().section('#', 0, 0).toStdString();

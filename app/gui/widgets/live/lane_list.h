@@ -33,6 +33,8 @@ class LaneList final : public QAbstractScrollArea {
     void setLink(ChartLink* link);
     /// The live edge; repaints only what grows. Not called while the daemon is away.
     void setNow(std::int64_t nowMs);
+    /// The daemon is away: what the lanes say is old, and they are dimmed.
+    void setAway(bool isAway);
 
     /// In the order of the rows. The current one is the last that was chosen.
     const std::vector<std::string>& selected() const { return selected_; }
@@ -94,7 +96,6 @@ class LaneList final : public QAbstractScrollArea {
     void paintState(QPainter& painter, const QRect& rect, const LaneState& state);
     void paintStrip(QPainter& painter, int row, const LaneState& state);
     void paintRanks(QPainter& painter, int row, const LaneState& state);
-    void paintRates(QPainter& painter, int row, const LaneState& state);
     void paintButton(QPainter& painter, int row, const LaneState& state);
     void paintCrosshair(QPainter& painter);
 
@@ -107,6 +108,7 @@ class LaneList final : public QAbstractScrollArea {
     QHash<QString, Cached> lanes_;
     std::int64_t nowMs_ = 0;
     int hovered_ = -1;
+    bool isAway_ = false;
 };
 
 }  // namespace millrace::gui

@@ -14,22 +14,16 @@
 #include "app/gui/widgets/icons.h"
 #include "app/gui/widgets/live/lane_list.h"
 #include "app/gui/widgets/live/lane_rank_paint.h"
+#include "app/gui/widgets/live/lane_rates_paint.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
 namespace {
 
+constexpr double kAwayOpacity = 0.45;  // as of a machine without samples
+
 QString percent(const std::optional<double>& value) {
     return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : QString();
-}
-
-QString leftText(const LaneState& state, std::int64_t nowMs) {
-    if (const std::optional<double> left = state.secondsLeft(nowMs)) {
-        return durationText(std::ceil(*left) * 1e3);
-    }
-    return state.isEnded() && state.run.startedMs > 0
-               ? QObject::tr("took %1").arg(durationText(state.elapsedMs(nowMs)))
-               : QString();
 }
 
 // Where a run that has ended ran, whether or not anything is known of what it did there.
@@ -99,6 +93,7 @@ void LaneList::paintEvent(QPaintEvent* event) {
     painter.setFont(font());
     const QRect rows(0, layout_.headerHeight(), viewport()->width(),
                      viewport()->height() - layout_.headerHeight() - layout_.footHeight());
+    painter.setOpacity(isAway_ ? kAwayOpacity : 1);
     painter.save();
     painter.setClipRect(rows.intersected(event->rect()));
     for (int row = 0; row < model_.numLanes(); ++row) {
@@ -204,7 +199,7 @@ void LaneList::paintRow(QPainter& painter, int row) {
     paintState(painter, {c.state, inner.top(), c.strip - c.state - kLanePad, inner.height()},
                state);
     paintStrip(painter, row, state);
-    paintRates(painter, row, state);
+    paintRates(painter, {state, rect, c, nowMs_, isAway_}, *this);
     paintButton(painter, row, state);
     paintRanks(painter, row, state);
     painter.setPen(colors.border);
@@ -321,34 +316,6 @@ void LaneList::paintStrip(QPainter& painter, int row, const LaneState& state) {
     painter.drawText(QRect(strip.left(), strip.bottom() + 3, strip.width(), metrics.height()),
                      Qt::AlignVCenter,
                      metrics.elidedText(state.sentence(nowMs_), Qt::ElideRight, strip.width()));
-}
-
-void LaneList::paintRates(QPainter& painter, int row, const LaneState& state) {
-    const ThemeColors& colors = colorsOf(palette());
-    const LaneColumns& c = layout_.columns();
-    const QRect rect = layout_.rowRect(row);
-    painter.setFont(font());
-    const auto value = [&](int from, int to, const QString& text, const QColor& color) {
-        painter.setPen(text.isEmpty() ? colors.faint : color);
-        painter.drawText(QRect(from, rect.top(), to - from, rect.height()),
-                         Qt::AlignVCenter | Qt::AlignRight, text.isEmpty() ? noneText() : text);
-    };
-    const std::optional<double> rate = state.run.rate();
-    const std::optional<double> stall = state.stallPercent();
-    const QColor& stallColor = stall.value_or(0) >= 20 ? colors.warn : colors.text;
-    // A rate of a time that is gone is no rate: how old it is stands in its place.
-    if (const std::optional<double> old = state.oldRatesSeconds(nowMs_)) {
-        value(c.rate, c.stall, QObject::tr("%1 old").arg(durationText(std::floor(*old) * 1e3)),
-              colors.dim);
-        value(c.stall, c.left, QString(), colors.dim);
-    } else {
-        value(c.rate, c.stall, rate ? shortCountText(*rate) : QString(), colors.text);
-        value(c.stall, c.left, percent(stall), stallColor);
-    }
-    if (c.hasLeft) {
-        value(c.left, c.button - 6, leftText(state, nowMs_),
-              state.isEnded() ? colors.dim : colors.text);
-    }
 }
 
 void LaneList::paintButton(QPainter& painter, int row, const LaneState& state) {

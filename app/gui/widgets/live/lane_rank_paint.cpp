@@ -35,7 +35,7 @@ void paintRates(QPainter& painter, const RankRow& row, const ThemeColors& colors
         return;
     }
     value(c.rate, c.stall, row.rank.stepTimeText(), colors.dim);
-    const std::optional<double> stall = row.rank.stallPercent();
+    const std::optional<double> stall = session::stallNow(row.rank.view);
     value(c.stall, c.left, stall ? QString("%1 %").arg(std::lround(*stall)) : QString(),
           stall.value_or(0) >= 20 ? colors.warn : colors.dim);
 }

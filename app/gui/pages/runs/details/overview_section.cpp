@@ -98,6 +98,9 @@ void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs
               values::isEnded(run.state) ? tr("The mean of its steps, evaluations left out")
                                          : tr("At the last report"),
               old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
+    const std::string stall = session::stallText(run, old.has_value());
+    setFigure(tr("input stall"), stall == "-" ? QString() : qtext(stall),
+              run.progress.times ? qtext(session::timesText(*run.progress.times)) : QString());
 }
 
 void OverviewSection::showReason(const values::RunSummary& run) {

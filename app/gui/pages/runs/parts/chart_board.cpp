@@ -49,6 +49,11 @@ ChartBoard::ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* p
     connect(&refineTimer_, &QTimer::timeout, this, [this] { refine(); });
     connect(&againTimer_, &QTimer::timeout, this, [this] { fetch(); });
     connect(link_, &ChartLink::viewChanged, this, [this] { refineTimer_.start(); });
+    connect(&daemon, &DaemonBridge::linkChanged, this, [this] {
+        for (PlotWidget* plot : plots_) {
+            refreshBadge(*plot);
+        }
+    });
     build();
 }
 
@@ -274,9 +279,15 @@ void ChartBoard::fillPlot(std::size_t place) {
         curves.curves.push_back(std::move(curve));
     }
     plots_[place]->setLegendVisible(runs_.size() > 1);
-    plots_[place]->setBadgeVisible(
-        std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; }));
+    refreshBadge(*plots_[place]);
     plots_[place]->setContent(std::move(curves));
+}
+
+// Of runs that have ended nothing comes any more, of a daemon that is away not now.
+void ChartBoard::refreshBadge(PlotWidget& plot) const {
+    const bool isGoing =
+        std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; });
+    plot.setBadgeVisible(isGoing && daemon_.link().state == session::LinkState::kConnected);
 }
 
 void ChartBoard::fetch() {

@@ -96,6 +96,7 @@ class ChartBoard final : public QWidget {
     PlotWidget* makePlot(const std::string& metric);
     void fill();
     void fillPlot(std::size_t place);
+    void refreshBadge(PlotWidget& plot) const;
     void fetch();
     void fetchRun(const BoardRun& run);
     void ask(const BoardRun& run, const std::vector<std::string>& names);

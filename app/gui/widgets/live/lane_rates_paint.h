@@ -1,0 +1,25 @@
+#pragma once
+// How the figures of a job's lane look: its speed, its waiting for data now and over the whole run,
+// and the time that is left. Threads: the GUI thread. Pure but for the painter.
+#include <QRect>
+#include <cstdint>
+
+#include "app/gui/models/live/lane_model.h"
+#include "app/gui/widgets/live/lane_layout.h"
+
+class QPainter;
+class QWidget;
+
+namespace millrace::gui {
+
+struct RatesRow {
+    const LaneState& state;
+    QRect rect;  ///< of the lane
+    const LaneColumns& columns;
+    std::int64_t nowMs = 0;
+    bool isAway = false;  ///< the daemon: of now nothing is known
+};
+
+void paintRates(QPainter& painter, const RatesRow& row, const QWidget& in);
+
+}  // namespace millrace::gui

@@ -1,0 +1,38 @@
+#pragma once
+// TimeAccount: where the time of a run went, over all its attempts, from what rank 0 counts in
+// each.
+//
+// A rank counts from when its process begins to; what passes before, between attempts and after a
+// rank's last report is the run's start. So the parts sum to the time since the first attempt was
+// made (of a run that was stopped and resumed, without the time in between). Threads: one owner.
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backend/rank/rank_line.h"
+#include "backend/runs/run_lines.h"
+#include "backend/values/run_live.h"
+#include "daemon/agent/times/recent_reports.h"
+
+namespace millrace::agent {
+
+class TimeAccount {
+ public:
+    /// The newest attempt that the store has goes on; nothing of it has been heard here. Of one
+    /// that an earlier daemon heard, the store's times are the newest: `live` has none then.
+    void begin(const Result<std::vector<runs::AttemptRecord>>& attempts, values::RunLive& live);
+    /// A report of rank 0, the newest of `recent`, into `live`; `nowMs`: UTC.
+    void heard(const rank::Progress& report, const RecentReports& recent, std::int64_t nowMs,
+               values::RunLive& live);
+
+ private:
+    values::PhaseTimes before_;     // of older attempts
+    std::int64_t startedMs_ = 0;    // the attempt, UTC
+    std::optional<double> leadMs_;  // from then until its rank began to count
+};
+
+/// What `live` says of times, as lines without a step, to be stored and drawn again: the run's own,
+/// and of several ranks, as far as the store keeps them apart, one each.
+std::vector<runs::ReportedLine> timeLines(const values::RunLive& live);
+
+}  // namespace millrace::agent

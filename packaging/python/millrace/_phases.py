@@ -1,0 +1,62 @@
+"""Where the time of a script's rank goes: a clock that is always in one phase.
+
+An open phase counts at once, so no part ever falls and all of them together are the time since the clock was made.
+Threads: any.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_PARTS = ("busy", "stall", "evaluate", "checkpoint", "start")
+
+
+class Phases:
+    """See above. It begins with `start`, which the first batch of the attempt ends."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._seconds = dict.fromkeys(_PARTS, 0.0)
+        self._since = clock()
+        self._part = "start"
+
+    @property
+    def part(self) -> str:
+        """The present phase."""
+        return self._part
+
+    def enter(self, part: str) -> str:
+        """Ends the present phase and begins `part`; which one it was."""
+        with self._lock:
+            now, before = self._clock(), self._part
+            self._seconds[before] += now - self._since
+            self._since, self._part = now, part
+            return before
+
+    @contextmanager
+    def during(self, part: str) -> Iterator[None]:
+        """`part` for as long as the block takes; then the one before goes on."""
+        before = self.enter(part)
+        try:
+            yield
+        finally:
+            self.enter(before)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """A wait for the loop's next batch. That of the first one is part of the start; whatever evaluation the script has
+        not read to its end is over."""
+        with self.during("start" if self._part == "start" else "stall"):
+            yield
+        self.enter("busy")
+
+    def told(self) -> dict[str, float]:
+        """Milliseconds in each up to now, as a progress line has them."""
+        with self._lock:
+            seconds = dict(self._seconds)
+            seconds[self._part] += self._clock() - self._since
+        return {f"{part}_ms": 1e3 * took for part, took in seconds.items()}

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Where the time of a run went: a script's clock, and a run of a script over a restart. No torch."""
+import json
+import os
+import random
+import signal
+import unittest
+
+from poll import wait_for
+from run_harness import RunCase
+
+from millrace._phases import Phases
+
+PARTS = ("busy_ms", "stall_ms", "evaluate_ms", "checkpoint_ms", "start_ms")
+
+
+class Clock:
+    """Moves when told to."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+class ScriptsClock(unittest.TestCase):
+    def test_no_part_ever_falls_and_all_are_the_time_that_passed(self):
+        for seed in range(20):
+            draw, clock = random.Random(seed), Clock()
+            phases = Phases(clock)
+            before, expected = phases.told(), dict.fromkeys(PARTS, 0.0)
+
+            def passes(part, draw=draw, clock=clock, phases=phases, expected=expected, seed=seed):
+                nonlocal before
+                seconds = draw.random()
+                clock.now += seconds
+                expected[f"{part}_ms"] += 1e3 * seconds
+                told = phases.told()
+                for name in PARTS:
+                    self.assertGreaterEqual(told[name], before[name], f"{name}, seed {seed}")
+                self.assertAlmostEqual(sum(told.values()), 1e3 * (clock.now - 1000.0), 4)
+                before = told
+
+            passes("start")
+            with phases.waiting():
+                passes("start")  # the first batch ends the start
+            for _ in range(100):
+                passes("busy")
+                kind = draw.choice(("stall", "evaluate", "checkpoint"))
+                if kind == "stall":
+                    with phases.waiting():
+                        passes("stall")
+                elif kind == "checkpoint":
+                    with phases.during("checkpoint"):
+                        passes("checkpoint")
+                else:
+                    entered = phases.enter("evaluate")
+                    passes("evaluate")
+                    if draw.random() < 0.5:  # else it is left in the middle, and the loop goes on
+                        phases.enter(entered)
+                    else:
+                        with phases.waiting():
+                            passes("stall")
+            for name in PARTS:
+                self.assertAlmostEqual(before[name], expected[name], 4, f"{name}, seed {seed}")
+
+    def test_an_open_wait_counts_at_once(self):
+        clock = Clock()
+        phases = Phases(clock)
+        with phases.waiting():
+            pass
+        with phases.waiting():
+            clock.now += 2.5
+            self.assertEqual(phases.told()["stall_ms"], 2500)
+            self.assertEqual(phases.told()["busy_ms"], 0)
+
+
+# Its evaluation takes half a second, by the call and by a loop of its own in turn, and its steps 30 ms.
+SCRIPT = """
+import json, os
+import millrace
+import numpy
+import poll
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+resumed = millrace.resume()
+stream = millrace.stream(os.path.join(HERE, "spec.yaml"), as_numpy=True)
+
+def predict(batch):
+    poll.pause(0.25)
+    return numpy.full(batch.rows, 0.5)
+
+for batch in stream:
+    poll.pause(0.03)
+    millrace.log(loss=1.0 / stream.step)
+    if stream.step == 10:
+        millrace.evaluate(predict)
+    if stream.step == 20:
+        for rows in stream.evaluation():
+            predict(rows)
+    if stream.checkpoint_due:
+        millrace.checkpoint(b"x")
+    if stream.step == 25 and resumed is None:
+        with open(os.path.join(HERE, "rank0.jsonl"), "w") as file:
+            file.write(json.dumps({"begun": 0, "pid": os.getpid()}) + "\\n")
+        poll.pause(60)
+"""
+
+
+class Times(RunCase):
+    def test_of_a_script_they_never_fall_and_sum_to_the_time_of_the_run_over_a_restart(self):
+        spec = self.prepare(SCRIPT, ranks=1, total=200, rows=5, micro=5,
+                            more='eval: {dataset: {where: "number % 20 = 0"}}\n')
+        run = self.submit(spec)[0]
+        before = dict.fromkeys(PARTS, 0.0)
+
+        def look(shown=None):
+            told = (shown or self.show(run))["progress"]
+            for part in PARTS:
+                self.assertGreaterEqual(told[part] or 0, before[part] - 60, part)  # beyond a report's way: none falls
+                before[part] = told[part] or 0
+            return told
+        wait_for("step 25", lambda: look() and self.told(0))
+        self.assertGreater(look()["evaluate_ms"], 2 * 450)
+        os.kill(self.pid_of(0), signal.SIGKILL)
+
+        def has_ended():
+            shown = self.show(run)
+            look(shown)
+            return shown["state"] in ("finished", "failed")
+        wait_for("the end", has_ended, 60)
+        ended = self.show(run)
+        self.assertEqual((ended["state"], ended["attempt"]), ("finished", 2), ended["exit_reason"])
+        told = look(ended)
+        wall = self.seconds(ended["ended"]) - self.seconds(ended["started"])
+        self.assertAlmostEqual(sum(told[part] for part in PARTS) / 1e3, wall, delta=0.02 * wall)
+        self.assertGreater(told["checkpoint_ms"], 0)
+        self.assertGreater(told["start_ms"], 0)
+        self.assertGreater(told["busy_ms"], 30 * ended["progress"]["step"] * 0.9)
+        self.assertIsNone(told["stall_percent_now"], "it has ended")
+        share = 100 * told["stall_ms"] / sum(told[part] for part in PARTS)
+        self.assertAlmostEqual(told["stall_percent"], share, 6)
+        # What the strip of a console is drawn from says the same up to its last point.
+        names = [f"system.time.{part}" for part in PARTS]
+        series = {one["name"]: one["points"] for one in
+                  self.json("metrics", run, *[word for name in names for word in ("--name", name)])["series"]}
+        for part, name in zip(PARTS, names):
+            values = [point["value"] for point in series[name]]
+            self.assertEqual(values, sorted(values), name)
+            self.assertLessEqual(values[-1], told[part] + 60)
+        self.assertIn("input stall", self.cli("show", run))
+        self.assertIn("evaluating", self.cli("show", run))
+
+    @staticmethod
+    def seconds(time):
+        clock = time.split("T")[1].rstrip("Z").split(":")
+        return 3600 * int(clock[0]) + 60 * int(clock[1]) + float(clock[2])
+
+
+if __name__ == "__main__":
+    unittest.main()
