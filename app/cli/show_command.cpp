@@ -230,6 +230,15 @@ void showVocabularies(Page& page, const values::Receipt& receipt) {
     }
 }
 
+void showLabels(Page& page, const values::Receipt& receipt) {
+    const char* label = "no label";
+    for (const values::LabelReceipt& one : receipt.labels) {
+        page.field(label, strCat(one.head, "  ", formatCount(one.nulls), " null, ",
+                                 formatCount(one.nans), " NaN (masked)"));
+        label = "";
+    }
+}
+
 // "none 3, zstd:-5 12": columns by codec.
 std::string codecsText(const values::DataWorkersReceipt& workers) {
     std::map<std::string, int> counts;
@@ -288,6 +297,7 @@ void showReceipt(Page& page, const RunDetail& detail) {
     page.table(funnelOf(receipt, page.context_.terminal));
     page.text(receipt.countedText());
     showVocabularies(page, receipt);
+    showLabels(page, receipt);
     showDataWorkers(page, receipt.dataWorkers);
     showCosts(page, receipt.costs);
     page.field("order hash", receipt.orderHash, Tone::kDim);

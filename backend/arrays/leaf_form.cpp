@@ -186,8 +186,12 @@ Status TextTarget::append(ByteSpan page, const TextSpan* spans, std::int64_t cou
         return resourceExhausted("more than 2 GB of text in one split; write smaller row groups");
     }
     if (most > bytes_->size()) {
-        RETURN_IF_ERROR(fromArrow(
-            bytes_->Resize(std::max(most, 2 * bytes_->size()), /*shrink_to_fit=*/false), "decode"));
+        const std::int64_t room = most <= expected_ ? expected_ : 2 * bytes_->size();
+        arrow::Status status = bytes_->Resize(std::max(most, room), /*shrink_to_fit=*/false);
+        if (status.IsOutOfMemory() && room > most) {
+            status = bytes_->Resize(most, /*shrink_to_fit=*/false);
+        }
+        RETURN_IF_ERROR(fromArrow(status, "decode"));
     }
     if ((rows_ + count + 1) * 4 > offsets_->size()) {
         const std::int64_t bytes = std::max((rows_ + count + 1) * 4, 2 * offsets_->size());

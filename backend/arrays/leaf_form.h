@@ -62,6 +62,9 @@ class TextTarget {
  public:
     /// `rows`: as many as are expected; there may be more.
     static Result<TextTarget> make(std::int64_t rows, arrow::MemoryPool* pool);
+    /// About so many bytes will come: they get room at once when there is too little, as texts that
+    /// grow are held twice.
+    void expectBytes(std::int64_t bytes) { expected_ = bytes; }
     /// The next texts, all of them in `page`; of length 0 where they are null.
     Status append(ByteSpan page, const TextSpan* spans, std::int64_t count);
 
@@ -71,7 +74,7 @@ class TextTarget {
 
  private:
     std::shared_ptr<arrow::ResizableBuffer> offsets_, bytes_;
-    std::int64_t rows_ = 0, used_ = 0;
+    std::int64_t rows_ = 0, used_ = 0, expected_ = 0;
 };
 
 /// The words of a chunk (not texts) as a buffer of the pinned type; null values hold 0.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "backend/core/hash.h"
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
 #include "backend/csv/csv_types.h"
@@ -451,6 +452,17 @@ Result<files::DataFile> Dataset::checkedFile(std::size_t file) const {
         at->second.etag = facts->etag;
     }
     return at->second;
+}
+
+std::string Dataset::version() const {
+    std::string text;
+    MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        const files::DataFile& file = files_[i];
+        strAppend(&text, file.path, "\n", file.bytes, "\n", file.mtimeNs, "\n", file.changeNs, "\n",
+                  facts_[i] == nullptr ? "" : facts_[i]->etag, "\n");
+    }
+    return hashHex(text);
 }
 
 Status Dataset::verifyFiles() const {

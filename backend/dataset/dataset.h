@@ -52,6 +52,10 @@ class Dataset {
     const files::ReadOptions& options() const { return options_; }
     const std::vector<files::DataFile>& files() const { return files_; }
     const std::shared_ptr<FactsCache>& cache() const { return cache_; }
+    /// XXH3-128 hex of what tells the files' versions apart: path, size, times of a local file's
+    /// change, ETag of an object. Unlike the plan's hash it changes with any byte of a file. Of a
+    /// dataset from open().
+    std::string version() const;
     /// Whether a file is an object of a store: worth reading ahead of use.
     bool hasObjects() const;
     /// Columns from directory names.

@@ -9,6 +9,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/text_search.h"
@@ -61,7 +62,7 @@ Result<Datum> divide(const ExprNode& node, const std::vector<Datum>& c) {
 Result<Datum> inSet(const std::vector<Datum>& c) {
     std::unique_ptr<arrow::ArrayBuilder> builder;
     bool hasNull = false;
-    arrow::Status status = arrow::MakeBuilder(arrow::default_memory_pool(), c[0].type(), &builder);
+    arrow::Status status = arrow::MakeBuilder(evaluationPool(), c[0].type(), &builder);
     for (std::size_t i = 1; i < c.size() && status.ok(); ++i) {
         if (c[i].scalar()->is_valid) {
             status = builder->AppendScalar(*c[i].scalar());

@@ -1,5 +1,6 @@
 // cast and try_cast as DuckDB's: floats round to the nearest even whole number, text is trimmed,
 // what does not fit is an error (cast) or null (try_cast).
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -24,6 +25,7 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/decimals.h"
 #include "backend/arrays/null_rows.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/number_casts.h"
 
@@ -92,6 +94,74 @@ bool parseReal(std::string_view text, double& out) {
     return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
+/// The digits of "12.5e3", and how many of them, or zeros behind them, stand before the point.
+struct DecimalText {
+    std::string digits;
+    std::int64_t numWhole = 0;
+};
+
+/// As from_chars reads doubles, without a sign; "inf" and "nan" are none. False: no such number.
+bool parseDecimal(std::string_view text, DecimalText& out) {
+    constexpr std::int64_t kFar = 1'000'000'000;  // of an exponent: beyond, or nothing but zeros
+    const auto takeDigits = [&text](auto take) {
+        while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+            take(text.front());
+            text.remove_prefix(1);
+        }
+    };
+    takeDigits([&](char c) { out.digits += c; });
+    out.numWhole = std::ssize(out.digits);
+    if (text.starts_with('.')) {
+        text.remove_prefix(1);
+        takeDigits([&](char c) { out.digits += c; });
+    }
+    if (text.starts_with('e') || text.starts_with('E')) {
+        text.remove_prefix(1);
+        const bool isNegative = text.starts_with('-');
+        text.remove_prefix(isNegative || text.starts_with('+') ? 1 : 0);
+        std::int64_t exponent = text.empty() ? -1 : 0;
+        takeDigits([&](char c) { exponent = std::min(kFar, 10 * exponent + (c - '0')); });
+        if (exponent < 0) {
+            return false;
+        }
+        out.numWhole += isNegative ? -exponent : exponent;
+    }
+    return text.empty() && !out.digits.empty();
+}
+
+/// A decimal number rounded to a whole one, halves away from zero: by its digits, as no double
+/// holds more than 15 of them. False: no number, or beyond To.
+template <class To>
+bool parseRounded(std::string_view text, To& out) {
+    const bool isNegative = text.starts_with('-');
+    text.remove_prefix(isNegative ? 1 : 0);
+    DecimalText number;
+    if (!parseDecimal(text, number)) {
+        return false;
+    }
+    const std::uint64_t above = static_cast<std::uint64_t>(std::numeric_limits<To>::max());
+    const std::uint64_t below = std::is_signed_v<To> ? above + 1 : 0;
+    const std::uint64_t limit = isNegative ? below : above;
+    const std::int64_t numDigits = std::ssize(number.digits);
+    const auto digit = [&](std::int64_t at) -> std::uint64_t {
+        return at >= 0 && at < numDigits
+                   ? static_cast<std::uint64_t>(number.digits[static_cast<std::size_t>(at)] - '0')
+                   : 0;
+    };
+    std::uint64_t value = 0;
+    for (std::int64_t i = 0; i < number.numWhole && (i < numDigits || value > 0); ++i) {
+        if (value > (limit - std::min(limit, digit(i))) / 10 || digit(i) > limit) {
+            return false;
+        }
+        value = 10 * value + digit(i);
+    }
+    if (digit(number.numWhole) >= 5 && value++ >= limit) {
+        return false;
+    }
+    out = static_cast<To>(isNegative ? 0 - value : value);
+    return true;
+}
+
 bool parseBool(std::string_view text, bool& out) {
     std::string lower(text.substr(0, 6));
     for (char& c : lower) {
@@ -113,13 +183,11 @@ bool parseText(std::string_view text, To& out) {
             text.remove_prefix(1);
         }
         if constexpr (std::is_integral_v<To>) {
-            if (parseWhole(text, out)) {
-                return true;
-            }
+            return parseWhole(text, out) || parseRounded(text, out);
+        } else {
+            double value = 0;
+            return parseReal(text, value) && convertNumber(value, out);
         }
-        double value = 0;
-        return parseReal(text, value) &&
-               convertNumber(std::is_integral_v<To> ? std::round(value) : value, out);
     }
 }
 
@@ -158,7 +226,7 @@ Result<ArrayPtr> castLoop(const arrow::Array& values, Builder& builder, const ex
 template <class From, class To>
 Result<ArrayPtr> castAll(const arrow::Array& values, const std::shared_ptr<arrow::DataType>& to) {
     const std::int64_t n = values.length();
-    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    arrow::MemoryPool* const pool = evaluationPool();
     ASSIGN_OR_RETURN(
         const std::shared_ptr<arrow::Buffer> made,
         arrays::fromArrow<std::shared_ptr<arrow::Buffer>>(
@@ -196,7 +264,7 @@ Result<ArrayPtr> castNumbers(const arrow::Array& values, const expr::DataType& t
             }
         }
         const auto& in = static_cast<const typename arrow::TypeTraits<From>::ArrayType&>(values);
-        typename arrow::TypeTraits<ArrowTo>::BuilderType builder;
+        typename arrow::TypeTraits<ArrowTo>::BuilderType builder(evaluationPool());
         return castLoop<ArrowTo>(values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return convertNumber(in.Value(i), out);
         });
@@ -217,14 +285,13 @@ bool parseDate(std::string_view text, std::int32_t& out) {
 Result<ArrayPtr> castText(const ArrayPtr& values, const expr::DataType& to, bool isTry) {
     const auto& in = static_cast<const arrow::StringArray&>(*values);
     if (to.kind == expr::TypeKind::kDate) {
-        arrow::Date32Builder builder;
+        arrow::Date32Builder builder(evaluationPool());
         return castLoop<arrow::Date32Type>(
             *values, builder, to, isTry,
             [&](std::int64_t i, auto& out) { return parseDate(trimmed(in.GetView(i)), out); });
     }
     if (to.kind == expr::TypeKind::kTimestamp) {
-        arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO),
-                                        arrow::default_memory_pool());
+        arrow::TimestampBuilder builder(arrow::timestamp(arrow::TimeUnit::MICRO), evaluationPool());
         return castLoop<arrow::TimestampType>(
             *values, builder, to, isTry, [&](std::int64_t i, auto& out) {
                 const std::string_view text = trimmed(in.GetView(i));
@@ -234,7 +301,7 @@ Result<ArrayPtr> castText(const ArrayPtr& values, const expr::DataType& to, bool
     }
     return withNumeric(arrays::toArrowType(to)->id(), [&](auto tag) {
         using To = typename decltype(tag)::Arrow;
-        typename arrow::TypeTraits<To>::BuilderType builder;
+        typename arrow::TypeTraits<To>::BuilderType builder(evaluationPool());
         return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             return parseText(in.GetView(i), out);
         });
@@ -242,7 +309,7 @@ Result<ArrayPtr> castText(const ArrayPtr& values, const expr::DataType& to, bool
 }
 
 Result<ArrayPtr> castByArrow(const ArrayPtr& values, const expr::DataType& to) {
-    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    arrow::compute::ExecContext context(evaluationPool());
     context.set_use_threads(false);
     arrow::compute::CastOptions options =
         arrow::compute::CastOptions::Safe(arrays::toArrowType(to));
@@ -273,7 +340,7 @@ Result<ArrayPtr> castList(const ArrayPtr& values, const expr::DataType& from,
 
 /// To integers by their digits, as no double holds more than 15 of them; else by way of a double.
 Result<ArrayPtr> castDecimals(const ArrayPtr& values, const expr::DataType& to, bool isTry) {
-    arrow::MemoryPool* const pool = arrow::default_memory_pool();
+    arrow::MemoryPool* const pool = evaluationPool();
     if (!to.isInteger()) {
         ASSIGN_OR_RETURN(const ArrayPtr doubles, arrays::decimalsAsDoubles(*values, pool));
         return castValues(doubles, {expr::TypeKind::kDouble}, to, isTry);
@@ -282,7 +349,7 @@ Result<ArrayPtr> castDecimals(const ArrayPtr& values, const expr::DataType& to, 
     const auto& whole = static_cast<const arrow::Decimal128Array&>(*rounded);
     return withNumeric(arrays::toArrowType(to)->id(), [&](auto tag) -> Result<ArrayPtr> {
         using To = typename decltype(tag)::Arrow;
-        typename arrow::TypeTraits<To>::BuilderType builder;
+        typename arrow::TypeTraits<To>::BuilderType builder(evaluationPool());
         return castLoop<To>(*values, builder, to, isTry, [&](std::int64_t i, auto& out) {
             using Out = std::remove_reference_t<decltype(out)>;
             if constexpr (std::is_integral_v<Out> && !std::is_same_v<Out, bool>) {
@@ -304,7 +371,7 @@ Result<ArrayPtr> castValues(const ArrayPtr& values, const expr::DataType& from,
         return values;
     }
     if (from.isNull()) {
-        return arrays::nullArray(to, values->length(), arrow::default_memory_pool());
+        return arrays::nullArray(to, values->length(), evaluationPool());
     }
     if (from.isList) {
         return castList(values, from, to, isTry);

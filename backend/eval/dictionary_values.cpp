@@ -7,6 +7,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/number_codes.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::eval {
 namespace {
@@ -41,7 +42,7 @@ std::optional<ArrayPtr> evaluateEntries(const std::string& text, ExprInput& inpu
     EntriesInput entries(text, coded->entries);
     Result<ArrayPtr> values = evaluate(entries);
     if (values.ok()) {
-        values = gatherEntries(*coded, *values, arrow::default_memory_pool());
+        values = gatherEntries(*coded, *values, evaluationPool());
     }
     return values.ok() ? std::optional<ArrayPtr>(*std::move(values)) : std::nullopt;
 }

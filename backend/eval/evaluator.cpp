@@ -1,6 +1,7 @@
 #include "backend/eval/evaluator.h"
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/program.h"
 
 namespace millrace::eval {
@@ -16,7 +17,7 @@ class EmptyInput : public ExprInput {
         if (field == nullptr) {
             return internalError("no column ", name);
         }
-        return arrays::nullArray(field->type, 0, arrow::default_memory_pool());
+        return arrays::nullArray(field->type, 0, evaluationPool());
     }
 
  private:

@@ -1,5 +1,7 @@
 // Function calls over evaluated arguments: Arrow's kernels where they mean what DuckDB means, own
 // loops elsewhere.
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <span>
 
@@ -12,9 +14,11 @@
 #include <arrow/compute/cast.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/core/philox.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/function_kernels.h"
@@ -97,8 +101,8 @@ Result<Datum> mapText(const Datum& argument, std::int64_t rows, Builder& builder
 
 Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
     const std::string separator = textArgument(node, 1);
-    auto parts = std::make_shared<arrow::StringBuilder>();
-    arrow::ListBuilder builder(arrow::default_memory_pool(), parts,
+    auto parts = std::make_shared<arrow::StringBuilder>(evaluationPool());
+    arrow::ListBuilder builder(evaluationPool(), parts,
                                arrow::list(arrow::field("element", arrow::utf8())));
     return mapText(argument, rows, builder, [&](std::string_view text, arrow::ListBuilder& out) {
         arrow::Status status = out.Append();
@@ -122,7 +126,7 @@ Result<Datum> splitText(const ExprNode& node, const Datum& argument, std::int64_
 Result<Datum> textPosition(const std::vector<Datum>& c, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr a, asArray(c[0], rows));
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    arrow::Int64Builder builder;
+    arrow::Int64Builder builder(evaluationPool());
     const auto find = [&](std::string_view text, std::string_view part) {
         const std::size_t at = text.find(part);
         std::int64_t character = at == std::string_view::npos ? 0 : 1;
@@ -153,7 +157,7 @@ Result<Datum> matchText(const ExprNode& node, const std::vector<Datum>& c, std::
                           static_cast<const arrow::StringScalar&>(*c[1].scalar()).view());
     }
     ASSIGN_OR_RETURN(const ArrayPtr b, asArray(c[1], rows));
-    arrow::BooleanBuilder builder;
+    arrow::BooleanBuilder builder(evaluationPool());
     const auto match = [&](std::string_view text, std::string_view part) {
         builder.UnsafeAppend(id == F::kStartsWith ? text.starts_with(part)
                              : id == F::kEndsWith ? text.ends_with(part)
@@ -169,7 +173,7 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
         columns.push_back(std::move(column));
     }
     ASSIGN_OR_RETURN(const std::vector<std::uint64_t> hashes, hashRows(columns, rows, nullptr));
-    arrow::DoubleBuilder builder;
+    arrow::DoubleBuilder builder(evaluationPool());
     if (!builder.Reserve(rows).ok()) {
         return resourceExhausted("no memory");
     }
@@ -179,13 +183,70 @@ Result<Datum> hashCall(const std::vector<Datum>& c, std::int64_t rows) {
     return finished(builder);
 }
 
+/// Halves away from zero. A number that has no such digits, as they are below its last bit or it
+/// leaves the type's range on the way, is as round as it gets.
+template <class T>
+T rounded(T value, std::int64_t digits, T power) {
+    const T scaled = digits >= 0 ? value * power : value / power;
+    const T whole = std::round(scaled);
+    if (!std::isfinite(value) || (whole == scaled && (whole != 0 || value == 0))) {
+        return value;
+    }
+    const T result = digits >= 0 ? whole / power : whole * power;
+    return std::isfinite(result) ? result : digits >= 0 ? value : T{0};
+}
+
+template <class ArrowType>
+Result<Datum> roundReals(const Datum& argument, std::int64_t digits, std::int64_t rows) {
+    using T = typename ArrowType::c_type;
+    ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
+    const auto& in = static_cast<const arrow::NumericArray<ArrowType>&>(*array);
+    // Beyond the range of doubles it is infinite.
+    const auto power = static_cast<T>(std::pow(10.0, std::abs(static_cast<double>(digits))));
+    arrow::NumericBuilder<ArrowType> builder(evaluationPool());
+    if (!builder.Reserve(rows).ok()) {
+        return resourceExhausted("no memory");
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (in.IsNull(i)) {
+            builder.UnsafeAppendNull();
+        } else {
+            builder.UnsafeAppend(rounded(in.Value(i), digits, power));
+        }
+    }
+    return finished(builder);
+}
+
 Result<Datum> roundNumber(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
-    const arrow::compute::RoundOptions options(intArgument(node, 1, 0),
-                                               arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
-    if (node.type.isInteger() && options.ndigits >= 0) {
+    const std::int64_t digits = intArgument(node, 1, 0);
+    if (c[0].type()->id() == arrow::Type::DOUBLE) {
+        return roundReals<arrow::DoubleType>(c[0], digits, rows);
+    }
+    if (c[0].type()->id() == arrow::Type::FLOAT) {
+        return roundReals<arrow::FloatType>(c[0], digits, rows);
+    }
+    if (node.type.isInteger() && digits >= 0) {
         return c[0];
     }
-    return castResult(callKernel("round", {c[0]}, &options), node.type, rows);
+    constexpr std::int64_t kMostDigits = 38;  // of a decimal; Arrow counts up to its digits
+    const arrow::compute::RoundOptions options(std::clamp(digits, -kMostDigits, kMostDigits),
+                                               arrow::compute::RoundMode::HALF_TOWARDS_INFINITY);
+    Result<Datum> made = castResult(callKernel("round", {c[0]}, &options), node.type, rows);
+    if (!made.ok() && digits < 0 && node.type.isInteger()) {
+        return callKernel("subtract", {c[0], c[0]});  // 0: no integer of the type has such digits
+    }
+    return made;
+}
+
+/// NaN has none: 0.
+Result<Datum> signOf(const ExprNode& node, const std::vector<Datum>& c, std::int64_t rows) {
+    Result<Datum> made = castResult(callKernel("sign", {c[0]}), node.type, rows);
+    if (made.ok() || !arrow::is_floating(c[0].type()->id())) {
+        return made;
+    }
+    ASSIGN_OR_RETURN(const Datum isNan, callKernel("is_nan", {c[0]}));
+    ASSIGN_OR_RETURN(const Datum numbers, callKernel("if_else", {isNan, Datum(0.0), c[0]}));
+    return castResult(callKernel("sign", {numbers}), node.type, rows);
 }
 
 Result<Datum> regexpMatches(const ExprNode& node, const std::vector<Datum>& c, std::int64_t) {
@@ -239,7 +300,7 @@ Result<Datum> ofFirst(const ExprNode& node, const std::vector<Datum>& c, std::in
 
 constexpr FunctionKernel kKernels[] = {
     {F::kAbs, plain<KernelName{"abs_checked"}>},
-    {F::kSign, plainCast<KernelName{"sign"}>},
+    {F::kSign, signOf},
     {F::kFloor, whole<KernelName{"floor"}>},
     {F::kCeil, whole<KernelName{"ceil"}>},
     {F::kRound, roundNumber},

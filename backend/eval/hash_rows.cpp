@@ -20,6 +20,7 @@
 #include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
 #include "backend/eval/dictionary_values.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_hash.h"
@@ -127,7 +128,7 @@ Result<ArrayPtr> hashScalarIds(const ArrayPtr& values, std::int64_t buckets, std
 
 Result<ArrayPtr> hashIds(const ArrayPtr& values, std::int64_t buckets, std::uint64_t seed,
                          arrow::MemoryPool* pool) {
-    pool = pool != nullptr ? pool : arrow::default_memory_pool();
+    pool = pool != nullptr ? pool : evaluationPool();
     if (isListArray(*values)) {
         ASSIGN_OR_RETURN(const ArrayPtr elements, hashIds(elementsOf(values), buckets, seed, pool));
         return withElements(values, elements);

@@ -4,14 +4,18 @@
 #include <arrow/array/util.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/compute/exec.h>
+#include <arrow/memory_pool.h>
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/kernels.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::eval {
 namespace {
+
+thread_local arrow::MemoryPool* currentPool = nullptr;
 
 Status plain(const arrow::Status& status) {
     std::string_view what = status.message();
@@ -26,12 +30,24 @@ Status plain(const arrow::Status& status) {
 }
 
 arrow::compute::ExecContext makeContext() {
-    arrow::compute::ExecContext context(arrow::default_memory_pool());
+    arrow::compute::ExecContext context(evaluationPool());
     context.set_use_threads(false);
     return context;
 }
 
 }  // namespace
+
+arrow::MemoryPool* evaluationPool() {
+    return currentPool != nullptr ? currentPool : arrow::default_memory_pool();
+}
+
+EvaluationScope::EvaluationScope(arrow::MemoryPool* pool) : outer_(currentPool) {
+    currentPool = pool;
+}
+
+EvaluationScope::~EvaluationScope() {
+    currentPool = outer_;
+}
 
 Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& arguments,
                          const arrow::compute::FunctionOptions* options) {
@@ -46,7 +62,8 @@ Result<Datum> callKernel(const std::string& name, const std::vector<Datum>& argu
 
 Result<ArrayPtr> asArray(const Datum& value, std::int64_t rows) {
     if (value.is_scalar()) {
-        arrow::Result<ArrayPtr> array = arrow::MakeArrayFromScalar(*value.scalar(), rows);
+        arrow::Result<ArrayPtr> array =
+            arrow::MakeArrayFromScalar(*value.scalar(), rows, evaluationPool());
         return array.ok() ? Result<ArrayPtr>(*array) : plain(array.status());
     }
     return value.make_array();
@@ -63,7 +80,7 @@ Result<ArrayPtr> takeRows(const ArrayPtr& values, const ArrayPtr& indices) {
 }
 
 Result<ArrayPtr> indexArray(const std::vector<std::int64_t>& numbers, bool hasNulls) {
-    arrow::Int64Builder builder;
+    arrow::Int64Builder builder(evaluationPool());
     arrow::Status status = builder.Reserve(static_cast<std::int64_t>(numbers.size()));
     for (std::size_t i = 0; i < numbers.size() && status.ok(); ++i) {
         if (hasNulls && numbers[i] < 0) {

@@ -6,6 +6,7 @@
 #include <arrow/array/builder_primitive.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/hash_rows.h"
@@ -18,7 +19,7 @@ using F = expr::FunctionId;
 using expr::ExprNode;
 
 Result<Datum> listLength(const ListView& list) {
-    arrow::Int64Builder builder;
+    arrow::Int64Builder builder(evaluationPool());
     for (const std::int64_t count : list.counts) {
         const arrow::Status status = count < 0 ? builder.AppendNull() : builder.Append(count);
         RETURN_IF_ERROR(arrays::fromArrow(status, "length"));
@@ -27,7 +28,7 @@ Result<Datum> listLength(const ListView& list) {
 }
 
 Result<Datum> listExtract(const ListView& list, std::int64_t index) {
-    arrow::Int64Builder builder;
+    arrow::Int64Builder builder(evaluationPool());
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         const std::int64_t at = index > 0 ? index - 1 : list.counts[i] + index;
         const bool isInside = index != 0 && at >= 0 && at < list.counts[i];
@@ -42,7 +43,7 @@ Result<Datum> listExtract(const ListView& list, std::int64_t index) {
 
 Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr values, asArray(wanted, rows));
-    arrow::Int64Builder elements, parents;
+    arrow::Int64Builder elements(evaluationPool()), parents(evaluationPool());
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         for (std::int64_t k = 0; k < list.counts[i]; ++k) {
             arrow::Status status = elements.Append(list.begins[i] + k);
@@ -56,7 +57,7 @@ Result<Datum> listContains(const ListView& list, const Datum& wanted, std::int64
     ASSIGN_OR_RETURN(const ArrayPtr right, takeRows(values, parentRows.make_array()));
     ASSIGN_OR_RETURN(const Datum equal, callKernel("equal", {Datum(left), Datum(right)}));
     const auto hits = std::static_pointer_cast<arrow::BooleanArray>(equal.make_array());
-    arrow::BooleanBuilder builder;
+    arrow::BooleanBuilder builder(evaluationPool());
     std::int64_t at = 0;
     for (std::size_t i = 0; i < list.counts.size(); ++i) {
         bool isFound = false;

@@ -13,6 +13,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::eval {
 namespace {
@@ -85,7 +86,7 @@ ListView viewLists(const arrow::Array& lists) {
 }
 
 Result<ArrayPtr> copyLists(const ListView& view, arrow::MemoryPool* pool) {
-    pool = pool != nullptr ? pool : arrow::default_memory_pool();
+    pool = pool != nullptr ? pool : evaluationPool();
     const std::int64_t rows = view.rows();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> offsets,
                      arrays::fromArrow(arrow::AllocateBuffer((rows + 1) * 4, pool), "lists"));

@@ -14,6 +14,7 @@
 #include "backend/eval/arrow_operations.h"
 #include "backend/eval/branches.h"
 #include "backend/eval/dictionary_values.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::eval {
 namespace {
@@ -328,7 +329,8 @@ Result<ArrayPtr> ProgramRun::lanes(std::int64_t* failedRow) {
     const bool isBool = root.lane == Lane::kBool;
     const std::int64_t bytes =
         isBool ? arrow::bit_util::BytesForBits(rows) : rows * laneBytes(root.lane);
-    arrow::Result<std::unique_ptr<arrow::Buffer>> memory = arrow::AllocateBuffer(bytes);
+    arrow::Result<std::unique_ptr<arrow::Buffer>> memory =
+        arrow::AllocateBuffer(bytes, evaluationPool());
     RETURN_IF_ERROR(arrays::fromArrow(memory.status(), "values"));
     out_ = std::move(*memory);
     memory_.setRows(std::min(rows, kMorselRows));
@@ -360,7 +362,8 @@ Status ProgramRun::store(const Values& values, std::int64_t first, std::int64_t 
     const bool isNull = values.isAllNull();
     if (outValid_ == nullptr && (isNull || values.valid != nullptr)) {
         const std::int64_t bytes = arrow::bit_util::BytesForBits(input_.rows());
-        arrow::Result<std::unique_ptr<arrow::Buffer>> bits = arrow::AllocateBuffer(bytes);
+        arrow::Result<std::unique_ptr<arrow::Buffer>> bits =
+            arrow::AllocateBuffer(bytes, evaluationPool());
         RETURN_IF_ERROR(arrays::fromArrow(bits.status(), "values"));
         outValid_ = std::move(*bits);
         std::memset(outValid_->mutable_data(), 0xff, sizeOf(bytes));

@@ -16,6 +16,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::eval {
 namespace {
@@ -147,7 +148,8 @@ Result<Datum> matchTexts(Isa isa, const arrow::Array& texts, PartPlace place,
                          std::string_view part) {
     const std::int64_t n = texts.length();
     const auto& strings = static_cast<const arrow::StringArray&>(texts);
-    arrow::Result<std::shared_ptr<arrow::Buffer>> bits = arrow::AllocateEmptyBitmap(n);
+    arrow::Result<std::shared_ptr<arrow::Buffer>> bits =
+        arrow::AllocateEmptyBitmap(n, evaluationPool());
     RETURN_IF_ERROR(arrays::fromArrow(bits.status(), "texts"));
     if (n > 0) {
         const auto* const bytes = reinterpret_cast<const char*>(strings.raw_data());
@@ -157,7 +159,7 @@ Result<Datum> matchTexts(Isa isa, const arrow::Array& texts, PartPlace place,
     std::shared_ptr<arrow::Buffer> validity;
     if (texts.null_count() > 0) {
         arrow::Result<std::shared_ptr<arrow::Buffer>> copy = arrow::internal::CopyBitmap(
-            arrow::default_memory_pool(), texts.null_bitmap_data(), texts.offset(), n);
+            evaluationPool(), texts.null_bitmap_data(), texts.offset(), n);
         RETURN_IF_ERROR(arrays::fromArrow(copy.status(), "texts"));
         validity = *std::move(copy);
     }

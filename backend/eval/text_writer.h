@@ -20,6 +20,7 @@
 #include <arrow/util/bitmap_ops.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/kernels.h"
 
 namespace millrace::eval {
@@ -68,8 +69,7 @@ class TextColumn {
             return std::shared_ptr<arrow::Buffer>();
         }
         return arrays::fromArrow<std::shared_ptr<arrow::Buffer>>(
-            arrow::internal::CopyBitmap(arrow::default_memory_pool(), valid_, validBegin_, rows_),
-            "string");
+            arrow::internal::CopyBitmap(evaluationPool(), valid_, validBegin_, rows_), "string");
     }
 
  private:
@@ -88,10 +88,10 @@ class TextWriter {
  public:
     /// Room for `bytes` bytes is made at once.
     TextWriter(std::int64_t rows, std::int64_t bytes) : rows_(rows) {
-        arrow::Result<std::unique_ptr<arrow::Buffer>> ends =
-            arrow::AllocateBuffer((rows + 1) * static_cast<std::int64_t>(sizeof(std::int32_t)));
+        arrow::Result<std::unique_ptr<arrow::Buffer>> ends = arrow::AllocateBuffer(
+            (rows + 1) * static_cast<std::int64_t>(sizeof(std::int32_t)), evaluationPool());
         arrow::Result<std::unique_ptr<arrow::ResizableBuffer>> memory =
-            arrow::AllocateResizableBuffer(std::min(bytes, kMostBytes) + kSpare);
+            arrow::AllocateResizableBuffer(std::min(bytes, kMostBytes) + kSpare, evaluationPool());
         status_ = ends.ok() ? memory.status() : ends.status();
         if (status_.ok()) {
             endsHeld_ = *std::move(ends);

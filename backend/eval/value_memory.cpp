@@ -11,6 +11,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 
 namespace millrace::eval {
@@ -74,7 +75,8 @@ Result<std::shared_ptr<arrow::Buffer>> ValueMemory::block(bool isMask) {
         }
     }
     const std::int64_t bytes = std::max<std::int64_t>(rows_, 1) * (isMask ? 1 : 8);
-    arrow::Result<std::unique_ptr<arrow::Buffer>> memory = arrow::AllocateBuffer(bytes);
+    arrow::Result<std::unique_ptr<arrow::Buffer>> memory =
+        arrow::AllocateBuffer(bytes, evaluationPool());
     RETURN_IF_ERROR(arrays::fromArrow(memory.status(), "values"));
     blocks_.push_back({std::move(*memory), isMask});
     return blocks_.back().memory;
@@ -141,7 +143,8 @@ Result<Datum> ValueMemory::toDatum(const Values& values, const expr::DataType& t
     if (values.lane == Lane::kBool || data == nullptr || data->data() != values.data) {
         const std::int64_t bytes = values.lane == Lane::kBool ? arrow::bit_util::BytesForBits(count)
                                                               : count * laneBytes(values.lane);
-        arrow::Result<std::unique_ptr<arrow::Buffer>> copy = arrow::AllocateBuffer(bytes);
+        arrow::Result<std::unique_ptr<arrow::Buffer>> copy =
+            arrow::AllocateBuffer(bytes, evaluationPool());
         RETURN_IF_ERROR(arrays::fromArrow(copy.status(), "values"));
         data = std::move(*copy);
         if (values.lane == Lane::kBool) {
@@ -153,7 +156,7 @@ Result<Datum> ValueMemory::toDatum(const Values& values, const expr::DataType& t
     std::shared_ptr<arrow::Buffer> bits;
     if (values.valid != nullptr) {
         arrow::Result<std::unique_ptr<arrow::Buffer>> made =
-            arrow::AllocateBuffer(arrow::bit_util::BytesForBits(count));
+            arrow::AllocateBuffer(arrow::bit_util::BytesForBits(count), evaluationPool());
         RETURN_IF_ERROR(arrays::fromArrow(made.status(), "values"));
         bits = std::move(*made);
         bitsOfBytes(values.valid, count, bits->mutable_data());

@@ -1,8 +1,11 @@
 #pragma once
-// Which rows of a carried column are null, in frames that become a table: a mask column of its own,
-// which stands right behind the column. Training's frames have none: there a null is 0 or empty.
+// Which rows of a carried column are null, and which elements of its lists, in frames that become a
+// table: mask columns of its own, which stand right behind the column. Training's frames have none:
+// there a null is 0 or empty.
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backend/core/text.h"
 #include "backend/frame/frame.h"
@@ -14,10 +17,27 @@ inline ColumnSpec carryMask(std::string_view name) {
     return ColumnSpec::fixed(Role::kMask, DType::kUint8, strCat("carry:", name));
 }
 
-/// Whether `column` is the mask of `before`, the column in front of it.
-inline bool isCarryMask(const ColumnSpec& before, const ColumnSpec& column) {
-    return before.role == Role::kCarry && column.role == Role::kMask &&
-           column.name == strCat("carry:", before.name);
+/// uint8 lists like those of the carried column `name`, 1 where an element has a value.
+inline ColumnSpec elementMask(std::string_view name) {
+    return ColumnSpec::list(Role::kMask, DType::kUint8, strCat("elements:", name));
 }
+
+/// The masks behind a carried column.
+struct CarryMasks {
+    bool ofRows = false, ofElements = false;
+
+    static CarryMasks behind(const FrameLayout& layout, std::size_t column) {
+        const std::vector<ColumnSpec>& all = layout.columns();
+        const auto is = [&](std::size_t at, const ColumnSpec& mask) {
+            return at < all.size() && all[at].role == mask.role && all[at].name == mask.name;
+        };
+        CarryMasks masks;
+        masks.ofRows =
+            all[column].role == Role::kCarry && is(column + 1, carryMask(all[column].name));
+        masks.ofElements = masks.ofRows && is(column + 2, elementMask(all[column].name));
+        return masks;
+    }
+    std::size_t count() const { return (ofRows ? 1 : 0) + (ofElements ? 1 : 0); }
+};
 
 }  // namespace millrace::frame

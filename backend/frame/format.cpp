@@ -38,7 +38,7 @@ const char* checkRole(const ColumnEntry& e) {
         case Role::kWeight:
             return is(DType::kFloat32, false) && e.width == 1 ? nullptr : "must be float32";
         case Role::kMask:
-            return is(DType::kUint8, false) && e.width == 1 ? nullptr : "must be uint8";
+            return e.dtype == DType::kUint8 && e.width == 1 ? nullptr : "must be uint8";
         case Role::kCarry:
             return nullptr;
     }

@@ -25,7 +25,7 @@ enum class Role : std::uint8_t {
     kSequence = 8,   ///< list columns of one group share one offsets buffer
     kLabel = 9,      ///< float32 [rows]; one a head, named by it
     kWeight = 10,    ///< float32 [rows]; label weight x row weight
-    kMask = 11,      ///< uint8 [rows]; 1 where the label is not null
+    kMask = 11,      ///< uint8 [rows]; 1 where the label is not null. Carried: carry_mask.h
     kCarry = 12,     ///< any type, [rows] or lists; passed through
     kInverse = 13,   ///< uint32 [rows]: the stored item of each row, for columns flagged kDedup
 };

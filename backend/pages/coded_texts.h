@@ -28,6 +28,9 @@ class CodedTexts {
         return size >= 0 && size + (mayBeNull ? 1 : 0) <= rows;
     }
 
+    /// As TextTarget's: of all entries.
+    void expectBytes(std::int64_t bytes) { entries_.expectBytes(bytes); }
+
     /// Of each row its entry.
     std::uint32_t* codes();
     std::uint32_t nullCode() const { return nullCode_; }

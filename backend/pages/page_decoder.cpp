@@ -1,5 +1,6 @@
 #include "backend/pages/page_decoder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <arrow/array/data.h>
@@ -20,6 +21,8 @@
 namespace millrace::pages {
 
 namespace {
+
+constexpr double kTextBytesMost = 512 << 20;  ///< what a split decodes to is at most as much
 
 template <class T>
 T* wordsOf(const std::shared_ptr<arrow::Buffer>& values) {
@@ -112,10 +115,12 @@ Status PageDecoder::allocateTexts(const Shape& shape, bool isDictionary, Target&
         const auto* entries = reinterpret_cast<const arrays::TextSpan*>(dictionary_.values);
         ASSIGN_OR_RETURN(target.coded, CodedTexts::make(dictionaryBytes_, entries, dictionary_.size,
                                                         mayBeNull, target.wanted, pool_));
+        target.coded->expectBytes(target.textBytes);
         return okStatus();
     }
     RETURN_IF_ERROR(allocateWords(shape, target));
     ASSIGN_OR_RETURN(target.texts, arrays::TextTarget::make(target.wanted, pool_));
+    target.texts->expectBytes(target.textBytes);
     return okStatus();
 }
 
@@ -177,6 +182,11 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
         return std::shared_ptr<arrow::Array>();
     }
     Target target(wish, stretch);
+    // Of the wished rows, about; what a damaged footer says makes no memory.
+    target.textBytes = static_cast<std::int64_t>(
+        std::clamp(static_cast<double>(chunk.total_uncompressed_size()), 0.0, kTextBytesMost) *
+        static_cast<double>(target.wanted) /
+        static_cast<double>(std::max<std::int64_t>(stretch.groupRows, 1)));
     RETURN_IF_ERROR(allocate(shape, wish, stretch, chunk.num_values(), target));
     dictionary_ = {};
     dictionaryBytes_ = {};

@@ -39,7 +39,8 @@ struct PageDecoder::Target {
     const std::int64_t wanted;
     const std::int64_t rowsMost;  ///< of the row group
     const bool mayCode, mayCodeNumbers;
-    std::int64_t seen = 0;  ///< rows that have begun
+    std::int64_t textBytes = 0;  ///< of the wished rows, about
+    std::int64_t seen = 0;       ///< rows that have begun
     std::int64_t levels = 0, levelsMost = 0;
     // Flat columns.
     std::shared_ptr<arrow::Buffer> values, validity;

@@ -5,6 +5,7 @@
 
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/recipe/outputs.h"
 #include "backend/recipe/own_time.h"
 #include "backend/recipe/row_set.h"
@@ -140,8 +141,11 @@ class RecipeOfPart : public CompiledRecipe {
             labelColumns = labels.columns;
             labelSteps_ = std::move(labels.steps);
         }
-        ASSIGN_OR_RETURN(labels_,
-                         LabelMaker::make(isEval ? spec.eval->labels : spec.labels, labelColumns));
+        const auto& labels = isEval ? spec.eval->labels : spec.labels;
+        ASSIGN_OR_RETURN(labels_, LabelMaker::make(labels, labelColumns));
+        for (const auto& [head, label] : labels) {
+            heads_.push_back(head);
+        }
         ASSIGN_OR_RETURN(features_, FeatureMaker::make(spec, steps, chain.columns, tables));
         if (!isEval) {
             features_.addKeys(spec.features, chain.columns);
@@ -150,7 +154,7 @@ class RecipeOfPart : public CompiledRecipe {
         steps_ = std::move(chain.steps);
         dropsRows_ =
             where_ != nullptr || (!isEval && std::ranges::any_of(steps, [](const spec::Step& step) {
-                return step.enabled && step.dropsOrWeighs();
+                return step.enabled && step.dropsRows();
             }));
         columnsRead_ = readColumns(spec);
         return okStatus();
@@ -158,6 +162,7 @@ class RecipeOfPart : public CompiledRecipe {
 
     Result<FeatureBatch> run(const SplitInput& split, std::uint32_t epoch) const override {
         const RunContext context{seed_, epoch};
+        const eval::EvaluationScope scope(split.pool);
         FeatureBatch batch;
         batch.file = split.file;
         RowSet rows(split, columns_);
@@ -224,6 +229,7 @@ class RecipeOfPart : public CompiledRecipe {
     const std::vector<std::string>& vocabularies() const override {
         return features_.vocabularies();
     }
+    const std::vector<std::string>& heads() const override { return heads_; }
     const std::vector<std::string>& columnsRead() const override { return columnsRead_; }
     bool dropsRows() const override { return dropsRows_; }
     std::int64_t tableBytes() const override {
@@ -261,6 +267,7 @@ class RecipeOfPart : public CompiledRecipe {
     // Stages [at, end); behind the last one come labels and features.
     Status runStages(std::size_t at, std::size_t end, const RunContext& context,
                      PieceRun& run) const {
+        const eval::EvaluationScope scope(run.input.pool);
         for (; at < end && at <= steps_.size(); ++at) {
             RETURN_IF_ERROR(count(run.rows, context, stageOf(at), run.batch));
         }
@@ -317,7 +324,7 @@ class RecipeOfPart : public CompiledRecipe {
     std::vector<NamedStep> steps_, labelSteps_;
     LabelMaker labels_;
     FeatureMaker features_;
-    std::vector<std::string> stepNames_, columnsRead_;
+    std::vector<std::string> stepNames_, heads_, columnsRead_;
     std::vector<std::vector<std::string>> stepReasons_;
 };
 

@@ -122,6 +122,8 @@ class CompiledRecipe {
     virtual const std::vector<std::vector<std::string>>& stepReasons() const = 0;
     /// The features whose ids a vocabulary gives: what FeatureBatch::vocabularies counts.
     virtual const std::vector<std::string>& vocabularies() const = 0;
+    /// The labels' names: FeatureBatch::heads.
+    virtual const std::vector<std::string>& heads() const = 0;
     /// The file's columns that are read, sorted.
     virtual const std::vector<std::string>& columnsRead() const = 0;
     /// Some step may leave rows out.

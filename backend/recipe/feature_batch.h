@@ -20,11 +20,22 @@ class Array;
 
 namespace millrace::recipe {
 
+/// Rows that count for a head, but have no label: they are masked.
+struct LabelGaps {
+    std::int64_t nulls = 0, nans = 0;
+
+    void add(const LabelGaps& other) {
+        nulls += other.nulls;
+        nans += other.nans;
+    }
+};
+
 /// One head. weight = the label's weight x the row's weight of the recipe (1 in the eval part but
 /// for the label's own weight); mask 1 where the label counts.
 struct LabelColumn {
     std::string head;
     std::vector<float> label, weight, mask;
+    LabelGaps gaps{};
 };
 
 struct DenseColumn {

@@ -9,6 +9,7 @@
 #include <arrow/util/bit_util.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::recipe {
 namespace {
@@ -18,7 +19,7 @@ using eval::ArrayPtr;
 constexpr std::size_t kFetchAhead = 24;  ///< rows whose values are asked for before they are read
 
 Result<std::shared_ptr<arrow::Buffer>> bufferOf(std::size_t bytes) {
-    auto buffer = arrow::AllocateBuffer(static_cast<std::int64_t>(bytes));
+    auto buffer = arrow::AllocateBuffer(static_cast<std::int64_t>(bytes), eval::evaluationPool());
     RETURN_IF_ERROR(arrays::fromArrow(buffer.status(), "take"));
     return std::shared_ptr<arrow::Buffer>(*std::move(buffer));
 }

@@ -9,6 +9,7 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/dictionary_values.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
 #include "backend/eval/value_reader.h"
@@ -133,7 +134,7 @@ Result<ArrayPtr> IdEncoder::encodeTexts(const arrays::TextCodes& texts, FeatureB
 Result<ArrayPtr> IdEncoder::encode(const ArrayPtr& values, FeatureBatch& batch,
                                    arrow::MemoryPool* pool,
                                    std::optional<std::span<const std::int32_t>> items) const {
-    pool = pool != nullptr ? pool : arrow::default_memory_pool();
+    pool = pool != nullptr ? pool : eval::evaluationPool();
     if (const auto texts = arrays::TextCodes::of(*values)) {
         if (texts->isWorth()) {
             return encodeTexts(*texts, batch, pool);

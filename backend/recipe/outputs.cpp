@@ -1,7 +1,9 @@
 #include "backend/recipe/outputs.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <span>
 #include <unordered_set>
@@ -15,7 +17,9 @@
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/null_rows.h"
+#include "backend/arrays/value_text.h"
 #include "backend/core/text.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/list_view.h"
 #include "backend/recipe/own_time.h"
@@ -56,8 +60,7 @@ const T* ownValues(FeatureBatch& batch, std::vector<T> values) {
 // Room for `count` floats that lives as long as one of the batch's owners.
 Result<float*> ownFloats(FeatureBatch& batch, const SplitInput& split, std::int64_t count,
                          std::vector<std::shared_ptr<const void>>& owners) {
-    arrow::MemoryPool* const pool =
-        split.pool != nullptr ? split.pool : arrow::default_memory_pool();
+    arrow::MemoryPool* const pool = split.pool != nullptr ? split.pool : eval::evaluationPool();
     ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> buffer,
                      arrays::fromArrow(arrow::AllocateBuffer(count * 4, pool), "features"));
     auto* const values = reinterpret_cast<float*>(buffer->mutable_data());
@@ -77,15 +80,32 @@ void castFloats(const arrow::Array& values, float fill, float* out) {
 }
 
 /// Labels that are all numbers from 0 to 1, or NaN, which is none. False: one is not.
-bool takeLabels(const double* values, std::size_t rows, float* label, float* mask) {
-    int isBeyond = 0;
+bool takeLabels(const double* values, std::size_t rows, float* label, float* mask,
+                std::int64_t& nans) {
+    int isBeyond = 0, isNan = 0;
     for (std::size_t i = 0; i < rows; ++i) {
         const double value = values[i];
         isBeyond |= static_cast<int>(value < 0) | static_cast<int>(value > 1);
+        isNan |= static_cast<int>(value != value);
         label[i] = value == value ? static_cast<float>(value) : 0;
         mask[i] = value == value ? 1 : 0;
     }
+    if (isBeyond == 0 && isNan != 0) {
+        nans = std::count(mask, mask + rows, 0.0F);
+    }
     return isBeyond == 0;
+}
+
+/// All digits of a number: "1.0000001" is not 1.
+std::string digitsOf(double value) {
+    return arrays::valueText(arrow::DoubleArray(1, arrow::Buffer::FromVector<double>({value})), 0);
+}
+
+Status refusedWeight(const RowSet& rows, std::int64_t row, std::string_view place,
+                     const std::string& weight) {
+    return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(row), ": ", place,
+                           ": the weight is ", weight, "; it must be a number from 0 to ",
+                           digitsOf(std::numeric_limits<float>::max()));
 }
 
 }  // namespace
@@ -114,8 +134,9 @@ Result<LabelMaker> LabelMaker::make(const std::map<std::string, spec::LabelSpec>
 }
 
 Status LabelMaker::weigh(const Head& head, RowSet& rows, LabelColumn& column) {
-    const std::string place = strCat("labels.", head.name, ".weight");
+    const std::vector<double>& ofRows = rows.weights();
     if (head.weight != nullptr) {
+        const std::string place = strCat("labels.", head.name, ".weight");
         ASSIGN_OR_RETURN(const auto values, doubles(head.weight, rows, place));
         for (std::int64_t i = 0; i < rows.rows(); ++i) {
             const double weight = values->IsNull(i) ? -1 : values->Value(i);
@@ -124,20 +145,29 @@ Status LabelMaker::weigh(const Head& head, RowSet& rows, LabelColumn& column) {
                 column.weight[at] = 0;
                 continue;
             }
-            if (!(weight >= 0) || std::isinf(weight)) {
-                return invalidArgument(
-                    rows.split().relativePath, ": row ", rows.rowNumber(i), ": ", place,
-                    ": the weight is ",
-                    values->IsNull(i) ? std::string("null") : strCat(values->Value(i)),
-                    "; it must be a number from 0 up");
+            const double product = ofRows.empty() ? weight : weight * ofRows[at];
+            column.weight[at] = static_cast<float>(product);
+            if (!(weight >= 0) || !std::isfinite(column.weight[at])) {
+                return refusedWeight(
+                    rows, i, place,
+                    strCat(values->IsNull(i) ? "null" : digitsOf(values->Value(i)),
+                           weight >= 0 && product != weight
+                               ? strCat(", times the row's own weight of ", digitsOf(ofRows[at]))
+                               : ""));
             }
-            column.weight[at] =
-                static_cast<float>(rows.weights().empty() ? weight : weight * rows.weights()[at]);
         }
         return okStatus();
     }
-    for (std::size_t i = 0; i < rows.weights().size(); ++i) {
-        column.weight[i] = static_cast<float>(rows.weights()[i]);
+    int isBeyond = 0;
+    for (std::size_t i = 0; i < ofRows.size(); ++i) {
+        column.weight[i] = static_cast<float>(ofRows[i]);
+        isBeyond |= static_cast<int>(!(column.weight[i] <= std::numeric_limits<float>::max()));
+    }
+    for (std::size_t i = 0; isBeyond != 0 && i < ofRows.size(); ++i) {
+        if (!std::isfinite(column.weight[i])) {
+            return refusedWeight(rows, static_cast<std::int64_t>(i), "the recipe's weights",
+                                 digitsOf(ofRows[i]));
+        }
     }
     return okStatus();
 }
@@ -154,19 +184,21 @@ Status LabelMaker::run(RowSet& rows, bool isWeighted, FeatureBatch& batch) const
                 where, evaluateRows(head.where, rows, strCat("labels.", head.name, ".where")));
         }
         const auto* flags = static_cast<const arrow::BooleanArray*>(where.get());
-        const bool isTaken =
-            flags == nullptr && labels->null_count() == 0 &&
-            takeLabels(labels->raw_values(), count, column.label.data(), column.mask.data());
+        const bool isTaken = flags == nullptr && labels->null_count() == 0 &&
+                             takeLabels(labels->raw_values(), count, column.label.data(),
+                                        column.mask.data(), column.gaps.nans);
         for (std::int64_t i = 0; !isTaken && i < rows.rows(); ++i) {
-            const bool counts = labels->IsValid(i) && !std::isnan(labels->Value(i)) &&
-                                (flags == nullptr || (flags->IsValid(i) && flags->Value(i)));
-            if (!counts) {
+            if (flags != nullptr && (flags->IsNull(i) || !flags->Value(i))) {
                 continue;
             }
-            const double label = labels->Value(i);
+            const double label = labels->IsNull(i) ? std::nan("") : labels->Value(i);
+            if (std::isnan(label)) {
+                ++(labels->IsNull(i) ? column.gaps.nulls : column.gaps.nans);
+                continue;
+            }
             if (label < 0 || label > 1) {
                 return invalidArgument(rows.split().relativePath, ": row ", rows.rowNumber(i),
-                                       ": labels.", head.name, ": the label is ", label,
+                                       ": labels.", head.name, ": the label is ", digitsOf(label),
                                        "; it must be a number from 0 to 1 (a condition such as `",
                                        head.name, " > 0` makes one)");
             }

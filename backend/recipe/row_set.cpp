@@ -10,6 +10,7 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/number_codes.h"
 #include "backend/eval/dictionary_values.h"
+#include "backend/eval/evaluation_pool.h"
 
 namespace millrace::recipe {
 namespace {
@@ -25,10 +26,8 @@ Result<std::vector<ArrayPtr>> ColumnSource::rows(const std::vector<std::string>&
                                                  const pages::RowWish& wish) {
     ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, columns(names));
     for (ArrayPtr& array : arrays) {
-        ASSIGN_OR_RETURN(array,
-                         pages::selectRows(std::move(array), wish, arrow::default_memory_pool()));
-        ASSIGN_OR_RETURN(array,
-                         pages::zeroNullFloats(std::move(array), arrow::default_memory_pool()));
+        ASSIGN_OR_RETURN(array, pages::selectRows(std::move(array), wish, eval::evaluationPool()));
+        ASSIGN_OR_RETURN(array, pages::zeroNullFloats(std::move(array), eval::evaluationPool()));
     }
     return arrays;
 }
@@ -91,7 +90,7 @@ Result<ArrayPtr> RowSet::column(const std::string& name) {
 }
 
 Result<ArrayPtr> RowSet::expand(const std::string& name, ArrayPtr values) {
-    ASSIGN_OR_RETURN(values, pages::expandStored(std::move(values), arrow::default_memory_pool()));
+    ASSIGN_OR_RETURN(values, pages::expandStored(std::move(values), eval::evaluationPool()));
     const auto made = made_.find(name);
     return (made != made_.end() ? made->second.values : selected_[name]) = std::move(values);
 }
@@ -125,7 +124,7 @@ Result<ArrayPtr> RowSet::codedColumn(const std::string& name) {
         return internalError("no column ", name);
     }
     if (rows_ == 0) {
-        return arrays::nullArray(field->type, 0, arrow::default_memory_pool());
+        return arrays::nullArray(field->type, 0, eval::evaluationPool());
     }
     RETURN_IF_ERROR(prefetch({name}));
     const MadeColumn& read = source_->columns[name];
@@ -212,7 +211,7 @@ Result<ArrayPtr> StoredValues::asRows(ArrayPtr made) const {
     if (!isWord && made->type_id() != arrow::Type::LIST && made->type_id() != arrow::Type::STRING) {
         return indices->null_count() > 0
                    ? eval::takeRows(made, indices)
-                   : eval::gatherEntries({values, indices}, made, arrow::default_memory_pool());
+                   : eval::gatherEntries({values, indices}, made, eval::evaluationPool());
     }
     const auto type = arrow::dictionary(indices->type(), made->type());
     return std::make_shared<arrow::DictionaryArray>(type, indices, std::move(made));
@@ -257,6 +256,9 @@ Result<ArrayPtr> evaluateRows(const expr::Expr& expr, RowSet& rows, const std::s
     RETURN_IF_ERROR(rows.prefetch(expr::collectColumns(expr)));
     std::int64_t failed = -1;
     Result<ArrayPtr> values = eval::evaluate(expr, rows, &failed);
+    if (values.status().code() == absl::StatusCode::kResourceExhausted) {
+        return annotate(values.status(), place);
+    }
     if (values.ok() || values.status().code() != absl::StatusCode::kInvalidArgument) {
         return values;
     }

@@ -16,6 +16,7 @@
 #include "backend/arrays/null_rows.h"
 #include "backend/arrays/text_codes.h"
 #include "backend/core/philox.h"
+#include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/hash_rows.h"
 #include "backend/eval/list_view.h"
@@ -267,8 +268,10 @@ class BucketizeStep : public CompiledStep {
                          eval::castValues(raw, type_, {expr::TypeKind::kDouble}, false));
         const auto& in = static_cast<const arrow::DoubleArray&>(*values);
         const std::int64_t length = in.length();
-        ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> made,
-                         arrays::fromArrow(arrow::AllocateBuffer(length * 8), "bucketize"));
+        ASSIGN_OR_RETURN(
+            std::shared_ptr<arrow::Buffer> made,
+            arrays::fromArrow(arrow::AllocateBuffer(length * 8, eval::evaluationPool()),
+                              "bucketize"));
         auto* const ids = reinterpret_cast<std::int64_t*>(made->mutable_data());
         bucketsOf({in.raw_values(), static_cast<std::size_t>(length)}, step_.boundaries, ids);
         arrays::fillNulls(in, std::int64_t{0}, ids);

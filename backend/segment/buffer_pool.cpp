@@ -79,7 +79,11 @@ bool BufferPool::hold(std::int64_t bytes) {
         return true;
     }
     ReleaseUnused();
-    return holdMore(bytes);
+    if (holdMore(bytes)) {
+        return true;
+    }
+    missing_ = held_.load() + bytes - limitBytes_;
+    return false;
 }
 
 void BufferPool::countAllocation(std::int64_t bytes, unsigned shelf) {

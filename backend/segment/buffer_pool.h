@@ -51,6 +51,9 @@ class BufferPool final : public arrow::MemoryPool {
     bool hold(std::int64_t bytes);
     void letGo(std::int64_t bytes) { held_ -= bytes; }
 
+    /// By how much the last request that failed went beyond the limit; 0: none did since.
+    std::int64_t takeMissing() { return missing_.exchange(0); }
+
     std::int64_t limitBytes() const { return limitBytes_; }
     /// Bytes held from the system: in use and kept for the next use.
     std::int64_t heldBytes() const { return held_.load(); }
@@ -77,6 +80,7 @@ class BufferPool final : public arrow::MemoryPool {
     const std::int64_t limitBytes_;  ///< read with each buffer, so apart from what is written
     alignas(64) Count held_{0};
     Count peak_{0};  ///< of `held_`
+    Count missing_{0};
     // Each is some threads' own.
     std::array<Counts, kShelves> counts_;
     std::array<BlockShelf, kShelves> shelves_;

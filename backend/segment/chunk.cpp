@@ -6,6 +6,7 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/decimals.h"
 #include "backend/frame/carry_mask.h"
 #include "backend/segment/row_records.h"
@@ -216,6 +217,34 @@ Result<Chunk::Column> listColumn(Chunk& chunk, BufferPool& pool, const arrow::Ar
     return column;
 }
 
+// The same lists of bytes, 1 where an element has a value.
+Result<std::shared_ptr<arrow::Array>> validElements(BufferPool& pool, const arrow::Array& array) {
+    if (array.type_id() == arrow::Type::DICTIONARY) {
+        const auto& stored = static_cast<const arrow::DictionaryArray&>(array);
+        ASSIGN_OR_RETURN(auto flags, validElements(pool, *stored.dictionary()));
+        auto type = arrow::dictionary(stored.indices()->type(), flags->type());
+        return std::make_shared<arrow::DictionaryArray>(std::move(type), stored.indices(),
+                                                        std::move(flags));
+    }
+    std::shared_ptr<arrow::ArrayData> lists = array.data()->Copy();
+    const std::shared_ptr<arrow::Array> elements = arrow::MakeArray(lists->child_data[0]);
+    ASSIGN_OR_RETURN(std::shared_ptr<arrow::Buffer> bytes,
+                     arrays::fromArrow<std::shared_ptr<arrow::Buffer>>(
+                         arrow::AllocateBuffer(elements->length(), &pool), "carry"));
+    for (std::int64_t i = 0; i < elements->length(); ++i) {
+        bytes->mutable_data()[i] = elements->IsValid(i) ? 1 : 0;
+    }
+    lists->child_data = {
+        arrow::ArrayData::Make(arrow::uint8(), elements->length(), {nullptr, std::move(bytes)}, 0)};
+    if (array.type_id() == arrow::Type::FIXED_SIZE_LIST) {
+        const auto& type = static_cast<const arrow::FixedSizeListType&>(*array.type());
+        lists->type = arrow::fixed_size_list(arrow::uint8(), type.list_size());
+    } else {
+        lists->type = arrow::list(arrow::uint8());
+    }
+    return arrow::MakeArray(lists);
+}
+
 // Fills a chunk's columns in the layout's order, checking kinds and names on the way.
 class ColumnFiller {
  public:
@@ -253,11 +282,15 @@ class ColumnFiller {
     Status carry(recipe::CarryColumn& column) {
         RETURN_IF_ERROR(expect(Role::kCarry, column.name));
         const frame::ColumnSpec& wanted = layout_.columns()[next_];
-        const bool isMasked = next_ + 1 < layout_.numColumns() &&
-                              frame::isCarryMask(wanted, layout_.columns()[next_ + 1]);
-        if (isMasked) {
+        const frame::CarryMasks masks = frame::CarryMasks::behind(layout_, next_);
+        if (masks.ofRows) {
             ASSIGN_OR_RETURN(chunk_.columns[next_ + 1].values,
                              validBytes(chunk_, pool_, *column.array));
+        }
+        if (masks.ofElements) {
+            ASSIGN_OR_RETURN(const auto flags, validElements(pool_, *column.array));
+            ASSIGN_OR_RETURN(chunk_.columns[next_ + 2], listColumn(chunk_, pool_, *flags, 1));
+            chunk_.owners.push_back(flags);
         }
         const std::size_t width = frame::sizeOf(wanted.dtype);
         if (wanted.encoding == frame::Encoding::kLists) {
@@ -269,7 +302,7 @@ class ColumnFiller {
         }
         (wanted.encoding == frame::Encoding::kLists ? chunk_.owners : chunk_.rowOwners)
             .push_back(std::move(column.array));
-        next_ += isMasked ? 2 : 1;
+        next_ += 1 + masks.count();
         return okStatus();
     }
     Status dense(const recipe::FeatureBatch& batch) {

@@ -9,9 +9,11 @@
 namespace millrace::segment {
 
 CountNames::CountNames(const std::vector<std::vector<std::string>>& stepReasons,
+                       const std::vector<std::string>& heads,
                        const std::vector<std::string>& vocabularies) {
     addSteps(stepReasons);
-    addVocabularies(vocabularies);
+    gaps_ = pairsOf(heads, "label/null", "label/nan");
+    ids_ = pairsOf(vocabularies, "ids", "unknown");
     if (numLeftOut_ > 0) {
         logWarn("loader: counts that no receipt will have",
                 {{"number", numLeftOut_}, {"room", stream::kMaxRecordCounts}});
@@ -32,17 +34,20 @@ void CountNames::addSteps(const std::vector<std::vector<std::string>>& stepReaso
     }
 }
 
-void CountNames::addVocabularies(const std::vector<std::string>& vocabularies) {
+CountNames::Pairs CountNames::pairsOf(const std::vector<std::string>& names, std::string_view first,
+                                      std::string_view second) {
+    Pairs pairs;
     std::set<std::string_view> known;
-    for (const std::string& feature : vocabularies) {
-        std::pair<std::string, std::string> names(strCat("ids/", feature),
-                                                  strCat("unknown/", feature));
-        const bool isKept = known.insert(feature).second && hasRoomFor(2) &&
-                            names.second.size() <= stream::kMaxCountNameBytes;
+    for (const std::string& name : names) {
+        Pairs::value_type pair(strCat(first, "/", name), strCat(second, "/", name));
+        const bool isKept =
+            known.insert(name).second && hasRoomFor(2) &&
+            std::max(pair.first.size(), pair.second.size()) <= stream::kMaxCountNameBytes;
         numNames_ += isKept ? 2 : 0;
         numLeftOut_ += isKept ? 0 : 2;
-        ids_.push_back(isKept ? std::move(names) : std::pair<std::string, std::string>());
+        pairs.push_back(isKept ? std::move(pair) : Pairs::value_type());
     }
+    return pairs;
 }
 
 stream::SegmentSums CountNames::sumsOf(const RowCounts& from) const {
@@ -55,12 +60,19 @@ stream::SegmentSums CountNames::sumsOf(const RowCounts& from) const {
             sums.addCount(name, value);
         }
     };
+    const auto addSome = [&add](const std::string& name, std::int64_t value) {
+        if (value != 0) {
+            add(name, value);
+        }
+    };
     for (std::size_t s = 0; s < std::min(reasons_.size(), from.steps.size()); ++s) {
         for (std::size_t r = 0; r < reasons_[s].size(); ++r) {
-            if (from.steps[s].reasons[r] != 0) {
-                add(reasons_[s][r], from.steps[s].reasons[r]);
-            }
+            addSome(reasons_[s][r], from.steps[s].reasons[r]);
         }
+    }
+    for (std::size_t h = 0; h < std::min(gaps_.size(), from.labels.size()); ++h) {
+        addSome(gaps_[h].first, from.labels[h].nulls);
+        addSome(gaps_[h].second, from.labels[h].nans);
     }
     for (std::size_t v = 0; v < ids_.size(); ++v) {
         const recipe::IdCount count =

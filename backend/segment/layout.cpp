@@ -142,6 +142,9 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schem
         out.push_back(std::move(column));
         if (options.use == FrameUse::kTable) {
             out.push_back(frame::carryMask(name));
+            if (field->type.isList) {
+                out.push_back(frame::elementMask(name));
+            }
         }
     }
     for (ColumnSpec& column : out) {

@@ -25,7 +25,7 @@ struct LayoutOptions {
 /// int64 (microseconds), decimals float64; nulls are 0 or empty. kInvalidArgument names a column
 /// that a frame cannot hold.
 /// For a table, what a frame of training leaves out is there too: behind each carried column its
-/// mask (frame::carryMask), and decimals of the dataset as their digits (texts).
+/// masks (frame::CarryMasks), and decimals of the dataset as their digits (texts).
 Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schema& columns,
                                     const LayoutOptions& options = {});
 

@@ -104,12 +104,16 @@ struct Split {
     bool operator>(const Split& other) const { return held > other.held; }
 };
 
-// Beside the pool: what expressions make of a split, and between them.
-std::int64_t computing(const RowCost& cost, const Split& split) {
+// Of the pool: what expressions make of a split, and between them.
+std::int64_t making(const RowCost& cost, const Split& split) {
     return (cost.made + std::min(cost.made, kBetweenBytes)) * split.rows +
-           (cost.hasText
-                ? 2 * split.planned + std::min(kMakingBytes, kMakingPlanned * split.planned)
-                : 0);
+           (cost.hasText ? 2 * split.planned : 0);
+}
+
+// Beside the pool, of a thread with a segment of `rows` rows.
+std::int64_t computing(const RowCost& cost, const Split& split, std::int64_t rows) {
+    return cost.order * rows +
+           (cost.hasText ? std::min(kMakingBytes, kMakingPlanned * split.planned) : 0);
 }
 
 // Of the pool: what is read of a split and its columns before they are records.
@@ -156,7 +160,8 @@ MemoryNeed memoryNeed(const spec::RunSpec& spec, const stream::Plan& plan, recip
             cost.keepsText
                 ? (threads - 1) * (splits.front().planned + cost.fields * splits.front().rows)
                 : 0;
-        need.computing = need.busyThreads * (computing(cost, splits.front()) + cost.order * rows);
+        need.making = need.busyThreads * making(cost, splits.front());
+        need.computing = need.busyThreads * computing(cost, splits.front(), rows);
     }
     need.segment = rounded(need.segment) + kPageBytes;
     // A quarter more than the average, for rows with longer lists.

@@ -17,7 +17,10 @@ inline constexpr std::int64_t kReadAheadShare = 6;
 struct MemoryNeed {
     std::int64_t segment = 0;  ///< the largest one, alone, while it is computed: of the pool
     std::int64_t frame = 0;    ///< a large micro-batch
-    /// Beside the pool, of all threads: what expressions make, the order of rows.
+    /// Of all threads, of the pool: what expressions make. Where it is more, rows go through the
+    /// recipe in shorter pieces (segment_runner.h).
+    std::int64_t making = 0;
+    /// Of all threads, beside the pool: the order of rows, what the allocators keep.
     std::int64_t computing = 0;
     std::int64_t busyThreads = 0;  ///< that find a segment of their own
     std::int64_t delivered = 0;    ///< all rows of an epoch, if none were dropped

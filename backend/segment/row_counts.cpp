@@ -16,6 +16,10 @@ void RowCounts::add(const RowCounts& other) {
     for (std::size_t v = 0; v < other.vocabularies.size(); ++v) {
         vocabularies[v].add(other.vocabularies[v]);
     }
+    labels.resize(std::max(labels.size(), other.labels.size()));
+    for (std::size_t h = 0; h < other.labels.size(); ++h) {
+        labels[h].add(other.labels[h]);
+    }
 }
 
 }  // namespace millrace::segment

@@ -15,6 +15,7 @@ struct RowCounts {
     std::int64_t rowsKept = 0;
     std::vector<recipe::StepCount> steps;       ///< as CompiledRecipe::stepNames()
     std::vector<recipe::IdCount> vocabularies;  ///< as CompiledRecipe::vocabularies()
+    std::vector<recipe::LabelGaps> labels;      ///< as CompiledRecipe::heads()
 
     /// Of the same recipe.
     void add(const RowCounts& other);

@@ -6,6 +6,7 @@
 
 #include <arrow/api.h>
 
+#include "backend/core/text.h"
 #include "backend/segment/key_order.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/requests.h"
@@ -131,6 +132,7 @@ Status SegmentRunner::runSplits(const SegmentPart& part, SegmentOutput& output) 
     }
     output.counts.steps.resize(input_->recipe().stepNames().size());
     output.counts.vocabularies.resize(input_->recipe().vocabularies().size());
+    output.counts.labels.resize(input_->recipe().heads().size());
     for (Result<SplitOutput>& split : outputs) {
         RETURN_IF_ERROR(split.status());
         output.counts.add(split->counts);
@@ -206,29 +208,55 @@ Result<SegmentRunner::SplitOutput> SegmentRunner::runSplit(const stream::SplitRe
                                 &columns,
                                 &pool_,
                                 candidates ? &*candidates : nullptr};
-    RETURN_IF_ERROR(runRows(in, columns, epoch, sharing, readers, output));
+    SplitRows rowsOfSplit{in, columns, epoch, sharing, readers, nullptr};
+    RETURN_IF_ERROR(runRows(rowsOfSplit, output));
     return output;
 }
 
-// Labels and features of a split's rows, and its chunks: one a piece, so that threads share them.
-Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& columns,
-                              std::uint32_t epoch, const Sharing& sharing, const Readers& readers,
-                              SplitOutput& output) const {
+// Labels and features of a split's rows, and its chunks. A split that others help with, and whose
+// columns and what is made of them do not fit, is computed again when its segment is alone.
+Status SegmentRunner::runRows(SplitRows& rows, SplitOutput& output) const {
     StageTimer timer(counters_);
-    RequestStarts requests;
     if (isDeduplicated() || input_->shuffle() == Shuffle::kRequests) {
-        ASSIGN_OR_RETURN(const auto values, columns.keep(input_->spec().features.request));
-        requests =
-            std::make_shared<const std::vector<std::uint64_t>>(requestStarts(*values, in.firstRow));
+        ASSIGN_OR_RETURN(const auto values, rows.columns.keep(input_->spec().features.request));
+        rows.requests = std::make_shared<const std::vector<std::uint64_t>>(
+            requestStarts(*values, rows.in.firstRow));
     }
-    PiecesOfSplit pieces(sharing, columns, in,
-                         pieceBorders(in.rows, pieceRows(in.rows), requests.get(), in.firstRow),
-                         readers);
-    ASSIGN_OR_RETURN(std::vector<recipe::FeatureBatch> batches, batchesOf(in, pieces, epoch));
+    const bool mayBeShort = !rows.sharing.isOn();
+    bool isShort = mayBeShort && shortRows_ > 0;
+    SplitOutput made;
+    if (!isShort) {
+        const Status status = runAtOnce(rows, made);
+        isShort = mayBeShort && status.code() == absl::StatusCode::kResourceExhausted;
+        RETURN_IF_ERROR(isShort ? okStatus() : status);
+    }
+    if (isShort) {
+        made = {};
+        RETURN_IF_ERROR(runShort(rows, made));
+    }
+    std::int64_t kept = 0;
+    for (const Chunk& chunk : made.chunks) {
+        kept += chunk.rows;
+    }
+    made.requestStarts.assign(made.chunks.size(), rows.requests);
+    made.counts.add(output.counts);
+    output = std::move(made);
+    const dataset::ColumnCost lap = timer.lap();
+    counters_.add(Stage::kRecipe, lap.busyNs - rows.columns.readNs() - rows.countedNs, kept, 0);
+    counters_.addWait(Stage::kRecipe, Wait::kStarved,
+                      std::max<std::int64_t>(0, lap.waitNs - rows.columns.waitNs()));
+    return okStatus();
+}
+
+// One chunk a piece, so that threads share them.
+Status SegmentRunner::runAtOnce(SplitRows& rows, SplitOutput& output) const {
+    const recipe::SplitInput& in = rows.in;
+    PiecesOfSplit pieces(
+        rows.sharing, rows.columns, in,
+        pieceBorders(in.rows, pieceRows(in.rows), rows.requests.get(), in.firstRow), rows.readers);
+    ASSIGN_OR_RETURN(std::vector<recipe::FeatureBatch> batches, batchesOf(rows, pieces));
     std::vector<Result<Chunk>> chunks(batches.size(), Result<Chunk>(Chunk()));
-    const auto makeChunk = [&](std::size_t b) {
-        chunks[b] = chunkOf(std::move(batches[b]), in, requests.get());
-    };
+    const auto makeChunk = [&](std::size_t b) { chunks[b] = chunkOf(std::move(batches[b]), rows); };
     for (const recipe::FeatureBatch& batch : batches) {
         countSteps(batch, output.counts);
         output.decodedBytes += batch.decodedBytes;
@@ -238,45 +266,113 @@ Status SegmentRunner::runRows(const recipe::SplitInput& in, SplitColumns& column
     } else {
         makeChunk(0);
     }
-    std::int64_t kept = 0;
+    rows.countedNs += pieces.countedNs();
     for (Result<Chunk>& chunk : chunks) {
         RETURN_IF_ERROR(chunk.status());
-        kept += chunk->rows;
         if (chunk->rows > 0 || chunks.size() == 1) {
             output.chunks.push_back(*std::move(chunk));
-            output.requestStarts.push_back(requests);
         }
     }
-    const dataset::ColumnCost lap = timer.lap();
-    counters_.add(Stage::kRecipe, lap.busyNs - columns.readNs() - pieces.countedNs(), kept, 0);
-    counters_.addWait(Stage::kRecipe, Wait::kStarved,
-                      std::max<std::int64_t>(0, lap.waitNs - columns.waitNs()));
     return okStatus();
+}
+
+// Piece after piece, each of half as many rows as the one that did not fit, or one request. What
+// was read of the split is held whole meanwhile, and read again for shorter pieces.
+Status SegmentRunner::runShort(SplitRows& rows, SplitOutput& output) const {
+    const recipe::SplitInput& in = rows.in;
+    pool_.takeMissing();
+    std::int64_t size = shortRows_ > 0 ? shortRows_.load() : std::max<std::int64_t>(in.rows / 2, 1);
+    for (std::int64_t done = 0; done < in.rows;) {
+        std::vector<std::int64_t> borders =
+            pieceBorders(in.rows - done, size, rows.requests.get(),
+                         in.firstRow + static_cast<std::uint64_t>(done));
+        for (std::int64_t& border : borders) {
+            border += done;
+        }
+        if (done > 0) {
+            borders.insert(borders.begin(), 0);
+        }
+        PiecesOfSplit pieces(rows.sharing, rows.columns, in, std::move(borders), rows.readers);
+        std::vector<const std::vector<std::int64_t>*> left;
+        for (std::size_t p = 0; p < pieces.count(); ++p) {
+            left.push_back(pieces.piece(p).candidates);
+        }
+        pieces.leave(left);
+        for (std::size_t p = done > 0 ? 1 : 0; p < pieces.count(); ++p) {
+            const recipe::SplitInput piece = pieces.piece(p);
+            const Status status = runPiece(rows, pieces, p, output);
+            if (status.code() == absl::StatusCode::kResourceExhausted) {
+                if (size == 1 || piece.rows == 1) {
+                    return pieces.failure().ok() ? tooLarge(rows, piece, status) : status;
+                }
+                size = std::min(size, piece.rows) / 2;
+                break;
+            }
+            RETURN_IF_ERROR(status);
+            done += piece.rows;
+        }
+        rows.countedNs += pieces.countedNs();
+    }
+    shortRows_ = 2 * size;  // of the next split more may fit
+    return okStatus();
+}
+
+Status SegmentRunner::runPiece(const SplitRows& rows, PiecesOfSplit& pieces, std::size_t index,
+                               SplitOutput& output) const {
+    Result<Chunk> chunk = Chunk();
+    pieces.one(index, [&](std::size_t p) {
+        Result<recipe::FeatureBatch> batch = input_->recipe().run(pieces.piece(p), rows.epoch);
+        if (!batch.ok()) {
+            chunk = batch.status();
+            return;
+        }
+        RowCounts counts;
+        countSteps(*batch, counts);
+        const std::int64_t decodedBytes = batch->decodedBytes;
+        chunk = chunkOf(*std::move(batch), rows);
+        if (chunk.ok()) {
+            output.counts.add(counts);
+            output.decodedBytes += decodedBytes;
+        }
+    });
+    RETURN_IF_ERROR(chunk.status());
+    output.chunks.push_back(*std::move(chunk));
+    return okStatus();
+}
+
+Status SegmentRunner::tooLarge(const SplitRows& rows, const recipe::SplitInput& piece,
+                               const Status& status) const {
+    const std::int64_t missing = pool_.takeMissing();
+    const auto last = piece.firstRow + static_cast<std::uint64_t>(piece.rows) - 1;
+    return resourceExhausted(
+        rows.in.relativePath, piece.rows == 1 ? ": row " : ": a request, rows ", piece.firstRow,
+        piece.rows == 1 ? "" : strCat(" to ", last), ": ", messageOf(status),
+        missing > 0 ? strCat("; it needs a limit that is at least ",
+                             formatBytes(static_cast<double>(missing)), " higher")
+                    : "");
 }
 
 // A piece that fails does not say what the split would: there another step or row may fail first.
 // So the split is run again whole, whose sentence does not depend on the pieces.
-Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const recipe::SplitInput& in,
-                                                                   PiecesOfSplit& pieces,
-                                                                   std::uint32_t epoch) const {
+Result<std::vector<recipe::FeatureBatch>> SegmentRunner::batchesOf(const SplitRows& rows,
+                                                                   PiecesOfSplit& pieces) const {
     if (pieces.count() > 1 && input_->part() == recipe::Part::kTrain) {
-        auto batches = input_->recipe().runPieces(pieces, epoch);
+        auto batches = input_->recipe().runPieces(pieces, rows.epoch);
         if (batches.ok() || batches.status().code() == absl::StatusCode::kResourceExhausted) {
             return batches;
         }
     }
     std::vector<recipe::FeatureBatch> whole(1);
-    ASSIGN_OR_RETURN(whole.front(), input_->recipe().run(in, epoch));
+    ASSIGN_OR_RETURN(whole.front(), input_->recipe().run(rows.in, rows.epoch));
     return whole;
 }
 
-Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
-                                     const std::vector<std::uint64_t>* requests) const {
+Result<Chunk> SegmentRunner::chunkOf(recipe::FeatureBatch batch, const SplitRows& rows) const {
     ASSIGN_OR_RETURN(Chunk chunk, Chunk::make(std::move(batch), input_->layout(), pool_));
     if (isDeduplicated()) {
         const bool isRequired = input_->spec().features.dedup == "required";
-        RETURN_IF_ERROR(
-            annotate(chunk.findGroups(input_->layout(), *requests, isRequired), in.relativePath));
+        RETURN_IF_ERROR(annotate(chunk.findGroups(input_->layout(), *rows.requests, isRequired),
+                                 rows.in.relativePath));
     }
     return chunk;
 }
@@ -331,6 +427,7 @@ void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, RowCounts& cou
     std::vector<recipe::StepCount>& steps = counts.steps;
     steps.resize(names.size());
     counts.vocabularies.resize(input_->recipe().vocabularies().size());
+    counts.labels.resize(input_->recipe().heads().size());
     for (std::size_t s = 0; s < batch.steps.size() && s < steps.size(); ++s) {
         const recipe::StepCount& step = batch.steps[s];
         steps[s].add(step);
@@ -341,6 +438,9 @@ void SegmentRunner::countSteps(const recipe::FeatureBatch& batch, RowCounts& cou
     }
     for (std::size_t v = 0; v < batch.vocabularies.size(); ++v) {
         counts.vocabularies[v].add(batch.vocabularies[v]);
+    }
+    for (std::size_t h = 0; h < batch.heads.size(); ++h) {
+        counts.labels[h].add(batch.heads[h].gaps);
     }
     counters_.addStep(std::string(kLabelsStep), {batch.labelsNs, batch.rows, batch.rows});
     counters_.addEncoded(batch.featureTimes);

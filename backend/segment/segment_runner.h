@@ -4,6 +4,9 @@
 // A pure function of (stream hash, plan, epoch, index): nothing is kept between segments but open
 // files and memory. Threads: one runner a thread. Failure: data errors name file and row or row
 // group; kResourceExhausted when the memory limit does not hold the segment.
+// Memory: what expressions make is of the pool too. Where it does not fit, a runner that nobody
+// helps runs its rows in pieces, each half as long as the one that did not fit, down to one row.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,13 +73,26 @@ class SegmentRunner {
     Result<SplitOutput> runSplit(const stream::SplitRef& ref, const RowRange& wanted,
                                  std::uint32_t epoch, const Sharing& sharing,
                                  const Readers& readers) const;
-    Status runRows(const recipe::SplitInput& in, SplitColumns& columns, std::uint32_t epoch,
-                   const Sharing& sharing, const Readers& readers, SplitOutput& output) const;
-    Result<std::vector<recipe::FeatureBatch>> batchesOf(const recipe::SplitInput& in,
-                                                        PiecesOfSplit& pieces,
-                                                        std::uint32_t epoch) const;
-    Result<Chunk> chunkOf(recipe::FeatureBatch batch, const recipe::SplitInput& in,
-                          const std::vector<std::uint64_t>* requests) const;
+    /// A split's rows, and what they are computed with.
+    struct SplitRows {
+        const recipe::SplitInput& in;
+        SplitColumns& columns;
+        const std::uint32_t epoch;
+        const Sharing& sharing;
+        const Readers& readers;
+        RequestStarts requests;      ///< where requests matter
+        std::int64_t countedNs = 0;  ///< of what was done so far, counted already
+    };
+    Status runRows(SplitRows& rows, SplitOutput& output) const;
+    Status runAtOnce(SplitRows& rows, SplitOutput& output) const;
+    Status runShort(SplitRows& rows, SplitOutput& output) const;
+    Status runPiece(const SplitRows& rows, PiecesOfSplit& pieces, std::size_t index,
+                    SplitOutput& output) const;
+    Status tooLarge(const SplitRows& rows, const recipe::SplitInput& piece,
+                    const Status& status) const;
+    Result<std::vector<recipe::FeatureBatch>> batchesOf(const SplitRows& rows,
+                                                        PiecesOfSplit& pieces) const;
+    Result<Chunk> chunkOf(recipe::FeatureBatch batch, const SplitRows& rows) const;
     bool isDeduplicated() const;
     Status eachChunk(Stage stage, const SegmentOutput& output,
                      const std::function<Status(std::size_t)>& work);
@@ -100,6 +116,8 @@ class SegmentRunner {
     Sharing sharing_;  ///< of the segment that is computed
     const std::uint32_t epochs_;
     const std::vector<std::string> columnsAhead_;  ///< what to fetch ahead; empty: local files
+    /// Rows of a piece, at most, after memory was short; 0: it was not.
+    mutable std::atomic<std::int64_t> shortRows_ = 0;
     /// By chunk, where requests matter: the rows in the file at which they start, ascending.
     std::vector<RequestStarts> requestStarts_;
 };

@@ -170,6 +170,12 @@ void PiecesOfSplit::each(const std::function<void(std::size_t)>& run) {
     countedNs_ += clock.lap();
 }
 
+void PiecesOfSplit::one(std::size_t index, const std::function<void(std::size_t)>& run) {
+    dataset::BusyClock clock;
+    pieces_[index]->run(owner_, run);
+    countedNs_ += clock.lap();
+}
+
 void PiecesOfSplit::leave(const std::vector<const std::vector<std::int64_t>*>& rows) {
     auto present = std::make_shared<Present>();
     present->isAll = std::all_of(rows.begin(), rows.end(), [](const auto* r) { return !r; });

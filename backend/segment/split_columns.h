@@ -64,7 +64,7 @@ class SplitColumns final : public recipe::ColumnSource {
     std::int64_t readNs_ = 0, waitNs_ = 0;
 };
 
-/// Threads: each() and leave() belong to the split's owner; pieces to whoever runs them.
+/// Threads: each(), one() and leave() belong to the split's owner; pieces to whoever runs them.
 class PiecesOfSplit final : public recipe::SplitPieces {
  public:
     /// `columns` of the rows of `whole`; `borders`: where pieces begin, ascending from 0, and the
@@ -76,10 +76,17 @@ class PiecesOfSplit final : public recipe::SplitPieces {
     std::size_t count() const override { return borders_.size() - 1; }
     recipe::SplitInput piece(std::size_t index) const override;
     void each(const std::function<void(std::size_t)>& run) override;
+    /// Calls `run` for that piece alone, on the calling thread: the split's owner's.
+    void one(std::size_t index, const std::function<void(std::size_t)>& run);
     void leave(const std::vector<const std::vector<std::int64_t>*>& rows) override;
 
-    /// Processor time of the owner in each(), which is counted already.
+    /// Processor time of the owner in each() and one(), which is counted already.
     std::int64_t countedNs() const { return countedNs_; }
+    /// Why a column of the split could not be read.
+    Status failure() {
+        MutexLock lock(mutex_);
+        return failure_;
+    }
 
  private:
     class Piece;

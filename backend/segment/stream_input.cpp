@@ -137,6 +137,7 @@ Status StreamInput::bind(const recipe::TableSource& tables,
     shape_.stepNames = recipe_->stepNames();
     shape_.stepReasons = recipe_->stepReasons();
     shape_.vocabularies = recipe_->vocabularies();
+    shape_.heads = recipe_->heads();
     pruner_ = dataset::SplitPruner::make(spec_, dataset_->schema(), part_ == recipe::Part::kEval);
     return okStatus();
 }

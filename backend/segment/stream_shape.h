@@ -20,6 +20,7 @@ struct StreamShape {
     std::vector<std::string> stepNames;                 ///< as CompiledRecipe::stepNames()
     std::vector<std::vector<std::string>> stepReasons;  ///< as CompiledRecipe::stepReasons()
     std::vector<std::string> vocabularies;              ///< as CompiledRecipe::vocabularies()
+    std::vector<std::string> heads;                     ///< as CompiledRecipe::heads()
 };
 
 }  // namespace millrace::segment

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "backend/core/text.h"
 #include "backend/spec/spec_checks.h"
@@ -37,6 +39,7 @@ class Binder {
         steps(typer, "recipe", spec_.recipe);
         labels(typer, "labels", spec_.labels);
         features(typer);
+        featureNames();
         shuffle(schema);
         result_.columns = typer.columns();
         ids();
@@ -233,6 +236,43 @@ class Binder {
         }
         if (!f.user.empty()) {
             check(typer, "features.user", f.user, "a value, not a list", isValue);
+        }
+    }
+
+    /// Every feature has a name of its own in a batch, where dense features are one block.
+    void featureNames() {
+        const FeaturesSpec& f = spec_.features;
+        std::map<std::string, std::string> known;
+        const auto add = [&](const std::string& path, const std::string& name,
+                             const std::string& what) {
+            const auto [at, isNew] = known.emplace(name, what);
+            if (!isNew) {
+                problems_.add(
+                    path, "duplicate",
+                    strCat(path, ": ", what, " and ", at->second, " are both called '", name,
+                           "' in a batch; give one of them another name (a derive step "
+                           "copies a column under another name)"));
+            }
+        };
+        if (!f.dense.empty()) {
+            add("features.dense", "dense", "the block of dense features");
+        }
+        const std::pair<std::string, const std::vector<std::string>*> kinds[] = {
+            {"vectors", &f.vectors}, {"ids", &f.ids}, {"lists", &f.lists}};
+        for (const auto& [kind, names] : kinds) {
+            for (const std::string& name : *names) {
+                add(strCat("features.", kind), name, strCat("'", name, "' of features.", kind));
+            }
+        }
+        for (const WeightedFeature& weighted : f.weighted) {
+            add("features.weighted", weighted.name,
+                strCat("'", weighted.name, "' of features.weighted"));
+        }
+        for (const auto& [name, sequence] : f.sequences) {
+            for (const std::string& column : sequence.columns) {
+                add(strCat("features.sequences.", name), strCat(name, ".", column),
+                    strCat("column '", column, "' of the sequence '", name, "'"));
+            }
         }
     }
 

@@ -97,9 +97,11 @@ std::vector<Key> featureKeys() {
         {"labels.*.expr",
          T::kExpr,
          "",
-         "true or false, or a number from 0 to 1; null is masked",
+         "true or false, or a number from 0 to 1; null and NaN are masked and counted",
          {.isRequired = true}},
-        {"labels.*.weight", T::kExpr, "", "the row's weight for this head; default 1"},
+        {"labels.*.weight", T::kExpr, "",
+         "the row's weight for this head in training, times the recipe's; default 1; evaluation "
+         "weighs every row 1"},
         {"labels.*.where", T::kExpr, "", "rows that count for this head; default all"},
         {"features.dense", T::kDense, "",
          "numbers and bools, as float: columns, patterns like \"d*\", or {column: x, fill: 0} "
@@ -483,7 +485,8 @@ std::vector<Key> evalAndResourceKeys() {
          "what is reported",
          {.choices = {"auc", "log_loss", "normalized_entropy", "calibration"}}},
         {"eval.recipe", T::kRecipe, "",
-         "steps in place of the run's own; default: those that neither drop nor weigh rows"},
+         "steps in place of the run's own, none of which drops or weighs rows (eval.dataset.where "
+         "chooses rows); default: the run's own without those that do"},
         {"resources.memory_limit_mb",
          T::kInt,
          "4096",

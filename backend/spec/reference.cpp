@@ -155,7 +155,8 @@ Result types are DuckDB's: integers stay in the wider type of the two, a float w
 float, `/` of integers is a double; a literal takes the type of its partner where it fits. Other than
 DuckDB: a literal with a point is a double (a float beside a float), never a decimal; decimal columns are
 calculated as double, the nearest one; a text is never compared with a number without a cast; halves are
-rounded to even when a float is cast to an integer (of a decimal, as in DuckDB, away from zero); uint64
+rounded to even when a float is cast to an integer (of a decimal or a text, by all
+its digits and as in DuckDB, away from zero); uint64
 meets signed integers only by a cast, and is no time of `as_of`.
 
 Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only

@@ -62,6 +62,28 @@ void checkSteps(const RunSpec& spec, Problems& problems, std::vector<std::string
     }
 }
 
+/// Evaluation keeps all rows that eval.dataset.where chooses, each with weight 1: a step that the
+/// user wrote to change that cannot be left out silently.
+void checkEvalSteps(const RunSpec& spec, Problems& problems) {
+    const std::vector<Step> none;
+    const std::vector<Step>& recipe = spec.eval ? spec.eval->recipe : none;
+    for (std::size_t i = 0; i < recipe.size(); ++i) {
+        const Step& step = recipe[i];
+        if (!step.enabled || !(step.dropsRows() || step.dropsOrWeighs())) {
+            continue;
+        }
+        const bool isJoin = step.as<JoinStep>() != nullptr;
+        const bool drops = step.as<WeightStep>() == nullptr;
+        problems.add(strCat("eval.recipe[", i, "]"), "check",
+                     strCat("eval.recipe.", step.name, ": a ", step.kind(), " step",
+                            isJoin ? " with missing: drop" : "",
+                            drops ? " drops rows, and evaluation keeps all rows of its dataset"
+                                  : " weighs rows, and evaluation gives every row the weight 1",
+                            isJoin ? "; leave out missing: drop" : "; leave the step out",
+                            ", and choose rows with eval.dataset.where"));
+    }
+}
+
 /// Names of features that may have an embedding table.
 std::vector<std::string> idFeatures(const FeaturesSpec& f) {
     std::vector<std::string> names = f.ids;
@@ -328,6 +350,7 @@ void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& 
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     checkStepNames(spec, problems);
     checkSteps(spec, problems, warnings);
+    checkEvalSteps(spec, problems);
     checkFeatures(spec, problems);
     checkEmbeddings(spec, problems, warnings);
     checkModel(spec, problems);

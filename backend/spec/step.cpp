@@ -40,6 +40,10 @@ const TableLookup* Step::lookup() const {
     return std::visit([](const auto& kind) { return kind.lookup(); }, body);
 }
 
+bool Step::dropsRows() const {
+    return std::visit([](const auto& kind) { return kind.dropsRows(); }, body);
+}
+
 bool Step::weighs() const {
     return std::visit([](const auto& kind) { return kind.weighs(); }, body);
 }

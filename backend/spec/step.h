@@ -35,6 +35,7 @@ struct Step {
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
     const TableLookup* lookup() const;
+    bool dropsRows() const;
     bool weighs() const;
     std::string_view handsOn(std::string_view made) const;
     std::int64_t idCount() const;

@@ -71,6 +71,8 @@ struct StepDefaults {
     StepReads reads() const { return {}; }
     std::vector<MadeColumn> makes() const { return {}; }
     const TableLookup* lookup() const { return nullptr; }
+    /// Rows may be left out in training.
+    bool dropsRows() const { return false; }
     /// Rows get weights other than 1.
     bool weighs() const { return false; }
     /// The column whose ids it hands on as `made`; "" where it makes them itself.

@@ -24,6 +24,7 @@ struct FilterStep : StepDefaults {
     static void members(auto& a, auto& s) { a("expr", s.expr); }
     static std::vector<Key> keys();
     StepReads reads() const { return {{expr}, {}, {}}; }
+    bool dropsRows() const { return true; }
     void type(StepTyper& typer) const;
     std::string text() const;
 };
@@ -72,6 +73,7 @@ struct JoinStep : StepDefaults, TableLookup {
     StepReads reads() const;
     std::vector<MadeColumn> makes() const;
     const TableLookup* lookup() const { return this; }
+    bool dropsRows() const { return missing == "drop"; }
     void keepAllRows() { missing = "null"; }
     void type(StepTyper& typer) const;
     std::string text() const;
@@ -87,6 +89,7 @@ struct MembershipStep : StepDefaults, TableLookup {
     }
     StepReads reads() const;
     const TableLookup* lookup() const { return this; }
+    bool dropsRows() const { return true; }
     void type(StepTyper& typer) const;
     std::string text() const;
 };
@@ -119,6 +122,7 @@ struct SampleStep : StepDefaults {
     }
     static std::vector<Key> keys();
     StepReads reads() const { return {{where}, {}, by}; }
+    bool dropsRows() const { return keep < 1; }
     bool weighs() const { return isInverseWeighted && keep < 1; }
     void check(const StepPlace& place) const;
     void type(StepTyper& typer) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string_view>
 
 #include "backend/stream/json_read.h"
@@ -28,17 +29,28 @@ void addReason(std::string_view text, std::int64_t rows, std::vector<ReceiptStep
     }
 }
 
+std::int64_t countOf(const std::map<std::string, std::int64_t>& counts, const std::string& name) {
+    const auto at = counts.find(name);
+    return at == counts.end() ? 0 : at->second;
+}
+
 /// The names are sorted: so are the reasons of a step, and the vocabularies.
 void addCounts(const std::map<std::string, std::int64_t>& counts, Receipt& receipt) {
+    std::set<std::string> heads;
     for (const auto& [name, count] : counts) {
         std::string_view rest = name;
         if (takePrefix(rest, "step/")) {
             addReason(rest, count, receipt.steps);
         } else if (takePrefix(rest, "ids/")) {
-            const auto unknown = counts.find(strCat("unknown/", rest));
             receipt.vocabularies.push_back(
-                {std::string(rest), count, unknown == counts.end() ? 0 : unknown->second});
+                {std::string(rest), count, countOf(counts, strCat("unknown/", rest))});
+        } else if (takePrefix(rest, "label/null/") || takePrefix(rest, "label/nan/")) {
+            heads.emplace(rest);
         }
+    }
+    for (const std::string& head : heads) {
+        receipt.labels.push_back({head, countOf(counts, strCat("label/null/", head)),
+                                  countOf(counts, strCat("label/nan/", head))});
     }
 }
 
@@ -75,7 +87,7 @@ Receipt Receipt::of(const Plan& plan, const StreamState& state,
 
 Json Receipt::toJson() const {
     Json fileList = Json::array(), tableList = Json::array(), stepList = Json::array();
-    Json vocabularyList = Json::array();
+    Json vocabularyList = Json::array(), labelList = Json::array();
     for (const ReceiptFile& f : files) {
         fileList.push_back(Json{{"path", f.path},
                                 {"relative_path", f.relativePath},
@@ -100,6 +112,9 @@ Json Receipt::toJson() const {
         vocabularyList.push_back(
             Json{{"feature", v.feature}, {"ids", v.ids}, {"unknown", v.unknown}});
     }
+    for (const ReceiptLabel& label : labels) {
+        labelList.push_back(Json{{"head", label.head}, {"null", label.nulls}, {"nan", label.nans}});
+    }
     return Json{{"files", std::move(fileList)},
                 {"side_tables", std::move(tableList)},
                 {"steps", std::move(stepList)},
@@ -114,7 +129,8 @@ Json Receipt::toJson() const {
                 {"stream_hash", streamHash},
                 {"order_hash", orderHash},
                 {"order_hash_version", orderHashVersion},
-                {"vocabularies", std::move(vocabularyList)}};
+                {"vocabularies", std::move(vocabularyList)},
+                {"labels", std::move(labelList)}};
 }
 
 namespace {
@@ -157,6 +173,11 @@ Result<Receipt> Receipt::fromJson(const Json& json) {
         JsonRead one(item);
         r.vocabularies.push_back({one.text("feature"), one.count("ids"), one.count("unknown")});
         RETURN_IF_ERROR(annotate(one.status(), "receipt: vocabulary"));
+    }
+    for (const Json& item : jsonMember(json, "labels")) {  // none in receipts of older versions
+        JsonRead one(item);
+        r.labels.push_back({one.text("head"), one.count("null"), one.count("nan")});
+        RETURN_IF_ERROR(annotate(one.status(), "receipt: label"));
     }
     r.rowsScanned = read.count("rows_scanned");
     r.rowsPruned = read.count("rows_pruned");

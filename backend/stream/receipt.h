@@ -33,6 +33,13 @@ struct ReceiptStep {
     bool operator==(const ReceiptStep&) const = default;
 };
 
+/// Rows that count for a head but have no label, in all epochs: they are masked.
+struct ReceiptLabel {
+    std::string head;
+    std::int64_t nulls = 0, nans = 0;
+    bool operator==(const ReceiptLabel&) const = default;
+};
+
 /// What a feature's vocabulary was asked for, in all epochs.
 struct ReceiptVocabulary {
     std::string feature;
@@ -46,6 +53,7 @@ struct Receipt {
     std::vector<SideTable> sideTables;
     std::vector<ReceiptStep> steps;
     std::vector<ReceiptVocabulary> vocabularies;  ///< by feature
+    std::vector<ReceiptLabel> labels;             ///< by head; those with a row without a label
     std::int64_t rowsScanned = 0, rowsPruned = 0, rowsKept = 0, rowsDelivered = 0, rowsTrained = 0;
     std::string planHash, streamHash;
     std::string orderHash;  ///< hex

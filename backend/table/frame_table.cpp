@@ -251,6 +251,29 @@ Result<ArrayPtr> listColumn(const frame::FrameView& view, std::size_t column, co
         arrow::ArrayData::Make(type, view.rows(), {nullptr, ends}, {std::move(child)}, 0));
 }
 
+// The same of the elements of lists.
+Result<ArrayPtr> withNullElements(const ArrayPtr& array, const frame::FrameView& view,
+                                  std::size_t mask) {
+    ASSIGN_OR_RETURN(const ArrayPtr flags, listColumn(view, mask, arrow::list(arrow::uint8()),
+                                                      valueBytes(view, mask), 1));
+    const auto& isValid = static_cast<const arrow::UInt8Array&>(
+        *static_cast<const arrow::ListArray&>(*flags).values());
+    const auto count = static_cast<std::size_t>(isValid.length());
+    const auto nulls = std::count(isValid.raw_values(), isValid.raw_values() + count, 0);
+    if (nulls == 0) {
+        return array;
+    }
+    std::shared_ptr<arrow::ArrayData> data = array->data()->Copy();
+    std::shared_ptr<arrow::ArrayData> elements = data->child_data[0]->Copy();
+    if (elements->length != isValid.length()) {
+        return internalError("column '", view.name(mask), "' is of other lists");
+    }
+    ASSIGN_OR_RETURN(elements->buffers[0], packedBits(isValid.raw_values(), count));
+    elements->null_count = nulls;
+    data->child_data = {std::move(elements)};
+    return arrow::MakeArray(data);
+}
+
 Result<ArrayPtr> fixedColumn(const frame::FrameView& view, std::size_t column,
                              const TypePtr& type) {
     ASSIGN_OR_RETURN(const BufferPtr values, itemValues(view, column));
@@ -325,23 +348,23 @@ Result<FrameTable> FrameTable::make(const spec::RunSpec& spec, const frame::Fram
     std::vector<Column> columns;
     const auto add = [&](std::string name, TypePtr type, Column column) {
         known.push_back(name);
-        fields.push_back(arrow::field(std::move(name), std::move(type), column.isMasked));
+        fields.push_back(arrow::field(std::move(name), std::move(type), column.masks.ofRows));
         columns.push_back(column);
     };
     for (std::size_t c = 2; c < layout.numColumns(); ++c) {
         const frame::ColumnSpec& column = layout.columns()[c];
-        if (column.role == Role::kInverse || frame::isCarryMask(layout.columns()[c - 1], column)) {
+        if (column.role == Role::kInverse) {
             continue;
         }
         if (column.role != Role::kDense) {
             ASSIGN_OR_RETURN(TypePtr type, typeOf(column, types));
-            const bool isMasked =
-                c + 1 < layout.numColumns() && frame::isCarryMask(column, layout.columns()[c + 1]);
-            add(nameOf(column, names), std::move(type), {c, 0, false, isMasked});
+            const frame::CarryMasks masks = frame::CarryMasks::behind(layout, c);
+            add(nameOf(column, names), std::move(type), {c, 0, false, masks});
             if (column.role == Role::kWeighted) {
                 add(names.unique(column.name + ".weights", ".feature"),
-                    arrow::list(arrow::float32()), {c, 0, true, false});
+                    arrow::list(arrow::float32()), {c, 0, true, {}});
             }
+            c += masks.count();
             continue;
         }
         for (std::size_t lane = 0; lane < spec.features.dense.size(); ++lane) {
@@ -387,8 +410,11 @@ Result<BatchPtr> FrameTable::batchOf(const frame::FrameView& view) const {
         const Column& column = columns_[i];
         const auto& field = schema_->field(static_cast<int>(i));
         ASSIGN_OR_RETURN(ArrayPtr array, valuesOf(view, column, field->type()));
-        if (column.isMasked) {
+        if (column.masks.ofRows) {
             ASSIGN_OR_RETURN(array, withNulls(array, view, column.source + 1));
+        }
+        if (column.masks.ofElements) {
+            ASSIGN_OR_RETURN(array, withNullElements(array, view, column.source + 2));
         }
         if (arrow::is_decimal(field->type()->id())) {
             ASSIGN_OR_RETURN(array, dataset::asStored(array, field->type(), field->name()));

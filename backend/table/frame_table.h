@@ -18,6 +18,7 @@
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
 #include "backend/expr/schema.h"
+#include "backend/frame/carry_mask.h"
 #include "backend/frame/frame.h"
 #include "backend/spec/run_spec.h"
 #include "backend/table/external_sort.h"
@@ -51,10 +52,10 @@ class FrameTable {
 
  private:
     struct Column {
-        std::size_t source = 0;  ///< of the layout
-        std::size_t lane = 0;    ///< of the dense block
-        bool isWeights = false;  ///< of a weighted feature, beside its ids
-        bool isMasked = false;   ///< carried: its mask is the layout's next column
+        std::size_t source = 0;   ///< of the layout
+        std::size_t lane = 0;     ///< of the dense block
+        bool isWeights = false;   ///< of a weighted feature, beside its ids
+        frame::CarryMasks masks;  ///< carried: the layout's next columns
     };
     Result<std::shared_ptr<arrow::Array>> valuesOf(
         const frame::FrameView& view, const Column& column,

@@ -14,6 +14,7 @@
 #include <arrow/type.h>
 
 #include "backend/arrays/arrow_bridge.h"
+#include "backend/arrays/cut_rows.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/core/thread.h"
@@ -127,6 +128,26 @@ class RowStream::Columns final : public recipe::ColumnSource {
     std::map<std::string, ArrayPtr> known_;
 };
 
+// Some neighbouring rows of a split.
+class RowStream::SomeRows final : public recipe::ColumnSource {
+ public:
+    SomeRows(Columns& whole, std::int64_t first, std::int64_t rows, arrow::MemoryPool* pool)
+        : whole_(whole), first_(first), rows_(rows), pool_(pool) {}
+
+    Result<std::vector<ArrayPtr>> columns(const std::vector<std::string>& names) override {
+        ASSIGN_OR_RETURN(std::vector<ArrayPtr> arrays, whole_.columns(names));
+        for (ArrayPtr& array : arrays) {
+            ASSIGN_OR_RETURN(array, arrays::cutRows(array, first_, rows_, pool_));
+        }
+        return arrays;
+    }
+
+ private:
+    Columns& whole_;
+    const std::int64_t first_, rows_;
+    arrow::MemoryPool* const pool_;
+};
+
 RowStream::RowStream() : jobs_(counters_, [] {}, kLeastValues) {}
 
 Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
@@ -174,19 +195,48 @@ Status RowStream::makeSchema() {
     return okStatus();
 }
 
+// The recipe runs over all rows at once, and where what its expressions make does not fit over half
+// as many, down to one.
+Result<std::vector<std::uint64_t>> RowStream::keptRows(const SplitPlace& place,
+                                                       Columns& columns) const {
+    const stream::PlanSplit& split = place.split;
+    std::vector<std::uint64_t> kept;
+    std::int64_t size = split.rows;
+    for (std::int64_t done = 0; done < split.rows;) {
+        const std::int64_t rows = std::min(size, split.rows - done);
+        SomeRows some(columns, done, rows, options_.pool);
+        recipe::ColumnSource& source = rows == split.rows
+                                           ? static_cast<recipe::ColumnSource&>(columns)
+                                           : static_cast<recipe::ColumnSource&>(some);
+        const recipe::SplitInput input{place.file,
+                                       files_[place.file].relativePath,
+                                       static_cast<std::uint64_t>(split.firstRow + done),
+                                       rows,
+                                       &source,
+                                       options_.pool};
+        const Result<recipe::FeatureBatch> batch = recipe_->run(input, 0);
+        if (batch.status().code() == absl::StatusCode::kResourceExhausted) {
+            if (rows == 1) {
+                return resourceExhausted(input.relativePath, ": row ", input.firstRow, ": ",
+                                         messageOf(batch.status()));
+            }
+            size = rows / 2;
+            continue;
+        }
+        RETURN_IF_ERROR(batch.status());
+        kept.insert(kept.end(), batch->rowNumbers.begin(), batch->rowNumbers.end());
+        done += rows;
+    }
+    return kept;
+}
+
 Result<BatchPtr> RowStream::readSplit(const segment::Readers& readers, std::size_t index) {
     const SplitPlace& place = splits_[index];
     const stream::PlanSplit& split = place.split;
     const dataset::SplitRange range{place.file, split.rowGroup, split.firstRow, split.rows};
     Columns columns(readers, range, options_.threads > 1 ? &jobs_ : nullptr, index);
-    const recipe::SplitInput input{place.file,
-                                   files_[place.file].relativePath,
-                                   static_cast<std::uint64_t>(split.firstRow),
-                                   split.rows,
-                                   &columns,
-                                   nullptr};
-    ASSIGN_OR_RETURN(const recipe::FeatureBatch kept, recipe_->run(input, 0));
-    if (kept.rows == 0) {
+    ASSIGN_OR_RETURN(const std::vector<std::uint64_t> kept, keptRows(place, columns));
+    if (kept.empty()) {
         return fromArrow(arrow::RecordBatch::MakeEmpty(schema_), "rows");
     }
     ASSIGN_OR_RETURN(auto arrays, columns.columns(columns_));
@@ -197,11 +247,11 @@ Result<BatchPtr> RowStream::readSplit(const segment::Readers& readers, std::size
                                            strCat(files_[place.file].path, ": ", field->name())));
     }
     const BatchPtr whole = arrow::RecordBatch::Make(schema_, split.rows, std::move(arrays));
-    if (kept.rows == split.rows) {
+    if (std::ssize(kept) == split.rows) {
         return whole;
     }
     arrow::Int64Builder builder;
-    for (const std::uint64_t row : kept.rowNumbers) {
+    for (const std::uint64_t row : kept) {
         RETURN_IF_ERROR(
             fromArrow(builder.Append(static_cast<std::int64_t>(row) - split.firstRow), "rows"));
     }

@@ -63,20 +63,22 @@ class RowStream {
     bool hasWeights() const { return hasWeights_; }
 
  private:
+    struct SplitPlace {
+        std::uint32_t file = 0;
+        stream::PlanSplit split;
+    };
     class Columns;
+    class SomeRows;
     RowStream();
     Status makeSchema();
     Result<BatchPtr> readSplit(const segment::Readers& readers, std::size_t split);
+    Result<std::vector<std::uint64_t>> keptRows(const SplitPlace& place, Columns& columns) const;
     void work(const BatchTaker& take, const std::stop_token& stop);
     Status handOn(const Result<BatchPtr>& batch, std::size_t split, const BatchTaker& take);
     bool awaitTurn(std::size_t split, dataset::SplitReader& helper);
     bool doLeft() { return left_ != nullptr && left_->doPiece(); }
     void fail(const Status& error);
 
-    struct SplitPlace {
-        std::uint32_t file = 0;
-        stream::PlanSplit split;
-    };
     Options options_;
     std::vector<stream::PlanFile> files_;
     std::vector<SplitPlace> splits_;

@@ -34,6 +34,12 @@ struct VocabularyReceipt {
     }
     bool operator==(const VocabularyReceipt&) const = default;
 };
+/// Rows that count for a head but have no label: they are masked.
+struct LabelReceipt {
+    std::string head;
+    std::int64_t nulls = 0, nans = 0;
+    bool operator==(const LabelReceipt&) const = default;
+};
 /// What data workers did for a run, over all its attempts.
 struct DataWorkersReceipt {
     std::int64_t segments = 0;  ///< that they computed and a feed delivered
@@ -58,6 +64,7 @@ struct Receipt {
     std::int64_t filesTotal = 0;                 ///< 0: `files` are all
     std::vector<StepReceipt> steps;
     std::vector<VocabularyReceipt> vocabularies;  ///< by feature
+    std::vector<LabelReceipt> labels;             ///< by head; those with a row without a label
     DataWorkersReceipt dataWorkers;
     std::vector<RoleCost> costs;  ///< by role; none in receipts of older versions
     std::string orderHash, evalOrderHash, planHash;

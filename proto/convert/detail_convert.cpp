@@ -36,6 +36,13 @@ void vocabularyReceiptFields(Way, auto& value, auto& message) {
 }
 
 template <class Way>
+void labelReceiptFields(Way, auto& value, auto& message) {
+    MR_FIELD(head, head);
+    MR_FIELD(nulls, nulls);
+    MR_FIELD(nans, nans);
+}
+
+template <class Way>
 void dataWorkersFields(Way, auto& value, auto& message) {
     MR_FIELD(segments, segments);
     MR_FIELD(cpuSeconds, cpu_seconds);
@@ -60,6 +67,7 @@ void receiptFields(Way, auto& value, auto& message) {
     MR_VALUES(sideTables, side_tables);
     MR_VALUES(steps, steps);
     MR_VALUES(vocabularies, vocabularies);
+    MR_VALUES(labels, labels);
     MR_VALUE(dataWorkers, data_workers);
     MR_VALUES(costs, costs);
     MR_FIELD(orderHash, order_hash);
@@ -164,6 +172,7 @@ MR_BOTH_WAYS(FileReceipt, FileReceipt, fileReceiptFields)
 MR_BOTH_WAYS(StepReason, StepReason, stepReasonFields)
 MR_BOTH_WAYS(StepReceipt, StepReceipt, stepReceiptFields)
 MR_BOTH_WAYS(VocabularyReceipt, VocabularyReceipt, vocabularyReceiptFields)
+MR_BOTH_WAYS(LabelReceipt, LabelReceipt, labelReceiptFields)
 MR_BOTH_WAYS(DataWorkersReceipt, DataWorkersReceipt, dataWorkersFields)
 MR_BOTH_WAYS(RoleCost, RoleCost, roleCostFields)
 MR_BOTH_WAYS(Receipt, Receipt, receiptFields)

@@ -20,6 +20,9 @@ values::StepReceipt fromProto(const v1::StepReceipt& message);
 v1::VocabularyReceipt toProto(const values::VocabularyReceipt& value);
 values::VocabularyReceipt fromProto(const v1::VocabularyReceipt& message);
 
+v1::LabelReceipt toProto(const values::LabelReceipt& value);
+values::LabelReceipt fromProto(const v1::LabelReceipt& message);
+
 v1::DataWorkersReceipt toProto(const values::DataWorkersReceipt& value);
 values::DataWorkersReceipt fromProto(const v1::DataWorkersReceipt& message);
 

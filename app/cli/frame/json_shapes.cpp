@@ -192,6 +192,10 @@ Json jsonOf(const values::Receipt& receipt) {
         vocabularies.push_back(
             {{"feature", one.feature}, {"ids", one.ids}, {"unknown", one.unknown}});
     }
+    Json labels = Json::array();
+    for (const values::LabelReceipt& one : receipt.labels) {
+        labels.push_back({{"head", one.head}, {"null", one.nulls}, {"nan", one.nans}});
+    }
     Json costs = Json::array();
     for (const values::RoleCost& one : receipt.costs) {
         costs.push_back({{"role", one.role},
@@ -203,6 +207,7 @@ Json jsonOf(const values::Receipt& receipt) {
             {"side_tables", files(receipt.sideTables)},
             {"steps", steps},
             {"vocabularies", vocabularies},
+            {"labels", labels},
             {"data_workers", receipt.dataWorkers.isEmpty() ? Json() : jsonOf(receipt.dataWorkers)},
             {"costs", costs},
             {"order_hash", orNull(receipt.orderHash)},

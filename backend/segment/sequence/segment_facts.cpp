@@ -23,6 +23,10 @@ bool isVocabulary(const recipe::IdCount& count) {
     return isCount(count.ids) && isCount(count.unknown);
 }
 
+bool isGaps(const recipe::LabelGaps& gaps) {
+    return isCount(gaps.nulls) && isCount(gaps.nans);
+}
+
 const char* wrongCounts(const RowCounts& counts, const StreamShape& shape) {
     if (!isCount(counts.rowsScanned) || !isCount(counts.rowsPruned) || !isCount(counts.rowsKept)) {
         return "impossible numbers of rows";
@@ -34,6 +38,10 @@ const char* wrongCounts(const RowCounts& counts, const StreamShape& shape) {
     if (counts.vocabularies.size() != shape.vocabularies.size() ||
         !std::all_of(counts.vocabularies.begin(), counts.vocabularies.end(), isVocabulary)) {
         return "counts of other vocabularies";
+    }
+    if (counts.labels.size() != shape.heads.size() ||
+        !std::all_of(counts.labels.begin(), counts.labels.end(), isGaps)) {
+        return "counts of other labels";
     }
     return nullptr;
 }

@@ -8,6 +8,7 @@
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/segment/count_names.h"
+#include "backend/segment/memory_need.h"
 #include "backend/segment/objects_ahead.h"
 #include "backend/segment/segment_runner.h"
 #include "backend/segment/sequence/local_frames.h"
@@ -33,10 +34,14 @@ constexpr int windowSize(int threads) {
     return threads > 1 ? threads + 2 : 2;
 }
 
-/// What the segments may hold.
-std::int64_t windowBytes(const ObjectsAhead& ahead, const SequencerOptions& options,
-                         const BufferPool& pool) {
-    return ahead.leftOf(options.limitBytes > 0 ? options.limitBytes : pool.limitBytes());
+/// What the segments may hold: of the pool what neither is read ahead nor for expressions.
+std::int64_t windowBytes(const StreamInput& input, const ObjectsAhead& ahead,
+                         const SequencerOptions& options, const BufferPool& pool) {
+    const std::int64_t bytes =
+        ahead.leftOf(options.limitBytes > 0 ? options.limitBytes : pool.limitBytes());
+    const std::int64_t making =
+        memoryNeed(input.spec(), input.plan(), input.part(), options.threads).making;
+    return std::max(bytes - making, bytes / 2);
 }
 
 }  // namespace
@@ -55,16 +60,17 @@ class Sequencer::Impl {
               counters, [this] { window_.wake(); }, options_.valuesToShare, options_.pieceRows),
           window_(*input_, {options_.epochs,
                             options_.window > 0 ? options_.window : windowSize(options_.threads),
-                            windowBytes(ahead_, options_, pool), options_.start,
+                            windowBytes(*input_, ahead_, options_, pool), options_.start,
                             mayHaveHead() ? options_.headRows : 0, options_.isOrdered, &counters,
                             &jobs_, options_.isOrdered ? options_.elsewhere : DeskLimits()}),
-          countNames_(input_->recipe().stepReasons(), input_->recipe().vocabularies()),
+          countNames_(input_->recipe()),
           rest_(input_->microRows(), options_.start),
           tails_(options_.framePool != nullptr ? *options_.framePool : pool) {
         MutexLock lock(mutex_);
         position_ = options_.start;
         totals_.steps.resize(input_->recipe().stepNames().size());
         totals_.vocabularies.resize(input_->recipe().vocabularies().size());
+        totals_.labels.resize(input_->recipe().heads().size());
     }
 
     Status run(std::stop_token stop);

@@ -80,6 +80,10 @@ values::Receipt receiptOf(const Json& json, std::int64_t filesTotal) {
                                         jsonInt(vocabulary, "ids"),
                                         jsonInt(vocabulary, "unknown")});
     }
+    for (const Json& label : jsonMember(json, "labels")) {
+        receipt.labels.push_back(
+            {jsonString(label, "head"), jsonInt(label, "null"), jsonInt(label, "nan")});
+    }
     receipt.dataWorkers = dataWorkersOf(jsonMember(json, "data_workers"));
     for (const auto& [role, seconds] : jsonMember(json, "cpu_seconds").items()) {
         receipt.costs.push_back({role, seconds.is_number() ? seconds.get<double>() : 0,

@@ -43,6 +43,11 @@ void toMessage(const segment::SegmentFacts& facts, v1::SegmentFacts& out) {
         ids.set_ids(static_cast<std::uint64_t>(count.ids));
         ids.set_unknown(static_cast<std::uint64_t>(count.unknown));
     }
+    for (const recipe::LabelGaps& gaps : facts.counts.labels) {
+        v1::LabelGaps& label = *out.add_labels();
+        label.set_nulls(static_cast<std::uint64_t>(gaps.nulls));
+        label.set_nans(static_cast<std::uint64_t>(gaps.nans));
+    }
     for (const segment::FrameFacts& frame : facts.frames) {
         toMessage(frame, *out.add_frames());
     }
@@ -135,6 +140,11 @@ Result<segment::SegmentFacts> factsOf(const v1::SegmentFacts& message) {
         recipe::IdCount& count = facts.counts.vocabularies.emplace_back();
         RETURN_IF_ERROR(readCount(ids.ids(), count.ids));
         RETURN_IF_ERROR(readCount(ids.unknown(), count.unknown));
+    }
+    for (const v1::LabelGaps& label : message.labels()) {
+        recipe::LabelGaps& gaps = facts.counts.labels.emplace_back();
+        RETURN_IF_ERROR(readCount(label.nulls(), gaps.nulls));
+        RETURN_IF_ERROR(readCount(label.nans(), gaps.nans));
     }
     for (const v1::FrameFacts& frame : message.frames()) {
         facts.frames.push_back(frameFactsOf(frame));

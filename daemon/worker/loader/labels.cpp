@@ -106,7 +106,7 @@ Result<std::vector<LabelFinding>> checkLabels(const spec::RunSpec& spec, const s
                      segment::StreamInput::open(looked, std::move(single), part, budget));
     const std::vector<std::string> heads = looked.heads();
     LabelTally tally(heads);
-    segment::BufferPool pool(0);
+    segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     std::int64_t bytes = 0, segment = 0;

@@ -79,7 +79,7 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
     const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part, setUp.threads);
     LoaderNeed need;
     need.tables = tablesOf(spec, setUp);
-    need.segment = one.segment;
+    need.segment = one.segment + one.making;
     need.splitsOfSegment = plan.segmentSplits;
     std::int64_t frames = kTailFrames;
     const std::int64_t share = std::max<std::int64_t>(
@@ -102,7 +102,7 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
         const segment::MemoryNeed eval =
             segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);
         need.evalReaders = setUp.evalReaders;
-        need.evalSegment = eval.segment + kTailFrames * eval.frame;
+        need.evalSegment = eval.segment + eval.making + kTailFrames * eval.frame;
         need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
         need.joined += setUp.evalReaders * joinedNeed(eval.frame, share);
         need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);

@@ -71,7 +71,7 @@ Result<std::vector<std::string>> checkMixing(const spec::RunSpec& spec, const st
         input->decodedBytes(0, 0) + input->decodedBytes(0, 1) > bounds.bytesMax) {
         return notes;
     }
-    segment::BufferPool pool(0);
+    segment::BufferPool pool(spec.resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     Seen first, both;

@@ -143,6 +143,7 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     run.specHash = spec::specHash(run.spec);
     run.streamHash = spec::streamHash(run.spec);
     run.planHash = run.plan.planHash();
+    run.filesVersion = train.version();
     return okStatus();
 }
 

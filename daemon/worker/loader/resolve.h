@@ -37,6 +37,7 @@ struct ResolvedRun {
     spec::RunSpec spec;
     stream::Plan plan;
     std::string specHash, streamHash, planHash;
+    std::string filesVersion;  ///< dataset::Dataset::version() of the training files
     std::vector<std::string> warnings;
     std::int64_t badRows = 0, evalBadRows = 0;  ///< left out of the files (csv.on_bad_row: drop)
 };

@@ -109,6 +109,29 @@ TEST_F(CountProgram, WhereNothingIsLeftOutThePlanSaysIt) {
     EXPECT_FALSE(std::filesystem::exists(kept(json))) << "no row was read";
 }
 
+TEST_F(CountProgram, RowsWithoutAPartnerAreLeftOut) {
+    std::string table = "user,since,bonus\n";
+    for (int user = 0; user < 10; ++user) {
+        strAppend(&table, user, ",", 300 * user, ",", user, "\n");
+    }
+    write("users.csv", table);
+    for (const std::string asOf : {"", "as_of: {left: value, right: since}, "}) {
+        write(
+            "spec.yaml",
+            strCat("dataset: {path: \"part-*.csv\"}\nrecipe: [{join: {table: users.csv, on: user, ",
+                   asOf,
+                   "take: [bonus], missing: drop}}]\nlabels: {label: label}\n"
+                   "features: {dense: [bonus]}\nmodel: {type: mlp, hidden: [4]}\n"
+                   "batch: {rows: 64, micro_rows: 16, epochs: 2}\n"));
+        const Json json = count();
+        const Json streamed = report();
+        EXPECT_LT(json["rows"], 2 * 6000);
+        EXPECT_EQ(json["rows"], streamed["rows_delivered"]) << asOf;
+        EXPECT_EQ(json["micro_batches"], streamed["micro_batches"]) << asOf;
+        EXPECT_EQ(count({"--set", "recipe.join.missing=null"})["rows"], 2 * 6000);
+    }
+}
+
 TEST_F(CountProgram, ErrorsAreSaid) {
     EXPECT_EQ(run({"count"}).exitCode, 2);
     EXPECT_EQ(run({"count", "none.yaml"}).exitCode, 4);

@@ -117,6 +117,30 @@ class Export(unittest.TestCase):
             self.assertEqual(made["z"].to_pylist(), [[1, 2], None, [5, 6], [7, 8]], name)
             self.assertEqual(made["some"].to_pylist(), [None, None, [5, 6], [7, 8]], name)
 
+    def test_carried_lists_keep_their_nulls(self):
+        lists = [[1, None], None, [], [None], [4, 5, None, 7]] * 9
+        columns = {"l": pa.array(lists, pa.list_(pa.int64())), "t": pa.array(lists, pa.list_(pa.timestamp("us"))),
+                   "f": pa.array(lists, pa.list_(pa.float32())), "d": pa.array(lists, pa.list_(pa.date32())),
+                   "fs": pa.array([[1, None], None, [None, None], [5, 6], [None, 8]] * 9, pa.list_(pa.int32(), 2)),
+                   "r": pa.array([[1, None]] * 20 + [None] * 5 + [[None]] * 20, pa.list_(pa.int64()))}
+        for name in ("f.parquet", "f.arrow"):
+            table = self.write(name, **columns)
+            spec = {"dataset": {"path": name}, "features": {"carry": ["k", *columns]}}
+            for more in ({}, {"batch": {"rows": 8, "micro_rows": 4, "seed": 3}}):
+                made = self.export({**spec, **more})
+                for column in columns:
+                    self.assertEqual(made[column].to_pylist(), table[column].to_pylist(), (name, column))
+            modelled = self.export(spec, "--as-model")
+            self.assertEqual(modelled["l"].to_pylist()[:5], [[1, 0], [], [], [0], [4, 5, 0, 7]])
+        for sink in ("arrow", "csv"):
+            self.stream({**spec, "features": {"carry": ["k", "l"]}}, "--sink", sink, "--output", "out", "--force")
+            files = sorted((self.place / "out").glob(f"*.{sink}*"))
+            if sink == "csv":
+                self.assertIn(',"4|5||7"', files[0].read_text())
+            else:
+                rows = pa.concat_tables([pa.ipc.open_file(file).read_all() for file in files]).sort_by("k")
+                self.assertEqual(rows["l"].to_pylist(), lists)
+
     def test_list_views_keep_their_elements(self):
         for kind in (pa.list_view, pa.large_list_view):
             self.write("f.arrow", v=pa.array([[1], None, [], [2, 3]], kind(pa.int64())))
@@ -177,6 +201,33 @@ class Export(unittest.TestCase):
         done = subprocess.run([LOADER, "init", "f.parquet"], cwd=self.place, capture_output=True, text=True, timeout=60,
                               env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_was_counted_counts_until_a_file_is_written_to(self):
+        """Also where the file keeps its size and its footer, and its old time of change is put back."""
+        spec = {"dataset": {"path": "f.parquet", "where": "x = 1"}, "features": {"dense": ["x"]}}
+
+        def count():
+            kept = json.loads(self.stream(spec, "--json").stdout)["rows_kept"]
+            done = subprocess.run([LOADER, "count", "s.yaml", "--json"], cwd=self.place, capture_output=True, text=True,
+                                  timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["rows"], kept)
+            return json.loads(done.stdout)
+
+        def write(values):
+            table = pa.table({"k": pa.array(range(ROWS), pa.int64()), "x": pa.array(values, pa.int64())})
+            with (self.place / "f.parquet").open("wb") as file:
+                pq.write_table(table, file, compression="none", use_dictionary=False, write_statistics=False)
+
+        write([1] * ROWS)
+        first = count()
+        self.assertEqual((first["rows"], first["cached"], count()["cached"]), (ROWS, False, True))
+        before = (self.place / "f.parquet").stat()
+        write([i % 2 for i in range(ROWS)])
+        os.utime(self.place / "f.parquet", ns=(before.st_atime_ns, before.st_mtime_ns))
+        second = count()
+        self.assertEqual(second["plan_hash"], first["plan_hash"])
+        self.assertEqual((second["rows"], second["cached"]), (ROWS // 2, False))
 
     def test_no_threads_are_refused_in_words(self):
         self.typed()

@@ -225,6 +225,25 @@ class ObjectsOfARealServer(unittest.TestCase):
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn(f"{uri}: changed since the run was planned: its ETag", done.stderr)
 
+    def test_an_object_written_again_is_counted_again(self):
+        spec = self.base / "spec.yaml"
+        spec.write_text(SPEC.replace("PATH", "s3://lake/again.parquet").replace("WHERE", ', where: "label = 1"'))
+
+        def count(labels):
+            path = self.base / "again.parquet"
+            table = pa.table({"user": pa.array(range(64), pa.int64()), "value": pa.array(range(64), pa.float64()),
+                              "label": pa.array(labels, pa.int32())})
+            pq.write_table(table, path, compression="none", use_dictionary=False, write_statistics=False)
+            self.client.upload_file(str(path), "lake", "again.parquet")
+            done = subprocess.run([LOADER, "count", spec, "--json"], capture_output=True, text=True, timeout=100,
+                                  env={**os.environ, "XDG_CACHE_HOME": str(self.base / "cache"), "AWS_ENDPOINT_URL": self.endpoint, **KEYS})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+        first, second = count([1] * 64), count([i % 2 for i in range(64)])
+        self.assertEqual(second["plan_hash"], first["plan_hash"])
+        self.assertEqual((first["epochs"][0]["rows"], second["epochs"][0]["rows"]), (64, 32))
+
     def test_a_store_that_sends_some_bytes_and_stalls_each_time_is_given_up(self):
         door = StallingDoor(self.server.get_host_and_port())
         self.addCleanup(door.close)

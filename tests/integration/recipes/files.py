@@ -181,6 +181,6 @@ class Exported:
             return values
         parse = {"int": int, "big": int, "real": float, "single": float, "text": str, "bool": lambda t: {"true": True, "false": False}[t],
                  "date": datetime.date.fromisoformat, "time": moment,
-                 "list": lambda t: [int(v) for v in t.split("|")] if t else [],
+                 "list": lambda t: [int(v) if v else None for v in t.split("|")] if t else [],
                  "reals": lambda t: [float(v) for v in t.split("|")] if t else []}[kind]
         return [None if v is None else parse(v) for v in values]

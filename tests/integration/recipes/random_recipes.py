@@ -91,6 +91,8 @@ def as_model(value, kind):
         return (value - datetime.date(1970, 1, 1)).days
     if kind == "time":
         return (value - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+    if kind == "list":
+        return [v or 0 for v in value]
     return int(value) if kind == "bool" else value
 
 
@@ -98,7 +100,7 @@ def same(want, got, kind):
     if want is None or got is None:
         return want is got
     if kind == "list":
-        return [w or 0 for w in want] == list(got)
+        return list(want) == list(got)
     if kind == "single":
         want, got = as_float32(want), as_float32(got)
     if kind in ("real", "single"):
@@ -159,6 +161,8 @@ def checks_of(case, classes):
         kind = classes[name]
         if case.asModel:
             return lambda want, got: same(as_model(want, kind), got, kind_of.get(kind, kind))
+        if case.sink == "csv" and kind == "list":  # a list of one null has the text of an empty one
+            return lambda want, got: same([] if want == [None] else want, got, kind)
         return lambda want, got: same(want, got, kind)
     checks = [(n, n + ".carry" if n in features else n, kind_of.get(classes[n], classes[n]), carried(n)) for n in case.carry]
     checks += [(n, n, "real", dense) for n in case.dense]

@@ -129,6 +129,7 @@ TEST_F(CommandsTest, ShowTellsWhatTheVariationChangesAndWhatBecameOfTheRows) {
     EXPECT_THAT(out.str(), HasSubstr("    null                 9\n"));
     EXPECT_THAT(out.str(), HasSubstr("unknown ids  genres  2,014 of 161,122 (1.2 %)\n"));
     EXPECT_THAT(out.str(), HasSubstr("             userId  0 of 80,561 (0.0 %)\n"));
+    EXPECT_THAT(out.str(), HasSubstr("no label     liked  1,200 null, 3 NaN (masked)\n"));
     EXPECT_THAT(out.str(), HasSubstr("98 segments, 1 h 30 m of CPU, 2.0 GB of frames\n"
                                      "  network      300 MB\n"
                                      "  codecs       columns by codec: none 2, zstd:-5 1\n"));
@@ -148,6 +149,8 @@ TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
     EXPECT_EQ(one["receipt"]["steps"][1]["reasons"], Json::array());
     const Json genres = {{"feature", "genres"}, {"ids", 161'122}, {"unknown", 2'014}};
     EXPECT_EQ(one["receipt"]["vocabularies"][0], genres);
+    const Json liked = {{"head", "liked"}, {"null", 1'200}, {"nan", 3}};
+    EXPECT_EQ(one["receipt"]["labels"], Json::array({liked}));
     const Json codec = {{"column", "genres"}, {"codec", "zstd:-5"}};
     EXPECT_EQ(one["receipt"]["data_workers"]["codecs"][2], codec);
     EXPECT_EQ(one["checkpoints"][0]["hash"], "beef");

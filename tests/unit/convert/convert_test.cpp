@@ -50,6 +50,7 @@ TEST(Convert, TheDetailsOfARunComeBackWithEveryField) {
     expectWhole<values::StepReason, v1::StepReason>();
     expectWhole<values::StepReceipt, v1::StepReceipt>();
     expectWhole<values::VocabularyReceipt, v1::VocabularyReceipt>();
+    expectWhole<values::LabelReceipt, v1::LabelReceipt>();
     expectWhole<values::Receipt, v1::Receipt>();
     expectWhole<values::Checkpoint, v1::Checkpoint>();
     expectWhole<values::GitFacts, v1::GitFacts>();

@@ -15,6 +15,7 @@ segment::SegmentDone sample() {
     facts.counts.rowsKept = 70;
     facts.counts.steps.push_back({900, 70, {830, 0, 0, 0}});
     facts.counts.vocabularies.push_back({70, 3});
+    facts.counts.labels.push_back({5, 8});
     facts.frames.resize(2);
     facts.frames[1] = {4096, 2048, {11, 12}, 7, 9};
     facts.tailRows = 6;
@@ -39,6 +40,9 @@ TEST(Messages, FactsComeAsTheyWereSent) {
     EXPECT_EQ(facts->counts.steps[0].reasons, sent.facts.counts.steps[0].reasons);
     ASSERT_EQ(facts->counts.vocabularies.size(), 1U);
     EXPECT_EQ(facts->counts.vocabularies[0].unknown, 3);
+    ASSERT_EQ(facts->counts.labels.size(), 1U);
+    EXPECT_EQ(facts->counts.labels[0].nulls, 5);
+    EXPECT_EQ(facts->counts.labels[0].nans, 8);
     ASSERT_EQ(facts->frames.size(), 2U);
     EXPECT_EQ(facts->frames[1].bytes, 4096U);
     EXPECT_EQ(facts->frames[1].codedBytes, 2048U);

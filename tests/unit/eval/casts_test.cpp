@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_primitive.h>
 #include <arrow/type_traits.h>
 
@@ -88,6 +89,65 @@ TEST(Casts, AValueThatDoesNotFitFailsUnlessItIsNull) {
     expectCast<arrow::Int32Type>(hidden, {1, 0, 3});
     const ArrayPtr wide = numbers<arrow::DoubleBuilder>(std::vector<double>{1, 1e300}, false);
     EXPECT_FALSE(castValues(wide, {expr::TypeKind::kDouble}, {expr::TypeKind::kFloat}, false).ok());
+}
+
+/// The texts as integers of `To`, "null" for what does not fit.
+template <class To>
+std::string wholeNumbers(const std::vector<std::string>& texts) {
+    arrow::StringBuilder builder;
+    EXPECT_TRUE(builder.AppendValues(texts).ok());
+    expr::DataType target;
+    EXPECT_TRUE(arrays::toSpecType(*arrow::TypeTraits<To>::type_singleton(), target));
+    const Result<ArrayPtr> made =
+        castValues(*builder.Finish(), {expr::TypeKind::kString}, target, true);
+    EXPECT_TRUE(made.ok()) << made.status();
+    const auto& values = static_cast<const typename arrow::TypeTraits<To>::ArrayType&>(**made);
+    std::string all;
+    for (std::int64_t i = 0; i < values.length(); ++i) {
+        strAppend(&all, i == 0 ? "" : " ",
+                  values.IsNull(i) ? "null" : strCat(std::int64_t{0} + values.Value(i)));
+    }
+    return all;
+}
+
+TEST(Casts, OfTextsToIntegersAreExact) {
+    EXPECT_EQ(wholeNumbers<arrow::Int64Type>(
+                  {"9007199254740993.0", "123456789012345678.9", "-123456789012345678.5",
+                   "9223372036854775807.4", "9223372036854775807.5", "-9223372036854775808.4",
+                   "-9223372036854775808.5", "-9223372036854775809", "-9223372036854776000",
+                   "9223372036854775808", "922337203685477580.7e1", "9.007199254740993e15"}),
+              "9007199254740993 123456789012345679 -123456789012345679 9223372036854775807 null "
+              "-9223372036854775808 null null null null 9223372036854775807 9007199254740993");
+    const std::vector<std::string> large = {"18446744073709551615.0", "18446744073709551615.49",
+                                            "18446744073709551615.5", "18446744073709551616",
+                                            "9223372036854775808.5",  "1844674407370955161.5e1"};
+    std::string all;
+    for (const std::string& text : large) {
+        arrow::StringBuilder builder;
+        ASSERT_TRUE(builder.Append(text).ok());
+        const auto made = castValues(*builder.Finish(), {expr::TypeKind::kString},
+                                     {expr::TypeKind::kUint64}, true);
+        ASSERT_TRUE(made.ok());
+        const auto& value = static_cast<const arrow::UInt64Array&>(**made);
+        strAppend(&all, value.IsNull(0) ? "null" : strCat(value.Value(0)), " ");
+    }
+    EXPECT_EQ(all,
+              "18446744073709551615 18446744073709551615 null null 9223372036854775809 "
+              "18446744073709551615 ");
+}
+
+TEST(Casts, OfTextsToIntegersRoundHalvesAwayFromZero) {
+    EXPECT_EQ(wholeNumbers<arrow::Int8Type>(
+                  {" 4.5 ", "-4.5", "4.49999999999999999999", "+3", ".5", "5.", "-0.4", "127.4",
+                   "127.5", "-128.5", "1e2", "1E+2", "1e-2", "45e-1", "12700e-2",
+                   "0e999999999999999999999", "1e400", "1e-400", "0000000000000000000000012"}),
+              "5 -5 4 3 1 5 0 127 null null 100 100 0 5 127 0 null 0 12");
+    EXPECT_EQ(
+        wholeNumbers<arrow::Int8Type>({"", ".", "-", "+-5", "-+5", "--5", "1e", "1e+", "e5", ".e5",
+                                       "1.2.3", "1 2", "inf", "nan", "0x10", "1_0", "12a"}),
+        "null null null null null null null null null null null null null null null null null");
+    EXPECT_EQ(wholeNumbers<arrow::UInt8Type>({"-0.4", "-0.5", "-1", "255.4", "255.5"}),
+              "0 null null 255 null");
 }
 
 }  // namespace

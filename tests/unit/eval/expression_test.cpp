@@ -102,6 +102,31 @@ TEST(Expression, TextBehindADateIsNoDate) {
     }
 }
 
+TEST(Expression, RoundEndsAtOnceForAnyDigits) {
+    const auto rounded = [](const std::string& number, const std::string& digits) {
+        return value(strCat("round(cast('", number, "' || '' as double), ", digits, ")"));
+    };
+    EXPECT_EQ(rounded("2.5", "0"), "3");
+    EXPECT_EQ(rounded("-2.5", "0"), "-3");
+    EXPECT_EQ(rounded("1234.5678", "2"), "1234.57");
+    EXPECT_EQ(rounded("1234.5678", "-2"), "1200");
+    for (const char* digits : {"400", "100000000", "9223372036854775807"}) {
+        EXPECT_EQ(rounded("2.5", digits), "2.5") << digits;
+        EXPECT_EQ(rounded("2.5", strCat("-", digits)), "0") << digits;
+        EXPECT_EQ(rounded("inf", strCat("-", digits)), "inf") << digits;
+        EXPECT_EQ(value(strCat("round(i, ", digits, ")")), "7") << digits;
+        EXPECT_EQ(value(strCat("round(i, -", digits, ")")), "0") << digits;
+    }
+    EXPECT_EQ(rounded("1.7e308", "2"), "1.7e+308") << "what lies between is beyond doubles";
+    EXPECT_EQ(rounded("5e-324", "-2"), "0");
+    EXPECT_EQ(rounded("0.123456789012345", "13"), "0.1234567890123");
+}
+
+TEST(Expression, NanHasNoSign) {
+    EXPECT_EQ(value("sign(cast('nan' || '' as double))"), "0");
+    EXPECT_EQ(value("sign(cast('-inf' || '' as float))"), "-1");
+}
+
 TEST(Expression, DivisionIsAsInDuckDb) {
     EXPECT_EQ(value("i / 2"), "3.5");
     EXPECT_EQ(value("i // 2"), "3");

@@ -10,14 +10,18 @@ namespace {
 using Counts = std::map<std::string, std::int64_t>;
 
 TEST(CountNames, ArePathsAndReasonsOfNoRowsAreLeftOut) {
-    const CountNames names({{}, {"false", "null"}, {"no partner"}}, {"user", "a/b"});
+    const CountNames names({{}, {"false", "null"}, {"no partner"}}, {"liked", "seen/long"},
+                           {"user", "a/b"});
     RowCounts rows;
     rows.steps.resize(3);
     rows.steps[1].reasons = {0, 5};
     rows.steps[2].reasons = {7};
     rows.vocabularies = {{9, 2}, {0, 0}};
+    rows.labels = {{0, 4}, {3, 0}};
     EXPECT_EQ(names.sumsOf(rows).counts, (Counts{{"step/1/null", 5},
                                                  {"step/2/no partner", 7},
+                                                 {"label/nan/liked", 4},
+                                                 {"label/null/seen/long", 3},
                                                  {"ids/user", 9},
                                                  {"unknown/user", 2},
                                                  {"ids/a/b", 0},
@@ -26,7 +30,7 @@ TEST(CountNames, ArePathsAndReasonsOfNoRowsAreLeftOut) {
 }
 
 TEST(CountNames, OfASegmentWithoutRowsAreTheVocabularies) {
-    const CountNames names({{"false", "null"}}, {"user"});
+    const CountNames names({{"false", "null"}}, {"liked"}, {"user"});
     EXPECT_EQ(names.sumsOf({}).counts, (Counts{{"ids/user", 0}, {"unknown/user", 0}}));
 }
 
@@ -35,7 +39,7 @@ TEST(CountNames, WhatHasNoRoomIsLeftOutInWholeVocabularies) {
     for (std::size_t i = 0; i < stream::kMaxRecordCounts / 2; ++i) {
         features.push_back(strCat("f", i));
     }
-    const CountNames names({{"false", std::string(250, 'r')}}, features);
+    const CountNames names({{"false", std::string(250, 'r')}}, {}, features);
     RowCounts rows;
     rows.steps.resize(1);
     rows.steps[0].reasons = {1, 1};
@@ -57,7 +61,7 @@ TEST(CountNames, GoWithTheRowsOfASegment) {
     rows.steps.resize(stream::kMaxRecordSteps + 1);
     rows.steps[0].rowsIn = 90;
     rows.steps[0].rowsOut = 30;
-    const stream::SegmentSums sums = CountNames({}, {}).sumsOf(rows);
+    const stream::SegmentSums sums = CountNames({}, {}, {}).sumsOf(rows);
     EXPECT_EQ(sums.segments, 1);
     EXPECT_EQ(sums.rowsScanned, 100);
     EXPECT_EQ(sums.rowsPruned, 10);

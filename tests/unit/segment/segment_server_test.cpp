@@ -167,6 +167,8 @@ TEST_F(ServerTest, FactsThatCannotBeTheOrdersAreRefused) {
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.steps.pop_back(); }));
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.steps[0].reasons[1] = -7; }));
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.vocabularies.emplace_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.labels.emplace_back(); }));
+    EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.counts.labels.at(0).nans = -1; }));
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames.pop_back(); }));
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames[0].codedBytes = 0; }));
     EXPECT_TRUE(isRefused([](SegmentFacts& f) { f.frames[0].userRows = 17; }));

@@ -515,6 +515,37 @@ TEST(SpecReader, EvaluationLeavesOutWhatDropsOrWeighs) {
     EXPECT_TRUE(spec.eval->labelRecipe.empty()) << "liked needs only the rating";
 }
 
+TEST(SpecReader, EvaluationsOwnStepsThatDropOrWeighAreRefusedAtTheirPlaces) {
+    const std::string before =
+        "dataset: {path: a}\nlabel: x > 0\nfeatures: {dense: [x]}\neval:\n  recipe:\n"
+        "    - derive: {y: x + 1}\n";
+    const std::string keeps =
+        " drops rows, and evaluation keeps all rows of its dataset; leave the step out, and choose "
+        "rows with eval.dataset.where";
+    const std::pair<std::string, std::string> wrong[] = {
+        {"filter: x > 1", "filter: a filter step" + keeps},
+        {"semi_join: {table: t.csv, on: k}", "semi_join: a semi_join step" + keeps},
+        {"anti_join: {table: t.csv, on: k}", "anti_join: a anti_join step" + keeps},
+        {"{name: some, sample: {keep: 0.5}}", "some: a sample step" + keeps},
+        {"weight: x",
+         "weight: a weight step weighs rows, and evaluation gives every row the weight 1; leave "
+         "the step out, and choose rows with eval.dataset.where"},
+        {"join: {table: t.csv, on: k, take: [p], missing: drop}",
+         "join: a join step with missing: drop drops rows, and evaluation keeps all rows of its "
+         "dataset; leave out missing: drop, and choose rows with eval.dataset.where"}};
+    for (const auto& [step, message] : wrong) {
+        const ResolvedSpec read = readSpec(before + "    - " + step + "\n");
+        ASSERT_EQ(read.errors.size(), 1U) << step;
+        EXPECT_EQ(read.errors[0].message, "eval.recipe." + message);
+        EXPECT_EQ(read.errors[0].line, 7) << step;
+        EXPECT_GT(read.errors[0].column, 0) << step;
+    }
+    for (const std::string step :
+         {"{enabled: false, filter: x > 1}", "join: {table: t.csv, on: k, take: [p]}"}) {
+        EXPECT_TRUE(readSpec(before + "    - " + step + "\n").ok()) << step;
+    }
+}
+
 TEST(SpecReader, EvaluationKeepsTheStepsThatTheLabelsNeed) {
     const RunSpec spec =
         *readSpec(

@@ -127,6 +127,23 @@ TEST(Receipt, LeavesOutCountsThatItDoesNotKnow) {
     EXPECT_TRUE(receipt.vocabularies.empty());
 }
 
+TEST(Receipt, HasTheHeadsWithRowsWithoutALabel) {
+    const Receipt receipt = someReceipt(
+        {{"label/nan/liked", 4}, {"label/null/a/b", 3}, {"label/null/liked", 2}, {"label/x/c", 1}});
+    EXPECT_EQ(receipt.labels, (std::vector<ReceiptLabel>{{"a/b", 3, 0}, {"liked", 2, 4}}));
+    const Result<Receipt> again = Receipt::fromJson(receipt.toJson());
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, receipt);
+    Json older = receipt.toJson();
+    older.erase("labels");
+    ASSERT_TRUE(Receipt::fromJson(older).ok());
+    EXPECT_TRUE(Receipt::fromJson(older)->labels.empty());
+    for (const char* wrong : {R"([7])", R"([{"head":"a","null":1}])", R"("x")"}) {
+        older["labels"] = *parseJson(wrong, "test");
+        EXPECT_FALSE(Receipt::fromJson(older).ok()) << wrong;
+    }
+}
+
 TEST(Receipt, RefusesWrongOrMissingCounts) {
     const Json json = someReceipt({}).toJson();
     Json without = json;

@@ -137,6 +137,10 @@ Facts receiptFacts(const values::RunDetail& run) {
                 .arg(rowsText(one.unknown), rowsText(one.ids),
                      QString::number(one.unknownPercent(), 'f', 1)));
     }
+    for (const values::LabelReceipt& one : receipt.labels) {
+        add(facts, QObject::tr("No label"), qtext(one.head),
+            QObject::tr("%1 null, %2 NaN").arg(rowsText(one.nulls), rowsText(one.nans)));
+    }
     double bytes = 0;
     for (const values::FileReceipt& file : receipt.files) {
         bytes += static_cast<double>(file.bytes);

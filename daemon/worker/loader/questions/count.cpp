@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "backend/core/files.h"
 #include "backend/core/memory_budget.h"
@@ -48,17 +49,16 @@ bool redraws(const spec::RunSpec& spec) {
 // Passes over the splits of a plan, by several threads.
 class RowCounter {
  public:
+    explicit RowCounter(std::int64_t limitBytes) : budget_(limitBytes), pool_(limitBytes) {}
     static Result<std::unique_ptr<RowCounter>> open(const ResolvedRun& run, int threads) {
-        auto counter = std::make_unique<RowCounter>();
+        auto counter = std::make_unique<RowCounter>(run.spec.resources.memoryLimitMb * 1'000'000);
         counter->threads_ = threads;
-        counter->budget_ =
-            std::make_unique<MemoryBudget>(run.spec.resources.memoryLimitMb * 1'000'000);
         stream::Plan single = run.plan;
         single.segmentSplits = 1;
         ASSIGN_OR_RETURN(counter->input_,
                          segment::StreamInput::open(
                              rowsOnly(run.spec), std::move(single), recipe::Part::kTrain,
-                             *counter->budget_, std::make_shared<recipe::SharedTables>(threads)));
+                             counter->budget_, std::make_shared<recipe::SharedTables>(threads)));
         return counter;
     }
 
@@ -73,11 +73,16 @@ class RowCounter {
                                               [&](const std::stop_token&) { work(epoch, stop); }));
             }
         }
-        {
-            MutexLock lock(mutex_);
-            if (!failed_.empty()) {
-                return failed_.begin()->second;  // the first one in the plan's order
+        MutexLock lock(mutex_);
+        for (const std::int64_t s : std::exchange(tooLarge_, {})) {
+            segment::SegmentRunner alone(input_, pool_, counters_);
+            const Status status = countOne(alone, epoch, s, stop);
+            if (!status.ok()) {
+                failed_.emplace(s, status);
             }
+        }
+        if (!failed_.empty()) {
+            return failed_.begin()->second;  // the first one in the plan's order
         }
         RETURN_IF_ERROR(input_->dataset()->verifyFiles());
         return kept_.load();
@@ -90,27 +95,38 @@ class RowCounter {
     void work(std::uint32_t epoch, const std::stop_token& stop) {
         segment::SegmentRunner runner(input_, pool_, counters_);
         for (std::int64_t s = next_++; s < input_->numSegments(); s = next_++) {
-            const Result<segment::SegmentOutput> output =
-                stop.stop_requested() ? cancelled("stopped") : runner.run(epoch, s);
-            if (!output.ok()) {
-                MutexLock lock(mutex_);
-                failed_.emplace(s, output.status());
-                next_ = input_->numSegments();
-                return;
+            const Status status = countOne(runner, epoch, s, stop);
+            if (status.ok()) {
+                continue;
             }
-            scanned_ += output->counts.rowsScanned;
-            kept_ += output->counts.rowsKept;
+            MutexLock lock(mutex_);
+            if (status.code() == absl::StatusCode::kResourceExhausted) {
+                tooLarge_.push_back(s);  // beside the others: it is counted when they are done
+                continue;
+            }
+            failed_.emplace(s, status);
+            next_ = input_->numSegments();
         }
     }
 
+    Status countOne(segment::SegmentRunner& runner, std::uint32_t epoch, std::int64_t segment,
+                    const std::stop_token& stop) {
+        ASSIGN_OR_RETURN(const segment::SegmentOutput output,
+                         stop.stop_requested() ? cancelled("stopped") : runner.run(epoch, segment));
+        scanned_ += output.counts.rowsScanned;
+        kept_ += output.counts.rowsKept;
+        return okStatus();
+    }
+
     int threads_ = 1;
-    std::unique_ptr<MemoryBudget> budget_;
+    MemoryBudget budget_;
     std::shared_ptr<const segment::StreamInput> input_;
-    segment::BufferPool pool_{0};
+    segment::BufferPool pool_;
     segment::StageCounters counters_;
     std::atomic<std::int64_t> next_{0}, scanned_{0}, kept_{0};
     Mutex mutex_;
     std::map<std::int64_t, Status> failed_ MR_GUARDED_BY(mutex_);  ///< by segment
+    std::vector<std::int64_t> tooLarge_ MR_GUARDED_BY(mutex_);
 };
 
 struct Counted {
@@ -232,7 +248,8 @@ CountStore::CountStore(const std::string& directory, const ResolvedRun& run)
     : directory_(directory),
       path_(directory.empty() ? "" : strCat(directory, "/", run.streamHash, ".json")),
       streamHash_(run.streamHash),
-      planHash_(run.planHash) {}
+      planHash_(run.planHash),
+      filesVersion_(run.filesVersion) {}
 
 std::vector<std::int64_t> CountStore::read() const {
     const auto text =
@@ -240,7 +257,8 @@ std::vector<std::int64_t> CountStore::read() const {
     const auto json = text.ok() ? parseJson(*text, path_) : Result<Json>(text.status());
     if (!json.ok() || jsonInt(*json, "version") != kStoreVersion ||
         jsonString(*json, "stream_hash") != streamHash_ ||
-        jsonString(*json, "plan_hash") != planHash_) {
+        jsonString(*json, "plan_hash") != planHash_ ||
+        jsonString(*json, "files_version") != filesVersion_) {
         return {};
     }
     std::vector<std::int64_t> rows;
@@ -260,6 +278,7 @@ void CountStore::write(const std::vector<std::int64_t>& rows) const {
     const Status written = writeFileAtomic(path_, dumpJson({{"version", kStoreVersion},
                                                             {"stream_hash", streamHash_},
                                                             {"plan_hash", planHash_},
+                                                            {"files_version", filesVersion_},
                                                             {"rows", rows}}));
     static_cast<void>(written);  // the next one counts again
 }

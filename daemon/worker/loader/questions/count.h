@@ -3,9 +3,9 @@
 //
 // Reads only the columns that decide which rows are kept, all rows of them, and none where nothing
 // does. What was counted is kept in the cache directory under the stream hash, and counts as long
-// as the plan is the same. Threads: one owner; the pass has its own, joined before it returns.
-// Failure: what resolving a spec and reading its data can say. A cache that cannot be read or
-// written costs the pass.
+// as the plan and the files' versions (size and times of change, ETag) are the same. Threads: one
+// owner; the pass has its own, joined before it returns. Failure: what resolving a spec and reading
+// its data can say. A cache that cannot be read or written costs the pass.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,13 +31,14 @@ class CountStore {
  public:
     /// `directory` "": nothing is kept.
     CountStore(const std::string& directory, const ResolvedRun& run);
-    /// Empty where nothing is kept, where it is of another plan, and where the file is no such.
+    /// Empty where nothing is kept, where it is of other files or another plan, and where the file
+    /// is no such.
     std::vector<std::int64_t> read() const;
     void write(const std::vector<std::int64_t>& rows) const;
 
  private:
     std::string directory_, path_;
-    std::string streamHash_, planHash_;
+    std::string streamHash_, planHash_, filesVersion_;
 };
 
 }  // namespace millrace::loader

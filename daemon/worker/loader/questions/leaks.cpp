@@ -162,7 +162,7 @@ Result<Sample> sampleOf(const std::shared_ptr<const segment::StreamInput>& input
                         const LeakLimits& limits) {
     const auto end = std::chrono::steady_clock::now() + limits.time;
     ASSIGN_OR_RETURN(const Places places, placesOf(*input, head));
-    segment::BufferPool pool(0);
+    segment::BufferPool pool(input->spec().resources.memoryLimitMb * 1'000'000);
     segment::StageCounters counters;
     segment::SegmentRunner runner(input, pool, counters);
     Sample sample;

@@ -50,6 +50,15 @@ Json StreamReport::vocabulariesJson() const {
     return all;
 }
 
+Json StreamReport::labelsJson() const {
+    Json all = Json::array();
+    for (std::size_t h = 0; h < heads.size() && h < totals.labels.size(); ++h) {
+        all.push_back(
+            {{"head", heads[h]}, {"null", totals.labels[h].nulls}, {"nan", totals.labels[h].nans}});
+    }
+    return all;
+}
+
 Json StreamReport::mixJson() const {
     if (mix.batches == 0) {
         return {};
@@ -109,6 +118,7 @@ Json StreamReport::toJson() const {
         {"segments", totals.segments},
         {"steps", stepsJson()},
         {"vocabularies", vocabulariesJson()},
+        {"labels", labelsJson()},
         {"mixing", mixJson()},
         {"seconds", seconds},
         {"stream_seconds", streamSeconds},
@@ -176,6 +186,19 @@ std::string StreamReport::mixLines() const {
     return text;
 }
 
+std::string StreamReport::labelLines() const {
+    std::string text;
+    for (std::size_t h = 0; h < heads.size() && h < totals.labels.size(); ++h) {
+        const recipe::LabelGaps& gaps = totals.labels[h];
+        if (gaps.nulls + gaps.nans > 0) {
+            strAppend(&text, line(text.empty() ? "no label" : "",
+                                  strCat(heads[h], ": ", formatCount(gaps.nulls), " null, ",
+                                         formatCount(gaps.nans), " NaN (masked)")));
+        }
+    }
+    return text;
+}
+
 std::string StreamReport::stageLines() const {
     std::string text;
     for (const auto& [stage, count] : stages) {
@@ -237,7 +260,7 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
                               " of ", formatCount(totals.vocabularies[v].ids))));
     }
     strAppend(
-        &text, mixLines(),
+        &text, labelLines(), mixLines(),
         line("time", strCat(formatDuration(seconds), ", ",
                             formatCount(static_cast<std::int64_t>(rate)), " rows/s scanned, ",
                             counted(threads, "thread"), ", CPU ", decimals(cpuSeconds, 2, " s"))),

@@ -37,7 +37,7 @@ struct StreamReport {
     std::int64_t rowsLeftOut = 0;  ///< by it; not in totals.rowsDelivered
     std::vector<std::string> stepNames;
     std::vector<std::vector<std::string>> stepReasons;
-    std::vector<std::string> vocabularies;
+    std::vector<std::string> vocabularies, heads;
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
     segment::BatchMix mix;
@@ -55,6 +55,8 @@ struct StreamReport {
  private:
     Json stepsJson() const;
     Json vocabulariesJson() const;
+    Json labelsJson() const;
+    std::string labelLines() const;
     Json mixJson() const;
     std::string mixLines() const;
     /// " (no partner 12)"; "" where there is nothing to say.

@@ -208,6 +208,7 @@ void describe(StreamReport& report, const Stream& stream, const segment::Sequenc
     report.stepNames = stream.input->recipe().stepNames();
     report.stepReasons = stream.input->recipe().stepReasons();
     report.vocabularies = stream.input->recipe().vocabularies();
+    report.heads = stream.input->recipe().heads();
     report.cursor = sequencer.position();
     report.mix = counters.mix();
     for (int s = 0; s < segment::kNumStages; ++s) {
