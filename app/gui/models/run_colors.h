@@ -28,7 +28,7 @@ class RunColors {
     };
     static constexpr int kNumColors = 8, kNumDashes = 4, kNumLooks = kNumColors * kNumDashes;
     /// Six of Okabe and Ito without their black and the yellow that no light background carries,
-    /// violet and brown. They differ for the colour-blind too, on dark and light.
+    /// violet and khaki. They differ for the colour-blind too, on dark and light.
     static const std::vector<QColor>& palette();
     /// For what is no run: the i-th of several curves.
     static Look numbered(std::size_t i);

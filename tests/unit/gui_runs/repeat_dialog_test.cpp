@@ -1,5 +1,6 @@
 #include "app/gui/pages/runs/parts/repeat_dialog.h"
 
+#include <QLabel>
 #include <QPushButton>
 
 #include "tests/unit/gui_runs/runs_fixture.h"
@@ -123,9 +124,14 @@ TEST_F(RepeatTest, SaysInWhatTheNewRunWouldDifferAndLaunchesItAllTheSame) {
 
 TEST_F(RepeatTest, LaunchesNothingThatTheDaemonWouldRefuse) {
     open(5);
-    errors = {{"movies.csv: not there"}};
+    errors = {
+        {"movies.csv: not there, nor anything that could be taken for it, wherever one looks"}};
     RepeatDialog* dialog = ask({"r-00002"});
     ASSERT_NE(dialog, nullptr);
+    for (const QLabel* label : dialog->findChildren<QLabel*>()) {
+        EXPECT_GE(label->height(), label->heightForWidth(label->width()))
+            << "cut off: " << label->text().toStdString();
+    }
     EXPECT_THAT(sentences(*dialog), ElementsAre(HasSubstr("cannot be launched: movies.csv")));
     EXPECT_FALSE(dialog->launchButton()->isEnabled());
     dialog->changeButton()->click();

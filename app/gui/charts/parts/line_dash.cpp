@@ -33,7 +33,7 @@ void paintSwatch(QPainter& painter, const QRectF& rect, const QColor& color, int
         const double piece = std::min(on, length - at);
         const QRectF part = isFlat ? QRectF(rect.left() + at, rect.top(), piece, rect.height())
                                    : QRectF(rect.left(), rect.top() + at, rect.width(), piece);
-        painter.drawRoundedRect(part, std::min(radius, piece / 2), std::min(radius, piece / 2));
+        painter.drawRect(part);
     }
 }
 

@@ -91,30 +91,33 @@ void RepeatDialog::build() {
 }
 
 QWidget* RepeatDialog::buildRows() {
-    auto* rows = new QWidget;
-    auto* column = new QVBoxLayout(rows);
+    rows_ = new QWidget(this);
+    auto* column = new QVBoxLayout(rows_);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(kSpaceTiny);
     for (Submit& submit : submits_) {
         for (const RunPtr& run : submit.repeat.runs) {
-            auto* strip = new MessageStrip(rows);
+            auto* strip = new MessageStrip(rows_);
             strip->setMessage(Tone::kNeutral, tr("%1: checking \u2026").arg(labelOf(run->summary)));
             column->addWidget(strip);
             submit.rows.push_back({run, {}, strip});
         }
     }
     column->addStretch(1);
-    if (numRuns_ == 1) {
-        rows->setParent(this);
-        return rows;
-    }
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setWidget(rows);
-    scroll->setMinimumHeight(std::min(kRowsHeightMax, rows->sizeHint().height() + kSpaceSmall));
-    return scroll;
+    scroll_ = new QScrollArea(this);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_->setFocusPolicy(Qt::NoFocus);
+    scroll_->setWidget(rows_);
+    return scroll_;
+}
+
+// As high as its sentences are, which wrap; many runs scroll.
+void RepeatDialog::fitHeight() {
+    const int room = std::max(width(), kWidth) - 2 * kSpaceLarge;
+    scroll_->setFixedHeight(std::min(kRowsHeightMax, rows_->layout()->totalHeightForWidth(room)));
+    resize(width(), layout()->totalHeightForWidth(std::max(width(), kWidth)));
 }
 
 void RepeatDialog::check(std::size_t submit) {
@@ -149,6 +152,7 @@ void RepeatDialog::showState() {
     launch_->setText(isOne || numLaunched == 0 ? tr("Launch again")
                                                : tr("Launch %1 again").arg(numLaunched));
     launch_->setEnabled(isChecked() && numLaunched > 0);
+    fitHeight();
     if (launch_->isEnabled()) {
         launch_->setFocus(Qt::OtherFocusReason);
     }

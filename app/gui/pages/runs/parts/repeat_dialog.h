@@ -14,6 +14,7 @@
 
 class QLabel;
 class QPushButton;
+class QScrollArea;
 
 namespace millrace::gui {
 
@@ -50,6 +51,7 @@ class RepeatDialog final : public QDialog {
     };
     void build();
     QWidget* buildRows();
+    void fitHeight();
     void check(std::size_t submit);
     void showState();
     int numReady() const;
@@ -61,6 +63,8 @@ class RepeatDialog final : public QDialog {
     DaemonBridge& daemon_;
     std::vector<Submit> submits_;
     QLabel* title_ = nullptr;
+    QWidget* rows_ = nullptr;
+    QScrollArea* scroll_ = nullptr;
     QPushButton *launch_ = nullptr, *change_ = nullptr;
     int numRuns_ = 0, numOpen_ = 0;
     std::vector<std::string> newIds_;
