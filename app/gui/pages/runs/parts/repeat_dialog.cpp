@@ -91,13 +91,13 @@ void RepeatDialog::build() {
 }
 
 QWidget* RepeatDialog::buildRows() {
-    rows_ = new QWidget(this);
-    auto* column = new QVBoxLayout(rows_);
+    auto* rows = new QWidget(this);
+    auto* column = new QVBoxLayout(rows);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(kSpaceTiny);
     for (Submit& submit : submits_) {
         for (const RunPtr& run : submit.repeat.runs) {
-            auto* strip = new MessageStrip(rows_);
+            auto* strip = new MessageStrip(rows);
             strip->setMessage(Tone::kNeutral, tr("%1: checking \u2026").arg(labelOf(run->summary)));
             column->addWidget(strip);
             submit.rows.push_back({run, {}, strip});
@@ -109,14 +109,21 @@ QWidget* RepeatDialog::buildRows() {
     scroll_->setFrameShape(QFrame::NoFrame);
     scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     scroll_->setFocusPolicy(Qt::NoFocus);
-    scroll_->setWidget(rows_);
+    scroll_->setWidget(rows);
     return scroll_;
 }
 
-// As high as its sentences are, which wrap; many runs scroll.
+// As high as its sentences are, which wrap; many runs scroll. Asked of each strip: the layouts
+// around them hear of a new sentence only later.
 void RepeatDialog::fitHeight() {
     const int room = std::max(width(), kWidth) - 2 * kSpaceLarge;
-    scroll_->setFixedHeight(std::min(kRowsHeightMax, rows_->layout()->totalHeightForWidth(room)));
+    int height = -kSpaceTiny;
+    for (const Submit& submit : submits_) {
+        for (const Row& row : submit.rows) {
+            height += row.strip->layout()->totalHeightForWidth(room) + kSpaceTiny;
+        }
+    }
+    scroll_->setFixedHeight(std::min(kRowsHeightMax, height));
     resize(width(), layout()->totalHeightForWidth(std::max(width(), kWidth)));
 }
 

@@ -63,7 +63,6 @@ class RepeatDialog final : public QDialog {
     DaemonBridge& daemon_;
     std::vector<Submit> submits_;
     QLabel* title_ = nullptr;
-    QWidget* rows_ = nullptr;
     QScrollArea* scroll_ = nullptr;
     QPushButton *launch_ = nullptr, *change_ = nullptr;
     int numRuns_ = 0, numOpen_ = 0;
