@@ -337,8 +337,12 @@ class CheckpointIn {
         const auto room = static_cast<std::int64_t>(size_ - base);
         std::int64_t end = 0;
         for (const Tensor& tensor : tensors) {
-            if (tensor.begin != end || tensor.end > room) {
+            if (tensor.begin != end) {
                 return damaged("tensor " + std::string(tensor.name) + " does not lie in its place");
+            }
+            if (tensor.end > room) {
+                return damaged("is cut short: tensor " + std::string(tensor.name) +
+                               " ends behind it");
             }
             end = tensor.end;
         }

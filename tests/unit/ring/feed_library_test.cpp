@@ -305,6 +305,7 @@ TEST(FeedLibrary, ColumnsAreKnownBeforeTheFirstBatch) {
         EXPECT_EQ(columns[c].data, nullptr);
         EXPECT_EQ(columns[c].offsets, nullptr);
         EXPECT_EQ(columns[c].items, 0U);
+        EXPECT_EQ(columns[c].is_list, c == 3 ? 1U : 0U);
     }
     EXPECT_EQ(columns[5].struct_size, 0U) << "only as many as there are";
     say(false);
@@ -325,6 +326,12 @@ TEST(FeedLibrary, AllColumnsOfABatchComeInOneCall) {
     EXPECT_EQ(millrace_batch_all_columns(reader.event.batch, all, 2, &count), 0);
     EXPECT_EQ(count, 5U);
     EXPECT_EQ(all[2].name, nullptr) << "at most two";
+    constexpr auto kOlder = static_cast<std::uint32_t>(offsetof(millrace_column, is_list));
+    all[0].struct_size = kOlder;
+    all[0].is_list = 9;
+    EXPECT_EQ(millrace_batch_all_columns(reader.event.batch, all, 1, &count), 0);
+    EXPECT_EQ(all[0].is_list, 9U) << "an older program has no such member";
+    all[0].struct_size = sizeof all[0];
     ASSERT_EQ(millrace_batch_all_columns(reader.event.batch, all, 5, &count), 0);
     for (std::size_t c = 0; c < 5; ++c) {
         millrace_column one{};
@@ -332,6 +339,18 @@ TEST(FeedLibrary, AllColumnsOfABatchComeInOneCall) {
         ASSERT_EQ(millrace_batch_column(reader.event.batch, c, &one), 0);
         EXPECT_EQ(std::memcmp(&one, &all[c], sizeof one), 0) << c;
     }
+    millrace_batch_release(reader.event.batch);
+}
+
+TEST(FeedLibrary, WhatTheFeaturesAreIsToldAtHelloHoweverLong) {
+    TempFolder folder;
+    FeedServerOptions options = serverOptions(folder.file("feed.sock"));
+    options.inputs = "[\"" + std::string(700'000, 'x') + "\n\"]";  // more than a socket holds
+    Feed feed(options, wholeEpoch(4));
+    Reader reader;
+    ASSERT_EQ(reader.open(options.socketPath), 0) << reader.error;
+    EXPECT_EQ(std::string(millrace_feed_inputs(reader.feed())), options.inputs);
+    ASSERT_EQ(reader.next(), MILLRACE_FEED_BATCH) << reader.error;
     millrace_batch_release(reader.event.batch);
 }
 
