@@ -24,6 +24,8 @@ TEST(RunValues, APhaseIsStoredAsAWordAndShownAsAnother) {
     EXPECT_EQ(nameOf(phaseOf("checkpoint")), "writing a checkpoint");
     EXPECT_EQ(phaseOf("training"), Phase::kTraining);
     EXPECT_EQ(phaseOf("evaluating"), Phase::kEvaluating);
+    EXPECT_EQ(phaseOf("ending"), Phase::kEnding);
+    EXPECT_EQ(nameOf(Phase::kEnding), "ending");
     EXPECT_EQ(phaseOf("dreaming"), Phase::kUnknown);
 }
 
