@@ -15,8 +15,6 @@ void timesFields(Way, auto& value, auto& message) {
     MR_FIELD(startMs, start_ms);
 }
 
-MR_BOTH_WAYS(PhaseTimes, PhaseTimes, timesFields)
-
 template <class Way>
 void progressFields(Way, auto& value, auto& message) {
     MR_FIELD(step, step);
@@ -158,6 +156,7 @@ void filterFields(Way, auto& value, auto& message) {
 
 }  // namespace
 
+MR_BOTH_WAYS(PhaseTimes, PhaseTimes, timesFields)
 MR_BOTH_WAYS(Progress, Progress, progressFields)
 MR_BOTH_WAYS(RankNow, RankNow, rankFields)
 MR_BOTH_WAYS(RunFigure, Metric, figureFields)

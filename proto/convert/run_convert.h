@@ -11,6 +11,9 @@ namespace millrace::convert {
 v1::RunSummary toProto(const values::RunSummary& run);
 values::RunSummary fromProto(const v1::RunSummary& run);
 
+v1::PhaseTimes toProto(const values::PhaseTimes& times);
+values::PhaseTimes fromProto(const v1::PhaseTimes& times);
+
 v1::Progress toProto(const values::Progress& progress);
 values::Progress fromProto(const v1::Progress& progress);
 
