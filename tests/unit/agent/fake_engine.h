@@ -87,6 +87,7 @@ class FakeEngine final : public engines::Engine {
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;
+    std::string whyCancelled;                  ///< of the last
     std::map<std::string, std::string> words;  ///< of the engine, by worker
     Status submitError, findError, cancelError;
 };

@@ -80,7 +80,8 @@ TEST_F(RunDiffTest, MarksARunThatLearnedAnotherLabel) {
         EXPECT_EQ(against->verdict, Verdict::kOtherLabel) << name;
         EXPECT_TRUE(against->sentence.endsWith("; learned another label")) << name;
     }
-    EXPECT_TRUE(diff.remarks().startsWith("Other label: " + qtext(other->summary.id)))
+    EXPECT_TRUE(
+        diff.remarks().startsWith("Other label: " + QString::fromStdString(other->summary.id)))
         << diff.remarks().toStdString();
     values::RunPair pair;
     pair.run = other->summary.id;
