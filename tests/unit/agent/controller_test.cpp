@@ -135,6 +135,7 @@ TEST_F(AgentTest, ARankThatIsDeafToAStopIsEndedAfterTheGrace) {
     clock.advanceMs(2'000);
     controller->drain();
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_EQ(engine.whyCancelled, "the run was stopped: enough");
 }
 
 TEST_F(AgentTest, ARankThatIsDoneAndDoesNotLeaveIsEndedLateAndTheRunIsFinished) {
