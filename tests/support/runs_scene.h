@@ -71,7 +71,9 @@ inline values::RunSummary sceneRunOf(const std::string& id, const std::string& b
     run.createdMs = createdMs;
     run.startedMs = createdMs + 900;
     run.endedMs = run.startedMs + 12'500 + static_cast<std::int64_t>(variation.auc * 3'000);
-    run.progress = {630, 630, 2, 3, 241'683, values::Phase::kTraining, 990, 10, run.endedMs};
+    run.progress = {
+        630, 630, 2,          3, 241'683, values::Phase::kTraining, values::PhaseTimes{990, 10},
+        {},  {},  run.endedMs};
     run.latestMetrics = {
         {"eval.auc", variation.auc, 630, run.endedMs, 2},
         {"eval.normalized_entropy", 1.62 - variation.auc, 630, run.endedMs, 2},

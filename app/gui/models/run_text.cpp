@@ -54,6 +54,10 @@ QString shortCountText(double value) {
     return typeset(session::shortCount(value));
 }
 
+QString percentText(double percent) {
+    return QString::number(std::lround(percent)) + QStringLiteral(" %");
+}
+
 QString bytesText(double bytes) {
     return qtext(formatBytes(bytes));
 }

@@ -21,6 +21,8 @@ QString differenceText(double difference, double value);
 QString countText(double value);
 /// "241.7 k", "1.3 M": where there is little room.
 QString shortCountText(double value);
+/// "36 %": whole percents.
+QString percentText(double percent);
 /// "12.5 MB": powers of ten, as everywhere.
 QString bytesText(double bytes);
 /// "< 0.1 s", "0.4 s", "12.5 s", "3 m 20 s", "2 h 05 m", "3 d 04 h".

@@ -244,7 +244,7 @@ class Surveyor {
         std::erase_if(files_, [&](const File& file) {
             return !course_.leadsOn(file.attempt, file.name.step);
         });
-        dropOtherScores(path_, course_);
+        dropOtherScores(place_.checkpointsPath(), course_);
         if (directory_.has_value()) {
             ASSIGN_OR_RETURN(std::string event, followBest(*directory_, course_));
             if (!event.empty()) {

@@ -75,7 +75,8 @@ TEST(Verdict, AScriptIsDoneWhenAllOfItsRanksEndedWell) {
 
 TEST(Verdict, ARankThatWasDoneAndDidNotLeaveEndedWell) {
     AttemptFacts facts = someFacts();
-    facts.hasSaidDone = facts.isScript = true;
+    facts.isScript = true;
+    facts.done = {0};
     facts.cutRanks = {"rank0"};
     EXPECT_EQ(judge(facts, gangOf(143, 0)).kind, Verdict::Kind::kFinished);
     facts.isStopRequested = true;

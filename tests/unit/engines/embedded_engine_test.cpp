@@ -484,7 +484,7 @@ TEST_F(EmbeddedEngineTest, AWorkerThatFindsNoRoomIsStartedByTheSameSubmitLater) 
         const State state = (*own)->state(*id).value();
         return state.workers.at(1).exitCode == 0;
     }));
-    ASSERT_TRUE((*own)->cancel(*id, std::chrono::milliseconds(0)).ok());
+    ASSERT_TRUE((*own)->cancel(*id, std::chrono::milliseconds(0), "a test").ok());
     EXPECT_TRUE(test::eventually([&] { return (*own)->state(*id)->phase == Phase::kEnded; }));
 }
 

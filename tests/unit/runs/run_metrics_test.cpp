@@ -171,7 +171,9 @@ TEST_F(RunMetricsTest, AnAttemptReplacesMetricsAndCheckpointsWhenItBeginsAndNotB
     EXPECT_EQ(store->get(id)->newest("loss")->step, 3);
     ASSERT_EQ(store->checkpoints(id)->size(), 1U);
     EXPECT_EQ(store->checkpoints(id)->front().name, "three");
-    EXPECT_EQ(store->attempts(id)->back(), (AttemptRecord{2, 3, true, clock.wallMs()}));
+    EXPECT_EQ(store->attempts(id)->back(),
+              (AttemptRecord{
+                  .attempt = 2, .resumeStep = 3, .hasBegun = true, .startedMs = clock.wallMs()}));
 }
 
 TEST_F(RunMetricsTest, NeitherTheFeedNorARankThatWaitsBeginsAnAttempt) {

@@ -7,7 +7,7 @@
 namespace millrace::spec {
 namespace {
 
-RunSpec specOf(const std::string& steps) {
+RunSpec specOfSteps(const std::string& steps) {
     const std::string text = "dataset: {path: a.csv}\nrecipe:\n" + steps +
                              "labels: {y: \"y > 0\"}\nfeatures: {dense: [x]}\n";
     ResolvedSpec read = readSpec(text);
@@ -26,7 +26,7 @@ TEST(StepLine, ReadsAsAPersonWroteIt) {
 }
 
 TEST(StepLine, GivesTheSameStepWhenItIsReadAgain) {
-    const RunSpec first = specOf(
+    const RunSpec first = specOfSteps(
         "  - filter: \"x > 0 and s = ': # {'\"\n"
         "  - weight: case when x > 1 then 2 else 0.5 end\n"
         "  - derive: {a: \"split(s, ',')\", b: x + 1}\n"
@@ -41,7 +41,7 @@ TEST(StepLine, GivesTheSameStepWhenItIsReadAgain) {
     for (const Step& step : first.recipe) {
         RunSpec one;
         one.recipe = {step};
-        const RunSpec again = specOf("  - {name: " + step.name + ", " + step.line() + "}\n");
+        const RunSpec again = specOfSteps("  - {name: " + step.name + ", " + step.line() + "}\n");
         EXPECT_EQ(again.toJson()["recipe"], one.toJson()["recipe"]) << step.line();
     }
 }

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/checkpoint/checkpoint_directory.h"
 #include "tests/unit/train/trainer_fixture.h"
 
 namespace millrace::train {

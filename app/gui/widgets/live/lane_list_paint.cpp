@@ -22,10 +22,6 @@ namespace {
 
 constexpr double kAwayOpacity = 0.45;  // as of a machine without samples
 
-QString percent(const std::optional<double>& value) {
-    return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : QString();
-}
-
 // Where a run that has ended ran, whether or not anything is known of what it did there.
 QRectF ranRect(const QRect& strip, const CurveRange& time, const values::RunSummary& run) {
     if (!values::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
@@ -274,7 +270,7 @@ void LaneList::paintState(QPainter& painter, const QRect& rect, const LaneState&
     const QRect bottom(rect.left(), rect.bottom() - smallMetrics.height() - 2, rect.width(),
                        smallMetrics.height());
     const std::optional<double> share = state.progressShare();
-    const QString shareText = share ? percent(100 * *share) : QString();
+    const QString shareText = share ? percentText(100 * *share) : QString();
     painter.drawText(bottom, Qt::AlignVCenter | Qt::AlignRight, shareText);
     painter.drawText(
         bottom, Qt::AlignVCenter,

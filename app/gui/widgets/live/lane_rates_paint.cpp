@@ -10,8 +10,8 @@
 namespace millrace::gui {
 namespace {
 
-QString percent(const std::optional<double>& value) {
-    return value ? QString::number(std::lround(*value)) + QStringLiteral(" %") : noneText();
+QString shareText(const std::optional<double>& percent) {
+    return percent ? percentText(*percent) : noneText();
 }
 
 QString leftText(const LaneState& state, std::int64_t nowMs) {
@@ -36,14 +36,14 @@ void paintStall(QPainter& painter, const RatesRow& row, bool isOfNow, const QWid
     };
     const std::optional<double> whole = row.state.run.stallPercent();
     if (!session::isGoing(row.state.run)) {
-        return text(rect, percent(whole), whole, colors.dim);
+        return text(rect, shareText(whole), whole, colors.dim);
     }
     const std::optional<double> now = isOfNow ? session::stallNow(row.state.run) : std::nullopt;
     const int half = rect.height() / 2;
-    text(rect.adjusted(0, 4, 0, -half), percent(now), now, colors.text);
+    text(rect.adjusted(0, 4, 0, -half), shareText(now), now, colors.text);
     if (whole) {
         painter.setFont(captionFont(in.font()));
-        text(rect.adjusted(0, half, 0, -4), QObject::tr("run %1").arg(percent(whole)), whole,
+        text(rect.adjusted(0, half, 0, -4), QObject::tr("run %1").arg(shareText(whole)), whole,
              colors.dim);
         painter.setFont(in.font());
     }
