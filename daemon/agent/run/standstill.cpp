@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/core/clock.h"
 #include "backend/core/status.h"
 #include "backend/core/text.h"
 
@@ -98,6 +99,14 @@ std::string starvedText(const WorkerSigns& worker, const WorkerSigns* feed) {
     return start + "the feed lives, reads nothing and gives nothing";
 }
 
+LateRank lateRank(const WorkerSigns& worker, std::int64_t limitNs, std::string_view since) {
+    const std::string limit = formatDuration(static_cast<double>(limitNs) / 1e9);
+    return {
+        worker.worker,
+        strCat(worker.worker, " has not left ", limit, " after ", since, " (train.exit_minutes)"),
+        worker.hasSaidDone};
+}
+
 }  // namespace
 
 StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs) {
@@ -111,21 +120,25 @@ StandstillLimits scriptLimits(std::int64_t noProgressNs, std::int64_t exitNs) {
 
 std::optional<LateRank> findLateRank(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                      const StandstillLimits& limits) {
+    const WorkerSigns* late = nullptr;
+    std::int64_t workedNs = 0;
+    bool areAllAtTheirEnd = true;
     for (const WorkerSigns& worker : workers) {
-        const std::int64_t limit =
-            worker.hasSaidError ? std::min(limits.exitNs, limits.errorExitNs) : limits.exitNs;
-        if (isAtItsEnd(worker) && nowNs - worker.workedNs >= limit) {
-            const std::string since = worker.hasSaidError  ? "it told its error"
-                                      : worker.hasSaidDone ? "it said that it was done"
-                                                           : "its stream was at its end";
-            return LateRank{worker.worker,
-                            strCat(worker.worker, " has not left ",
-                                   formatDuration(static_cast<double>(limit) / 1e9), " after ",
-                                   since, " (train.exit_minutes)"),
-                            worker.hasSaidDone};
+        const std::int64_t errorLimit = std::min(limits.exitNs, limits.errorExitNs);
+        if (worker.isRank && worker.hasSaidError && nowNs - worker.workedNs >= errorLimit) {
+            return lateRank(worker, errorLimit, "it told its error");
+        }
+        areAllAtTheirEnd = areAllAtTheirEnd && (!worker.isRank || isAtItsEnd(worker));
+        workedNs = std::max(workedNs, worker.isRank ? worker.workedNs : 0);
+        if (worker.isRank && (late == nullptr || (late->hasSaidDone && !worker.hasSaidDone))) {
+            late = &worker;
         }
     }
-    return std::nullopt;
+    if (late == nullptr || !areAllAtTheirEnd || nowNs - workedNs < limits.exitNs) {
+        return std::nullopt;
+    }
+    return lateRank(*late, limits.exitNs,
+                    late->hasSaidDone ? "it said that it was done" : "its stream was at its end");
 }
 
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,

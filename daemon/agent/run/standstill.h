@@ -80,8 +80,9 @@ struct Standstill {
 std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                         const StandstillLimits& limits = {});
 
-/// A rank at its end that has not left in time, named with what would be right; "": none. What it
-/// does there is its own, however long it says nothing: it stands still by no other rule.
+/// A rank at its end that has not left in time: behind the last word of work of any rank, once all
+/// are at their end (it may wait for the others there), or behind its error. What it does there is
+/// its own, however long it says nothing: it stands still by no other rule.
 struct LateRank {
     std::string worker, sentence;
     bool hasSaidDone = false;  ///< or an error: how it ends is known

@@ -155,9 +155,22 @@ TEST(Standstill, ARankAtItsEndIsLateWhenItReportedNothingForLong) {
     EXPECT_FALSE(late(1'099).has_value());
     rank.hasSaidDone = true;
     EXPECT_TRUE(late(1'100)->hasSaidDone);
+    WorkerSigns other = aRank();
+    other.worker = "rank1";
+    const auto lateOfTwo = [&](std::int64_t second) {
+        return findLateRank({rank, other}, second * kSecond, limits);
+    };
+    EXPECT_FALSE(lateOfTwo(5'000).has_value()) << "it waits for one that trains";
+    other.isEnding = true;
+    other.workedNs = 4'900 * kSecond;
+    EXPECT_FALSE(lateOfTwo(5'000).has_value()) << "both have their time from then on";
+    EXPECT_EQ(lateOfTwo(5'500)->worker, "rank1") << "the one that has not said how it ended";
+    EXPECT_FALSE(lateOfTwo(5'500)->hasSaidDone);
+    rank.workedNs = 500 * kSecond;
     rank.hasSaidError = true;
     EXPECT_FALSE(late(619).has_value());
     EXPECT_THAT(late(620)->sentence, HasSubstr("after it told its error"));
+    EXPECT_EQ(lateOfTwo(620)->worker, "rank0") << "whatever the others do";
 }
 
 TEST(Standstill, AWorkerOfBeforeThatPromisesNothingIsJudgedByItsWorkAlone) {
