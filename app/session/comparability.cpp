@@ -77,7 +77,7 @@ std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& 
                                  " from ", first.summary.id, " in batch.seed only."));
     }
     remarks.emplace_back(
-        "Seed noise unknown: one run a side, and another batch.seed moves these figures too.");
+        "Seed noise unknown: one run a side; another batch.seed moves these figures too.");
     return remarks;
 }
 

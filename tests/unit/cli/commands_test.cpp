@@ -360,7 +360,7 @@ TEST_F(CommandsTest, CompareOfManyRunsHasOneRowEach) {
     }
     EXPECT_EQ(run({"compare", "--filter", "tags.quickstart = 'x'"}), kExitOk) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("AUC"));
-    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-nop23"));
+    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-abc23")) << "the first of the submit";
     EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep=0.3"));
     EXPECT_THAT(out.str(), HasSubstr("All were evaluated on the same rows"));
 }
