@@ -1,12 +1,12 @@
 #include "backend/spec/run_spec.h"
 
 #include <algorithm>
-#include <array>
 
 #include <absl/strings/str_join.h>
 
 #include "backend/core/hash.h"
 #include "backend/spec/data_format.h"
+#include "backend/spec/hash_keys.h"
 
 namespace millrace::spec {
 namespace {
@@ -126,15 +126,9 @@ std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view colum
     return maker == nullptr ? 0 : maker->idCount();
 }
 
-std::span<const std::string_view> keysOutsideHash() {
-    static constexpr std::array<std::string_view, 8> kKeys = {
-        "name", "notes", "owner", "project", "tags", "variation", "base_dir", "resources"};
-    return kKeys;
-}
-
 std::string specHash(const RunSpec& spec) {
     Json json = spec.toJson();
-    for (const std::string_view key : keysOutsideHash()) {
+    for (const std::string_view key : kKeysOutsideHash) {
         json.erase(std::string(key));
     }
     return hashHex(dumpJson(json));

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -111,8 +110,6 @@ bool isMadeId(const std::vector<Step>& recipe, std::string_view column);
 /// The number of ids such a step can make (hash: buckets; bucketize: boundaries + 2); 0 otherwise.
 std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view column);
 
-/// Top-level keys of a resolved spec that specHash leaves out: they do not change what is trained.
-std::span<const std::string_view> keysOutsideHash();
 /// SEMANTICS 1. 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
 std::string specHash(const RunSpec& spec);
 std::string streamHash(const RunSpec& spec);

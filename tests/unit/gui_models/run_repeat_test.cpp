@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "app/gui/models/details/run_cli.h"
-#include "tests/support/runs_scene.h"
 
 namespace millrace::gui {
 namespace {

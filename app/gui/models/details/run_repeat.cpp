@@ -7,6 +7,7 @@
 #include "app/gui/models/details/run_cli.h"
 #include "app/gui/models/run_text.h"
 #include "backend/core/json.h"
+#include "backend/spec/hash_keys.h"
 #include "backend/spec/run_spec.h"
 
 namespace millrace::gui {
@@ -21,7 +22,7 @@ QString tr(const char* text) {
 // What of a resolved spec its hash covers, by key path.
 std::map<std::string, std::string> hashedKeys(const std::string& resolvedSpec) {
     Json json = parseJson(resolvedSpec, "resolved spec").value_or(Json::object());
-    for (const std::string_view key : spec::keysOutsideHash()) {
+    for (const std::string_view key : spec::kKeysOutsideHash) {
         json.erase(std::string(key));
     }
     return spec::flattenParams(json);
