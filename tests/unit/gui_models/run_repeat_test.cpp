@@ -67,7 +67,7 @@ TEST(RunRepeat, HasAllThatWasSubmitted) {
 
 TEST(RunRepeat, AScriptIsStartedWhereItWas) {
     auto run = std::make_shared<values::RunDetail>(*detailOf("r-1"));
-    run->script.place.workingDirectory = "/home/ann/films";
+    run->script.place.workingDirectory = "/srv/ann/films";
     run->script.place.environment = {{"PATH", "/opt/venv/bin:/usr/bin"}};
     EXPECT_EQ(repeatRequest(*run).place, run->script.place);
 }
