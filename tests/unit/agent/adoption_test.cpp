@@ -126,6 +126,7 @@ TEST_F(AdoptionTest, ARunThatTheDaemonCannotUseIsFailedOnceItsWorkersHaveEnded) 
     replaceDaemon();
     EXPECT_EQ(record(id).state, RunState::kRunning);
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    controller->drain();
     EXPECT_THAT(controller->warnings(),
                 ::testing::Contains(HasSubstr("its workers are being ended")));
     engine.end(id + ".a1", 137, 137);

@@ -57,11 +57,14 @@ class SettledTest : public AgentTest {
     void begin(const std::string& id, int rank, std::int64_t step, int attempt = 1) {
         tell(id, rank, rank::Progress{step, 0, step, 0, "training"}, step - 1, attempt);
     }
-    void kill(const std::string& id, int attempt = 1) {
+    void leaveAll(const std::string& id, int attempt = 1) {
         for (int connection : {1, 2}) {
             door(id, attempt)->listener.onClosed(connection, of(id, attempt, connection - 1), "");
         }
         controller->drain();
+    }
+    void kill(const std::string& id, int attempt = 1) {
+        leaveAll(id, attempt);
         endGang(id, attempt, 137, 137);
     }
     std::vector<std::string> files(const std::string& id) const {
@@ -158,7 +161,7 @@ TEST_F(SettledTest, ARunIsFinishedOnceEachRankSaidSo) {
     begin(id, 0, 1);
     begin(id, 1, 1);
     tell(id, 0, rank::Done{10, 10, "{}", {}, {}}, 10);
-    leave(id);
+    leaveAll(id);
     endGang(id, 1, 0);
     EXPECT_NE(record(id).state, RunState::kFinished);
     EXPECT_EQ(record(id).attempt, 2);
@@ -169,7 +172,7 @@ TEST_F(SettledTest, ARankThatEndsWithoutAReadFailsTheRunForGood) {
     const std::string id = script();
     begin(id, 0, 1);
     tell(id, 0, rank::Done{10, 10, "{}", {}, {}}, 10);
-    leave(id);
+    leaveAll(id);
     endGang(id, 1, 0);
     EXPECT_EQ(record(id).state, RunState::kFailed);
     EXPECT_THAT(record(id).exitReason,
@@ -204,6 +207,7 @@ TEST_F(SettledTest, ARankThatLeavesWithoutItsWordEndsTheAttemptForAll) {
 TEST_F(SettledTest, AnAttemptThatReadsNothingHasFailedUnlessTheStreamWasAtItsEnd) {
     const auto state = [](std::uint32_t epoch) {
         stream::StreamState at;
+        at.cursor = stream::Cursor::start(std::string(32, 'a'), std::string(32, 'b'));
         at.cursor.epoch = epoch;
         return at.toText();
     };

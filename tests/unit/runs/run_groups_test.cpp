@@ -85,19 +85,21 @@ TEST_F(RunGroupTest, RunsOfOneSubmitKeepItsOrderInEveryListAndInTheQueue) {
     create("before");
     clock.advanceMs(1);
     std::vector<std::string> ids, listed, queued;
-    for (const auto& made : store->createGroup(group(20)).value()) {
-        ids.push_back(made.run.id);
+    const auto made = store->createGroup(group(20)).value();
+    for (const auto& one : made) {
+        ids.push_back(one.run.id);
     }
-    for (const values::RunSummary& run : store->list({})->runs) {
+    const std::vector<values::RunSummary> runs = store->list({})->runs;
+    for (const values::RunSummary& run : runs) {
         listed.push_back(run.id);
     }
-    for (const auto& waiting : store->waiting().value()) {
+    const auto queue = store->waiting().value();
+    for (const auto& waiting : queue) {
         queued.push_back(waiting.id);
     }
     ASSERT_EQ(listed.size(), 21u);
     EXPECT_EQ(std::vector(listed.begin(), listed.end() - 1), ids) << "the newest submit first";
     EXPECT_EQ(std::vector(queued.begin() + 1, queued.end()), ids);
-    const std::vector<values::RunSummary> runs = store->list({})->runs;
     for (std::size_t i = 1; i < runs.size(); ++i) {
         EXPECT_TRUE(values::isListedBefore(runs[i - 1], runs[i])) << i;
         EXPECT_EQ(values::isSubmittedBefore(runs[i - 1], runs[i]), i < 20) << i;

@@ -326,18 +326,19 @@ TEST(BindSchema, AVocabularyGivesTheNumberOfIds) {
 
 TEST(BindSchema, FeaturesOfOneNameAreRefused) {
     const std::string made =
-        "  - derive: {dense: userId, l: \"[userId]\", \"Q.l\": \"[userId]\", v: \"[movieId]\"}\n";
+        "  - derive: {dense: userId, l: \"split(cast(userId as varchar), 'x')\", "
+        "Q.l: \"split(cast(userId as varchar), 'x')\"}\n";
     const auto errors = [&](const std::string& features) {
         return boundOf(withRecipe(made, features + "\nembeddings: {dense: {rows: 9}, l: {rows: 9}, "
-                                                   "Q.l: {rows: 9}, v: {rows: 9}}"))
+                                                   "Q.l: {rows: 9}}"))
             .errors();
     };
     EXPECT_EQ(errors("{dense: [rating], ids: [dense]}"),
-              "3:11 features.ids: 'dense' of features.ids and the block of dense features are both "
+              "3:34 features.ids: 'dense' of features.ids and the block of dense features are both "
               "called 'dense' in a batch; give one of them another name (a derive step copies a "
               "column under another name)");
     EXPECT_EQ(errors("{lists: [Q.l], sequences: {Q: {columns: [l]}}}"),
-              "3:11 features.sequences.Q: column 'l' of the sequence 'Q' and 'Q.l' of "
+              "3:41 features.sequences.Q: column 'l' of the sequence 'Q' and 'Q.l' of "
               "features.lists are both called 'Q.l' in a batch; give one of them another name (a "
               "derive step copies a column under another name)");
     EXPECT_EQ(errors("{ids: [dense], lists: [Q.l], sequences: {R: {columns: [l]}}}"), "");
