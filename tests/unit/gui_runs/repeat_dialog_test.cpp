@@ -128,10 +128,13 @@ TEST_F(RepeatTest, LaunchesNothingThatTheDaemonWouldRefuse) {
         {"movies.csv: not there, nor anything that could be taken for it, wherever one looks"}};
     RepeatDialog* dialog = ask({"r-00002"});
     ASSERT_NE(dialog, nullptr);
-    for (const QLabel* label : dialog->findChildren<QLabel*>()) {
-        EXPECT_GE(label->height(), label->heightForWidth(label->width()))
-            << "cut off: " << label->text().toStdString();
-    }
+    const auto fits = [dialog] {
+        const QList<QLabel*> labels = dialog->findChildren<QLabel*>();
+        return std::all_of(labels.begin(), labels.end(), [](const QLabel* label) {
+            return label->height() >= label->heightForWidth(label->width());
+        });
+    };
+    EXPECT_TRUE(until(fits)) << "a sentence is cut off";
     EXPECT_THAT(sentences(*dialog), ElementsAre(HasSubstr("cannot be launched: movies.csv")));
     EXPECT_FALSE(dialog->launchButton()->isEnabled());
     dialog->changeButton()->click();
