@@ -1,0 +1,302 @@
+"""What a run must say of itself, computed from the ledgers of its ranks and from a stream that no daemon had a hand in."""
+import collections
+import glob
+import json
+import os
+import re
+
+import endings_draw
+import millrace
+
+LEDGER = re.compile(r"a(\d+)\.rank(\d+)\.jsonl$")
+
+
+class Reference:
+    """The whole stream of a case's spec, step by step, read without a daemon."""
+
+    def __init__(self, case, spec):
+        self.numbers, self.rows, self.hashes, epochs = [None], [0], [""], collections.defaultdict(list)
+        self.problems = []
+        with millrace.stream(spec, as_numpy=True, last="keep" if case.is_built_in else "drop") as stream:
+            for batch in stream:
+                numbers = sorted(int(number) for number in batch.carry["number"])
+                self.numbers.append(numbers)
+                self.rows.append(self.rows[-1] + batch.step_rows)
+                self.hashes.append(stream.order_hash)
+                epochs[batch.epoch] += numbers
+        kept = set(filter(case.kept, range(case.total())))
+        self.kept = len(kept)
+        left_out = 0 if case.is_built_in else len(kept) % case.rows
+        for epoch in range(case.epochs):
+            got = epochs[epoch]
+            if not set(got) <= kept or len(set(got)) != len(got) or len(kept) - len(got) != left_out:
+                self.problems.append(f"epoch {epoch} of the stream has {len(got)} rows, {len(set(got))} different ones, "
+                                     f"{len(set(got) - kept)} not kept by the recipe, which keeps {len(kept)}")
+        if self.steps != case.steps():
+            self.problems.append(f"the stream has {self.steps} steps, the rows that are kept make {case.steps()}")
+
+    @property
+    def steps(self):
+        return len(self.rows) - 1
+
+
+class Ledger:
+    """What the ranks of a run of a script wrote down, put together to the course that counts: an attempt that goes on behind
+    step s takes the place of what was done behind s before."""
+
+    def __init__(self, folder):
+        self.attempts = collections.defaultdict(dict)  # attempt: rank: lines
+        for path in glob.glob(os.path.join(folder, "a*.rank*.jsonl")):
+            attempt, rank = map(int, LEDGER.search(path).groups())
+            with open(path, encoding="utf-8") as file:
+                self.attempts[attempt][rank] = [json.loads(line) for line in file if line.endswith("\n")]
+        self.steps = collections.defaultdict(dict)  # step: rank: its line
+        self.evaluations = collections.defaultdict(list)  # step: numbers of all ranks
+        self.problems = []
+        for attempt in sorted(self.attempts):
+            self._add(attempt)
+
+    def _add(self, attempt):
+        ranks = self.attempts[attempt]
+        begun = {lines[0]["begun"] for lines in ranks.values() if lines}
+        if len(begun) > 1:
+            self.problems.append(f"ranks of attempt {attempt} begin behind different steps: {sorted(begun)}")
+        for step in [step for step in self.steps if begun and step > min(begun)]:
+            del self.steps[step]
+        for step in [step for step in self.evaluations if begun and step > min(begun)]:
+            del self.evaluations[step]
+        for rank, lines in sorted(ranks.items()):
+            if rank == 0 and lines:
+                total = sum(sum(line[0]["numbers"]) for line in self.steps.values() if 0 in line)
+                if lines[0]["total"] != total:
+                    self.problems.append(f"attempt {attempt} goes on with a checkpoint that sums to {lines[0]['total']}, the steps "
+                                         f"before it to {total}")
+            at = min(begun)
+            for line in lines:
+                if "step" in line and "numbers" in line:
+                    at += 1
+                    if line["step"] != at:
+                        self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} in place of {at}")
+                    self.steps[line["step"]][rank] = line
+                elif "evaluated" in line:
+                    self.evaluations[line["evaluated"]] += line["numbers"]
+
+    @property
+    def last(self):
+        """The last attempt: rank: lines."""
+        return self.attempts[max(self.attempts)] if self.attempts else {}
+
+    def phase(self, drawn):
+        """What happened in the last attempt: a stop takes effect some steps behind its word, and what was drawn for a step before
+        that does not happen."""
+        begun = min((lines[0]["begun"] for lines in self.last.values() if lines), default=0)
+        return {"end": "whole"} if 0 <= drawn.get("step", -1) <= begun else drawn
+
+    def last_step(self, rank=0):
+        """Up to which step a rank has ended its steps."""
+        return max((step for step, ranks in self.steps.items() if rank in ranks), default=0)
+
+    def ends(self):
+        """The closing line of each rank of the last attempt that wrote one."""
+        return {rank: lines[-1 if "ended" in lines[-1] else -2] for rank, lines in self.last.items()
+                if any("ended" in line for line in lines)}
+
+    def losses(self, most):
+        """What rank 0 logged, up to a step."""
+        return [(step, ranks[0]["loss"]) for step, ranks in sorted(self.steps.items())
+                if step <= most and 0 in ranks and ranks[0]["loss"] is not None]
+
+
+class Outcome:
+    """What the daemon shows of a run."""
+
+    def __init__(self, shown, series):
+        self.shown, self.receipt = shown, shown["receipt"]
+        self.series = {one["name"]: [(point["step"], point["value"]) for point in one["points"]] for one in series}
+
+    @property
+    def losses(self):
+        return self.series.get("loss", [])
+
+
+def brief(points, most=6):
+    """A list, so that its ends can be read."""
+    points = list(points)
+    return str(points) if len(points) <= most else f"{len(points)}: {points[:2]} ... {points[-2:]}"
+
+
+class Judge:
+    """Compares; `problems` has a sentence for each difference."""
+
+    def __init__(self, case, reference, ledger, outcome, how):
+        """`how`: the last phase that happened, and may be that of a stop which is looked at before the run goes on."""
+        self.case, self.reference, self.ledger, self.outcome, self.how = case, reference, ledger, outcome, how
+        self.problems = [*reference.problems, *ledger.problems]
+
+    def same(self, what, shown, expected):
+        if shown != expected:
+            self.problems.append(f"{what}: {shown}, expected {expected}")
+
+    def between(self, what, shown, least, most):
+        if shown is None or not least <= shown <= most:
+            self.problems.append(f"{what}: {shown}, expected {least} to {most}")
+
+    def judge(self):
+        shown, case = self.outcome.shown, self.case
+        self.same("state", shown["state"], self.expected_state())
+        if case.is_built_in:
+            least, most = self.built_in_steps()
+        else:
+            self.course()
+            least, most = self.script_steps()
+        step = shown["progress"]["step"] or 0
+        self.between("progress.step", step, least, most)
+        step = min(max(step, least), most)
+        self.figures(step)
+        self.points(step, is_whole=least == most)
+        return self.problems
+
+    def expected_state(self):
+        """finished, failed or cancelled."""
+        end = self.how["end"]
+        if self.case.is_built_in:
+            return {"stop": "cancelled", "kill": "failed"}.get(end, "finished")
+        ends = self.ledger.ends()
+        world = len(self.ledger.last)
+        if end == "stop":
+            return "cancelled" if any(line["stopped"] for line in ends.values()) or len(ends) < world else "finished"
+        return "failed" if end in ("raise", "raise_after", "exit_1", "os_exit", "kill", "nothing") else "finished"
+
+    # ---- of scripts
+
+    def course(self):
+        """Each step of the ledger has the rows of the stream's step, each once, over all ranks."""
+        reference = self.reference
+        lasts = [self.ledger.last_step(rank) for rank in self.ledger.last]
+        for step, ranks in sorted(self.ledger.steps.items()):
+            if step > reference.steps:
+                return self.problems.append(f"a step {step} was trained of a stream of {reference.steps}")
+            got = sorted(number for line in ranks.values() for number in line["numbers"])
+            if step <= min(lasts, default=0) and got != reference.numbers[step]:
+                more = collections.Counter(got) - collections.Counter(reference.numbers[step])
+                less = collections.Counter(reference.numbers[step]) - collections.Counter(got)
+                return self.problems.append(f"step {step} of the course that counts: ranks {sorted(ranks)} have "
+                                            f"{sum(more.values())} rows too many and {sum(less.values())} too few")
+
+    def script_steps(self):
+        """Between which steps the run's last one must lie."""
+        case, ledger, how = self.case, self.ledger, self.how
+        end, last = how["end"], ledger.last_step()
+        saved = max((one["step"] for one in self.outcome.shown["checkpoints"]), default=0)
+        planned = {"break": how.get("step"), "counted": how.get("step"), "exit_0": how.get("step"),
+                   "whole": self.reference.steps, "len": self.reference.steps, "max_steps": self.reference.steps,
+                   "raise_after": self.reference.steps}.get(end)
+        if planned is not None:
+            planned = min(planned, case.max_steps or planned)
+            self.same("the ledger's last step", last, planned)
+        for rank in ledger.ends() if planned is not None or end == "stop" else ():
+            self.same(f"the last step of rank {rank}", ledger.last_step(rank), last)
+            self.same(f"stream.step of rank {rank}", ledger.ends()[rank]["step"], last)
+            self.same(f"stream.order_hash of rank {rank}", ledger.ends()[rank]["hash"], self.reference.hashes[last])
+            self.same(f"stream.rows_delivered of rank {rank}", ledger.ends()[rank]["rows"], self.reference.rows[last])
+        if saved > min((ledger.last_step(rank) for rank in ledger.last), default=0):
+            self.problems.append(f"a checkpoint of step {saved} counts, which not all ranks have ended: "
+                                 f"{ {rank: ledger.last_step(rank) for rank in ledger.last} }")
+        is_cut = end in ("kill", "os_exit") or (end in ("raise", "exit_1", "raise_after") and how["rank"] != 0)
+        return (saved, last) if is_cut else (last, last)
+
+    # ---- of the built-in trainer
+
+    def built_in_steps(self):
+        case, end, steps = self.case, self.how["end"], self.reference.steps
+        if case.patience:
+            stop = (1 + case.patience) * case.evaluates_every
+            return min(stop, steps), min(stop, steps)
+        if end in ("stop", "kill"):
+            saved = max((one["step"] for one in self.outcome.shown["checkpoints"]), default=0)
+            return (saved, saved) if end == "stop" else (saved, steps)
+        last = min(steps, case.max_steps or steps)
+        return last, last
+
+    # ---- of both
+
+    def figures(self, step):
+        shown, receipt, reference = self.outcome.shown, self.outcome.receipt, self.reference
+        rows = reference.rows[step]
+        self.same("progress.rows", shown["progress"]["rows"] or 0, rows)
+        self.same("rows_trained", shown["rows_trained"] or 0, rows)
+        if receipt is None:
+            if rows:
+                self.problems.append(f"no receipt, though {rows} rows were trained on")
+            return
+        self.same("receipt.rows_trained", receipt["rows_trained"], rows)
+        self.same("receipt.order_hash", receipt["order_hash"], reference.hashes[step])
+        self.tables(receipt)
+        self.funnel(receipt, rows, is_whole=step == reference.steps and self.is_read_to_its_end())
+
+    def is_read_to_its_end(self):
+        """Whether the end of the stream was seen, beside its last step."""
+        if self.case.is_built_in:
+            return not self.case.max_steps and not self.case.patience
+        return all(line["ended"] == "whole" for line in self.ledger.ends().values()) and not self.case.max_steps \
+            and self.how["end"] in ("whole", "raise_after") and self.case.kind != "lightning"
+
+    def tables(self, receipt):
+        expected = {step[3] + ".csv": len(endings_draw.TABLES[step[3]]) for step in self.case.recipe if step[3]}
+        self.same("rows of side tables", {os.path.basename(one["path"]): one["rows"] for one in receipt["side_tables"]}, expected)
+
+    def funnel(self, receipt, rows, is_whole):
+        """Rows read, rows by step, rows kept: of whole opened segments."""
+        case, total = self.case, self.case.total() * self.case.epochs
+        kept, scanned = receipt["rows_kept"], receipt["rows_scanned"]
+        self.between("receipt.rows_kept", kept, rows, self.reference.kept * case.epochs)
+        self.between("receipt.rows_scanned", scanned, kept, total)
+        funnel = [(one["step"], one["rows_in"], one["rows_out"]) for one in receipt["steps"]]
+        self.same("steps of the receipt", [one[0] for one in funnel], ["where", *(step[0] for step in case.recipe)])
+        most = scanned
+        for name, rows_in, rows_out in funnel:
+            if not most >= rows_in >= rows_out >= kept:
+                self.problems.append(f"step {name} of the receipt has {rows_in} rows in and {rows_out} out, between {most} and {kept}")
+            most = rows_out
+        if is_whole:
+            left, expected = [endings_draw.row(number) for number in range(case.total())], []
+            for name, stays in [("where", endings_draw.WHERES[case.where]), *((step[0], step[2]) for step in case.recipe)]:
+                rows_in, left = len(left), [one for one in left if stays(one)]
+                expected.append((name, rows_in * case.epochs, len(left) * case.epochs))
+            self.same("rows by step, read to the end", funnel, expected)
+            self.same("receipt.rows_kept, read to the end", kept, len(left) * case.epochs)
+            self.same("receipt.rows_scanned, read to the end", scanned, total)
+
+    def points(self, step, is_whole):
+        """Of the metrics: each step of the course once, as it was logged."""
+        losses, name = self.outcome.losses, "points of loss"
+        if self.case.is_built_in:
+            steps = [at for at, _ in losses]
+            if steps != list(range(1, len(steps) + 1)) or (is_whole and len(steps) != step):
+                self.problems.append(f"{name}: steps {brief(steps)}, expected each of 1 to {step}")
+        else:
+            expected = self.ledger.losses(10**9)
+            if losses != expected if is_whole else losses != expected[:len(losses)]:
+                self.problems.append(f"{name}: {brief(losses)}, expected {brief(expected)}")
+        if self.case.has_evaluation:
+            self.evaluations(step, is_whole)
+
+    def evaluations(self, step, is_whole):
+        case = self.case
+        points = [at for at, _ in self.outcome.series.get("eval.log_loss", [])]
+        if case.is_built_in:
+            every = case.evaluates_every
+            expected = list(range(every, step + 1, every)) if every else []
+            expected += [step] if self.how["end"] not in ("stop", "kill") and step not in expected else []
+            if is_whole:
+                self.same("steps of evaluations", points, expected)
+            return
+        rows = sorted(number for number in range(case.total()) if endings_draw.WHERES[endings_draw.TEST](endings_draw.row(number)))
+        for at, numbers in self.ledger.evaluations.items():
+            if sorted(numbers) != rows and len(self.ledger.evaluations) == 1 and is_whole:
+                self.problems.append(f"the evaluation of step {at} has {len(numbers)} rows, {len(set(numbers))} different ones, "
+                                     f"expected {len(rows)}")
+        if case.has_torch or len(self.ledger.last) == 1:
+            self.same("steps of evaluations", points, sorted(self.ledger.evaluations))
+
+
