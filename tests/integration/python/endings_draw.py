@@ -27,7 +27,7 @@ STEPS = [
     ("without_x", 'filter: "x is not null"', lambda r: r["x"] is not None, None),
     ("odd_items", 'filter: "item % 3 <> 1"', lambda r: r["item"] % 3 != 1, None),
     ("priced", "join: {table: TABLES/prices.csv, on: item, take: [price], missing: drop}", lambda r: r["item"] in TABLES["prices"], "prices"),
-    ("joined", "join: {table: TABLES/prices.csv, on: item, take: [price]}", lambda r: True, "prices"),
+    ("joined", "join: {table: TABLES/prices.csv, on: item, take: {cost: price}}", lambda r: True, "prices"),
     ("allowed", "anti_join: {table: TABLES/banned.csv, on: item}", lambda r: r["item"] not in TABLES["banned"], "banned"),
     ("liked", "semi_join: {table: TABLES/liked.csv, on: item}", lambda r: r["item"] in TABLES["liked"], "liked"),
 ]
@@ -95,6 +95,7 @@ class Case:
     def _draw_built_in(self):
         chance = self.chance
         self.model = chance.choice(("logistic", "mlp", "target_mean")) if self.ranks == 1 else chance.choice(("logistic", "mlp"))
+        self.epochs = 1 if self.model == "target_mean" else self.epochs
         end = chance.choice(("whole", "max_steps", "early_stop", "kill", "kill", "stop", "stop"))
         self.evaluates_every = 0
         if end == "early_stop":
@@ -121,7 +122,7 @@ class Case:
     def _draw_script(self):
         chance, steps, at = self.chance, self.steps(), 0
         ranks = self.ranks
-        for _ in range(chance.choice((0, 0, 0, 1, 1, 2))):
+        for _ in range(chance.choice((0, 0, 1)) if self.has_torch else chance.choice((0, 0, 0, 1, 1, 2))):
             if at + 4 > steps:
                 break
             kinds = [kind for kind in WORDS if kind != "kill" or all(phase["end"] != "kill" for phase in self.phases)]
@@ -173,13 +174,14 @@ class Case:
         dataset = [f"path: {data}/{self.dataset}{'*' if files > 1 else '0'}.{'csv' if group is None else 'parquet'}"]
         dataset += [f"csv_split_rows: {self.split}"] if group is None else []
         dataset += [f'where: "{self.where}"'] if self.where else []
-        dense = ["{column: x, fill: 0}"] + ["{column: price, fill: 0}"] * any(step[3] == "prices" for step in self.recipe)
+        taken = {"priced": "price", "joined": "cost"}
+        dense = ["{column: x, fill: 0}", *(f"{{column: {taken[step[0]]}, fill: 0}}" for step in self.recipe if step[0] in taken)]
         lines = [f"name: {self.name()}", f"dataset: {{{', '.join(dataset)}}}"]
         if self.recipe:
             lines += ["recipe:"]
             lines += [f"  - {{name: {name}, {text.replace('TABLES', data)}}}" for name, text, _, _ in self.recipe]
         lines += ['labels: {good: "y > 0"}', f"features: {{dense: [{', '.join(dense)}], ids: [user], carry: [number]}}",
-                  "embeddings: {user: {rows: 128, dim: 4}}" if self.is_built_in else "embeddings: {user: {rows: 128}}",
+                  "embeddings: {user: {rows: 128}}",
                   f"batch: {{rows: {self.rows}, micro_rows: {self.micro}, epochs: {self.epochs}, seed: {self.seed}, "
                   f"shuffle: {self.shuffle}, segment_splits: {self.segment}}}"]
         train = [f"ranks: {self.ranks}", f"max_restarts: {self.max_restarts}", f"checkpoint: {{every_steps: {self.every}, keep: 1000}}"]
@@ -187,12 +189,12 @@ class Case:
         if self.patience:
             # Never better by so much: as many evaluations as it has patience, behind the first one.
             train += [f"early_stop: {{patience: {self.patience}, metric: eval.log_loss, min_delta: 1000}}"]
-        lines += [f"train: {{{', '.join(train)}}}", "resources: {memory_limit_mb: 256, loader_threads: 1}"]
+        lines += [f"train: {{{', '.join(train)}}}", "resources: {memory_limit_mb: 512, loader_threads: 1}"]
         if self.has_evaluation:
             every = f", every_steps: {self.evaluates_every}" if self.is_built_in else ""
             lines += [f'eval: {{dataset: {{where: "{TEST}"}}{every}}}']
         if self.is_built_in:
-            model = {"logistic": "type: logistic", "mlp": "type: mlp, hidden: [64, 32]", "target_mean": "type: target_mean, keys: [user]"}
+            model = {"logistic": "type: logistic, embedding_dim: 1", "mlp": "type: mlp, hidden: [64, 32]", "target_mean": "type: target_mean, keys: [user]"}
             lines += [f"model: {{{model[self.model]}}}"]
         else:
             lines += [f"command: [python3, {script}]"]

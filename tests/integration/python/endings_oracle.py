@@ -52,7 +52,7 @@ class Ledger:
                 self.attempts[attempt][rank] = [json.loads(line) for line in file if line.endswith("\n")]
         self.steps = collections.defaultdict(dict)  # step: rank: its line
         self.evaluations = collections.defaultdict(list)  # step: numbers of all ranks
-        self.problems = []
+        self.problems, self.begun = [], 0  # behind which step the last attempt began
         for attempt in sorted(self.attempts):
             self._add(attempt)
 
@@ -61,22 +61,23 @@ class Ledger:
         begun = {lines[0]["begun"] for lines in ranks.values() if lines}
         if len(begun) > 1:
             self.problems.append(f"ranks of attempt {attempt} begin behind different steps: {sorted(begun)}")
-        for step in [step for step in self.steps if begun and step > min(begun)]:
-            del self.steps[step]
-        for step in [step for step in self.evaluations if begun and step > min(begun)]:
-            del self.evaluations[step]
+        at = min(begun, default=0)
+        if any("numbers" in line for lines in ranks.values() for line in lines):  # an attempt begins with its first step
+            self.steps = collections.defaultdict(dict, {step: line for step, line in self.steps.items() if step <= at})
+            self.evaluations = collections.defaultdict(list, {step: one for step, one in self.evaluations.items() if step <= at})
+        self.begun = at
         for rank, lines in sorted(ranks.items()):
             if rank == 0 and lines:
-                total = sum(sum(line[0]["numbers"]) for line in self.steps.values() if 0 in line)
+                total = sum(sum(line[0]["numbers"]) for step, line in self.steps.items() if 0 in line and step <= at)
                 if lines[0]["total"] != total:
                     self.problems.append(f"attempt {attempt} goes on with a checkpoint that sums to {lines[0]['total']}, the steps "
                                          f"before it to {total}")
-            at = min(begun)
+            due = at
             for line in lines:
                 if "step" in line and "numbers" in line:
-                    at += 1
-                    if line["step"] != at:
-                        self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} in place of {at}")
+                    due += 1
+                    if line["step"] != due:
+                        self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} in place of {due}")
                     self.steps[line["step"]][rank] = line
                 elif "evaluated" in line:
                     self.evaluations[line["evaluated"]] += line["numbers"]
@@ -89,8 +90,7 @@ class Ledger:
     def phase(self, drawn):
         """What happened in the last attempt: a stop takes effect some steps behind its word, and what was drawn for a step before
         that does not happen."""
-        begun = min((lines[0]["begun"] for lines in self.last.values() if lines), default=0)
-        return {"end": "whole"} if 0 <= drawn.get("step", -1) <= begun else drawn
+        return {"end": "whole"} if 0 <= drawn.get("step", -1) <= self.begun else drawn
 
     def last_step(self, rank=0):
         """Up to which step a rank has ended its steps."""
@@ -152,7 +152,9 @@ class Judge:
         step = shown["progress"]["step"] or 0
         self.between("progress.step", step, least, most)
         step = min(max(step, least), most)
-        self.figures(step)
+        self.same("progress.rows", shown["progress"]["rows"] or 0, self.reference.rows[step])
+        self.same("rows_trained", shown["rows_trained"] or 0, self.reference.rows[step])
+        self.receipt(least, most)
         self.points(step, is_whole=least == most)
         return self.problems
 
@@ -202,6 +204,8 @@ class Judge:
         if saved > min((ledger.last_step(rank) for rank in ledger.last), default=0):
             self.problems.append(f"a checkpoint of step {saved} counts, which not all ranks have ended: "
                                  f"{ {rank: ledger.last_step(rank) for rank in ledger.last} }")
+        if end == "nothing":
+            return min(self.ledger.begun, last), last
         is_cut = end in ("kill", "os_exit") or (end in ("raise", "exit_1", "raise_after") and how["rank"] != 0)
         return (saved, last) if is_cut else (last, last)
 
@@ -220,16 +224,18 @@ class Judge:
 
     # ---- of both
 
-    def figures(self, step):
-        shown, receipt, reference = self.outcome.shown, self.outcome.receipt, self.reference
-        rows = reference.rows[step]
-        self.same("progress.rows", shown["progress"]["rows"] or 0, rows)
-        self.same("rows_trained", shown["rows_trained"] or 0, rows)
+    def receipt(self, least, most):
+        """It is of one place between these steps."""
+        receipt, reference = self.outcome.receipt, self.reference
         if receipt is None:
-            if rows:
-                self.problems.append(f"no receipt, though {rows} rows were trained on")
+            if reference.rows[least]:
+                self.problems.append(f"no receipt, though {reference.rows[least]} rows were trained on")
             return
-        self.same("receipt.rows_trained", receipt["rows_trained"], rows)
+        rows = receipt["rows_trained"]
+        if rows not in reference.rows[least:most + 1]:
+            where = reference.rows[least] if least == most else f"the rows up to one of the steps {least} to {most}"
+            return self.problems.append(f"receipt.rows_trained: {rows}, expected {where}")
+        step = reference.rows.index(rows)
         self.same("receipt.order_hash", receipt["order_hash"], reference.hashes[step])
         self.tables(receipt)
         self.funnel(receipt, rows, is_whole=step == reference.steps and self.is_read_to_its_end())
