@@ -108,7 +108,7 @@ class EndingsCase(RunCase):
                     self.judge(ending)
             return [ending for ending in endings if not ending.is_over]
         wait_for(lambda: f"these end: {[f'{ending.case} ({ending.run}, {self.show(ending.run)})' for ending in left()]}",
-                 lambda: not left(), 60 + 20 * len(endings), step=0.5)
+                 lambda: not left(), 120 + 6 * len(endings), step=0.5)
 
     def watch(self, endings, over):
         """Strikes at the built-in trainers, which cannot do it themselves."""

@@ -1,24 +1,29 @@
 #!/usr/bin/env python3
 """The stream in Lightning, Accelerate and torchrec as they are published.
 
-They are no part of the set-up. A folder into which they were installed is named by PYTORCH_FRAMEWORKS; without it these
-tests are skipped. What belongs beside torch 2.11:
+Lightning and Accelerate are those of packaging/framework-deps.lock. torchrec is no part of the set-up: PYTORCH_FRAMEWORKS names a
+folder into which it was installed. What is not there is skipped. What belongs beside torch 2.11:
 
     pip install --no-deps --target FOLDER torchrec==1.6.* fbgemm-gpu-cpu==1.6.* tensordict pyre-extensions iopath portalocker \\
-        torchmetrics typing-inspect mypy-extensions orjson cloudpickle pyvers importlib_metadata zipp \\
-        lightning pytorch-lightning lightning-utilities accelerate huggingface_hub safetensors psutil pyyaml tqdm packaging fsspec
+        typing-inspect mypy-extensions orjson cloudpickle pyvers importlib_metadata zipp
 """
+import importlib.util
 import os
 import sys
 import unittest
 
 import torch
-from harness import Case, streamed
+from harness import FRAMEWORKS, Case, streamed
 
-FOLDER = os.environ.get("PYTORCH_FRAMEWORKS", "")
-sys.path.append(FOLDER)
+TORCHREC = os.environ.get("PYTORCH_FRAMEWORKS", "")
+sys.path += [FRAMEWORKS, TORCHREC]
 
 import millrace  # noqa: E402
+
+
+def needs(package):
+    """Of a test; skips it where there is none."""
+    return unittest.skipUnless(importlib.util.find_spec(package), f"no {package} in {FRAMEWORKS}, nor in PYTORCH_FRAMEWORKS ({TORCHREC or 'not set'})")
 
 
 def net(width=1):
@@ -30,8 +35,8 @@ def loss_of(model, batch):
     return torch.nn.functional.binary_cross_entropy_with_logits(model(batch["dense"]).squeeze(1), batch["liked"])
 
 
-@unittest.skipUnless(FOLDER, "PYTORCH_FRAMEWORKS names no folder with Lightning, Accelerate and torchrec")
 class FrameworksSoak(Case):
+    @needs("lightning")
     def test_lightning_trains_on_the_stream_as_its_loader(self):
         import lightning
 
@@ -57,6 +62,7 @@ class FrameworksSoak(Case):
             self.assertEqual(stream.order_hash, streamed(spec, "--last", "drop")["order_hash"])
         self.assertEqual(len(seen), trainer.global_step)
 
+    @needs("accelerate")
     def test_accelerate_prepares_model_and_optimizer(self):
         from accelerate import Accelerator
 
@@ -73,6 +79,7 @@ class FrameworksSoak(Case):
             self.assertEqual(stream.order_hash, streamed(spec, "--last", "drop")["order_hash"])
         self.assertFalse(all(torch.equal(one, two) for one, two in zip(before, model.parameters())))
 
+    @needs("torchrec")
     def test_torchrec_takes_a_batch(self):
         from torchrec import EmbeddingBagCollection, EmbeddingBagConfig
         from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
@@ -95,6 +102,7 @@ class FrameworksSoak(Case):
                 want = bags.embedding_bags["user"].weight[batch["user"]]
                 self.assertTrue(torch.allclose(pooled["user"], want))
 
+    @needs("torchrec")
     def test_torchrec_takes_lists_that_rows_share(self):
         from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 

@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 DEPS = os.environ.get("MILLRACE_DEPS_DIR", os.path.join(ROOT, ".deps"))
 BIN = os.environ.get("MILLRACE_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 LIBRARY = os.environ.get("MILLRACE_FEED_LIBRARY", os.path.join(ROOT, "build/release/lib/libmillrace_feed.so"))
-FRAMEWORKS = os.environ.get("PYTORCH_FRAMEWORKS", os.path.join(DEPS, "framework-wheels"))
+FRAMEWORKS = os.path.join(DEPS, "framework-wheels")  # of packaging/framework-deps.lock; no part of environment()
 MOVIELENS = os.path.join(ROOT, "resources/examples/movielens/movielens.yaml")
 sys.path.insert(0, os.path.join(ROOT, "tests/support"))
 
