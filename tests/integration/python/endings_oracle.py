@@ -132,6 +132,8 @@ class Judge:
         """`how`: the last phase that happened, and may be that of a stop which is looked at before the run goes on."""
         self.case, self.reference, self.ledger, self.outcome, self.how = case, reference, ledger, outcome, how
         self.problems = [*reference.problems, *ledger.problems]
+        self.is_cut = how["end"] in ("kill", "os_exit") or (
+            how["end"] in ("raise", "exit_1", "raise_after") and how["rank"] != 0)  # rank 0 had no time for its last words
 
     def same(self, what, shown, expected):
         if shown != expected:
@@ -145,18 +147,26 @@ class Judge:
         shown, case = self.outcome.shown, self.case
         self.same("state", shown["state"], self.expected_state())
         if case.is_built_in:
-            least, most = self.built_in_steps()
+            least, most, shows = self.built_in_steps()
         else:
             self.course()
-            least, most = self.script_steps()
-        step = shown["progress"]["step"] or 0
-        self.between("progress.step", step, least, most)
-        step = min(max(step, least), most)
-        self.same("progress.rows", shown["progress"]["rows"] or 0, self.reference.rows[step])
-        self.same("rows_trained", shown["rows_trained"] or 0, self.reference.rows[step])
+            least, most, shows = self.script_steps()
+        step, rows = shown["progress"]["step"] or 0, shown["progress"]["rows"] or 0
+        self.between("progress.step", step, *shows)
+        self.is_of_a_step("progress.rows", rows, least, most)
+        self.same("rows_trained", shown["rows_trained"] or 0, rows)
         self.receipt(least, most)
-        self.points(step, is_whole=least == most)
+        self.points(most)
         return self.problems
+
+    def is_of_a_step(self, what, rows, least, most):
+        """Whether these are the rows up to one of these steps; which one."""
+        reference = self.reference.rows
+        if rows in reference[least:most + 1]:
+            return reference.index(rows)
+        steps = f"step {least}" if least == most else f"one of the steps {least} to {most}"
+        self.problems.append(f"{what}: {rows}, expected {reference[least]} up to {steps}")
+        return None
 
     def expected_state(self):
         """finished, failed or cancelled."""
@@ -186,7 +196,7 @@ class Judge:
                                             f"{sum(more.values())} rows too many and {sum(less.values())} too few")
 
     def script_steps(self):
-        """Between which steps the run's last one must lie."""
+        """Up to which step rows were trained on, at least and at most, and between which the run may show itself to be."""
         case, ledger, how = self.case, self.ledger, self.how
         end, last = how["end"], ledger.last_step()
         saved = max((one["step"] for one in self.outcome.shown["checkpoints"]), default=0)
@@ -205,22 +215,27 @@ class Judge:
             self.problems.append(f"a checkpoint of step {saved} counts, which not all ranks have ended: "
                                  f"{ {rank: ledger.last_step(rank) for rank in ledger.last} }")
         if end == "nothing":
-            return min(self.ledger.begun, last), last
-        is_cut = end in ("kill", "os_exit") or (end in ("raise", "exit_1", "raise_after") and how["rank"] != 0)
-        return (saved, last) if is_cut else (last, last)
+            return min(ledger.begun, last), last, (min(ledger.begun, last), last)
+        under_way = min(last + 1, self.reference.steps)
+        if end in ("raise", "exit_1") and how["rank"] == 0:
+            # The step that was under way is shown, for its metrics are of it. Whether its rows count nobody can say who sees but an
+            # exit code; an exception has left it undone.
+            return last, under_way if end == "exit_1" else last, (under_way, under_way)
+        if self.is_cut:
+            return saved, under_way, (saved, under_way)  # known up to the last report
+        return last, last, (last, last)
 
     # ---- of the built-in trainer
 
     def built_in_steps(self):
         case, end, steps = self.case, self.how["end"], self.reference.steps
         if case.patience:
-            stop = (1 + case.patience) * case.evaluates_every
-            return min(stop, steps), min(stop, steps)
-        if end in ("stop", "kill"):
+            steps = min(steps, (1 + case.patience) * case.evaluates_every)
+        elif end in ("stop", "kill"):
             saved = max((one["step"] for one in self.outcome.shown["checkpoints"]), default=0)
-            return (saved, saved) if end == "stop" else (saved, steps)
+            return (saved, saved, (saved, saved)) if end == "stop" else (saved, steps, (saved, steps))
         last = min(steps, case.max_steps or steps)
-        return last, last
+        return last, last, (last, last)
 
     # ---- of both
 
@@ -232,10 +247,9 @@ class Judge:
                 self.problems.append(f"no receipt, though {reference.rows[least]} rows were trained on")
             return
         rows = receipt["rows_trained"]
-        if rows not in reference.rows[least:most + 1]:
-            where = reference.rows[least] if least == most else f"the rows up to one of the steps {least} to {most}"
-            return self.problems.append(f"receipt.rows_trained: {rows}, expected {where}")
-        step = reference.rows.index(rows)
+        step = self.is_of_a_step("receipt.rows_trained", rows, least, most)
+        if step is None:
+            return
         self.same("receipt.order_hash", receipt["order_hash"], reference.hashes[step])
         self.tables(receipt)
         self.funnel(receipt, rows, is_whole=step == reference.steps and self.is_read_to_its_end())
@@ -273,33 +287,33 @@ class Judge:
             self.same("receipt.rows_kept, read to the end", kept, len(left) * case.epochs)
             self.same("receipt.rows_scanned, read to the end", scanned, total)
 
-    def points(self, step, is_whole):
+    def points(self, step):
         """Of the metrics: each step of the course once, as it was logged."""
         losses, name = self.outcome.losses, "points of loss"
         if self.case.is_built_in:
             steps = [at for at, _ in losses]
-            if steps != list(range(1, len(steps) + 1)) or (is_whole and len(steps) != step):
+            if steps != list(range(1, len(steps) + 1)) or (not self.is_cut and len(steps) != step):
                 self.problems.append(f"{name}: steps {brief(steps)}, expected each of 1 to {step}")
         else:
             expected = self.ledger.losses(10**9)
-            if losses != expected if is_whole else losses != expected[:len(losses)]:
+            if losses != (expected[:len(losses)] if self.is_cut or self.how["end"] == "nothing" else expected):
                 self.problems.append(f"{name}: {brief(losses)}, expected {brief(expected)}")
         if self.case.has_evaluation:
-            self.evaluations(step, is_whole)
+            self.evaluations(step)
 
-    def evaluations(self, step, is_whole):
+    def evaluations(self, step):
         case = self.case
         points = [at for at, _ in self.outcome.series.get("eval.log_loss", [])]
         if case.is_built_in:
             every = case.evaluates_every
             expected = list(range(every, step + 1, every)) if every else []
             expected += [step] if self.how["end"] not in ("stop", "kill") and step not in expected else []
-            if is_whole:
+            if not self.is_cut:
                 self.same("steps of evaluations", points, expected)
             return
         rows = sorted(number for number in range(case.total()) if endings_draw.WHERES[endings_draw.TEST](endings_draw.row(number)))
         for at, numbers in self.ledger.evaluations.items():
-            if sorted(numbers) != rows and len(self.ledger.evaluations) == 1 and is_whole:
+            if sorted(numbers) != rows and self.outcome.shown["state"] == "finished":
                 self.problems.append(f"the evaluation of step {at} has {len(numbers)} rows, {len(set(numbers))} different ones, "
                                      f"expected {len(rows)}")
         if case.has_torch or len(self.ledger.last) == 1:
