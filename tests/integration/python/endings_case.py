@@ -77,7 +77,8 @@ class EndingsCase(RunCase):
 
     def told(self, ending):
         """A failure as it is printed."""
-        alone = f"ENDINGS_SEEDS={ending.case.seed} {sys.executable} {os.path.join(HERE, 'harness.py')} endings_test.py Endings"
+        test = ".".join(self.id().split(".")[-2:])
+        alone = f"ENDINGS_SEEDS={ending.case.seed} python3 {os.path.join(HERE, 'harness.py')} {os.path.basename(sys.argv[0])} {test}"
         return "\n".join([str(ending.case), *(f"    {problem}" for problem in ending.problems), f"    alone: {alone}"])
 
     def start(self, case):
