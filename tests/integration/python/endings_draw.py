@@ -44,6 +44,7 @@ class Case:
         chance = self.chance = random.Random(seed)
         self.kind = {0: "lightning", 10: "accelerate"}.get(seed % 20, "built-in" if seed % 20 in (2, 5, 8, 12, 15, 18) else "script")
         self.is_built_in = self.kind == "built-in"
+        self.last = "keep" if self.is_built_in or chance.random() < 0.25 else "drop"  # of an epoch's partial step
         self.has_torch = self.kind in ("lightning", "accelerate")
         self.ranks = chance.choice((1, 1, 2)) if self.has_torch else chance.choice((1, 1, 2, 3))
         self.dataset = chance.choice(("one", "many", "groups"))
@@ -54,9 +55,11 @@ class Case:
         self.segment = chance.choice((1, 2, 3))
         self.every = chance.choice((0, 3, 7, 10))
         self.has_evaluation = chance.random() < 0.4
+        self.evaluates_every = 0  # steps; 0: at the end alone
         self.where = TRAIN if self.has_evaluation else chance.choice((NONE, NONE, WHERE))
         self.recipe = [step for step in STEPS if chance.random() < 0.25]
         self.logs_every = chance.choice((1, 1, 3))
+        self.logs_nan = chance.random() < 0.2
         self.meets = chance.random() < 0.5
         self.lag = chance.choice((0, 0, 0.001, 0.004))  # seconds a step of the last rank
         self.take = chance.choice(("for", "for", "with", "no join"))
@@ -80,7 +83,7 @@ class Case:
 
     def steps_an_epoch(self):
         kept = sum(map(self.kept, range(self.total())))
-        return -(-kept // self.rows) if self.is_built_in else kept // self.rows
+        return -(-kept // self.rows) if self.last == "keep" else kept // self.rows
 
     def steps(self):
         """Of the whole stream."""
@@ -97,7 +100,6 @@ class Case:
         self.model = chance.choice(("logistic", "mlp", "target_mean")) if self.ranks == 1 else chance.choice(("logistic", "mlp"))
         self.epochs = 1 if self.model == "target_mean" else self.epochs
         end = chance.choice(("whole", "max_steps", "early_stop", "kill", "kill", "stop", "stop"))
-        self.evaluates_every = 0
         if end == "early_stop":
             self.has_evaluation, self.where, self.patience = True, TRAIN, chance.choice((1, 2))
             self.evaluates_every = max(1, self.steps() // 5)
@@ -121,6 +123,7 @@ class Case:
 
     def _draw_script(self):
         chance, steps, at = self.chance, self.steps(), 0
+        self.evaluates_every = chance.choice((0, 0, 9)) if self.has_evaluation else 0
         ranks = self.ranks
         for _ in range(chance.choice((0, 0, 1)) if self.has_torch else chance.choice((0, 0, 0, 1, 1, 2))):
             if at + 4 > steps:
@@ -166,7 +169,7 @@ class Case:
             happens.append(text + (f", resumed with {phase['ranks']}" if "ranks" in phase else ""))
         what = [self.kind, f"{self.ranks} rank{'s' * (self.ranks > 1)}", "; then ".join(happens)]
         what += [f"max_steps {self.max_steps}"] if self.max_steps else []
-        what += ["evaluation"] if self.has_evaluation else []
+        what += [f"evaluation every {self.evaluates_every}" if self.evaluates_every else "evaluation"] if self.has_evaluation else []
         what += [f"{self.dataset} x {self.epochs}, {' '.join(step[0] for step in self.recipe) or 'no recipe'}"]
         return f"seed {self.seed}: " + ", ".join(what)
 
@@ -193,7 +196,7 @@ class Case:
             train += [f"early_stop: {{patience: {self.patience}, metric: eval.log_loss, min_delta: 1000}}"]
         lines += [f"train: {{{', '.join(train)}}}", "resources: {memory_limit_mb: 512, loader_threads: 1}"]
         if self.has_evaluation:
-            every = f", every_steps: {self.evaluates_every}" if self.is_built_in else ""
+            every = f", every_steps: {self.evaluates_every}" if self.is_built_in else ""  # a script sees to it itself
             lines += [f'eval: {{dataset: {{where: "{TEST}"}}{every}}}']
         if self.is_built_in:
             model = {"logistic": "type: logistic, embedding_dim: 1", "mlp": "type: mlp, hidden: [64, 32]", "target_mean": "type: target_mean, keys: [user]"}

@@ -59,7 +59,7 @@ class Rank:
         self.is_slow = False
 
     def open(self):
-        self.stream = millrace.stream(SPEC, as_numpy=not CASE["has_torch"], join=CASE["take"] != "no join")
+        self.stream = millrace.stream(SPEC, as_numpy=not CASE["has_torch"], join=CASE["take"] != "no join", last=CASE["last"])
 
     def strike(self, step):
         """What happens in the midst of a step, before anything of it is done."""
@@ -82,9 +82,13 @@ class Rank:
         """The step is done: its figures, its line, its checkpoint."""
         self.total += sum(numbers)
         loss = (sum(numbers) % 997 + 1) / 7 if step % CASE["logs_every"] == 0 else None
+        if loss is not None and CASE["logs_nan"] and step % 5 == 0:
+            loss = "NaN"
         if loss is not None:
-            millrace.log(loss=loss)
+            millrace.log(loss=float(loss))
         note(step=step, epoch=epoch, numbers=numbers, loss=loss)
+        if CASE["evaluates_every"] and step % CASE["evaluates_every"] == 0:
+            self.evaluate()
         if self.stream.checkpoint_due:
             self.save()
         if self.meeting is not None:
@@ -119,7 +123,7 @@ class Rank:
             return self.save()
         if self.end == "raise_after" and IS_MINE:
             raise ValueError("drawn behind the loop")
-        if CASE["has_evaluation"]:
+        if CASE["has_evaluation"] and not (CASE["evaluates_every"] and stream.step % CASE["evaluates_every"] == 0):
             self.evaluate()
 
 
