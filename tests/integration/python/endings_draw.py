@@ -150,8 +150,6 @@ class Case:
             self.max_steps = self._place(at + 1, steps + 2)
         if end in ("counted", "len"):
             self.take = "for"  # they count steps, not micro-batches
-        if end == "os_exit":
-            self.meets = False  # a rank that is gone with 0 is missed by nobody but those who wait for it
         if end == "raise_after":
             last.update(rank=chance.randrange(ranks))
         if end == "nothing":
