@@ -110,7 +110,7 @@ class EndingsCase(RunCase):
                     self.judge(ending)
             return [ending for ending in endings if not ending.is_over]
         wait_for(lambda: f"these end: {[f'{ending.case} ({ending.run}, {self.show(ending.run)})' for ending in left()]}",
-                 lambda: not left(), 120 + 6 * len(endings), step=0.5)
+                 lambda: not left(), 200 + 10 * len(endings), step=0.5)
 
     def watch(self, endings, over):
         """Strikes at the built-in trainers, which cannot do it themselves."""
@@ -160,18 +160,15 @@ class EndingsCase(RunCase):
             if ending.number + 1 < len(case.phases) and how["end"] != "stop":
                 ending.problems.append(f"attempt {ending.number + 1} was the last, though another was to follow it")
         problems = Judge(case, ending.reference, ledger, Outcome(shown, series), how).judge()
-        if problems or ending.problems:
+        if problems:
             at = f" behind {how['end']}" if len(case.phases) > 1 else ""
             ending.problems += [f"{ending.run}{at}: {problem}" for problem in problems]
-            ending.problems.append(f"ledger: {ledger}") if ledger.attempts else None
-            ending.problems.append(f"{ending.run}: {shown['state']}, {shown['exit_reason']}, history "
+            ending.problems.append(f"{ending.run}{at}: {shown['state']}, {shown['exit_reason']}; ledger: {str(ledger) or 'none'}; history: "
                                    f"{[event['text'] for event in shown['events']]}")
-            ending.is_over = True
-        elif how["end"] == "stop" and shown["state"] == "cancelled":
+        ending.is_over = how["end"] != "stop" or shown["state"] != "cancelled"
+        if not ending.is_over:
             self.cli("resume", ending.run, "--ranks", ending.phase["ranks"])
             ending.number += 1
-        else:
-            ending.is_over = True
 
     @staticmethod
     def phase_of_built_in(ending, shown):

@@ -320,6 +320,8 @@ class Judge:
             every = case.evaluates_every
             expected = list(range(every, step + 1, every)) if every else []
             expected += [step] if self.how["end"] not in ("stop", "kill") and step not in expected else []
+            if self.how["end"] == "stop" and points == [at for at in expected if at < step]:
+                return  # a stop at a step that is to be evaluated: once the run goes on
             if not self.is_cut:
                 self.same("steps of evaluations", points, expected)
             return
