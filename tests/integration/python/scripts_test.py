@@ -10,7 +10,7 @@ import sys
 import unittest
 
 from harness import BIN, streamed
-from poll import wait_for
+from poll import pause, wait_for
 from run_harness import SCRIPT, RunCase
 
 SECRET = "hunter2-in-no-file"
@@ -129,6 +129,30 @@ class Scripts(RunCase):
         history = [event["text"] for event in ended["events"]]
         self.assertIn("goes on with 1 rank; before: 2", history)
         self.assertIn("goes on with 4 ranks; before: 1", history)
+
+    def test_a_stop_leaves_an_evaluation_alone(self):
+        script = SCRIPT.replace("    if stream.checkpoint_due:", """    if stream.step == 3:
+        told(waits=True)
+        while not os.path.exists(os.path.join(HERE, "go")):
+            poll.pause(0.005)
+        told(evaluated=sum(batch.rows for batch in stream.evaluation()))
+    if stream.checkpoint_due:""")
+        spec = self.prepare(script, ranks=1, more='eval: {dataset: {where: "number % 5 = 0"}}\n')
+        run = self.submit(spec)[0]
+        wait_for("step 3", lambda: "waits" in (self.told(0) or [{}])[-1])
+        feed = self.feed_of(run)
+        os.kill(feed, signal.SIGSTOP)
+        try:
+            self.cli("stop", run)
+            wait_for("the rank knows it", lambda: self.show(run)["state"] == "stopping")
+            self.touch("go")
+            pause(0.6)  # its hello to the feed takes 0.25 s to fail, and is said again
+        finally:
+            os.kill(feed, signal.SIGCONT)
+        ended = self.wait(run, "cancelled", "failed", "finished")
+        self.assertEqual([line["evaluated"] for line in self.told(0) if "evaluated" in line], [200])
+        self.assertEqual((ended["state"], [one["step"] for one in ended["checkpoints"]]), ("cancelled", [3]), ended["events"])
+        self.assertEqual([self.told(0)[-1][name] for name in ("ended", "stopped")], [3, True])
 
     def test_a_killed_rank_goes_on_from_the_last_checkpoint(self):
         spec = self.prepare(total=2000)
