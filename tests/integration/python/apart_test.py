@@ -26,7 +26,7 @@ for batch in [] if resumed else stream:
 
 class Apart(RunCase):
     def test_a_rank_that_is_killed_far_behind_loses_no_row(self):
-        spec = self.prepare(APART, total=2000)
+        spec = self.prepare(APART, total=2000, epochs=1)
         self.touch("hold1")
         for step in range(1, 8):
             self.touch(f"go{step}")
