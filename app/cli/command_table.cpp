@@ -96,9 +96,10 @@ std::vector<CommandSpec> runCommands() {
         {"rm",
          "Runs",
          "hide runs that have ended, or show them again",
-         "'millrace ls --deleted' lists them, --undo brings them back. Their files stay, and their "
-         "checkpoints go after 30 days (millraced --keep-deleted-days); --purge frees all at once "
-         "and for good, and asks before.",
+         "'millrace ls --deleted' lists them, --undo brings them back; checkpoints go after 30 "
+         "days "
+         "(millraced --keep-deleted-days). --purge frees all at once and for good, and asks "
+         "before.",
          {kRuns},
          {flag("--undo,--restore", "shows deleted runs again"),
           flag("--purge", "frees files, metrics and plan; there is no way back"),

@@ -99,9 +99,7 @@ std::vector<Key> featureKeys() {
          "",
          "true or false, or a number from 0 to 1; null and NaN are masked and counted",
          {.isRequired = true}},
-        {"labels.*.weight", T::kExpr, "",
-         "the row's weight for this head in training, times the recipe's; default 1; evaluation "
-         "weighs every row 1"},
+        {"labels.*.weight", T::kExpr, "", "the row's weight for this head in training; default 1"},
         {"labels.*.where", T::kExpr, "", "rows that count for this head; default all"},
         {"features.dense", T::kDense, "",
          "numbers and bools, as float: columns, patterns like \"d*\", or {column: x, fill: 0} "

@@ -11,8 +11,7 @@
 namespace millrace::spec {
 namespace {
 
-/// The last enabled step that makes the column, when it is one that makes ids; looks through those
-/// that hand ids on.
+/// The last enabled step that makes the ids of a column, through steps that only hand them on.
 const Step* idMaker(const std::vector<Step>& recipe, std::string_view column) {
     for (auto step = recipe.rbegin(); step != recipe.rend(); ++step) {
         const std::vector<MadeColumn> made =

@@ -214,6 +214,12 @@ class RunStream(Stream):
             self._link.ends()
         super().close()
 
+    def __exit__(self, *failure: Any) -> None:
+        if failure[0] is not None and not self._is_closed:
+            self._link.is_at_end()  # the step under way has not ended
+            super().close()
+        self.close()
+
 
 def of_run(link: Link, request: Request, asked: Asked, device: Any, prefetch: int) -> RunStream | None:
     """The run's stream; None where the script asks for the stream of another spec."""

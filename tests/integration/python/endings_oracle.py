@@ -191,7 +191,6 @@ class Judge:
             return "cancelled" if any(line["stopped"] for line in ends.values()) or len(ends) < world else "finished"
         return "failed" if end in ("raise", "raise_after", "exit_1", "os_exit", "kill", "nothing") else "finished"
 
-    # ---- of scripts
 
     def course(self):
         """Each step of the ledger has the rows of the stream's step, each once, over all ranks."""
@@ -237,7 +236,6 @@ class Judge:
             return saved, under_way, (saved, under_way)  # known up to the last report
         return last, last, (last, last)
 
-    # ---- of the built-in trainer
 
     def built_in_steps(self):
         case, end, steps = self.case, self.how["end"], self.reference.steps
@@ -249,7 +247,6 @@ class Judge:
         last = min(steps, case.max_steps or steps)
         return last, last, (last, last)
 
-    # ---- of both
 
     def receipt(self, least, most):
         """It is of one place between these steps."""

@@ -1,4 +1,4 @@
-// `compare` of runs whose order hashes are of several versions.
+// `compare`: runs side by side, and what does not compare.
 #include <gmock/gmock.h>
 
 #include "tests/unit/cli/commands_fixture.h"
@@ -112,6 +112,104 @@ TEST_F(CommandsTest, CompareSaysWhyRowsAreNotCompared) {
     };
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << "an older daemon compares";
     EXPECT_THAT(out.str(), HasSubstr("the daemon is of an older version"));
+}
+
+TEST_F(CommandsTest, CompareSetsRunsSideBySide) {
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep"));
+    EXPECT_THAT(out.str(), HasSubstr("eval.auc"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("All were evaluated on the same rows (evaluation hash aaaabbbbcccc)"));
+    EXPECT_EQ(run({"compare", "r-abc23"}), kExitUsage);
+}
+
+TEST_F(CommandsTest, CompareShowsBestAndLastWithTheirSteps) {
+    for (values::RunDetail& one : fake.runs) {
+        one.summary.bestMetrics.clear();
+    }
+    fake.onMetricRange =
+        [](const values::MetricRangeRequest& request) -> Result<values::MetricHistory> {
+        values::MetricSeries series;
+        series.key = request.names.front();
+        series.points = {pointAt(130, 0.78),
+                         pointAt(260, request.run == "r-abc23" ? 0.7951 : 0.7912),
+                         pointAt(390, 0.7934)};
+        return values::MetricHistory{"", {series}, {}};
+    };
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(),
+                ::testing::ContainsRegex("eval.auc \\(last\\) +0.7934 @390 +0.7934 @390"));
+    EXPECT_THAT(out.str(),
+                ::testing::ContainsRegex("eval.auc \\(best\\) +0.7951 @260 +0.7934 @390"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--metric", "eval.auc", "--json"}), kExitOk);
+    EXPECT_EQ(json()["best"]["eval.auc"]["r-abc23"], (Json{{"value", 0.7951}, {"step", 260}}));
+    EXPECT_EQ(json()["last"]["eval.auc"]["r-def45"], (Json{{"value", 0.7934}, {"step", 390}}));
+}
+
+TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
+    fake.runs[0].params["features.ids"] = R"(["user","item","tailnum"])";
+    fake.runs[1].params["features.ids"] = R"(["user","item","origin"])";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+    EXPECT_EQ(run({"show", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
+}
+
+TEST_F(CommandsTest, LossesOfRunsThatTrainedOnOtherRowsAreNotCompared) {
+    fake.runs[0].summary.streamHash = fake.runs[1].summary.streamHash = "aa";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("\nloss "));
+    fake.runs[1].summary.streamHash = "bb";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), Not(HasSubstr("\nloss ")));
+    EXPECT_THAT(out.str(), HasSubstr("Losses are not compared: the runs did not train on the same "
+                                     "rows"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    EXPECT_EQ(json()["same_stream"], false);
+}
+
+TEST_F(CommandsTest, CompareWarnsWhereTheRowsDiffer) {
+    fake.runs[1].summary.evalOrderHash = "other";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("Not all were evaluated on the same rows"));
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["same_evaluation_rows"], false);
+    EXPECT_EQ(document["differences"]["recipe.negatives.keep"]["r-def45"], "0.3");
+    EXPECT_EQ(document["metrics"]["eval.auc"]["r-abc23"], 0.7934);
+}
+
+TEST_F(CommandsTest, CompareOfManyRunsHasOneRowEach) {
+    for (const char* id : {"r-ghi67", "r-jkm89", "r-nop23"}) {
+        fake.runs.push_back(aDetail(aRun(id, id)));
+    }
+    EXPECT_EQ(run({"compare", "--filter", "tags.quickstart = 'x'"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("AUC"));
+    EXPECT_THAT(out.str(), HasSubstr("CHANGES AGAINST r-abc23")) << "the first of the submit";
+    EXPECT_THAT(out.str(), HasSubstr("recipe.negatives.keep=0.3"));
+    EXPECT_THAT(out.str(), HasSubstr("All were evaluated on the same rows"));
+}
+
+TEST_F(CommandsTest, TheResultTableFitsEightyColumnsWithRowsReadKeptAndTrained) {
+    terminal.width = 80;
+    for (const char* id : {"r-ghi67", "r-jkm89", "r-nop23"}) {
+        fake.runs.push_back(aDetail(aRun(id, id)));
+    }
+    EXPECT_EQ(run({"compare", "--filter", "x"}), kExitOk) << err.str();
+    const std::string first = out.str().substr(0, out.str().find('\n'));
+    for (const char* title : {"AUC", "NE", "ROWS READ", "KEPT", "TRAINED", "SAMPLES/S"}) {
+        EXPECT_THAT(first, HasSubstr(title));
+    }
+    EXPECT_THAT(out.str(), HasSubstr(" 50,000\n")) << "the mean over the run, not its end";
+    std::istringstream lines(out.str());
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(displayWidth(line), 80) << line;
+    }
+}
+
+TEST_F(CommandsTest, CompareOfARunWithItselfIsRefused) {
+    EXPECT_EQ(run({"compare", "r-abc23", "r-abc23"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("are both r-abc23"));
 }
 
 }  // namespace
