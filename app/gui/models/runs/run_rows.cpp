@@ -308,9 +308,9 @@ std::optional<BaseDifference> RunRows::difference(int row, int column) const {
     if (!std::isfinite(own - other)) {
         return std::nullopt;
     }
-    const RunSummary &one = run(row), &against = table_->run(base);
-    return compareMetric(metric, {one, one.params, own}, {against, against.params, other},
-                         tr("the base"));
+    const QString labels = QStringLiteral("labels.");
+    return compareMetric(metric, {run(row), table_->params(sourceRow(row), labels), own},
+                         {table_->run(base), table_->params(base, labels), other}, tr("the base"));
 }
 
 QString RunRows::tsv(const std::vector<int>& rows, const std::vector<int>& columns) const {

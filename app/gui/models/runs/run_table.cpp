@@ -147,6 +147,18 @@ QString RunTable::param(int row, const std::string& name) const {
                : QString();
 }
 
+std::map<std::string, std::string> RunTable::params(int row, const QString& prefix) const {
+    std::map<std::string, std::string> found;
+    for (const auto& [name, value] : params_[static_cast<std::size_t>(row)]) {
+        const QString& key = paramNames_.texts[static_cast<std::size_t>(name)];
+        if (key.startsWith(prefix)) {
+            found[key.toStdString()] =
+                paramValues_.texts[static_cast<std::size_t>(value)].toStdString();
+        }
+    }
+    return found;
+}
+
 void RunTable::setExtremes(const std::string& id, const std::string& metric, double low,
                            double high) {
     const int row = rowOf(id);

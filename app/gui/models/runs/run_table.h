@@ -11,6 +11,7 @@
 #include <QHash>
 #include <QString>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -46,6 +47,8 @@ class RunTable : public QAbstractTableModel {
 
     /// "" where the run has no such parameter.
     QString param(int row, const std::string& name) const;
+    /// Those whose names begin with `prefix`.
+    std::map<std::string, std::string> params(int row, const QString& prefix) const;
     /// The least and greatest value of a metric over the whole run.
     void setExtremes(const std::string& id, const std::string& metric, double low, double high);
     bool hasExtremes(int row, const std::string& metric) const;
