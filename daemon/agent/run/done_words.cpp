@@ -10,7 +10,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
-constexpr char kCosts[] = "costs";
+constexpr char kCosts[] = "costs", kEnded[] = "ended";
 
 // "ranks", "feed", "relays".
 const char* roleOf(const std::string& worker) {
@@ -55,6 +55,11 @@ void DoneWords::account(const std::string& worker, const Json& receipt) {
     const Json& dataWorkers = jsonMember(receipt, "data_workers");
     if (worker == job::kFeed && dataWorkers.is_object()) {
         words_[worker]["data_workers"] = dataWorkers;
+        write();
+    }
+    const Json& ended = jsonMember(receipt, kEnded);
+    if (worker == job::rankName(0) && ended.is_object()) {
+        words_[kEnded] = ended;
         write();
     }
 }
@@ -190,7 +195,12 @@ std::string DoneWords::reason() const {
 }
 
 void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
-    for (int rank = 0; rank < ranks; ++rank) {
+    const bool areAllDone = this->ranks().size() >= static_cast<std::size_t>(ranks);
+    const Json& ended = jsonMember(words_, kEnded);
+    inputs.endedStep = jsonInt(ended, "step");
+    inputs.endedRows = jsonInt(ended, "rows");
+    inputs.endedState = jsonString(ended, "state");
+    for (int rank = 0; areAllDone && rank < ranks; ++rank) {
         const Json& said = jsonMember(words_, job::rankName(rank));
         if (said.is_object()) {
             // Every rank's says the same.
@@ -206,6 +216,13 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
 }
 
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
+    if (inputs.state.empty() && !inputs.endedState.empty()) {
+        ASSIGN_OR_RETURN(const auto attempts, store.attempts(id));
+        if (!attempts.empty() && attempts.back().settledStep >= inputs.endedStep) {
+            inputs.state = inputs.endedState;
+            inputs.rowsTrained = inputs.endedRows;
+        }
+    }
     if (inputs.state.empty()) {
         ASSIGN_OR_RETURN(const auto checkpoints, store.checkpoints(id));
         if (checkpoints.empty()) {

@@ -41,7 +41,7 @@ class DoneWords {
     void read(int attempt);
     void say(const std::string& worker, const rank::Done& done);
     /// Of a part of the receipt: what data workers did in this attempt so far, where its feed says
-    /// it.
+    /// it; where the steps that ended end, where rank 0 of a script says it before its error.
     void account(const std::string& worker, const Json& receipt);
     /// The attempt is over: what its ranks, feed and relays took, as their guardians tell.
     void cost(const engines::State& gang);

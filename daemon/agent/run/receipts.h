@@ -19,9 +19,13 @@ struct ReceiptInputs {
     std::string state;                   ///< at the committed cursor: any rank's; "" none
     std::vector<std::string> stepNames;  ///< of the recipe, in order
     std::int64_t rowsTrained = -1;       ///< -1: the rows delivered up to the cursor
-    std::string evalOrderHash;           ///< "" unknown
-    std::string weightsHash;             ///< of the final weights; "" unknown
-    Json dataWorkers;                    ///< what they did in all attempts; null: there were none
+    /// Of a script whose rank 0 failed: the last step that it ended, its rows and the state there;
+    /// "" unknown. It counts where no rank is behind that step.
+    std::int64_t endedStep = 0, endedRows = 0;
+    std::string endedState;
+    std::string evalOrderHash;  ///< "" unknown
+    std::string weightsHash;    ///< of the final weights; "" unknown
+    Json dataWorkers;           ///< what they did in all attempts; null: there were none
     Json costs;  ///< of all attempts by role, `cpu_seconds`, `peak_memory_bytes`; null: unknown
 };
 

@@ -65,7 +65,7 @@ class Link:
         """What the checkpoint that the attempt goes on from says of itself."""
         self.has_asked_to_resume = False
         self.step = self.epoch = self.rows = 0
-        self._rows_ended = 0
+        self._step_ended = self._rows_ended = 0
         """Of the steps that have ended: without the one whose batch the loop has got and not come back from."""
         self._is_ending = False
         self._is_finished = False
@@ -89,6 +89,7 @@ class Link:
             self.resumed = read_facts(run.resume)
             self.step = int(self.resumed["step"])
             self.rows = self._rows_ended = int(self.resumed["rows"])
+            self._step_ended = self.step
             self.epoch = int(self.resumed["epoch"])
         self._open()
         self._hook = sys.excepthook
@@ -163,7 +164,7 @@ class Link:
             self._marks = (now, self.rows), (now, self.rows), now
         self._is_measuring = True
         self._flush()
-        self._rows_ended = self.rows
+        self._step_ended, self._rows_ended = self.step, self.rows
         self._begun = now
         self.step, self.epoch, self.rows = step, epoch, rows
         self._told_lately(now, "training", 0.0)
@@ -232,7 +233,7 @@ class Link:
     def ends(self) -> None:
         """The loop has come back from its last batch."""
         self._flush()
-        self._rows_ended = self.rows
+        self._step_ended, self._rows_ended = self.step, self.rows
         self.is_at_end()
 
     def is_at_end(self) -> None:
@@ -251,7 +252,7 @@ class Link:
         with self.phases.during("checkpoint"):
             self.send("progress", **self._progress("checkpoint", 0.0))
             self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
-        self._rows_ended = self.rows
+        self._step_ended, self._rows_ended = self.step, self.rows
         self.send("progress", **self._progress(self._phase(), 0.0))
 
     def _failed(self, kind: Any, value: Any, trace: Any) -> None:
@@ -279,6 +280,9 @@ class Link:
         self._is_ending = self._is_finished = True
         self.send("progress", **self._progress("ending", 0.0))
         if self._error:
+            ended = self.stream._ended_state() if self.stream is not None else ""
+            if ended:
+                self.send("receipt", receipt={"ended": {"step": self._step_ended, "rows": self.rows, "state": ended}})
             self.send("error", message=self._error)
         elif state:
             self.send("done", step=self.step, rows=self.rows, state=state, metrics={}, params=self.params)

@@ -90,6 +90,8 @@ class RunStream(Stream):
         self._epochs = int(link.run.spec["batch"]["epochs"])
         self._is_stopped = self._has_all = False
         self._length = 0  # in steps, once the script has asked
+        self._ended: tuple[int, int] | None = None  # epoch and number at the end of the last step that has ended
+        self._ended_text = ""
 
     def _waits(self) -> None:
         if not self._asked_at:
@@ -131,6 +133,7 @@ class RunStream(Stream):
 
     def _end(self) -> None:
         self._is_over = True
+        self._ended = self._last
         self._link.ends()
 
     def _stop(self) -> None:
@@ -146,7 +149,7 @@ class RunStream(Stream):
             may, wanted = self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at)
             if not may:
                 raise _Over
-            self._rows = rows
+            self._rows, self._ended = rows, self._last
             self._is_due = wanted or (self._every > 0 and (self._steps + 1) % self._every == 0)
         self._is_in_step = not batch._ends_step
         super()._note(batch)
@@ -169,7 +172,16 @@ class RunStream(Stream):
         return self._steps > self._first
 
     def _has_saved(self) -> None:
-        self._is_due = False
+        self._is_due, self._ended = False, self._last
+
+    def _ended_state(self) -> str:
+        """The state behind the last step that ended in this attempt; "" where none did."""
+        if self._ended is None or self._reader is None:
+            return self._ended_text
+        try:
+            return self._reader.state_at(*self._ended)
+        except MillraceError:
+            return ""
 
     def _final_state(self) -> str:
         self._reach_end()
@@ -217,6 +229,7 @@ class RunStream(Stream):
     def __exit__(self, *failure: Any) -> None:
         if failure[0] is not None and not self._is_closed:
             self._link.is_at_end()  # the step under way has not ended
+            self._ended_text = self._ended_state()
             super().close()
         self.close()
 

@@ -20,7 +20,7 @@ ARGUMENTS = {
 # Programs beside `millrace` that print; what of them is not built is left out.
 PROGRAMS = (("millrace-loader", "--help"), ("millrace-loader", "count", "SPEC"), ("millrace-loader", "profile", "DATA"), ("millrace-loader", "inspect"),
             ("millrace-data", "--version"), ("millraced", "--help"), ("millraced", "--version"), ("millrace-trainer", "--version"),
-            ("millrace-console", "--version"), ("millrace-ssh", "-V"))
+            ("millrace-console", "--version"), ("millrace-ssh", "--version"))
 LOST = "standard output: No space left on device"
 
 
