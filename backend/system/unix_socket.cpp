@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -195,6 +196,12 @@ Status sendWithFds(int fd, std::string_view bytes, const std::vector<int>& fds) 
     for (;;) {
         const ssize_t n = ::sendmsg(fd, &message, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        // More than the socket holds: a peer that reads makes room soon.
+        constexpr int kPatienceMs = 1000;
+        pollfd room{fd, POLLOUT, 0};
+        if (n < 0 && errno == EAGAIN && ::poll(&room, 1, kPatienceMs) > 0) {
             continue;
         }
         if (n < 0) {
