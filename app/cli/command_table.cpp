@@ -96,10 +96,8 @@ std::vector<CommandSpec> runCommands() {
         {"rm",
          "Runs",
          "hide runs that have ended, or show them again",
-         "'millrace ls --deleted' lists them, --undo brings them back; checkpoints go after 30 "
-         "days "
-         "(millraced --keep-deleted-days). --purge frees all at once and for good, and asks "
-         "before.",
+         "'ls --deleted' lists them, --undo brings them back; their checkpoints go after 30 days "
+         "(millraced --keep-deleted-days). --purge asks, and frees all at once and for good.",
          {kRuns},
          {flag("--undo,--restore", "shows deleted runs again"),
           flag("--purge", "frees files, metrics and plan; there is no way back"),

@@ -59,8 +59,8 @@ runs::Progress progressOf(const rank::Progress& progress) {
 
 // The last step that a rank has ended, as its line tells; 0: it does not.
 std::int64_t endedStepOf(const rank::RankLine& line) {
-    if (std::holds_alternative<rank::Done>(line.body)) {
-        return runs::kAllEnded;
+    if (const auto* done = std::get_if<rank::Done>(&line.body)) {
+        return done->step;  // and no step behind it, whatever others go on with
     }
     const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
     return std::max(line.ended, checkpoint == nullptr ? 0 : checkpoint->step);

@@ -252,7 +252,7 @@ void ActiveRun::followDeadlines() {
         cut(Move::kCut);
     } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
         cut(Move::kCut);
-    } else if (const auto left = done_.leftBy(gang_); left && !stop_.has_value()) {
+    } else if (const auto left = done_.leftBy(gang_, idleRanks()); left && !stop_.has_value()) {
         cutWhy_ = strCat("rank", *left, " ended and was not done");
         journal_.addEvent(cutWhy_ + ": its gang is ended");
         cut(Move::kCut);
@@ -323,6 +323,11 @@ void ActiveRun::lookAtHealth() {
     health_.tell(all, attempt(), journal_.live());
 }
 
+std::set<std::int64_t> ActiveRun::idleRanks() const {
+    return done_.idleRanks(
+        {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_}, health_);
+}
+
 AttemptFacts ActiveRun::attemptFacts() const {
     AttemptFacts facts{.attempt = attempt()};
     facts.ranks = facts_.ranks;
@@ -330,8 +335,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
-    facts.idleRanks = done_.idleRanks(
-        {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_}, health_);
+    facts.idleRanks = idleRanks();
     facts.stoodStill = stoodStill_;
     facts.cutRanks = done_.cutRanks();
     facts.lateReason = lateReason_;

@@ -149,14 +149,16 @@ std::set<std::int64_t> DoneWords::idleRanks(const AttemptExtent& extent,
     return idle;
 }
 
-std::optional<std::int64_t> DoneWords::leftBy(const std::optional<engines::State>& gang) const {
+std::optional<std::int64_t> DoneWords::leftBy(const std::optional<engines::State>& gang,
+                                              const std::set<std::int64_t>& idle) const {
     if (!gang.has_value()) {
         return std::nullopt;
     }
     const std::set<std::int64_t> done = ranks();
     const auto left =
         std::find_if(gang->workers.begin(), gang->workers.end(), [&](const auto& one) {
-            return one.rank >= 0 && one.exitCode == 0 && !done.contains(one.rank);
+            return one.rank >= 0 && one.exitCode == 0 &&
+                   (!done.contains(one.rank) || idle.contains(one.rank));
         });
     const bool isLeft = left != gang->workers.end() && engines::hasLivingRank(*gang);
     return isLeft ? std::optional<std::int64_t>(left->rank) : std::nullopt;

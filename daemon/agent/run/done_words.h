@@ -54,9 +54,10 @@ class DoneWords {
     std::set<std::int64_t> ranks() const;
     /// AttemptFacts::idleRanks: by their own words, or because nothing else was heard of them.
     std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
-    /// A rank that has ended well and has not said so, while another one lives: the attempt will
-    /// not be finished.
-    std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang) const;
+    /// A rank that has ended well and has not said so, or is `idle`, while another one lives: the
+    /// attempt will not be finished.
+    std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang,
+                                       const std::set<std::int64_t>& idle) const;
     /// The daemon ends the attempt: of the living ones, those that said so are ended although they
     /// were done.
     void cut(const engines::State& gang);

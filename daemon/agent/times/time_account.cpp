@@ -40,21 +40,27 @@ void TimeAccount::begin(const Result<std::vector<runs::AttemptRecord>>& attempts
     if (isNew) {
         live.times = before_;
         live.progressMs = startedMs_;
+    } else if (!attempts->empty()) {
+        storedStartMs_ = attempts->back().times.startMs;
     }
 }
 
 void TimeAccount::heard(const rank::Progress& report, const RecentReports& recent,
                         std::int64_t nowMs, values::RunLive& live) {
+    // Of an adopted attempt the first reports are old ones, which waited for this daemon.
     if (!leadMs_) {
-        leadMs_ = std::max(0.0, static_cast<double>(nowMs - startedMs_) - report.times.sum());
+        leadMs_ = std::max(0.0, storedStartMs_
+                                    ? *storedStartMs_ - report.times.startMs
+                                    : static_cast<double>(nowMs - startedMs_) - report.times.sum());
     }
     values::PhaseTimes times = before_;
     times += report.times;
     times.startMs += *leadMs_;
     live.times = times;
     live.progressMs = nowMs;
-    live.stallPercentNow = recent.stallPercent();
-    live.stepsPerSecond = recent.stepsPerSecond();
+    const bool isEnding = report.phase == values::nameOf(values::Phase::kEnding);
+    live.stallPercentNow = isEnding ? std::nullopt : recent.stallPercent();
+    live.stepsPerSecond = isEnding ? std::nullopt : recent.stepsPerSecond();
 }
 
 std::vector<runs::ReportedLine> timeLines(const values::RunLive& live) {

@@ -26,9 +26,10 @@ class TimeAccount {
                values::RunLive& live);
 
  private:
-    values::PhaseTimes before_;     // of older attempts
-    std::int64_t startedMs_ = 0;    // the attempt, UTC
-    std::optional<double> leadMs_;  // from then until its rank began to count
+    values::PhaseTimes before_;            // of older attempts
+    std::int64_t startedMs_ = 0;           // the attempt, UTC
+    std::optional<double> leadMs_;         // from then until its rank began to count
+    std::optional<double> storedStartMs_;  // of an attempt that an earlier daemon heard, both
 };
 
 /// What `live` says of times, as lines without a step, to be stored and drawn again: the run's own,

@@ -279,10 +279,10 @@ class Link:
             state = self.stream._final_state()
         self._is_ending = self._is_finished = True
         self.send("progress", **self._progress("ending", 0.0))
+        ended = self.stream._ended_state() if self.stream is not None and self.run.rank == 0 else ""
+        if ended:  # of a script that fails now, or by its exit code, which nobody here knows
+            self.send("receipt", receipt={"ended": {"step": self._step_ended, "rows": self._rows_ended, "state": ended}})
         if self._error:
-            ended = self.stream._ended_state() if self.stream is not None else ""
-            if ended:
-                self.send("receipt", receipt={"ended": {"step": self._step_ended, "rows": self.rows, "state": ended}})
             self.send("error", message=self._error)
         elif state:
             self.send("done", step=self.step, rows=self.rows, state=state, metrics={}, params=self.params)

@@ -196,7 +196,7 @@ void RunsPage::addShortcuts() {
     addKey(QKeySequence("Ctrl+I"), this, [this] { panelButton_->toggle(); });
     addKey(QKeySequence("Ctrl+Shift+C"), this, [this] { actions_->copyIds(selected()); });
     addKey(QKeySequence("Ctrl+R"), this, [this] { actions_->launchAgain(selected()); });
-    addKey(QKeySequence("Ctrl+Shift+R"), this, [this] {
+    addKey(QKeySequence("Ctrl+Shift+L"), this, [this] {
         if (const auto ids = selected(); ids.size() == 1) {
             actions_->changeAndLaunch(ids.front());
         }
@@ -250,7 +250,7 @@ std::vector<Command> RunsPage::commands() {
         {tr("Stop %1").arg(what), {}, [this, ids] { actions_->stop(ids); }, hasAny},
         {tr("Launch %1 again").arg(what), QKeySequence("Ctrl+R"),
          [this, ids] { actions_->launchAgain(ids); }, hasAny},
-        {tr("Change and launch the selected run"), QKeySequence("Ctrl+Shift+R"),
+        {tr("Change and launch the selected run"), QKeySequence("Ctrl+Shift+L"),
          [this, ids] { actions_->changeAndLaunch(ids.front()); }, hasOne},
         {tr("Copy as CLI"), {}, [this, ids] { actions_->copyCommand(ids.front()); }, hasOne},
         {tr("Copy rows as a table"), QKeySequence::Copy, [this] { copyRows(); }, hasAny},

@@ -73,7 +73,7 @@ void RunHead::buildActions() {
     offer(tr("Launch again"), tr("Repeats it exactly; asks first (Ctrl+R)"), always,
           [this] { actions_.launchAgain({id_}); });
     offer(tr("Change and launch"),
-          tr("Opens its spec on the Launch page, with what it was launched with (Ctrl+Shift+R)"),
+          tr("Opens its spec on the Launch page, with what it was launched with (Ctrl+Shift+L)"),
           always, [this] { actions_.changeAndLaunch(id_); });
     offer(tr("Copy as CLI"), tr("The millrace run line that does the same"), always,
           [this] { actions_.copyCommand(id_); });
