@@ -67,6 +67,18 @@ class SettledTest : public AgentTest {
         leaveAll(id, attempt);
         endGang(id, attempt, 137, 137);
     }
+    /// Rank 1, of the first attempt.
+    void exitWell(const std::string& id) {
+        engines::Event event;
+        event.kind = engines::Event::Kind::kWorkerExit;
+        event.job = FakeEngine::idOf(id + ".a1");
+        for (engines::WorkerState& worker : engine.states[id + ".a1"].workers) {
+            worker.exitCode = worker.name == "rank1" ? std::optional(0) : worker.exitCode;
+        }
+        event.state = engine.states[id + ".a1"];
+        controller->post(event);
+        controller->drain();
+    }
     std::vector<std::string> files(const std::string& id) const {
         std::vector<std::string> names;
         for (const auto& entry :
@@ -187,21 +199,29 @@ TEST_F(SettledTest, ARankThatLeavesWithoutItsWordEndsTheAttemptForAll) {
         if (isDone) {
             tell(id, 1, rank::Done{10, 10, "{}", {}, {}}, 10);
         }
-        engines::Event event;
-        event.kind = engines::Event::Kind::kWorkerExit;
-        event.job = FakeEngine::idOf(id + ".a1");
-        for (engines::WorkerState& worker : engine.states[id + ".a1"].workers) {
-            worker.exitCode = worker.name == "rank1" ? std::optional(0) : worker.exitCode;
-        }
-        event.state = engine.states[id + ".a1"];
-        controller->post(event);
-        controller->drain();
+        exitWell(id);
         EXPECT_EQ(engine.cancelled.size(), isDone ? 0U : 1U);
         kill(id);
         EXPECT_EQ(record(id).attempt, 2);
         ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(1)).ok());
         kill(id, 2);
     }
+}
+
+TEST_F(SettledTest, ARankThatIsDoneAndReadNothingEndsTheAttemptForAll) {
+    const std::string id = script();
+    begin(id, 0, 1);
+    tell(id, 1, rank::Done{0, 0, "{}", {}, {}}, 0);
+    exitWell(id);
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+}
+
+TEST_F(SettledTest, ARankThatIsDoneEarlyEndsNoLaterStep) {
+    const std::string id = script();
+    save(id, 8);
+    begin(id, 0, 9);
+    tell(id, 1, rank::Done{2, 2, "{}", {}, {}}, 2);
+    EXPECT_TRUE(store->checkpoints(id)->empty());
 }
 
 TEST_F(SettledTest, AnAttemptThatReadsNothingHasFailedUnlessTheStreamWasAtItsEnd) {

@@ -84,6 +84,21 @@ TEST_F(TimesTest, ThePartsNeverFallAndSumToTheTimeOfTheRunOverRestartsAndDaemons
     }
 }
 
+TEST_F(TimesTest, TheAbsenceOfADaemonIsNoStart) {
+    const std::string id = submit();
+    hello(id);
+    clock.advanceMs(1'000);
+    say(id, 1, rank::Progress{1, 0, 1, 0, "training", {800, 0, 0, 0, 200}});
+    const double start = shown(id).progress.times->startMs;
+    clock.advanceMs(36'000);
+    doors.doors.clear();
+    makeController();
+    ASSERT_TRUE(controller->recover().ok());
+    hello(id);
+    say(id, 2, rank::Progress{2, 0, 2, 0, "training", {1'300, 0, 0, 0, 200}});  // has waited
+    EXPECT_NEAR(shown(id).progress.times->startMs, start, 100);
+}
+
 TEST_F(TimesTest, TheTimeInWhichARunIsStoppedIsNotItsOwn) {
     const std::string id = submit();
     hello(id);
