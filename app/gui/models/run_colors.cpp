@@ -70,13 +70,9 @@ void RunColors::choose(const QString& key, bool isBase, const std::set<int>& sho
         return;
     }
     const int first = wish % kNumColors;
-    // A full line that another place shows too reads better than a dashed one of its own.
     std::optional<int> free;
     for (int i = 0; i < kNumLooks; ++i) {
         const int look = i / kNumColors * kNumColors + (first + i) % kNumColors;
-        if (i % kNumColors == 0 && free.has_value()) {
-            break;
-        }
         if (shown.contains(look)) {
             continue;
         }
