@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "backend/core/log.h"
+#include "backend/ring/step_page.h"
 #include "backend/stream/state/stream_state.h"
 
 namespace millrace::agent {
@@ -202,6 +203,8 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     inputs.endedStep = jsonInt(ended, "step");
     inputs.endedRows = jsonInt(ended, "rows");
     inputs.endedState = jsonString(ended, "state");
+    inputs.endedByAll =
+        ring::StepPage::endedByAll(directory_.paths().attempt(attempt_).stepPage(), ranks);
     for (int rank = 0; areAllDone && rank < ranks; ++rank) {
         const Json& said = jsonMember(words_, job::rankName(rank));
         if (said.is_object()) {
@@ -220,7 +223,8 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
     if (inputs.state.empty() && !inputs.endedState.empty()) {
         ASSIGN_OR_RETURN(const auto attempts, store.attempts(id));
-        if (!attempts.empty() && attempts.back().settledStep >= inputs.endedStep) {
+        const std::int64_t settled = attempts.empty() ? 0 : attempts.back().settledStep;
+        if (std::max(settled, inputs.endedByAll) >= inputs.endedStep) {
             inputs.state = inputs.endedState;
             inputs.rowsTrained = inputs.endedRows;
         }

@@ -23,9 +23,10 @@ struct ReceiptInputs {
     /// "" unknown. It counts where no rank is behind that step.
     std::int64_t endedStep = 0, endedRows = 0;
     std::string endedState;
-    std::string evalOrderHash;  ///< "" unknown
-    std::string weightsHash;    ///< of the final weights; "" unknown
-    Json dataWorkers;           ///< what they did in all attempts; null: there were none
+    std::int64_t endedByAll = 0;  ///< the last step that all ranks of this machine have ended
+    std::string evalOrderHash;    ///< "" unknown
+    std::string weightsHash;      ///< of the final weights; "" unknown
+    Json dataWorkers;             ///< what they did in all attempts; null: there were none
     Json costs;  ///< of all attempts by role, `cpu_seconds`, `peak_memory_bytes`; null: unknown
 };
 
