@@ -192,7 +192,7 @@ class LiveRepeat : public Live {
         std::vector<std::string> sets = {"batch.seed=" + number(999)};
         const std::vector<std::string> all = {
             "train.learning_rate=0.00" + number(9),
-            "train.epochs=" + number(5),
+            "batch.epochs=" + number(5),
             "name=small-" + number(99),
             "recipe.negatives.keep=0." + number(9),
             "dataset.where=\"hash01(userId, movieId) < 0." + number(9) + "\"",
