@@ -94,7 +94,7 @@ class Leaving(RunCase):
 
     def test_a_script_that_fails_stands_at_its_last_step_with_the_rows_of_those_before(self):
         run = self.ended("raise", 11, ranks=1, every=0, train="max_restarts: 0")
-        self.check(run, 11, 10 * 64, 0, False, state="failed")
+        self.check(run, 11, 10 * 64, 1000, True, state="failed")
 
     def test_a_script_that_takes_long_to_leave_is_ending_and_is_waited_for(self):
         run = self.submit(self.prepare_way("hold", script=SLOW, ranks=1))[0]

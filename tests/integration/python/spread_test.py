@@ -206,7 +206,8 @@ class Spread(SpreadCase):
         wait_for("the next attempt", lambda: self.begun(1)[1:])
         self.release()
         ended = self.assert_whole(run, spec, 2)
-        self.assertEqual(self.begun(1), [0, 10])
+        # Whether the head had heard that rank 1 ended step 10 before it stood still: else the checkpoint does not count.
+        self.assertIn(self.begun(1), ([0, 0], [0, 10]))
         self.assertIn("attempt 1 failed: rank1 was ended by SIGKILL", "\n".join(e["text"] for e in ended["events"]))
 
     def test_a_node_that_stands_still_is_lost_and_another_one_taken(self):
