@@ -100,7 +100,7 @@ std::vector<CommandSpec> runCommands() {
          "(millraced --keep-deleted-days). --purge asks, and frees all at once and for good.",
          {kRuns},
          {flag("--undo,--restore", "shows deleted runs again"),
-          flag("--purge", "frees files, metrics and plan; there is no way back"),
+          flag("--purge", "deletes files, metrics and plan; cannot be undone"),
           flag("-y,--yes", "with --purge: asks nothing; needed where there is no terminal")},
          {"millrace rm r-abc23", "millrace rm --undo r-abc23", "millrace rm --purge r-abc23"},
          &runRemove},

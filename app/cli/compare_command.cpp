@@ -45,7 +45,7 @@ struct Comparison {
     const session::BestAndLast* figuresOf(std::size_t run, const std::string& metric) const {
         return find(figures, summaries[run].id, metric);
     }
-    /// Of the runs that are so against the first one.
+    /// Returns the ids of the runs for which `isSo` holds against the first run.
     std::set<std::string> idsWhere(bool (*isSo)(const session::Params&,
                                                 const session::Params&)) const {
         std::set<std::string> ids;

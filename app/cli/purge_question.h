@@ -1,5 +1,5 @@
 #pragma once
-// What `rm --purge` asks before it frees runs for good.
+// The question that `rm --purge` asks before it deletes runs permanently.
 #include <string>
 #include <vector>
 

@@ -16,7 +16,7 @@ std::string resultTable(const std::vector<values::RunSummary>& runs, const Termi
 /// The sentence below a table; "" below two evaluated runs.
 std::string sameRowsSentence(const std::vector<values::RunSummary>& runs, const Terminal& terminal);
 
-/// Of runs that ended inside a segment: what their rows read and kept are of; "" without any.
+/// Explains which rows the counts of runs that ended inside a segment include; "" if no run did.
 std::string countedRowsText(const std::vector<values::RunDetail>& runs, const Terminal& terminal);
 
 enum class SameRows { kUnknown, kSame, kDifferent, kNotComparable };

@@ -214,7 +214,7 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
         }
     }
     row("kept", receipt.rowsKept, Tone::kStrong);
-    // What was not reached in the last segment is not lost on the way.
+    // Rows of the last segment behind the run's end were not dropped by any step.
     receipt.endsInsideSegment ? apart("trained", receipt.rowsTrained, Tone::kStrong)
                               : row("trained", receipt.rowsTrained, Tone::kStrong);
     return table;

@@ -12,7 +12,7 @@
 namespace millrace::cli {
 
 Json jsonOf(const values::RunSummary& run);
-/// Of the run: where it stands and where its time went.
+/// The run's progress: its step, phase and times.
 Json progressJson(const values::RunSummary& run);
 Json jsonOf(const values::DataWorkersReceipt& workers);
 Json jsonOf(const values::Receipt& receipt);

@@ -10,7 +10,7 @@ class QPainter;
 
 namespace millrace::gui {
 
-/// Of a line, in pixels; `off` 0: it is whole.
+/// Lengths of a dash and its gap in pixels; `off` 0 draws a solid line.
 struct DashLengths {
     double on = 0, off = 0;
 };

@@ -19,7 +19,7 @@ QString tr(const char* text) {
     return QObject::tr(text);
 }
 
-// What of a resolved spec its hash covers, by key path.
+// The keys of a resolved spec that its hash covers, by path.
 std::map<std::string, std::string> hashedKeys(const std::string& resolvedSpec) {
     Json json = parseJson(resolvedSpec, "resolved spec").value_or(Json::object());
     for (const std::string_view key : spec::kKeysOutsideHash) {
@@ -69,7 +69,7 @@ QString filesText(std::int64_t files, std::int64_t rows) {
              files == 1 ? tr("1 file") : tr("%1 files").arg(countText(static_cast<double>(files))));
 }
 
-// What a repeat cannot bring back, or does not know about.
+// Returns the differences that a repeat cannot avoid or cannot detect.
 QString reservations(const values::RunDetail& run) {
     const Json spec = parseJson(run.resolvedSpec, "resolved spec").value_or(Json::object());
     QStringList sentences;

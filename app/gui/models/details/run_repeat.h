@@ -1,5 +1,5 @@
 #pragma once
-// What repeats runs exactly: the submits that make them again, and in what the new runs would
+// Repeats runs exactly: the submits that create them again, and how the new runs would
 // differ from the old ones.
 //
 // A repeat has the spec's text, --sets, variations, project, tags, and where a script of its own
@@ -24,7 +24,7 @@ using RunPtr = std::shared_ptr<const values::RunDetail>;
 struct RunRepeat {
     std::vector<RunPtr> runs;
     values::SubmitRequest request;
-    /// What the daemon is asked before anything is launched.
+    /// The check request that is sent to the daemon before the launch.
     values::CheckRequest question() const;
 };
 

@@ -78,7 +78,7 @@ class LaneModel : public QAbstractListModel {
     void pin(const std::vector<values::RunSummary>& runs, std::int64_t nowMs);
     /// Moves the clock: runs that ended too long ago leave. Cheap where nothing does.
     void refresh(std::int64_t nowMs);
-    /// What is stored of its times, or of one of its ranks'; runs that are not known are left out.
+    /// Adds the stored times of a run or of one of its ranks; ignores unknown runs.
     void setHistory(const std::string& id, std::span<const LaneTracker::Point> points);
     void setRankHistory(const std::string& id, int rank,
                         std::span<const LaneTracker::Point> points);

@@ -98,7 +98,7 @@ bool LaneTracker::update(const values::RunSummary& run, std::int64_t nowMs) {
     return revision_ != before;
 }
 
-// What nobody reported any more was lost with the attempt before: it is counted as start.
+// Time that no rank reported before its attempt was lost counts as start.
 void LaneTracker::startAttempt(const values::RunSummary& run) {
     if (open_) {
         openAs(LanePhase::kIdle, open_->fromMs);
@@ -121,7 +121,7 @@ void LaneTracker::take(const values::Progress& progress, std::int64_t timeMs) {
     openAs(lanePhaseOf(phase_), openMs);
 }
 
-// What it counted up to its end is told with the end.
+// The end carries the counters up to the end.
 void LaneTracker::takeEnd(const values::RunSummary& run) {
     if (run.progress.times && run.endedMs > 0 && (open_ || !last_)) {
         takePoint({static_cast<double>(run.endedMs), *run.progress.times, attempt_}, phase_);
@@ -199,7 +199,7 @@ void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
     openAs(LanePhase::kStanding, since);
 }
 
-// Returns where it ends. The start first, then a pause that goes on from before, waiting and
+// Returns where it ends. The start comes first, then a pause that continues, waiting and
 // training, and a pause that has begun.
 double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase after) {
     double at = fromMs;
