@@ -67,6 +67,7 @@ std::uint64_t LineLink::send(const std::string& object) {
             (ended > 0 ? ",\"ended\":" + std::to_string(ended) : "") + "," + object.substr(1);
         bytes_ += text.size();
         lines_.push_back({options_.attempt, seq, std::move(text)});
+        toldEnded_ = std::max(toldEnded_, ended);
     }
     wake();
     return seq;
@@ -190,7 +191,22 @@ int LineLink::addAlive(std::string& out) {
     if (out.size() < kSendBytes) {
         out += "{\"type\":\"alive\",\"trouble\":\"\"}\n";
     }
+    reportEnded();
     return static_cast<int>(options_.aliveMs);
+}
+
+/// Reports the last ended step of a rank that has sent no line since, for example because the step
+/// under way takes long: checkpoints wait for it.
+void LineLink::reportEnded() {
+    const std::int64_t ended = options_.ended ? options_.ended() : 0;
+    bool isUntold = false;
+    {
+        const MutexLock lock(mutex_);
+        isUntold = ended > toldEnded_;
+    }
+    if (isUntold) {
+        send("{\"type\":\"receipt\",\"receipt\":{}}");
+    }
 }
 
 bool LineLink::read(int socket, std::string& in) {

@@ -60,6 +60,7 @@ class LineLink {
     void talk(int socket);
     void fill(std::string& out);
     int addAlive(std::string& out);
+    void reportEnded();
     bool read(int socket, std::string& in);
     bool obey(const std::string& line);
     void stop(const stream::TinyJson& how);
@@ -80,6 +81,7 @@ class LineLink {
         0;  // index of the first not sent on this connection
     std::uint64_t bytes_ MR_GUARDED_BY(mutex_) = 0, nextSeq_ MR_GUARDED_BY(mutex_) = 1,
                          acked_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t toldEnded_ MR_GUARDED_BY(mutex_) = 0;
     bool isEnding_ MR_GUARDED_BY(mutex_) = false;
 };
 
