@@ -165,8 +165,9 @@ class RunStream(Stream):
             self._reader.epoch_end == (batch.epoch, batch.number)
 
     def __len__(self) -> int:
-        self._length = super().__len__()
-        return self._length
+        counted = self._count()
+        self._length = self._count_steps(counted)
+        return self._count_batches(counted)
 
     def _has_begun(self) -> bool:
         return self._steps > self._first

@@ -375,11 +375,29 @@ class Stream(_Rows):
         return self._connection().stats()
 
     def __len__(self) -> int:
-        """Steps of the whole stream, exactly. Where filters or draws leave the count open, this reads the columns that
-        decide it, once: the answer is kept under the stream's hash. `estimate` is there at once."""
-        counted = _questions.ask("millrace-loader", "count", self._request.spec,
-                                 *_questions.settings(self._request.variation, None), *self._set_arguments())
+        """Batches that this rank gets from the whole stream, exactly: one a step, or with `join=False` the step's
+        micro-batches. Where filters or draws leave the count open, this reads the columns that decide it, once: the answer
+        is kept under the stream's hash. `estimate` is there at once."""
+        return self._count_batches(self._count())
+
+    def _count(self) -> dict[str, Any]:
+        return _questions.ask("millrace-loader", "count", self._request.spec,
+                              *_questions.settings(self._request.variation, None), *self._set_arguments())
+
+    def _count_steps(self, counted: dict[str, Any]) -> int:
         return int(counted["whole_steps" if self._request.last == "drop" else "steps"])
+
+    def _count_batches(self, counted: dict[str, Any]) -> int:
+        if self._asked.join:
+            return self._count_steps(counted)
+        rank, world = self._feeds.ranks.told()
+        in_step = counted["step_rows"] // counted["micro_rows"]
+        batches = counted["whole_steps"] * (in_step // world)
+        if self._request.last == "keep":
+            # A rank without a micro-batch in an epoch's partial step gets an empty one.
+            rest = [epoch["micro_batches"] - epoch["whole_steps"] * in_step for epoch in counted["epochs"]]
+            batches += sum(max(1, -((rank - one) // world)) for one in rest if one > 0)
+        return int(batches)
 
     @property
     def estimate(self) -> _questions.Estimate:

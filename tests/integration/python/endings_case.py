@@ -157,7 +157,7 @@ class EndingsCase(RunCase):
         elif ledger.attempts:
             ending.number = max(ledger.attempts) - 1
             how = ledger.phase(ending.phase)
-            if ending.number + 1 < len(case.phases) and how["end"] != "stop":
+            if ending.number + 1 < len(case.phases) and how["end"] not in ("stop", "whole"):
                 ending.problems.append(f"attempt {ending.number + 1} was the last, though another was to follow it")
         problems = Judge(case, ending.reference, ledger, Outcome(shown, series), how).judge()
         if problems:

@@ -13,6 +13,7 @@ DATASETS = {  # name: (files, rows of each, rows of a Parquet row group; None: C
     "long": (1, 20000, None),
 }
 TABLES = {"prices": range(80), "banned": range(0, 101, 10), "liked": range(60)}  # name: its items
+FAILURES = ("raise", "raise_after", "exit_1", "os_exit", "kill", "nothing")
 WORDS = {"kill": "is killed", "raise": "raises an exception", "exit_1": "calls sys.exit(1)", "stop": "is stopped"}
 
 
@@ -155,6 +156,11 @@ class Case:
         if end == "nothing":
             last.update(opens=chance.random() < 0.5)
         self.phases.append(last)
+        # A resume renews the budget of restarts: what failed before the last stop is not counted.
+        words = [phase["end"] for phase in self.phases]
+        restarts = words[::-1].index("stop") - 1 if "stop" in words else self.max_restarts
+        if last["end"] in FAILURES and restarts < self.max_restarts:
+            self.phases.append({"end": "whole"})
 
     def name(self):
         return f"e{self.seed}"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A stream with NumPy: its rows, its order, its states, what it says of itself."""
 import json
+import os
 import subprocess
 import sys
 import unittest
 
 import numpy
-from harness import Case, MOVIELENS, streamed
+from harness import Case, MOVIELENS, streamed, write_dataset
 
 import millrace
 
@@ -100,6 +101,16 @@ class Steps(Case):
             self.assertEqual(sum(1 for _ in stream), 80703 // 512 - 1)
             with self.assertRaisesRegex(millrace.MisuseError, "no cursor"):
                 next(iter(evaluation)).cursor
+
+    def test_the_length_of_micro_batches_is_that_of_each_rank(self):
+        for total in (1000, 961, 990, 960):
+            folder = os.path.join(self.folder, str(total))
+            os.mkdir(folder)
+            spec = write_dataset(folder, total=total, rows=64, micro=16, epochs=2)
+            for last, world in (("keep", 1), ("keep", 2), ("keep", 4), ("drop", 2)):
+                for rank in range(world):
+                    with millrace.stream(spec, last=last, join=False, as_numpy=True, rank=rank, world=world) as stream:
+                        self.assertEqual(len(stream), sum(1 for _ in stream), (total, last, rank, world))
 
     def test_the_length_is_exact(self):
         spec = self.spec(total=1000, rows=64, micro=16, epochs=2)
