@@ -55,9 +55,9 @@ std::int64_t joinedNeed(std::int64_t frame, std::int64_t share) {
 
 }  // namespace
 
-std::int64_t LoaderNeed::total() const {
+std::int64_t LoaderNeed::totalWith(std::int64_t output) const {
     const std::int64_t streaming =
-        tables.held + outputs + frames + segment + evalReaders * evalSegment;
+        tables.held + output + frames + segment + evalReaders * evalSegment;
     return threads + std::max(tables.peak, streaming);
 }
 
@@ -71,6 +71,7 @@ LoaderSetUp trainingSetUp(const spec::RunSpec& spec) {
     setUp.threads = loaderThreads(spec, 0);
     setUp.rings = static_cast<int>(spec.train.ranks);
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
+    setUp.wantsJoined = !spec.command.empty();
     return setUp;
 }
 
@@ -125,7 +126,7 @@ Status LoaderMemory::admitted() const {
     // The spec's own limit: the same spec is refused again.
     return invalidArgument(
         "resources.memory_limit_mb: ", limitBytes_ / kMegabyte, " MB are too little; ",
-        megabytes(need_.total()), " are enough: ", megabytes(need_.threads),
+        megabytes(need_.total()), " are enough", joinedText(), ": ", megabytes(need_.threads),
         " for the program and its threads, ",
         megabytes(std::max(need_.tables.held, need_.total() == need_.threads + need_.tables.peak
                                                   ? need_.tables.peak
@@ -135,6 +136,13 @@ Status LoaderMemory::admitted() const {
         need_.splitsOfSegment == 1 ? " split" : " splits (batch.segment_splits)");
 }
 
+std::string LoaderMemory::joinedText() const {
+    const std::int64_t joined = megabytes(need_.totalWith(need_.joined));
+    return wantsJoined_ && joined > megabytes(need_.total())
+               ? strCat(", ", joined, " where Python takes the rows of a step as one batch")
+               : "";
+}
+
 Status LoaderMemory::admittedJoined() const {
     if (outputBytes_ >= need_.joined) {
         return okStatus();
@@ -142,8 +150,7 @@ Status LoaderMemory::admittedJoined() const {
     return invalidArgument("resources.memory_limit_mb: ", limitBytes_ / kMegabyte,
                            " MB are too little to join the micro-batches of a step: that takes ",
                            megabytes(need_.joined), " MB, and ", megabytes(outputBytes_),
-                           " are left for it; ",
-                           megabytes(need_.total() - need_.outputs + need_.joined),
+                           " are left for it; ", megabytes(need_.totalWith(need_.joined)),
                            " or more are enough, and so are steps of fewer rows (batch.rows)");
 }
 

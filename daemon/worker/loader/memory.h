@@ -28,7 +28,9 @@ struct LoaderNeed {
     std::int64_t evalSegment = 0;  ///< of one reader of the evaluation
     int evalReaders = 0;
     std::int64_t splitsOfSegment = 0;  ///< for the sentence
-    std::int64_t total() const;
+    /// With `output` bytes in the place of `outputs`.
+    std::int64_t totalWith(std::int64_t output) const;
+    std::int64_t total() const { return totalWith(outputs); }
 };
 
 struct LoaderSetUp {
@@ -72,6 +74,9 @@ class LoaderMemory {
     std::int64_t evalBytes() const { return evalBytes_; }
 
  private:
+    /// What a refusal adds for ranks that may want joined steps.
+    std::string joinedText() const;
+
     const std::int64_t limitBytes_;
     const LoaderNeed need_;
     const bool wantsJoined_;

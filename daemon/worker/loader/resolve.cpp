@@ -179,8 +179,9 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     if (!tables.ok()) {
         reply.errors.push_back(errorOf(tables, "embeddings", "check", &run.spec));
     }
+    const LoaderSetUp setUp = trainingSetUp(run.spec);
     const LoaderMemory memory(run.spec.resources.memoryLimitMb,
-                              loaderNeed(run.spec, run.plan, trainingSetUp(run.spec)));
+                              loaderNeed(run.spec, run.plan, setUp), setUp.wantsJoined);
     const Status admitted = memory.admitted();
     if (!admitted.ok()) {
         reply.errors.push_back(errorOf(admitted, "resources.memory_limit_mb", "check", &run.spec));

@@ -446,6 +446,29 @@ TEST_F(OwnFeed, StepsThatDoNotFitTheMemoryAreRefused) {
     EXPECT_EQ(*other.wait(), 0) << said();
 }
 
+TEST_F(OwnFeed, ARefusalNamesWhatJoinedStepsNeed) {
+    const auto read = [&](std::int64_t limitMb) {
+        Subprocess feed = start(feedArguments(
+            {"--set", "batch.rows=65536", "--set", "batch.micro_rows=8192", "--set",
+             "batch.epochs=1", "--set", strCat("resources.memory_limit_mb=", limitMb)}));
+        FeedPtr joined = connect({.join = true});
+        EXPECT_NE(joined, nullptr);
+        const bool ended = OwnFeed::read(joined.get()).result == MILLRACE_FEED_END_OF_STREAM;
+        std::string why = ended ? "" : millrace_feed_error(joined.get());
+        joined.reset();
+        EXPECT_EQ(*feed.wait(), ended ? 0 : 4) << said();
+        return why;
+    };
+    const std::string before = " are enough, ", why = read(64);
+    const std::size_t at = why.find(before);
+    ASSERT_NE(at, std::string::npos) << why;
+    EXPECT_NE(why.find("where Python takes the rows of a step as one batch"), std::string::npos)
+        << why;
+    const std::int64_t enough = std::atoll(why.c_str() + at + before.size());
+    EXPECT_NE(read(enough - 1), "");
+    EXPECT_EQ(read(enough), "");
+}
+
 TEST_F(OwnFeed, WhatIsWrongIsSaidInASentence) {
     const auto failure = [&](std::vector<std::string> arguments, int code, std::string_view words) {
         arguments.insert(arguments.begin(), "feed");

@@ -128,7 +128,7 @@ LoaderSetUp FeedJob::setUp() const {
     setUp.rings = static_cast<int>(ranks.size());
     setUp.evalReaders = spec.eval ? setUp.rings : 0;
     // A trainer takes them as they are; scripts want a batch a step.
-    setUp.wantsJoined = rankSocket.empty() || !spec.command.empty();
+    setUp.wantsJoined = setUp.wantsJoined || rankSocket.empty();
     return setUp;
 }
 
