@@ -10,8 +10,6 @@ namespace {
 
 // After the gang's end: how long to wait for what its sockets still hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
-// After the ranks' end: how long the feed may take to notice.
-constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kForcedGrace{2'000};
 
@@ -27,6 +25,7 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock),
+      cut_(facts_, place.times.silentRankNs, health_, done_),
       crew_({place.engine, place.clock, place.nodes, place.binDir, place.pokeEngine,
              place.times.crewPaceNs},
             journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
@@ -245,56 +244,18 @@ void ActiveRun::followDeadlines() {
         }
         return;
     }
-    if (stop_.has_value() && now >= stop_->deadlineNs) {
-        const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
-        journal_.addEvent(areDone ? "done, and still leaving after the grace: ended"
-                                  : "no checkpoint within the grace: ended");
-        cut(Move::kCut);
-    } else if (stage() == Stage::kLingering && now - state_.sinceNs() >= lingerNs()) {
-        cut(Move::kCut);
-    } else if (const auto left = done_.leftBy(gang_, idleRanks()); left && !stop_.has_value()) {
-        cutWhy_ = strCat("rank", *left, " ended and was not done");
-        journal_.addEvent(cutWhy_ + ": its gang is ended");
-        cut(Move::kCut);
-    } else if (stage() == Stage::kRunning && !stop_.has_value()) {
-        endLateRank();
-        if (stage() == Stage::kRunning && (facts_.isScript() || facts_.ranks > 1)) {
-            endSilentRank();
-        }
-    }
-}
-
-// A process that takes long to leave does its own: only after a long time it is ended.
-void ActiveRun::endLateRank() {
-    const auto late = health_.lateRank();
-    if (!late.has_value()) {
+    const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
+    const GangView view = {stage(),     now - state_.sinceNs(), gang_,
+                           idleRanks(), stop_.has_value(),      isGraceOver};
+    if (!cut_.isDue(view)) {
         return;
     }
-    lateReason_ = late->hasSaidDone ? "" : late->sentence;
-    cutWhy_ = late->sentence;
-    journal_.addEvent(
-        strCat(late->sentence, ": its gang is ended, and judged by what was reported"));
-    cut(Move::kCut);
-}
-
-// A feed notices that its ranks have come to the end; one whose ranks stopped, or left before, has
-// nothing to notice.
-std::int64_t ActiveRun::lingerNs() const {
-    const bool isOver = facts_.isScript() && (stop_.has_value() || done_.hasRank0());
-    return isOver ? 0 : kLingerNs;
-}
-
-// Ranks wait for each other without a limit: one that is stopped would hold them for ever.
-void ActiveRun::endSilentRank() {
-    const auto silent = health_.silentRank(place_.times.silentRankNs);
-    if (!silent.has_value()) {
-        return;
+    if (cut_.isStandstill()) {
+        recovery_.noticed(health_.standsSinceMs());
     }
-    errors_[silent->first] = silent->second;
-    stoodStill_ = true;
-    cutWhy_ = silent->second;
-    recovery_.noticed(health_.standsSinceMs());
-    journal_.addEvent(strCat(silent->second, ": its gang is ended, and another attempt starts"));
+    if (!cut_.event().empty()) {
+        journal_.addEvent(cut_.event());
+    }
     cut(Move::kCut);
 }
 
@@ -308,7 +269,7 @@ void ActiveRun::cut(Move how) {
 
 void ActiveRun::askCancel() {
     parts_.end();
-    const std::string why = whyCut(cutWhy_, stop_ ? stop_->reason : "", gang_);
+    const std::string why = whyCut(cut_.why(), stop_ ? stop_->reason : "", gang_);
     const Status status = place_.engine.cancel(job_, kForcedGrace, why);
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
     place_.pokeEngine();
@@ -336,9 +297,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
     facts.idleRanks = idleRanks();
-    facts.stoodStill = stoodStill_;
     facts.cutRanks = done_.cutRanks();
-    facts.lateReason = lateReason_;
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";
     facts.resumeStep = begin_.resumeStep;
@@ -347,6 +306,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.restarts = begin_.restarts;
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
+    cut_.tell(facts);
     addLastWords(place_, id(), job_, *gang_, facts);
     return facts;
 }

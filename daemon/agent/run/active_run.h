@@ -18,13 +18,14 @@
 #include "daemon/agent/run/checkpoint_keeper.h"
 #include "daemon/agent/run/done_words.h"
 #include "daemon/agent/run/gang.h"
+#include "daemon/agent/run/gang_cut.h"
 #include "daemon/agent/run/gang_door.h"
 #include "daemon/agent/run/preparation.h"
-#include "daemon/agent/run/recovery.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/run_journal.h"
 #include "daemon/agent/run/verdict.h"
 #include "daemon/agent/run/workplace.h"
+#include "daemon/agent/times/recovery.h"
 
 namespace millrace::agent {
 
@@ -113,9 +114,6 @@ class ActiveRun {
     void lookAtGang();
     bool isSpread() const { return facts_.nodes > 1; }
     void followDeadlines();
-    std::int64_t lingerNs() const;
-    void endSilentRank();
-    void endLateRank();
     void cut(Move move);
     void askCancel();
     void lookAtHealth();
@@ -149,6 +147,7 @@ class ActiveRun {
     DoneWords done_;
     CheckpointKeeper checkpoints_;
     RunHealth health_;
+    GangCut cut_;
     DataCrew crew_;
     PartCrew parts_;
     Recovery recovery_;
@@ -158,9 +157,6 @@ class ActiveRun {
     std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
     std::string startFailure_;         // why the present attempt cannot be placed, for good
     AttemptStart begin_;               // of the present attempt
-    bool stoodStill_ = false;          // the present attempt was ended because a rank did
-    std::string lateReason_;           // likewise, as one did not leave: AttemptFacts::lateReason
-    std::string cutWhy_;               // likewise, by the daemon: for its workers' logs
     bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
     bool isAdopted_ = false;           // the present attempt: another daemon started it
     engines::JobId job_;

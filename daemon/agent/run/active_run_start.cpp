@@ -153,9 +153,7 @@ Status ActiveRun::beginAttempt() {
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = isAdopted_ = false;
-    stoodStill_ = false;
-    lateReason_.clear();
-    cutWhy_.clear();
+    cut_.begin();
     position_.step = resumeStep;
     journal_.setAttempt(next);
     times_.begin(place_.store.attempts(id()), journal_.live());

@@ -1,4 +1,4 @@
-#include "daemon/agent/run/recovery.h"
+#include "daemon/agent/times/recovery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "daemon/agent/run/recovery.h"
+#include "daemon/agent/times/recovery.h"
 
 #include <algorithm>
 

@@ -1,0 +1,77 @@
+#include "daemon/agent/run/gang_cut.h"
+
+#include <utility>
+
+#include "backend/core/clock.h"
+#include "backend/core/text.h"
+
+namespace millrace::agent {
+namespace {
+
+// After the ranks' end: how long the feed may take to notice.
+constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
+
+}  // namespace
+
+bool GangCut::isDue(const GangView& view) {
+    std::optional<Cut> found = find(view);
+    if (found.has_value()) {
+        cut_ = *std::move(found);
+    }
+    return found.has_value();
+}
+
+std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
+    if (view.isGraceOver) {
+        const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
+        return Cut{.event = areDone ? "done, and still leaving after the grace: ended"
+                                    : "no checkpoint within the grace: ended"};
+    }
+    if (view.stage == Stage::kLingering && view.stageNs >= lingerNs(view)) {
+        return Cut();
+    }
+    return view.isStopRequested ? std::nullopt : findAmongRanks(view);
+}
+
+std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {
+    if (const auto left = done_.leftBy(view.gang, view.idleRanks)) {
+        const std::string why = strCat("rank", *left, " ended and was not done");
+        return Cut{.event = why + ": its gang is ended", .why = why};
+    }
+    if (view.stage != Stage::kRunning) {
+        return std::nullopt;
+    }
+    // A process that takes long to leave does work of its own: it is ended only after a long time.
+    if (const auto late = health_.lateRank()) {
+        return Cut{
+            .event = strCat(late->sentence, ": its gang is ended, and judged by what was reported"),
+            .why = late->sentence,
+            .lateReason = late->hasSaidDone ? "" : late->sentence};
+    }
+    // Ranks wait for each other without a limit: one that is stopped would hold them for ever.
+    const bool holdsOthers = facts_.isScript() || facts_.ranks > 1;
+    const auto silent = holdsOthers ? health_.silentRank(silentNs_) : std::nullopt;
+    if (!silent.has_value()) {
+        return std::nullopt;
+    }
+    return Cut{.event = strCat(silent->second, ": its gang is ended, and another attempt starts"),
+               .why = silent->second,
+               .silentRank = silent->first};
+}
+
+// A feed notices that its ranks have come to the end; one whose ranks stopped, or left before, has
+// nothing to notice.
+std::int64_t GangCut::lingerNs(const GangView& view) const {
+    const bool isOver = facts_.isScript() && (view.isStopRequested || done_.hasRank0());
+    return isOver ? 0 : kLingerNs;
+}
+
+void GangCut::tell(AttemptFacts& facts) const {
+    facts.lateReason = cut_.lateReason;
+    facts.stoodStill = isStandstill();
+    if (isStandstill()) {
+        facts.errors[cut_.silentRank] = cut_.why;
+    }
+}
+
+}  // namespace millrace::agent

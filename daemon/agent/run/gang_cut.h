@@ -1,0 +1,66 @@
+#pragma once
+// GangCut: whether the daemon ends the gang of the present attempt, and why.
+//
+// A gang is ended when the grace of a stop is over, when its feed outlives its ranks, and when a
+// rank has left too early, does not leave, or is silent. Threads: one owner (the controller's).
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "daemon/agent/run/attempt_state.h"
+#include "daemon/agent/run/done_words.h"
+#include "daemon/agent/run/gang.h"
+#include "daemon/agent/run/run_health.h"
+#include "daemon/agent/run/verdict.h"
+
+namespace millrace::agent {
+
+/// What a gang that may be ended is judged by.
+struct GangView {
+    Stage stage = Stage::kRunning;
+    std::int64_t stageNs = 0;  ///< how long it has been in that stage
+    const std::optional<engines::State>& gang;
+    std::set<std::int64_t> idleRanks;  ///< as AttemptFacts::idleRanks
+    bool isStopRequested = false, isGraceOver = false;
+};
+
+class GangCut {
+ public:
+    /// `silentNs`: until the gang of a silent rank is ended. The others outlive it.
+    GangCut(const JobFacts& facts, std::int64_t silentNs, const RunHealth& health,
+            const DoneWords& done)
+        : facts_(facts), silentNs_(silentNs), health_(health), done_(done) {}
+
+    /// Another attempt: nothing ends it yet.
+    void begin() { cut_ = Cut(); }
+    /// Whether the gang is to be ended now. The reason is kept until the next attempt.
+    bool isDue(const GangView& view);
+    /// What ended it, for the run's history; "": nothing that a user should read.
+    const std::string& event() const { return cut_.event; }
+    /// The same for the logs of its workers; "": the stop or the end of another part explains it.
+    const std::string& why() const { return cut_.why; }
+    /// A rank stands still: the next attempt may do better.
+    bool isStandstill() const { return !cut_.silentRank.empty(); }
+    /// Adds the reason to what the attempt is judged by.
+    void tell(AttemptFacts& facts) const;
+
+ private:
+    struct Cut {
+        std::string event, why;
+        std::string lateReason;  // AttemptFacts::lateReason
+        std::string silentRank;
+    };
+
+    std::optional<Cut> find(const GangView& view) const;
+    std::optional<Cut> findAmongRanks(const GangView& view) const;
+    std::int64_t lingerNs(const GangView& view) const;
+
+    const JobFacts& facts_;
+    std::int64_t silentNs_;
+    const RunHealth& health_;
+    const DoneWords& done_;
+    Cut cut_;
+};
+
+}  // namespace millrace::agent

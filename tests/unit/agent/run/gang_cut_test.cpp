@@ -1,0 +1,146 @@
+// Why the daemon ends a gang by itself, reason by reason.
+#include "daemon/agent/run/gang_cut.h"
+
+#include "tests/unit/agent/fakes.h"
+
+namespace millrace::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+class GangCutTest : public ::testing::Test {
+ protected:
+    GangCutTest() {
+        directory_.prepare(1).IgnoreError();
+        done_.begin(1);
+        facts_.ranks = 2;
+        facts_.command = {"python3", "script.py"};
+        health_.setLimits(scriptLimits(1'800 * kSecond, 1'800 * kSecond));
+        gang_.emplace().phase = engines::Phase::kRunning;
+        for (int rank = 0; rank < 2; ++rank) {
+            engines::WorkerState worker;
+            worker.name = job::rankName(rank);
+            worker.rank = rank;
+            worker.isStarted = true;
+            gang_->workers.push_back(worker);
+            health_.hello(senderOf(rank));
+        }
+    }
+    ~GangCutTest() override { std::filesystem::remove_all(root_); }
+
+    static rank::Sender senderOf(int rank) {
+        rank::Sender sender;
+        sender.run = "r-abc23";
+        sender.attempt = 1;
+        sender.role = "rank";
+        sender.rank = rank;
+        sender.aliveMs = 1'000;
+        return sender;
+    }
+    void say(int rank, rank::Body body) { health_.heard(senderOf(rank), {0, 1, std::move(body)}); }
+    bool isDue(GangView view) { return cut_.isDue(view); }
+    GangView view() const { return {.gang = gang_}; }
+    AttemptFacts told() const {
+        AttemptFacts facts;
+        cut_.tell(facts);
+        return facts;
+    }
+
+    const std::string root_ = ::testing::TempDir() + "millrace-gang-cut";
+    FakeClock clock_;
+    const RunDirectory directory_{root_, "r-abc23"};
+    JobFacts facts_;
+    RunHealth health_{clock_, [](int) { return 'T'; }};
+    DoneWords done_{directory_, clock_};
+    GangCut cut_{facts_, 14 * kSecond, health_, done_};
+    std::optional<engines::State> gang_;
+};
+
+TEST_F(GangCutTest, AGangThatGetsOnIsNotEnded) {
+    EXPECT_FALSE(isDue(view()));
+    EXPECT_EQ(cut_.event() + cut_.why(), "");
+}
+
+TEST_F(GangCutTest, AStopsGraceEndsItWhateverElseIsWrong) {
+    GangView asked = view();
+    asked.isStopRequested = true;
+    gang_->workers[1].exitCode = 0;  // left, and was not done
+    EXPECT_FALSE(isDue(asked)) << "the ranks have their time";
+    asked.isGraceOver = true;
+    EXPECT_TRUE(isDue(asked));
+    EXPECT_EQ(cut_.event(), "no checkpoint within the grace: ended");
+    EXPECT_EQ(cut_.why(), "") << "the stop explains it";
+    done_.say("rank0", {});
+    done_.say("rank1", {});
+    EXPECT_TRUE(isDue(asked));
+    EXPECT_THAT(cut_.event(), HasSubstr("done, and still leaving"));
+}
+
+TEST_F(GangCutTest, ARankThatLeftWithoutDoneEndsItForTheOthers) {
+    gang_->workers[1].exitCode = 0;
+    EXPECT_TRUE(isDue(view()));
+    EXPECT_EQ(cut_.why(), "rank1 ended and was not done");
+    EXPECT_EQ(cut_.event(), "rank1 ended and was not done: its gang is ended");
+    EXPECT_FALSE(told().stoodStill);
+    cut_.begin();
+    EXPECT_EQ(cut_.why(), "") << "another attempt";
+}
+
+TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
+    say(0, rank::Progress{.step = 3});
+    say(1, rank::Progress{.step = 3});
+    for (int second = 0; second < 14; ++second) {
+        EXPECT_FALSE(isDue(view())) << second;
+        clock_.advanceMs(1'000);
+        say(0, rank::Alive());
+        (void)health_.look();
+    }
+    EXPECT_TRUE(isDue(view()));
+    EXPECT_TRUE(cut_.isStandstill());
+    const std::string sentence =
+        "rank1 stands still after step 3: its process is stopped (SIGSTOP)";
+    EXPECT_EQ(cut_.event(), sentence + ": its gang is ended, and another attempt starts");
+    EXPECT_TRUE(told().stoodStill);
+    EXPECT_EQ(told().errors["rank1"], sentence);
+    facts_.ranks = 1;
+    facts_.command.clear();
+    EXPECT_FALSE(isDue(view())) << "a built-in trainer alone holds nobody";
+}
+
+TEST_F(GangCutTest, RanksThatDoNotLeaveEndItAndWhoWasDoneIsNotBlamed) {
+    for (int rank : {0, 1}) {
+        say(rank, rank::Progress{.step = 3, .phase = "ending"});
+    }
+    for (int second = 0; second < 1'800; ++second) {
+        clock_.advanceMs(1'000);
+        (void)health_.look();
+    }
+    EXPECT_TRUE(isDue(view()));
+    EXPECT_THAT(told().lateReason, HasSubstr("has not left 30 m"));
+    say(0, rank::Done{.step = 3});
+    say(1, rank::Done{.step = 3});
+    for (int second = 0; second < 1'800; ++second) {
+        clock_.advanceMs(1'000);
+        (void)health_.look();
+    }
+    EXPECT_TRUE(isDue(view()));
+    EXPECT_EQ(told().lateReason, "");
+}
+
+TEST_F(GangCutTest, AFeedOutlivesItsRanksForAMoment) {
+    GangView lingers = view();
+    lingers.stage = Stage::kLingering;
+    lingers.stageNs = 4 * kSecond;
+    EXPECT_FALSE(isDue(lingers));
+    lingers.stageNs = 5 * kSecond;
+    EXPECT_TRUE(isDue(lingers));
+    EXPECT_EQ(cut_.event(), "");
+    lingers.stageNs = 0;
+    done_.say("rank0", {});
+    EXPECT_TRUE(isDue(lingers)) << "a script's ranks leave where they like";
+}
+
+}  // namespace
+}  // namespace millrace::agent
