@@ -59,6 +59,7 @@ std::string timesText(const values::PhaseTimes& times) {
     add(times.stallMs, "waiting for data");
     add(times.evaluateMs, "evaluating");
     add(times.checkpointMs, "in checkpoints");
+    add(times.endingMs, "ending");
     return text;
 }
 

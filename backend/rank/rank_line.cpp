@@ -142,6 +142,7 @@ struct ToJson {
                 {"evaluate_ms", jsonNumber(b.times.evaluateMs)},
                 {"checkpoint_ms", jsonNumber(b.times.checkpointMs)},
                 {"start_ms", jsonNumber(b.times.startMs)},
+                {"ending_ms", jsonNumber(b.times.endingMs)},
                 {"waiting_ms", jsonNumber(b.waitingMs)}};
     }
     Json operator()(const Checkpoint& b) const {
@@ -195,7 +196,7 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
                         read.integerOr("steps_total", 0),
                         read.textOr("phase", "training"),
                         {read.ms("busy_ms"), read.ms("stall_ms"), read.ms("evaluate_ms"),
-                         read.ms("checkpoint_ms"), read.ms("start_ms")},
+                         read.ms("checkpoint_ms"), read.ms("start_ms"), read.ms("ending_ms")},
                         read.realOr("waiting_ms", 0)};
     }
     if (type == "checkpoint") {

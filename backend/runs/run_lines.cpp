@@ -296,7 +296,7 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
                                   current);
     }
     const std::int64_t nowMs = file_.clock.wallMs();
-    RETURN_IF_ERROR(closeTimes(db, no, current, nowMs));
+    RETURN_IF_ERROR(closeTimes(db, no, current, nowMs, false));
     ASSIGN_OR_RETURN(Statement insert, db.prepare("INSERT INTO attempt(run_no, attempt, "
                                                   "resume_step, started_ms, has_begun, num_ranks, "
                                                   "settled_step) VALUES(?, ?, ?, ?, 0, ?, ?)"));
@@ -445,11 +445,11 @@ Status RunLines::setLogOffset(std::string_view id, int attempt, std::string_view
 Result<std::vector<AttemptRecord>> RunLines::attempts(std::string_view id) const {
     MutexLock lock(file_.readMutex);
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(*file_.reader, id));
-    ASSIGN_OR_RETURN(
-        Statement query,
-        file_.reader->prepare("SELECT attempt, resume_step, has_begun, num_ranks, settled_step, "
-                              "started_ms, busy_ms, stall_ms, evaluate_ms, checkpoint_ms, start_ms "
-                              "FROM attempt WHERE run_no = ? ORDER BY attempt"));
+    ASSIGN_OR_RETURN(Statement query,
+                     file_.reader->prepare(
+                         "SELECT attempt, resume_step, has_begun, num_ranks, settled_step, "
+                         "started_ms, busy_ms, stall_ms, evaluate_ms, checkpoint_ms, start_ms, "
+                         "ending_ms FROM attempt WHERE run_no = ? ORDER BY attempt"));
     query.bind(no);
     std::vector<AttemptRecord> all;
     for (;;) {

@@ -89,7 +89,7 @@ void bindKey(Statement& insert, const RunRecord& run) {
 std::string keptHash(const std::string& hash, std::int64_t version) {
     return hash.empty() || version <= 1 ? hash : strCat(hash, "/", version);
 }
-template <std::string RunSummary::* kHash>
+template <std::string RunSummary::*kHash>
 void readOrderHash(const Statement& row, int at, RunSummary& run) {
     const std::string kept = row.textAt(at);
     const std::size_t slash = std::min(kept.find('/'), kept.size());
@@ -104,7 +104,7 @@ void readRowsTrained(const Statement& row, int at, RunSummary& run) {
     run.progress.rows = run.rowsTrained = row.intAt(at);
 }
 
-template <double values::PhaseTimes::* kPart>
+template <double values::PhaseTimes::*kPart>
 void readTimes(const Statement& row, int at, RunSummary& run) {
     if (!row.isNullAt(at)) {
         run.progress.times = run.progress.times.value_or(values::PhaseTimes());
@@ -121,10 +121,18 @@ void readTimedMs(const Statement& row, int at, RunSummary& run) {
     run.meanRate = rows > 0 && ms > 0 ? std::optional(rows / ms * 1e3) : std::nullopt;
 }
 
-constexpr auto kStep = [](auto& run) -> auto& { return run.progress.step; };
-constexpr auto kStepsTotal = [](auto& run) -> auto& { return run.progress.stepsTotal; };
-constexpr auto kEpoch = [](auto& run) -> auto& { return run.progress.epoch; };
-constexpr auto kPhase = [](auto& run) -> auto& { return run.progress.phase; };
+constexpr auto kStep = [](auto& run) -> auto& {
+    return run.progress.step;
+};
+constexpr auto kStepsTotal = [](auto& run) -> auto& {
+    return run.progress.stepsTotal;
+};
+constexpr auto kEpoch = [](auto& run) -> auto& {
+    return run.progress.epoch;
+};
+constexpr auto kPhase = [](auto& run) -> auto& {
+    return run.progress.phase;
+};
 
 constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFAULT ''",
                            kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0",
@@ -179,6 +187,7 @@ const RunColumn kRunColumns[] = {
     {"evaluate_ms", kMaybe, readTimes<&values::PhaseTimes::evaluateMs>},
     {"checkpoint_ms", kMaybe, readTimes<&values::PhaseTimes::checkpointMs>},
     {"start_ms", kMaybe, readTimes<&values::PhaseTimes::startMs>},
+    {"ending_ms", kMaybe, readTimes<&values::PhaseTimes::endingMs>},
     {"timed_rows", kZero, readTimedRows},
     {"timed_ms", kZero, readTimedMs},
     {"sealed_line", kZero},
@@ -368,10 +377,10 @@ Status sumTimes(Database& db, std::int64_t no) {
     ASSIGN_OR_RETURN(
         Statement update,
         db.prepare("UPDATE run SET busy_ms = s.busy, stall_ms = s.stall, evaluate_ms = s.evaluate, "
-                   "checkpoint_ms = s.checkpoint, start_ms = s.start FROM (SELECT sum(busy_ms) AS "
-                   "busy, sum(stall_ms) AS stall, sum(evaluate_ms) AS evaluate, "
-                   "sum(checkpoint_ms) AS checkpoint, sum(start_ms) AS start FROM attempt WHERE "
-                   "run_no = ?1) AS s WHERE no = ?1"));
+                   "checkpoint_ms = s.checkpoint, start_ms = s.start, ending_ms = s.ending FROM "
+                   "(SELECT sum(busy_ms) AS busy, sum(stall_ms) AS stall, sum(evaluate_ms) AS "
+                   "evaluate, sum(checkpoint_ms) AS checkpoint, sum(start_ms) AS start, "
+                   "sum(ending_ms) AS ending FROM attempt WHERE run_no = ?1) AS s WHERE no = ?1"));
     return update.bind(no).run();
 }
 
@@ -382,8 +391,8 @@ Status writeTimes(Database& db, std::int64_t no, int attempt, const values::Phas
     ASSIGN_OR_RETURN(
         Statement update,
         db.prepare("UPDATE attempt SET busy_ms = ?1, stall_ms = ?2, evaluate_ms = ?3, "
-                   "checkpoint_ms = ?4, start_ms = max(?5, ?6 - started_ms - ?1 - ?2 - ?3 - ?4) "
-                   "WHERE run_no = ?7 AND attempt = ?8 AND ended_ms = 0"));
+                   "checkpoint_ms = ?4, start_ms = max(?5, ?7 - started_ms - ?1 - ?2 - ?3 - ?4 - "
+                   "?6), ending_ms = ?6 WHERE run_no = ?8 AND attempt = ?9 AND ended_ms = 0"));
     for (const auto part : values::PhaseTimes::parts()) {
         update.bind(counted.*part);
     }
@@ -391,13 +400,18 @@ Status writeTimes(Database& db, std::int64_t no, int attempt, const values::Phas
     return sumTimes(db, no);
 }
 
-Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs) {
+Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs,
+                  bool isEnd) {
     ASSIGN_OR_RETURN(
         Statement update,
-        db.prepare("UPDATE attempt SET ended_ms = ?1, start_ms = max(start_ms, ?1 - started_ms - "
-                   "busy_ms - stall_ms - evaluate_ms - checkpoint_ms) WHERE run_no = ?2 AND "
-                   "attempt = ?3 AND ended_ms = 0"));
-    RETURN_IF_ERROR(update.bind(nowMs).bind(no).bind(attempt).run());
+        db.prepare("UPDATE attempt SET ended_ms = ?1, start_ms = start_ms + CASE WHEN ?2 AND "
+                   "c.worked > 0 THEN 0 ELSE c.left END, ending_ms = ending_ms + CASE WHEN ?2 AND "
+                   "c.worked > 0 THEN c.left ELSE 0 END FROM (SELECT worked, max(0, ?1 - "
+                   "started_ms - start_ms - worked) AS left FROM (SELECT started_ms, start_ms, "
+                   "busy_ms + stall_ms + evaluate_ms + checkpoint_ms + ending_ms AS worked FROM "
+                   "attempt WHERE run_no = ?3 AND attempt = ?4)) AS c WHERE run_no = ?3 AND "
+                   "attempt = ?4 AND ended_ms = 0"));
+    RETURN_IF_ERROR(update.bind(nowMs).bind(isEnd ? 1 : 0).bind(no).bind(attempt).run());
     return sumTimes(db, no);
 }
 

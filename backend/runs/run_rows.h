@@ -44,8 +44,10 @@ Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id);
 /// attempt was made is its start.
 Status writeTimes(Database& db, std::int64_t no, int attempt, const values::PhaseTimes& counted,
                   std::int64_t nowMs);
-/// The attempt ends, or another one follows it: what nobody counted up to then is its start.
-Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs);
+/// The attempt is over. `isEnd`: so is the run, and the time since rank 0's last report is its
+/// ending. Else, and where no rank began to train, that time is the start of what follows.
+Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs,
+                  bool isEnd);
 /// Takes the next change number and gives it to the run.
 Status touchRun(Database& db, std::int64_t no);
 /// The newest attempt of a run; 0 before the first.

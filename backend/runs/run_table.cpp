@@ -286,7 +286,7 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
         update.bind(isEnd || change.state == values::RunState::kStopping ? 1 : 0);
         update.bind(change.state == values::RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
         RETURN_IF_ERROR(update.bind(isEnd ? 1 : 0).bind(no).run());
-        return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs()) : okStatus();
+        return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs(), true) : okStatus();
     }));
     if (values::isEnded(change.state)) {
         // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.

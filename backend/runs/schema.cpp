@@ -35,6 +35,7 @@ CREATE TABLE attempt(
     ended_ms INTEGER NOT NULL DEFAULT 0, busy_ms REAL NOT NULL DEFAULT 0,
     stall_ms REAL NOT NULL DEFAULT 0, evaluate_ms REAL NOT NULL DEFAULT 0,
     checkpoint_ms REAL NOT NULL DEFAULT 0, start_ms REAL NOT NULL DEFAULT 0,
+    ending_ms REAL NOT NULL DEFAULT 0,
     PRIMARY KEY(run_no, attempt)
 ) WITHOUT ROWID;
 CREATE TABLE worker(

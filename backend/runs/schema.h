@@ -12,7 +12,7 @@ inline constexpr std::int64_t kApplicationId = 0x4d52756e;
 
 /// The schema that this program reads and writes (docs/formats/metrics.md). Lower numbers are of
 /// development versions that nobody got.
-inline constexpr int kSchema = 7;
+inline constexpr int kSchema = 8;
 
 /// Makes the tables of a new file in one transaction; a file that has them is left alone.
 /// kFailedPrecondition, with a sentence that says what to do, for a file of another schema and for

@@ -56,9 +56,9 @@ inline constexpr char kSystemPrefix[] = "system.";
 inline constexpr char kSystemCpuPercent[] = "system.cpu_percent";
 inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
 /// In the order of PhaseTimes::parts().
-inline constexpr std::array<const char*, 5> kSystemTimes = {
-    "system.time.busy_ms", "system.time.stall_ms", "system.time.evaluate_ms",
-    "system.time.checkpoint_ms", "system.time.start_ms"};
+inline constexpr std::array<const char*, 6> kSystemTimes = {
+    "system.time.busy_ms",       "system.time.stall_ms", "system.time.evaluate_ms",
+    "system.time.checkpoint_ms", "system.time.start_ms", "system.time.ending_ms"};
 inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
 inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
 inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";

@@ -14,14 +14,21 @@ struct PhaseTimes {
     double evaluateMs = 0;    ///< in evaluations, waiting for their rows included
     double checkpointMs = 0;  ///< while steps stood still for a checkpoint
     double startMs = 0;       ///< before the first batch of an attempt, and between attempts
+    double endingMs = 0;      ///< after the last step, until the process has left
 
     bool operator==(const PhaseTimes&) const = default;
 
-    static constexpr std::array<double PhaseTimes::*, 5> parts() {
-        return {&PhaseTimes::busyMs, &PhaseTimes::stallMs, &PhaseTimes::evaluateMs,
-                &PhaseTimes::checkpointMs, &PhaseTimes::startMs};
+    static constexpr std::array<double PhaseTimes::*, 6> parts() {
+        return {&PhaseTimes::busyMs,       &PhaseTimes::stallMs, &PhaseTimes::evaluateMs,
+                &PhaseTimes::checkpointMs, &PhaseTimes::startMs, &PhaseTimes::endingMs};
     }
-    constexpr double sum() const { return busyMs + stallMs + evaluateMs + checkpointMs + startMs; }
+    constexpr double sum() const {
+        double all = 0;
+        for (const auto part : parts()) {
+            all += this->*part;
+        }
+        return all;
+    }
     constexpr PhaseTimes& operator+=(const PhaseTimes& other) {
         for (const auto part : parts()) {
             this->*part += other.*part;

@@ -13,6 +13,7 @@ void timesFields(Way, auto& value, auto& message) {
     MR_FIELD(evaluateMs, evaluate_ms);
     MR_FIELD(checkpointMs, checkpoint_ms);
     MR_FIELD(startMs, start_ms);
+    MR_FIELD(endingMs, ending_ms);
 }
 
 template <class Way>

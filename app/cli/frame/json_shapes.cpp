@@ -60,6 +60,7 @@ void addTimes(Json& json, const std::optional<values::PhaseTimes>& times) {
     json["evaluate_ms"] = part(&values::PhaseTimes::evaluateMs);
     json["checkpoint_ms"] = part(&values::PhaseTimes::checkpointMs);
     json["start_ms"] = part(&values::PhaseTimes::startMs);
+    json["ending_ms"] = part(&values::PhaseTimes::endingMs);
     json["stall_percent"] = times && times->sum() > 0 ? jsonNumber(times->stallPercent()) : Json();
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kApartMs = 400;
 
 double passedOf(const values::PhaseTimes& passed) {
-    return passed.sum() - passed.startMs;
+    return passed.sum() - passed.startMs - passed.endingMs;
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // TimeAccount: where the time of a run went, over all its attempts, from what rank 0 counts in
 // each.
 //
-// A rank counts from when its process begins to; what passes before, between attempts and after a
-// rank's last report is the run's start. So the parts sum to the time since the first attempt was
+// A rank counts from when its process begins to; what passes before and between attempts is the
+// run's start, and what passes after its last report the ending (closed by the store). So the parts sum to the time since the first attempt was
 // made (of a run that was stopped and resumed, without the time in between). Threads: one owner.
 #include <cstdint>
 #include <optional>

@@ -234,6 +234,7 @@ class Link:
         """The loop has come back from its last batch."""
         self._flush()
         self._step_ended, self._rows_ended = self.step, self.rows
+        self.phases.enter("ending")
         self.is_at_end()
 
     def is_at_end(self) -> None:
@@ -278,6 +279,7 @@ class Link:
         elif self.stream is not None and not self.stream.stopped:
             state = self.stream._final_state()
         self._is_ending = self._is_finished = True
+        self.phases.enter("ending")
         self.send("progress", **self._progress("ending", 0.0))
         ended = self.stream._ended_state() if self.stream is not None and self.run.rank == 0 else ""
         if ended:  # of a script that fails now, or by its exit code, which nobody here knows

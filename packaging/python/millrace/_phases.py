@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_PARTS = ("busy", "stall", "evaluate", "checkpoint", "start")
+_PARTS = ("busy", "stall", "evaluate", "checkpoint", "start", "ending")
 
 
 class Phases:

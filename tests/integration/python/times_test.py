@@ -11,7 +11,7 @@ from run_harness import RunCase
 
 from millrace._phases import Phases
 
-PARTS = ("busy_ms", "stall_ms", "evaluate_ms", "checkpoint_ms", "start_ms")
+PARTS = ("busy_ms", "stall_ms", "evaluate_ms", "checkpoint_ms", "start_ms", "ending_ms")
 
 
 class Clock:
@@ -62,6 +62,8 @@ class ScriptsClock(unittest.TestCase):
                     else:
                         with phases.waiting():
                             passes("stall")
+            phases.enter("ending")
+            passes("ending")
             for name in PARTS:
                 self.assertAlmostEqual(before[name], expected[name], 4, f"{name}, seed {seed}")
 
@@ -108,7 +110,29 @@ for batch in stream:
 """
 
 
+# Its loop is over after a moment; it leaves after two seconds, of which a handler of the interpreter's exit takes one.
+LEAVING = """
+import atexit, os
+import poll
+
+atexit.register(poll.pause, 1)
+import millrace
+for batch in millrace.stream(os.environ["MILLRACE_SPEC"], as_numpy=True):
+    pass
+poll.pause(1)
+"""
+
+
 class Times(RunCase):
+    def test_what_follows_the_last_step_is_the_ending(self):
+        run = self.wait(self.submit(self.prepare(LEAVING, ranks=1))[0], "finished", "failed")
+        told = run["progress"]
+        self.assertGreater(told["ending_ms"], 1900, told)
+        self.assertLess(told["start_ms"] + told["busy_ms"], 1900, told)
+        wall = self.seconds(run["ended"]) - self.seconds(run["started"])
+        self.assertAlmostEqual(sum(told[part] for part in PARTS) / 1e3, wall, delta=0.1)
+        self.assertRegex(self.cli("show", run["id"]), r"time .*, 2\.\d s ending")
+
     def test_of_a_script_they_never_fall_and_sum_to_the_time_of_the_run_over_a_restart(self):
         spec = self.prepare(SCRIPT, ranks=1, total=200, rows=5, micro=5,
                             more='eval: {dataset: {where: "number % 20 = 0"}}\n')

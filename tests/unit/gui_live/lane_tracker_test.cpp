@@ -136,6 +136,20 @@ TEST(LaneTrackerTest, ShowsTheStartAsIdle) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 800);
 }
 
+TEST(LaneTrackerTest, ShowsWhatFollowsTheLastStepAsEnding) {
+    LaneTracker tracker;
+    tracker.update(runAt(kStart + 1'000, Phase::kTraining, 1'000, 0), kStart + 1'000);
+    tracker.update(runAt(kStart + 1'500, Phase::kEnding, 1'500, 0), kStart + 1'500);
+    EXPECT_EQ(tracker.open()->phase, LanePhase::kEnding);
+    values::RunSummary ended = runAt(kStart + 1'500, Phase::kEnding, 1'500, 0, RunState::kFinished);
+    ended.progress.times->endingMs = 25'000;
+    ended.endedMs = kStart + 26'500;
+    tracker.update(ended, kStart + 30'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEnding), 25'000);
+    EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kIdle), 0);
+    EXPECT_DOUBLE_EQ(tracker.spans().back().toMs, kStart + 26'500);
+}
+
 TEST(LaneTrackerTest, ClosesWithTheRunAndKeepsNothingOpen) {
     LaneTracker tracker;
     tracker.update(runAt(kStart + 1'000, Phase::kTraining, 0, 0), 0);
@@ -241,7 +255,7 @@ class RandomRun {
     std::mt19937_64 random_;
     values::RunSummary run_;
     std::int64_t nowMs_ = kStart, storedMs_ = 0;
-    std::array<std::vector<values::MetricPoint>, 5> stored_;
+    std::array<std::vector<values::MetricPoint>, values::metric::kSystemTimes.size()> stored_;
 };
 
 // The law of the strip: each phase has the time that was counted, within 2 % of the whole.

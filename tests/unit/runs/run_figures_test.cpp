@@ -84,6 +84,16 @@ TEST_F(RunFiguresTest, TimesAreSummedOverAttemptsAndNobodysTimeIsTheStart) {
     EXPECT_EQ(store->attempts(id)->front().times, (values::PhaseTimes{800, 500, 200, 100, 650}));
 }
 
+TEST_F(RunFiguresTest, WhatFollowsTheLastReportOfARunIsItsEnding) {
+    LineBatch batch{id, 1, "rank0", 1};
+    batch.progress = Progress{5, 0, 0, 0, "ending", {800, 0, 0, 0, 100, 600}};
+    clock.advanceMs(1'500);
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    clock.advanceMs(25'000);  // handlers of the interpreter's exit
+    ASSERT_TRUE(store->setState(id, {values::RunState::kFinished, "", 1}).ok());
+    EXPECT_EQ(store->get(id)->progress.times, (values::PhaseTimes{800, 0, 0, 0, 100, 25'600}));
+}
+
 TEST_F(RunFiguresTest, TheFirstOfEqualsIsTheBestAndNanNeverIs) {
     evaluate(1, 1, 100, std::nan(""), 1);
     EXPECT_EQ(best("eval.auc").step, -1);

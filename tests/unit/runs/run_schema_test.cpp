@@ -22,7 +22,7 @@ TEST_F(RunSchemaTest, AStoreOfADevelopmentVersionIsRefusedWithTheWayOut) {
     EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_EQ(messageOf(opened.status()),
               strCat(path(),
-                     ": was written by a development version (schema 6; this one reads 7); "
+                     ": was written by a development version (schema 6; this one reads 8); "
                      "set it aside and a new store is made: mv ",
                      path(), " ", path(), ".old (with ", path(), "-wal, if it is there)"));
     std::filesystem::rename(path(), path() + ".old");

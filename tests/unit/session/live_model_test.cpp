@@ -164,6 +164,8 @@ TEST(Stall, OfTheWholeRunIsWhatTablesShowOfIt) {
     run.progress.times = values::PhaseTimes{64'000, 36'000};
     EXPECT_DOUBLE_EQ(shownValue(run, values::metric::kInputStallPercent).value(), 36);
     EXPECT_EQ(timesText(*run.progress.times), "1 m 04 s training, 36.0 s waiting for data");
+    run.progress.times->endingMs = 25'000;
+    EXPECT_THAT(timesText(*run.progress.times), ::testing::EndsWith(", 25.0 s ending"));
 }
 
 TEST(Backoff, GrowsToASecondAndStartsAnew) {

@@ -130,6 +130,8 @@ QColor lanePhaseColor(LanePhase phase, const QPalette& palette) {
             return QColor(0xcc, 0x79, 0xa7);
         case LanePhase::kStanding:
             return isDark ? QColor(0xe0, 0x4f, 0x48) : QColor(0xd0, 0x3c, 0x36);
+        case LanePhase::kEnding:
+            return QColor(0x00, 0x72, 0xb2);
         case LanePhase::kIdle:
             break;
     }
@@ -148,6 +150,8 @@ QString lanePhaseName(LanePhase phase) {
             return QObject::tr("evaluating");
         case LanePhase::kStanding:
             return QObject::tr("standing still");
+        case LanePhase::kEnding:
+            return QObject::tr("ending");
         case LanePhase::kIdle:
             break;
     }

@@ -28,6 +28,7 @@ LanePhase lanePhaseOf(Phase phase) {
         case Phase::kEvaluating:
             return LanePhase::kEvaluating;
         case Phase::kEnding:
+            return LanePhase::kEnding;
         case Phase::kUnknown:
             return LanePhase::kIdle;
         default:
@@ -200,7 +201,7 @@ void LaneTracker::stand(const values::RunSummary& run, std::int64_t nowMs) {
 }
 
 // Returns where it ends. The start comes first, then a pause that continues, waiting and
-// training, and a pause that has begun.
+// training, and a pause that has begun; the ending comes last.
 double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase after) {
     double at = fromMs;
     const auto lay = [&](double ms, LanePhase phase) {
@@ -230,6 +231,7 @@ double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase a
     if (after == Phase::kCheckpoint) {
         checkpoint();
     }
+    lay(counted.endingMs, LanePhase::kEnding);
     return at;
 }
 
@@ -346,7 +348,7 @@ void LaneTracker::mergeOlder() {
             sums[static_cast<std::size_t>(spans_[i].phase)] += spans_[i].toMs - spans_[i].fromMs;
             to = spans_[i++].toMs;
         }
-        for (double at = from; std::size_t phase : {1U, 0U, 2U, 3U, 4U, 5U}) {
+        for (double at = from; std::size_t phase : {1U, 0U, 2U, 3U, 4U, 5U, 6U}) {
             if (sums[phase] > 0) {
                 merged.push_back({at, at + sums[phase], static_cast<LanePhase>(phase)});
                 at += sums[phase];

@@ -1,6 +1,6 @@
 #pragma once
 // What one run did over time, from its progress reports: spans of training, waiting for input,
-// checkpoint, evaluating, standing still and idle (which is the start).
+// checkpoint, evaluating, standing still, idle (which is the start) and ending.
 //
 // A report says how long each phase has taken so far, all together up to its own time. What came
 // between two reports is the difference of the two, laid out over that time; where a report lies on
