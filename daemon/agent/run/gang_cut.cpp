@@ -59,10 +59,12 @@ std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const 
                .silentRank = silent->first};
 }
 
-// A feed notices that its ranks have come to the end; one whose ranks stopped, or left before, has
-// nothing to notice.
+// A feed takes a rank that left before the stream's end for one that connects again, and would wait
+// for it: it cannot know that the rank was done, or stops.
 std::int64_t GangCut::lingerNs(const GangView& view) const {
-    const bool isOver = facts_.isScript() && (view.isStopRequested || done_.hasRank0());
+    const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
+    const bool isOver =
+        areDone || (facts_.isScript() && (view.isStopRequested || done_.hasRank0()));
     return isOver ? 0 : kLingerNs;
 }
 

@@ -522,10 +522,7 @@ TEST_F(AgentTest, AFeedThatOutlivesItsRanksIsEnded) {
     event.state = engine.states[id + ".a1"];
     controller->post(event);
     controller->drain();
-    EXPECT_TRUE(engine.cancelled.empty());
-    clock.advanceMs(6'000);
-    controller->drain();
-    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1")) << "at once: its ranks were done";
 }
 
 TEST_F(AgentTest, ACancelThatTheEngineDoesNotTakeIsAskedForAgain) {

@@ -140,6 +140,10 @@ TEST_F(GangCutTest, AFeedOutlivesItsRanksForAMoment) {
     lingers.stageNs = 0;
     done_.say("rank0", {});
     EXPECT_TRUE(isDue(lingers)) << "a script's ranks leave where they like";
+    facts_.command.clear();
+    EXPECT_FALSE(isDue(lingers)) << "a rank of the built-in trainer is not done";
+    done_.say("rank1", {});
+    EXPECT_TRUE(isDue(lingers)) << "nobody comes back to the feed";
 }
 
 }  // namespace
