@@ -245,8 +245,8 @@ void ActiveRun::followDeadlines() {
         return;
     }
     const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
-    const GangView view = {stage(),     now - state_.sinceNs(), gang_,
-                           idleRanks(), stop_.has_value(),      isGraceOver};
+    const GangView view = {stage(),  now - state_.sinceNs(), gang_,
+                           extent(), stop_.has_value(),      isGraceOver};
     if (!cut_.isDue(view)) {
         return;
     }
@@ -284,9 +284,8 @@ void ActiveRun::lookAtHealth() {
     health_.tell(all, attempt(), journal_.live());
 }
 
-std::set<std::int64_t> ActiveRun::idleRanks() const {
-    return done_.idleRanks(
-        {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_}, health_);
+AttemptExtent ActiveRun::extent() const {
+    return {facts_.ranks, begin_.resumeStep, facts_.epochs, facts_.maxSteps, isAdopted_};
 }
 
 AttemptFacts ActiveRun::attemptFacts() const {
@@ -296,7 +295,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
-    facts.idleRanks = idleRanks();
+    facts.idleRanks = done_.idleRanks(extent(), health_);
     facts.cutRanks = done_.cutRanks();
     facts.isStopRequested = stop_.has_value();
     facts.stopReason = stop_.has_value() ? stop_->reason : "";

@@ -117,7 +117,7 @@ class ActiveRun {
     void cut(Move move);
     void askCancel();
     void lookAtHealth();
-    std::set<std::int64_t> idleRanks() const;
+    AttemptExtent extent() const;
     AttemptFacts attemptFacts() const;
     void conclude();
 

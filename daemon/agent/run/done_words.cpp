@@ -26,6 +26,14 @@ void addCost(Json& costs, const std::string& role, double cpuSeconds, std::int64
         {"peak_memory_bytes", std::max(jsonInt(before, "peak_memory_bytes"), peakBytes)}};
 }
 
+// Of what a rank said when it was done, or of nothing.
+bool isAtEnd(const Json& said, std::int64_t step, const AttemptExtent& extent) {
+    stream::StreamState state;
+    const bool isKnown = state.read(jsonString(said, "state")).empty();
+    return (isKnown && state.cursor.epoch >= extent.epochs) ||
+           (extent.maxSteps > 0 && step >= extent.maxSteps);
+}
+
 }  // namespace
 
 void DoneWords::begin(int attempt) {
@@ -138,16 +146,33 @@ std::set<std::int64_t> DoneWords::idleRanks(const AttemptExtent& extent,
     for (int rank = 0; rank < std::min(extent.ranks, values::kRanksTold); ++rank) {
         const Json& said = jsonMember(words_, job::rankName(rank));
         const std::int64_t step = std::max(jsonInt(said, "step"), health.stepOf(rank));
-        stream::StreamState state;
-        const bool isKnown = state.read(jsonString(said, "state")).empty();
-        const bool isAtEnd = (isKnown && state.cursor.epoch >= extent.epochs) ||
-                             (extent.maxSteps > 0 && step >= extent.maxSteps);
         const bool isHeard = said.is_object() || !extent.isAdopted;
-        if (isHeard && step <= extent.resumeStep && !isAtEnd) {
+        if (isHeard && step <= extent.resumeStep && !isAtEnd(said, step, extent)) {
             idle.insert(rank);
         }
     }
     return idle;
+}
+
+// Step to the rank of the least number that was done there.
+std::map<std::int64_t, std::int64_t> DoneWords::ranksByStep() const {
+    std::map<std::int64_t, std::int64_t> all;
+    for (const std::int64_t rank : ranks()) {
+        const Json& said = jsonMember(words_, job::rankName(static_cast<int>(rank)));
+        all.emplace(jsonInt(said, "step"), rank);
+    }
+    return all;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> DoneWords::leftEarly(
+    const AttemptExtent& extent) const {
+    const auto all = ranksByStep();
+    if (all.empty()) {
+        return std::nullopt;
+    }
+    const auto [step, rank] = *all.begin();
+    const Json& said = jsonMember(words_, job::rankName(static_cast<int>(rank)));
+    return isAtEnd(said, step, extent) ? std::nullopt : std::optional(std::pair(rank, step));
 }
 
 std::optional<std::int64_t> DoneWords::leftBy(const std::optional<engines::State>& gang,
@@ -194,6 +219,13 @@ std::int64_t DoneWords::stepOfRank0() const {
 }
 
 std::string DoneWords::reason() const {
+    const auto all = ranksByStep();
+    if (all.size() > 1) {
+        const auto first = *all.begin(), last = *all.rbegin();
+        return strCat("rank", first.second, " left the stream after step ", first.first, ", rank",
+                      last.second, " after step ", last.first, "; the receipt ends at step ",
+                      first.first);
+    }
     return jsonString(jsonMember(jsonMember(words_, "rank0"), "params"), "end_reason");
 }
 
@@ -205,13 +237,11 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
     inputs.endedState = jsonString(ended, "state");
     inputs.endedByAll =
         ring::StepPage::endedByAll(directory_.paths().attempt(attempt_).stepPage(), ranks);
-    for (int rank = 0; areAllDone && rank < ranks; ++rank) {
-        const Json& said = jsonMember(words_, job::rankName(rank));
-        if (said.is_object()) {
-            // Every rank's says the same.
-            inputs.state = inputs.state.empty() ? jsonString(said, "state") : inputs.state;
-            inputs.rowsTrained = std::max(inputs.rowsTrained, jsonInt(said, "rows", -1));
-        }
+    if (areAllDone) {
+        const std::int64_t first = ranksByStep().begin()->second;
+        const Json& said = jsonMember(words_, job::rankName(static_cast<int>(first)));
+        inputs.state = jsonString(said, "state");
+        inputs.rowsTrained = jsonInt(said, "rows", -1);
     }
     const Json& params = jsonMember(jsonMember(words_, "rank0"), "params");
     inputs.evalOrderHash = jsonString(params, "eval_order_hash");

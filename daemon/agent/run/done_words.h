@@ -6,9 +6,11 @@
 // and until it is (a full disk) nothing is acknowledged. Threads: one owner (the controller's).
 // Failure: logged once, tried again.
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "backend/core/clock.h"
 #include "backend/core/json.h"
@@ -54,6 +56,10 @@ class DoneWords {
     std::set<std::int64_t> ranks() const;
     /// AttemptFacts::idleRanks: by their own words, or because nothing else was heard of them.
     std::set<std::int64_t> idleRanks(const AttemptExtent& extent, const RunHealth& health) const;
+    /// The rank that said so first in the stream, and its step, where that is before the stream's
+    /// end.
+    std::optional<std::pair<std::int64_t, std::int64_t>> leftEarly(
+        const AttemptExtent& extent) const;
     /// A rank that has ended well and has not said so, or is `idle`, while another one lives: the
     /// attempt will not be finished.
     std::optional<std::int64_t> leftBy(const std::optional<engines::State>& gang,
@@ -66,14 +72,16 @@ class DoneWords {
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;
-    /// Why rank 0 was done, as it said; "": it did not.
+    /// Why rank 0 was done, as it said, or that ranks were done at different steps; "": neither.
     std::string reason() const;
-    /// States, rows and hashes for the receipt, of `ranks` ranks; what data workers did and what
+    /// States, rows and hashes for the receipt, of `ranks` ranks, up to the step that all of them
+    /// have ended; what data workers did and what
     /// the others took in all attempts up to this one.
     void fill(int ranks, ReceiptInputs& inputs) const;
 
  private:
     void write();
+    std::map<std::int64_t, std::int64_t> ranksByStep() const;
     Json dataWorkers() const;
     Json costs() const;
 

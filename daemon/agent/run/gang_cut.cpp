@@ -10,6 +10,8 @@ namespace {
 
 // After the ranks' end: how long the feed may take to notice.
 constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
+// How long a rank waits for data before one that has left the stream is known to be the cause.
+constexpr std::int64_t kStarvedNs = 10'000 * kNsPerMs;
 
 }  // namespace
 
@@ -34,21 +36,46 @@ std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
 }
 
 std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {
-    if (const auto left = done_.leftBy(view.gang, view.idleRanks)) {
+    if (const auto left = done_.leftBy(view.gang, done_.idleRanks(view.extent, health_))) {
         const std::string why = strCat("rank", *left, " ended and was not done");
         return Cut{.event = why + ": its gang is ended", .why = why};
     }
     if (view.stage != Stage::kRunning) {
         return std::nullopt;
     }
-    // A process that takes long to leave does work of its own: it is ended only after a long time.
-    if (const auto late = health_.lateRank()) {
-        return Cut{
-            .event = strCat(late->sentence, ": its gang is ended, and judged by what was reported"),
-            .why = late->sentence,
-            .lateReason = late->hasSaidDone ? "" : late->sentence};
+    std::optional<Cut> found = findLeftAlone(view);
+    found = found.has_value() ? found : findLate();
+    return found.has_value() ? found : findSilent();
+}
+
+// What a rank that has left did not read is not dealt to anybody else.
+std::optional<GangCut::Cut> GangCut::findLeftAlone(const GangView& view) const {
+    const auto left = facts_.isScript() ? done_.leftEarly(view.extent) : std::nullopt;
+    const auto waiting = left.has_value() ? health_.waitingRank(kStarvedNs) : std::nullopt;
+    if (!waiting.has_value() || waiting->second < left->second) {
+        return std::nullopt;
     }
-    // Ranks wait for each other without a limit: one that is stopped would hold them for ever.
+    const std::string why =
+        strCat("rank", left->first, " left the stream after step ", left->second, ", so ",
+               waiting->first, " gets no data after step ", waiting->second,
+               "; all ranks of a run have to leave it after the same step");
+    return Cut{.event = why + ": its gang is ended", .why = why, .reason = why};
+}
+
+// A process that takes long to leave does work of its own: it is ended only after a long time.
+std::optional<GangCut::Cut> GangCut::findLate() const {
+    const auto late = health_.lateRank();
+    if (!late.has_value()) {
+        return std::nullopt;
+    }
+    return Cut{
+        .event = strCat(late->sentence, ": its gang is ended, and judged by what was reported"),
+        .why = late->sentence,
+        .reason = late->hasSaidDone ? "" : late->sentence};
+}
+
+// Ranks wait for each other without a limit: one that is stopped would hold them for ever.
+std::optional<GangCut::Cut> GangCut::findSilent() const {
     const bool holdsOthers = facts_.isScript() || facts_.ranks > 1;
     const auto silent = holdsOthers ? health_.silentRank(silentNs_) : std::nullopt;
     if (!silent.has_value()) {
@@ -69,7 +96,7 @@ std::int64_t GangCut::lingerNs(const GangView& view) const {
 }
 
 void GangCut::tell(AttemptFacts& facts) const {
-    facts.lateReason = cut_.lateReason;
+    facts.cutReason = cut_.reason;
     facts.stoodStill = isStandstill();
     if (isStandstill()) {
         facts.errors[cut_.silentRank] = cut_.why;

@@ -2,10 +2,11 @@
 // GangCut: whether the daemon ends the gang of the present attempt, and why.
 //
 // A gang is ended when the grace of a stop is over, when its feed outlives its ranks, and when a
-// rank has left too early, does not leave, or is silent. Threads: one owner (the controller's).
+// rank has left too early, does not leave, or is silent. Ranks of a script need not meet at each
+// step, but the feed deals each step to all of them: once one has left, the others starve. Threads:
+// one owner (the controller's).
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "daemon/agent/run/attempt_state.h"
@@ -21,7 +22,7 @@ struct GangView {
     Stage stage = Stage::kRunning;
     std::int64_t stageNs = 0;  ///< how long it has been in that stage
     const std::optional<engines::State>& gang;
-    std::set<std::int64_t> idleRanks;  ///< as AttemptFacts::idleRanks
+    AttemptExtent extent;
     bool isStopRequested = false, isGraceOver = false;
 };
 
@@ -48,12 +49,15 @@ class GangCut {
  private:
     struct Cut {
         std::string event, why;
-        std::string lateReason;  // AttemptFacts::lateReason
+        std::string reason;  // AttemptFacts::cutReason
         std::string silentRank;
     };
 
     std::optional<Cut> find(const GangView& view) const;
     std::optional<Cut> findAmongRanks(const GangView& view) const;
+    std::optional<Cut> findLeftAlone(const GangView& view) const;
+    std::optional<Cut> findLate() const;
+    std::optional<Cut> findSilent() const;
     std::int64_t lingerNs(const GangView& view) const;
 
     const JobFacts& facts_;

@@ -347,6 +347,19 @@ std::optional<std::pair<std::string, std::string>> RunHealth::silentRank(std::in
     return std::nullopt;
 }
 
+std::optional<std::pair<std::string, std::int64_t>> RunHealth::waitingRank(
+    std::int64_t forNs) const {
+    constexpr std::int64_t kFreshNs = 3'000 * kNsPerMs;  // a rank that waits reports each second
+    const std::int64_t now = clock_.steadyNs();
+    for (const WorkerSigns& signs : signs_) {
+        const bool waits = signs.waitsSinceNs != 0 && now - signs.waitsSinceNs >= forNs;
+        if (waits && now - signs.workedNs < kFreshNs) {
+            return std::pair(signs.worker, signs.step);
+        }
+    }
+    return std::nullopt;
+}
+
 std::string_view RunHealth::standingOf(const std::string& worker) const {
     const auto found = still_.find(worker);
     if (found == still_.end()) {

@@ -52,6 +52,8 @@ class RunHealth {
     /// A rank of which nothing has been heard for `forNs`, and what is said of it: worker,
     /// sentence. Nothing: there is none.
     std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
+    /// A rank that has waited for data for `forNs`, and after which step. Nothing: there is none.
+    std::optional<std::pair<std::string, std::int64_t>> waitingRank(std::int64_t forNs) const;
     /// The newest step that a rank has told of in this attempt; 0: none.
     std::int64_t stepOf(int rank) const;
     /// A rank at its end that has not left in time. Nothing: there is none.

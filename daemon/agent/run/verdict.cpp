@@ -135,9 +135,9 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
 }
 
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
-    if (!facts.lateReason.empty()) {
+    if (!facts.cutReason.empty()) {
         return {Verdict::Kind::kFailed,
-                strCat(facts.lateReason, " (no restart: it would end the same way)")};
+                strCat(facts.cutReason, " (no restart: it would end the same way)")};
     }
     const std::string reason = failureReason(facts, gang);
     if (failedOnInput(facts, gang) != nullptr || gang.cause == engines::Cause::kRefused ||

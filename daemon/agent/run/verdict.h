@@ -31,8 +31,9 @@ struct AttemptFacts {
     /// Ranks that said done and that the daemon then ended, as they did not leave: how their
     /// processes ended says nothing.
     std::set<std::string> cutRanks;
-    /// A rank was ended that did not leave at the stream's end and had not said how it ended: why.
-    std::string lateReason;
+    /// Why the daemon ended the gang, where the same again would end the same: a rank did not leave
+    /// at the stream's end and had not said how it ended, or one left the stream before the others.
+    std::string cutReason;
     bool isStopRequested = false;
     std::string stopReason;
     std::int64_t resumeStep = 0;  ///< the step this attempt started after

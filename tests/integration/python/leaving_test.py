@@ -53,6 +53,18 @@ for _ in range(len(stream)):
 """
 
 
+# Ranks that do not meet: the last one leaves its loop early.
+UNEVEN = """
+import os, sys
+import millrace
+
+stream = millrace.stream(os.environ["MILLRACE_SPEC"], as_numpy=True)
+for batch in stream:
+    if int(os.environ["RANK"]) == 1 and stream.step == int(sys.argv[1]):
+        break
+"""
+
+
 class Leaving(RunCase):
     def begin(self):
         subprocess.run([os.path.join(BIN, "millraced"), "--silent-after", "1"], check=True, capture_output=True, timeout=60)
@@ -91,6 +103,18 @@ class Leaving(RunCase):
             self.assertIn("also of the last one, inside which the run ended", self.cli("show", run["id"]))
         self.check(self.ended("break", 20), 20, 20 * 64, 2000, True)
         self.check(self.ended("no", 0, train="max_steps: 5", ranks=1), 5, 5 * 64, 1000, True)
+
+    def test_a_rank_that_leaves_early_ends_the_run_of_one_that_reads_on(self):
+        run = self.ended(3, script=UNEVEN, total=300_000, train="max_restarts: 2")
+        self.assertEqual((run["state"], run["attempt"]), ("failed", 1), run["events"])
+        self.assertRegex(run["exit_reason"], r"^rank1 left the stream after step 3, so rank0 gets no data after step \d+; all ranks of a "
+                                             r"run have to leave it after the same step \(no restart: it would end the same way\)$")
+
+    def test_of_ranks_that_leave_at_different_steps_only_what_all_read_counts(self):
+        run = self.ended(3, script=UNEVEN)
+        self.assertEqual((run["state"], run["exit_reason"]),
+                         ("finished", "rank1 left the stream after step 3, rank0 after step 30; the receipt ends at step 3"))
+        self.assertEqual(run["receipt"]["rows_trained"], 3 * 64)
 
     def test_a_script_that_fails_stands_at_its_last_step_with_the_rows_of_those_before(self):
         run = self.ended("raise", 11, ranks=1, every=0, train="max_restarts: 0")

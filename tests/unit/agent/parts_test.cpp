@@ -88,7 +88,7 @@ TEST(Verdict, ARankThatWasDoneAndDidNotLeaveEndedWell) {
 TEST(Verdict, ARankThatDidNotLeaveAndSaidNothingIsNotRunAgain) {
     AttemptFacts facts = someFacts();
     facts.isScript = true;
-    facts.lateReason = "rank0 has not left";
+    facts.cutReason = "rank0 has not left";
     const Verdict verdict = judge(facts, gangOf(143, 0));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
     EXPECT_EQ(verdict.reason, "rank0 has not left (no restart: it would end the same way)");

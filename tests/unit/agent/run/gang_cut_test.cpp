@@ -41,7 +41,9 @@ class GangCutTest : public ::testing::Test {
     }
     void say(int rank, rank::Body body) { health_.heard(senderOf(rank), {0, 1, std::move(body)}); }
     bool isDue(GangView view) { return cut_.isDue(view); }
-    GangView view() const { return {.gang = gang_}; }
+    GangView view() const {
+        return {.gang = gang_, .extent = {.ranks = 2, .maxSteps = facts_.maxSteps}};
+    }
     AttemptFacts told() const {
         AttemptFacts facts;
         cut_.tell(facts);
@@ -88,6 +90,38 @@ TEST_F(GangCutTest, ARankThatLeftWithoutDoneEndsItForTheOthers) {
     EXPECT_EQ(cut_.why(), "") << "another attempt";
 }
 
+TEST_F(GangCutTest, ARankThatWaitsForOneThatLeftTheStreamIsNotLeftToWait) {
+    say(0, rank::Progress{.step = 9});
+    done_.say("rank1", {.step = 3});
+    gang_->workers[1].exitCode = 0;
+    const auto wait = [&](double ms) {
+        clock_.advanceMs(1'000);
+        say(0, rank::Progress{.step = 9, .phase = "waiting", .waitingMs = ms});
+    };
+    wait(9'000);
+    EXPECT_FALSE(isDue(view())) << "it may get what is on its way";
+    wait(10'000);
+    EXPECT_TRUE(isDue(view()));
+    EXPECT_EQ(cut_.why(),
+              "rank1 left the stream after step 3, so rank0 gets no data after step 9; all ranks "
+              "of a run have to leave it after the same step");
+    EXPECT_EQ(told().cutReason, cut_.why()) << "the same again ends the same";
+    clock_.advanceMs(5'000);
+    EXPECT_FALSE(isDue(view())) << "it has a batch, and its step takes long";
+}
+
+TEST_F(GangCutTest, ARankThatWaitsBehindTheStreamsEndOfAnotherGetsItsData) {
+    facts_.maxSteps = 12;
+    done_.say("rank1", {.step = 12});
+    gang_->workers[1].exitCode = 0;
+    say(0, rank::Progress{.step = 9, .phase = "waiting", .waitingMs = 60'000});
+    EXPECT_FALSE(isDue(view())) << "all steps were dealt: a slow relay";
+    facts_.maxSteps = 20;
+    EXPECT_FALSE(isDue(view())) << "what it waits for was dealt";
+    say(0, rank::Progress{.step = 12, .phase = "waiting", .waitingMs = 60'000});
+    EXPECT_TRUE(isDue(view()));
+}
+
 TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
     say(0, rank::Progress{.step = 3});
     say(1, rank::Progress{.step = 3});
@@ -118,7 +152,7 @@ TEST_F(GangCutTest, RanksThatDoNotLeaveEndItAndWhoWasDoneIsNotBlamed) {
         (void)health_.look();
     }
     EXPECT_TRUE(isDue(view()));
-    EXPECT_THAT(told().lateReason, HasSubstr("has not left 30 m"));
+    EXPECT_THAT(told().cutReason, HasSubstr("has not left 30 m"));
     say(0, rank::Done{.step = 3});
     say(1, rank::Done{.step = 3});
     for (int second = 0; second < 1'800; ++second) {
@@ -126,7 +160,7 @@ TEST_F(GangCutTest, RanksThatDoNotLeaveEndItAndWhoWasDoneIsNotBlamed) {
         (void)health_.look();
     }
     EXPECT_TRUE(isDue(view()));
-    EXPECT_EQ(told().lateReason, "");
+    EXPECT_EQ(told().cutReason, "");
 }
 
 TEST_F(GangCutTest, AFeedOutlivesItsRanksForAMoment) {
