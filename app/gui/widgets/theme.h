@@ -13,6 +13,9 @@ class QApplication;
 
 namespace millrace::gui {
 
+/// Of what is shown as it was before its source went away.
+inline constexpr double kOldOpacity = 0.45;
+
 enum class ThemeChoice { kSystem, kDark, kLight };
 std::optional<ThemeChoice> parseTheme(const QString& word);  ///< "system", "dark", "light"
 QString nameOf(ThemeChoice choice);

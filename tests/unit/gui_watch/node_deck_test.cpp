@@ -79,6 +79,23 @@ TEST_F(NodeDeckTest, ACardNamesWhoWorksThereAndGrowsWithThem) {
     EXPECT_LT(card.sizeHint().height(), 2 * bare + 400) << "of many the first";
 }
 
+TEST_F(NodeDeckTest, ACardGrowsWhileAnotherPageIsShown) {
+    NodeDeck deck(model);
+    deck.resize(320, 800);
+    deck.show();
+    fill(1, 0);
+    deck.hide();
+    values::NodeSample sample = *model.node(0).sample;
+    sample.processes.push_back({"r-abc23", "rank0", 7, 97.0, 210'000'000});
+    sample.processes.push_back({"r-abc23", "data0", 8, 97.0, 210'000'000});
+    sample.processes.push_back({"r-abc23", "data1", 9, 97.0, 210'000'000});
+    sample.timeMs = kNow + 1'000;
+    model.addSample(sample, kNow + 1'000);
+    deck.show();
+    const NodeCard* card = deck.card("node-10");
+    EXPECT_EQ(card->height(), card->sizeHint().height());
+}
+
 TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {
     model.setNodes({client::sceneNode("bare", 4, 0)});
     NodeCard card(model, "bare");

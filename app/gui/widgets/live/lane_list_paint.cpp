@@ -20,8 +20,6 @@
 namespace millrace::gui {
 namespace {
 
-constexpr double kAwayOpacity = 0.45;  // as of a machine without samples
-
 // Where a run that has ended ran, whether or not anything is known of what it did there.
 QRectF ranRect(const QRect& strip, const CurveRange& time, const values::RunSummary& run) {
     if (!values::isEnded(run.state) || run.startedMs <= 0 || run.endedMs <= run.startedMs) {
@@ -89,7 +87,7 @@ void LaneList::paintEvent(QPaintEvent* event) {
     painter.setFont(font());
     const QRect rows(0, layout_.headerHeight(), viewport()->width(),
                      viewport()->height() - layout_.headerHeight() - layout_.footHeight());
-    painter.setOpacity(isAway_ ? kAwayOpacity : 1);
+    painter.setOpacity(isAway_ ? kOldOpacity : 1);
     painter.save();
     painter.setClipRect(rows.intersected(event->rect()));
     for (int row = 0; row < model_.numLanes(); ++row) {

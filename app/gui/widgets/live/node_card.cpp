@@ -35,14 +35,6 @@ void NodeCard::setOpen(bool isOpen) {
     }
 }
 
-void NodeCard::refresh() {
-    if (sizeHint() != lastHint_) {
-        lastHint_ = sizeHint();
-        updateGeometry();
-    }
-    update();
-}
-
 int NodeCard::rowHeight() const {
     return NodePainter::rowHeight(font());
 }
@@ -124,8 +116,7 @@ void NodeCard::paintEvent(QPaintEvent*) {
         return;
     }
     parts.paintHead(*node, stale, true);
-    // Old values are shown as such.
-    painter.setOpacity(stale ? 0.45 : 1);
+    painter.setOpacity(stale ? kOldOpacity : 1);
     parts.paintBody(*node, model_->nowMs());
 }
 

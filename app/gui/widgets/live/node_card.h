@@ -22,8 +22,6 @@ class NodeCard final : public QWidget {
     const std::string& node() const { return node_; }
     void setOpen(bool isOpen);
     bool isOpen() const { return isOpen_; }
-    /// The node has changed: repaints, and grows where a GPU is new.
-    void refresh();
     /// What the card says, in words: for screen readers, the tool tip and tests.
     QString summary() const;
 
@@ -49,7 +47,6 @@ class NodeCard final : public QWidget {
     const NodeModel* model_;
     std::string node_;
     bool isOpen_ = true;
-    QSize lastHint_;
 };
 
 }  // namespace millrace::gui

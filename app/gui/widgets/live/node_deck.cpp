@@ -101,11 +101,17 @@ void NodeDeck::rebuild() {
     arrange();
 }
 
+// A hidden page gets no request for a layout: a card that has grown is looked for here.
 void NodeDeck::refreshRows(int first, int last) {
+    bool hasGrown = false;
     for (int row = first; row <= last; ++row) {
         if (NodeCard* changed = card(model_.node(row).info.name)) {
-            changed->refresh();
+            hasGrown = hasGrown || changed->height() != changed->sizeHint().height();
+            changed->update();
         }
+    }
+    if (hasGrown) {
+        arrange();
     }
 }
 
