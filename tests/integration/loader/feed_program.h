@@ -23,6 +23,8 @@ class FeedProgram : public LoaderProgram {
                 }
                 if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
                     metrics_ = metrics->values;
+                    metricsStep_ = metrics->step;
+                    metricsRows_ = metrics->rows;
                     ++numMetrics_;
                 }
                 connection_ = connection;
@@ -144,6 +146,7 @@ class FeedProgram : public LoaderProgram {
     Mutex mutex_;
     CondVar changed_;
     std::int64_t numMetrics_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t metricsStep_ MR_GUARDED_BY(mutex_) = 0, metricsRows_ MR_GUARDED_BY(mutex_) = 0;
     std::string error_ MR_GUARDED_BY(mutex_);
     rank::Values metrics_ MR_GUARDED_BY(mutex_);
     rank::ConnectionId connection_ MR_GUARDED_BY(mutex_) = 0;

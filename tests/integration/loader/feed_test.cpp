@@ -34,6 +34,8 @@ TEST_F(FeedProgram, ServesTrainAndEvalAndEndsWithItsRank) {
     MutexLock lock(mutex_);
     EXPECT_EQ(error_, "");
     EXPECT_EQ(metrics_.count("loader.rows_read_per_second"), 1U);
+    EXPECT_GT(metricsStep_, 0) << "the last figures belong to the last step";
+    EXPECT_EQ(metricsRows_, 10'800);
 }
 
 TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {

@@ -405,6 +405,9 @@ void Feed::stopTrain() {
     if (elsewhere_ != nullptr) {
         elsewhere_->detach();
     }
+    if (trainProducer_ != nullptr) {
+        figures_.note(*trainProducer_);
+    }
     trainProducer_.reset();
 }
 

@@ -21,6 +21,13 @@ bool FeedFigures::isDue() const {
     return SteadyClock::now() - last_ >= kEvery;
 }
 
+void FeedFigures::note(const Producer& train) {
+    const segment::SequencerTotals totals = train.totals();
+    at_.epoch = train.position().epoch;
+    at_.step = totals.microBatches / job_.spec.microBatchesPerStep();
+    at_.rows = totals.rowsDelivered;
+}
+
 void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
                        const frame::FrameLayout* layout, bool isLast) {
     const auto now = SteadyClock::now();
@@ -31,14 +38,11 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     const std::int64_t kept = counters_.read(segment::Stage::kRecipe).rows;
     const auto rate = [seconds](std::int64_t rows) { return static_cast<double>(rows) / seconds; };
     const double cpu = cpuSeconds();
-    rank::Metrics metrics;
-    metrics.timeMs = SystemClock().wallMs();
     if (train != nullptr) {
-        const segment::SequencerTotals totals = train->totals();
-        metrics.epoch = train->position().epoch;
-        metrics.step = totals.microBatches / job_.spec.microBatchesPerStep();
-        metrics.rows = totals.rowsDelivered;
+        note(*train);
     }
+    rank::Metrics metrics = at_;
+    metrics.timeMs = SystemClock().wallMs();
     metrics.values = {{metric::kLoaderRowsReadPerSecond, rate(read - lastRead_ + workers.rowsRead)},
                       {metric::kLoaderRowsKeptPerSecond, rate(kept - lastKept_ + workers.rowsKept)},
                       {metric::kLoaderCpuPercent, 100 * (cpu - lastCpu_) / seconds}};

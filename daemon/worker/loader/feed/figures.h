@@ -21,8 +21,10 @@ class FeedFigures {
         : job_(job), counters_(counters), owner_(owner) {}
 
     bool isDue() const;
-    /// `train`: null before there is one. `elsewhere`: null where all is computed here; its frames
-    /// are of `layout`. `isLast`: whatever is left to tell.
+    /// Where the train stream is; what is told after its end belongs there.
+    void note(const Producer& train);
+    /// `train`: null before and after there is one. `elsewhere`: null where all is computed here;
+    /// its frames are of `layout`. `isLast`: whatever is left to tell.
     void send(const Producer* train, SegmentsElsewhere* elsewhere, const frame::FrameLayout* layout,
               bool isLast);
 
@@ -33,6 +35,7 @@ class FeedFigures {
     const FeedJob& job_;
     const segment::StageCounters& counters_;
     FeedOwner& owner_;
+    rank::Metrics at_;  ///< epoch, step and rows of the train stream
     StageMetrics stages_{counters_};
     SteadyClock::time_point last_ = SteadyClock::now(), lastAccount_ = SteadyClock::now();
     SegmentsElsewhere::Account account_;  ///< as it was told last
