@@ -1,5 +1,6 @@
 #include "app/gui/models/live/lane_tracker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -341,6 +342,30 @@ TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 12'000);
     tracker.setHistory(stored);
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 8'000) << "asked again";
+}
+
+// Stored points do not say which phase they fell into: what goes on over their border is joined.
+TEST(LaneTrackerTest, AnEvaluationThatIsOnlyStoredIsOnePiece) {
+    std::vector<LaneTracker::Point> stored;
+    const auto evaluated = [](double ms) { return std::clamp(ms - 3'400.0, 0.0, 3'200.0); };
+    for (double ms = 2'000; ms <= 20'000; ms += 2'000) {
+        stored.push_back({kStart + ms, {ms - evaluated(ms), 0, evaluated(ms)}, 1});
+    }
+    LaneTracker tracker;
+    values::RunSummary ended = runAt(0, Phase::kTraining, 16'800, 0, RunState::kFinished);
+    ended.progress.times->evaluateMs = 3'200;
+    ended.endedMs = kStart + 20'000;
+    tracker.update(ended, ended.endedMs);
+    tracker.setHistory(stored);
+    std::vector<PhaseSpan> evaluations;
+    for (const PhaseSpan& span : tracker.spans()) {
+        if (span.phase == LanePhase::kEvaluating) {
+            evaluations.push_back(span);
+        }
+    }
+    ASSERT_EQ(evaluations.size(), 1U);
+    EXPECT_DOUBLE_EQ(evaluations[0].fromMs, kStart + 3'400);
+    EXPECT_DOUBLE_EQ(evaluations[0].toMs, kStart + 6'600);
 }
 
 }  // namespace

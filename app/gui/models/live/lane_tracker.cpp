@@ -16,6 +16,8 @@ using values::RunState;
 constexpr double kBucketMs = 1'000;
 // Below, what a report says of its time and what it counted differ by its way here.
 constexpr double kSlackMs = 1'000;
+// The daemon stores a point in two seconds.
+constexpr double kStoredMs = 3'000;
 // Above, the machine slept, or its clock was set.
 constexpr double kSleepMs = 60'000;
 
@@ -210,8 +212,12 @@ double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase a
     };
     const auto evaluate = [&] { lay(counted.evaluateMs, LanePhase::kEvaluating); };
     const auto checkpoint = [&] { lay(counted.checkpointMs, LanePhase::kCheckpoint); };
-    const bool wasEvaluating = phase_ == Phase::kEvaluating && after != Phase::kEvaluating;
-    const bool wasWriting = phase_ == Phase::kCheckpoint && after != Phase::kCheckpoint;
+    const bool isStored = after == Phase::kUnknown;
+    const auto was = [&](Phase phase) {
+        return isStored ? continues(lanePhaseOf(phase), fromMs, counted.sum())
+                        : phase_ == phase && after != phase;
+    };
+    const bool wasEvaluating = was(Phase::kEvaluating), wasWriting = was(Phase::kCheckpoint);
     lay(counted.startMs, LanePhase::kIdle);
     if (wasEvaluating) {
         evaluate();
@@ -233,6 +239,15 @@ double LaneTracker::addCounted(double fromMs, const PhaseTimes& counted, Phase a
     }
     lay(counted.endingMs, LanePhase::kEnding);
     return at;
+}
+
+// Stored points do not say which phase they fell into. A pause at the end of the interval before
+// goes on in the next one, of `ms`, where both are short or the pause is the longer one.
+bool LaneTracker::continues(LanePhase phase, double fromMs, double ms) const {
+    if (spans_.empty() || spans_.back().phase != phase || spans_.back().toMs < fromMs) {
+        return false;
+    }
+    return ms <= kStoredMs || ms <= spans_.back().toMs - spans_.back().fromMs;
 }
 
 void LaneTracker::addSplit(double fromMs, double toMs, double waitingMs) {

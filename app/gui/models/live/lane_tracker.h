@@ -80,6 +80,7 @@ class LaneTracker {
     void follow(const values::RunSummary& run, std::int64_t nowMs);
     void stand(const values::RunSummary& run, std::int64_t nowMs);
     double addCounted(double fromMs, const values::PhaseTimes& counted, values::Phase after);
+    bool continues(LanePhase phase, double fromMs, double ms) const;
     void addSplit(double fromMs, double toMs, double waitingMs);
     void add(double fromMs, double toMs, LanePhase phase);
     void openAs(LanePhase phase, double fromMs);
