@@ -50,6 +50,11 @@ std::set<int> RunColors::othersOf(const QString& key) const {
     return others;
 }
 
+bool RunColors::isShownTwice(const QString& key) const {
+    return std::ranges::count_if(shown_,
+                                 [&](const auto& place) { return place.second.contains(key); }) > 1;
+}
+
 void RunColors::keep(const QString& key, int look) {
     if (!looks_.contains(key)) {
         order_.append(key);
@@ -66,12 +71,14 @@ void RunColors::choose(const QString& key, bool isBase, const std::set<int>& sho
         return;
     }
     const int wish = wishOf(key);
-    if (looks_.contains(key) && !shown.contains(wish)) {
+    const bool isKept = looks_.contains(key) && !shown.contains(wish);
+    if (isKept && (wish < kNumColors || wish == kBase || isShownTwice(key))) {
         return;
     }
+    // The dash that a crowd left to it is given up for a full line that nobody has.
     const int first = wish % kNumColors;
-    std::optional<int> free;
-    for (int i = 0; i < kNumLooks; ++i) {
+    std::optional<int> free = isKept ? std::optional(wish) : std::nullopt;
+    for (int i = 0; i < (isKept ? kNumColors : kNumLooks); ++i) {
         const int look = i / kNumColors * kNumColors + (first + i) % kNumColors;
         if (shown.contains(look)) {
             continue;

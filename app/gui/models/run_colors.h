@@ -3,7 +3,8 @@
 //
 // Runs that are shown together all differ: a page says with assign() what it shows, and a run that
 // comes into it and looks like another gives way; those that were there keep their look. Where that
-// leaves a choice a run keeps the look that it got first, at first by a hash of its id. The base of
+// leaves a choice a run keeps the look that it got first, at first by a hash of its id; a dash only
+// as long as it is shown anywhere, or no colour is free where it comes next. The base of
 // variations that are shown with it is grey. Beyond kNumLooks runs looks repeat.
 // Threads: the GUI thread.
 #include <QColor>
@@ -47,6 +48,7 @@ class RunColors {
  private:
     int wishOf(const QString& key) const;
     std::set<int> othersOf(const QString& key) const;
+    bool isShownTwice(const QString& key) const;
     void choose(const QString& key, bool isBase, const std::set<int>& shown);
     void keep(const QString& key, int look);
 

@@ -2,6 +2,7 @@
 
 #include <QSettings>
 #include <QTemporaryDir>
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <set>
@@ -111,6 +112,24 @@ TEST(RunColors, ALookStaysWhileTheRunIsShownAndOnOtherPagesTheSame) {
             EXPECT_EQ(looksOf(colors, runs).size(), runs.size()) << round << ": " << name;
         }
     }
+}
+
+TEST(RunColors, ADashOfACrowdIsGivenUpWhereNobodySeesIt) {
+    RunColors colors;
+    const std::vector<Shown> crowd = named(0, 12);
+    colors.assign("runs", crowd);
+    const auto dashed =
+        std::ranges::find_if(crowd, [&](const Shown& run) { return colors.of(run.id).dash > 0; });
+    ASSERT_NE(dashed, crowd.end());
+    const RunColors::Look before = colors.of(dashed->id);
+    colors.assign("runs", {*dashed});
+    EXPECT_EQ(colors.of(dashed->id), before) << "it was shown all the time";
+    colors.assign("other", {*dashed});
+    EXPECT_EQ(colors.of(dashed->id), before) << "it is shown elsewhere";
+    colors.assign("runs", {});
+    colors.assign("other", {});
+    colors.assign("runs", {*dashed});
+    EXPECT_EQ(colors.of(dashed->id).dash, 0);
 }
 
 TEST(RunColors, ARunThatBecomesABaseTurnsGrey) {

@@ -373,6 +373,37 @@ TEST_F(WatchTest, AllCurvesOfAChartDifferAndARunLooksTheSameInEach) {
     EXPECT_EQ(lossOf["r-0"], std::pair(base.color.rgb(), base.dash)) << "as its lane";
 }
 
+TEST_F(WatchTest, ARunThatIsAloneInItsChartHasAFullLine) {
+    for (int i = 0; i < 12; ++i) {
+        const values::RunSummary run = running("r-" + std::to_string(i));
+        history[run.id] = client::sceneHistory(run, 1, 20);
+        daemon.putRun(run);
+    }
+    open();
+    ASSERT_TRUE(until([&] { return page->lanes().numLanes() == 12; }));
+    std::vector<std::string> dashed, full;
+    for (int i = 0; i < 12; ++i) {
+        const std::string id = "r-" + std::to_string(i);
+        (colors.of(id).dash > 0 ? dashed : full).push_back(id);
+    }
+    ASSERT_FALSE(dashed.empty());
+    const auto curvesOf = [this](const QString& key) {
+        return std::get<Curves>(page->charts()->chart(key)->content()).curves;
+    };
+    page->laneList()->select({dashed[0]}, dashed[0]);
+    ASSERT_TRUE(
+        until([&] { return curvesOf("loss").size() == 1 && curvesOf("rows").size() == 2; }));
+    EXPECT_EQ(curvesOf("loss")[0].dash, 0);
+    EXPECT_EQ(curvesOf("rows")[0].dash, 0);
+    EXPECT_EQ(curvesOf("rows")[1].dash, 1) << "rows kept";
+    page->laneList()->select({dashed[0], full[0]}, dashed[0]);
+    ASSERT_TRUE(until([&] { return curvesOf("loss").size() == 2; }));
+    for (const Curve& curve : curvesOf("loss")) {
+        const RunColors::Look look = colors.of(curve.id.section('/', 0, 0).toStdString());
+        EXPECT_EQ(std::pair(curve.color.rgb(), curve.dash), std::pair(look.color.rgb(), look.dash));
+    }
+}
+
 TEST_F(WatchTest, SaysPlainlyThatThereIsNoGpu) {
     daemon.setNodes({client::sceneNode("cpu-01", 8, 0)});
     open();

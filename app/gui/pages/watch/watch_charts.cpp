@@ -28,6 +28,18 @@ constexpr int kColumnsMax = 3;
 constexpr std::size_t kMachinesMax = 8;
 constexpr std::size_t kLegendRunsMax = 3;
 
+// A run that is alone in its chart has a full line: its dash is for where others are.
+void undash(Curves& curves) {
+    const auto runOf = [](const Curve& curve) { return curve.id.section('/', 0, 0); };
+    const bool isAlone = std::ranges::all_of(curves.curves, [&](const Curve& curve) {
+        return runOf(curve) == runOf(curves.curves.front());
+    });
+    const int dash = curves.curves.empty() || !isAlone ? 0 : curves.curves.front().dash / 2 * 2;
+    for (Curve& curve : curves.curves) {
+        curve.dash -= dash;
+    }
+}
+
 // A curve that looks like one before it gets another dash, else another colour: no two are alike
 // while there are looks left.
 void tellApart(Curves& curves) {
@@ -270,6 +282,7 @@ void WatchCharts::fill(Entry& entry) {
     } else {
         addSystemCurves(entry.kind, curves);
     }
+    undash(curves);
     tellApart(curves);
     entry.plot->setEmptyText(emptyText(entry));
     // Many runs: the lanes above are the legend, and the curves need the room.

@@ -50,8 +50,11 @@ ChartBoard::ChartBoard(DaemonBridge& daemon, const RunColors& colors, QWidget* p
     connect(&againTimer_, &QTimer::timeout, this, [this] { fetch(); });
     connect(link_, &ChartLink::viewChanged, this, [this] { refineTimer_.start(); });
     connect(&daemon, &DaemonBridge::linkChanged, this, [this] {
-        for (PlotWidget* plot : plots_) {
-            refreshBadge(*plot);
+        for (std::size_t i = 0; i < plots_.size(); ++i) {
+            refreshState(i);
+        }
+        if (isConnected()) {
+            fetch();
         }
     });
     build();
@@ -207,7 +210,6 @@ PlotWidget* ChartBoard::makePlot(const std::string& metric) {
     auto* plot = new PlotWidget(this);
     plot->setTitle(metricTitle(metric));
     plot->setUnit(chartUnit(session::metricUnit(metric)));
-    plot->setEmptyText(tr("No values of %1 yet").arg(qtext(metric)));
     plot->setLink(link_);
     plot->setLogY(logButton_->isChecked());
     plot->setMinimumHeight(kPlotHeight);
@@ -278,16 +280,28 @@ void ChartBoard::fillPlot(std::size_t place) {
         }
         curves.curves.push_back(std::move(curve));
     }
+    if (curves.curves.size() == 1) {
+        curves.curves.front().dash = 0;  // that is for where others are
+    }
     plots_[place]->setLegendVisible(runs_.size() > 1);
-    refreshBadge(*plots_[place]);
+    refreshState(place);
     plots_[place]->setContent(std::move(curves));
 }
 
-// Of runs that have ended nothing comes any more, of a daemon that is away not now.
-void ChartBoard::refreshBadge(PlotWidget& plot) const {
+bool ChartBoard::isConnected() const {
+    return daemon_.link().state == session::LinkState::kConnected;
+}
+
+// Of runs that have ended nothing comes any more, of a daemon that is away not now; what was not
+// read before it went is not known.
+void ChartBoard::refreshState(std::size_t place) const {
+    const QString metric = qtext(plotMetrics_[place]);
     const bool isGoing =
         std::any_of(runs_.begin(), runs_.end(), [](const BoardRun& run) { return !run.hasEnded; });
-    plot.setBadgeVisible(isGoing && daemon_.link().state == session::LinkState::kConnected);
+    plots_[place]->setBadgeVisible(isGoing && isConnected());
+    plots_[place]->setEmptyText(
+        isConnected() ? tr("No values of %1 yet").arg(metric)
+                      : tr("No connection: values of %1 are not known here").arg(metric));
 }
 
 void ChartBoard::fetch() {

@@ -96,7 +96,8 @@ class ChartBoard final : public QWidget {
     PlotWidget* makePlot(const std::string& metric);
     void fill();
     void fillPlot(std::size_t place);
-    void refreshBadge(PlotWidget& plot) const;
+    void refreshState(std::size_t place) const;
+    bool isConnected() const;
     void fetch();
     void fetchRun(const BoardRun& run);
     void ask(const BoardRun& run, const std::vector<std::string>& names);
