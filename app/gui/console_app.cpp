@@ -27,9 +27,9 @@ ConsoleApp::ConsoleApp(const Parts& parts, const ConsoleOptions& options)
                              parts_.settings,
                              parts_.makePage,
                              parts_.nowMs};
+    connectDaemon();  // before the window: what it hears of a delivery is in the tables then
     window_ = std::make_unique<MainWindow>(window);
     window_->restoreLayout();
-    connectDaemon();
     connectProbe();
     connectQuestions();
 }

@@ -159,7 +159,7 @@ void MainWindow::connectDaemon() {
 }
 
 void MainWindow::refreshStatus() {
-    status_->setTotals(totalsOf(parts_.pages.runs));
+    status_->setRuns(parts_.pages.runs, parts_.nowMs());
     status_->setDropped(parts_.pages.daemon.droppedUpdates());
 }
 

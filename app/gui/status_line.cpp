@@ -2,6 +2,7 @@
 
 #include <QHBoxLayout>
 #include <QLabel>
+#include <utility>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
@@ -11,7 +12,7 @@
 
 namespace millrace::gui {
 
-RunTotals totalsOf(const RunTable& runs) {
+RunTotals StatusLine::totalsOf(const RunTable& runs, std::int64_t nowMs) {
     using values::RunState;
     RunTotals totals;
     totals.numRuns = runs.numRuns();
@@ -21,11 +22,16 @@ RunTotals totalsOf(const RunTable& runs) {
     // Rows keep their order of arrival: running ones may stand anywhere, but there is none to look
     // for most of the time.
     int left = runs.numInState(RunState::kRunning);
+    const auto before = std::exchange(ages_, {});
     for (int row = runs.numRuns(); row-- > 0 && left > 0;) {
         const values::RunSummary& run = runs.run(row);
         if (run.state == RunState::kRunning) {
-            const bool getsOn = !run.isStalled();
-            totals.samplesPerSecond += getsOn ? run.rate().value_or(0) : 0.0;
+            const auto known = before.find(run.id);
+            session::RateAge& age = ages_[run.id];
+            age = known == before.end() ? session::RateAge() : known->second;
+            age.note(run, nowMs);
+            const bool isOfNow = !run.isStalled() && !age.oldSeconds(run, nowMs);
+            totals.samplesPerSecond += isOfNow ? run.rate().value_or(0) : 0.0;
             --left;
         }
     }
@@ -61,6 +67,10 @@ void StatusLine::setTotals(const RunTotals& totals) {
         totals_->setText(text);
         totals_->setToolTip(tr("%1 runs in all").arg(countText(totals.numRuns)));
     }
+}
+
+void StatusLine::setRuns(const RunTable& runs, std::int64_t nowMs) {
+    setTotals(totalsOf(runs, nowMs));
 }
 
 void StatusLine::setDropped(std::uint64_t updates) {

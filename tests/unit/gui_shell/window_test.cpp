@@ -1,5 +1,7 @@
+#include <QAction>
 #include <QLabel>
 #include <QLineEdit>
+#include <QShortcut>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -49,13 +51,15 @@ class WindowTest : public testing::Test {
  protected:
     WindowTest() { open(); }
     void open(const ConsoleOptions& options = {}) {
+        open(options, [](PageName name, const PageContext& context) {
+            return std::make_unique<PlainPage>(name, context);
+        });
+    }
+    void open(const ConsoleOptions& options, const MakePage& makePage) {
         app.reset();
         app = std::make_unique<ConsoleApp>(
             ConsoleApp::Parts{
-                [this](const std::string& address) { return daemon.makeClient(address); },
-                [](PageName name, const PageContext& context) {
-                    return std::make_unique<PlainPage>(name, context);
-                },
+                [this](const std::string& address) { return daemon.makeClient(address); }, makePage,
                 settings, theme, "unix:/fake.sock", [this] { return nowMs; }},
             options);
     }
@@ -124,6 +128,27 @@ TEST_F(WindowTest, TheTablesAndTheStatusLineFollowTheDaemon) {
         return window().statusLine().totalsText() ==
                "not connected; last known: 1 running   1 queued";
     })) << "nobody knows its speed";
+}
+
+TEST_F(WindowTest, TheStatusLineHasTheRateThatHasJustCome) {
+    values::RunSummary run;
+    run.id = "r-1";
+    run.state = values::RunState::kRunning;
+    run.latestMetrics = {{"samples_per_second", 100.0, 1, 1, 0}};
+    daemon.putRun(run);
+    startAndConnect();
+    ASSERT_TRUE(waitFor([this] { return app->runs().numRuns() == 1; }));
+    QString text;
+    QObject::connect(&app->daemon(), &DaemonBridge::runsChanged, &window(),
+                     [&] { text = window().statusLine().totalsText(); });
+    run.latestMetrics = {{"samples_per_second", 200.0, 2, 2, 0}};
+    daemon.putRun(run);
+    ASSERT_TRUE(waitFor([&] { return !text.isEmpty(); }));
+    EXPECT_EQ(text, "1 running   0 queued   200 samples/s");
+    nowMs += 60'000;
+    EXPECT_TRUE(waitFor([this] {
+        return window().statusLine().totalsText() == "1 running   0 queued   0 samples/s";
+    })) << "nobody knows how fast it is now";
 }
 
 TEST_F(WindowTest, ALostDaemonIsSaidAndFoundAgainWithoutABox) {
@@ -261,6 +286,37 @@ TEST_F(WindowTest, ASpecThatCannotBeReadIsSaid) {
     app->start();
     ASSERT_TRUE(waitFor([this] { return !window().notices().cards().empty(); }));
     EXPECT_EQ(window().notices().cards().front()->toast().kind, Toast::Kind::kError);
+}
+
+// Qt runs neither of two shortcuts that both want a key.
+TEST_F(WindowTest, NoKeyOfAPageIsAKeyOfTheWindow) {
+    open({}, &makePage);
+    const auto keysOf = [](const QObject& owner) {
+        QStringList keys;
+        for (const QShortcut* shortcut : owner.findChildren<QShortcut*>()) {
+            keys << shortcut->key().toString();
+        }
+        for (const QAction* action : owner.findChildren<QAction*>()) {
+            keys << action->shortcut().toString();
+        }
+        return keys;
+    };
+    QStringList own = keysOf(window());  // before there is a page
+    own.removeAll(QString());
+    ASSERT_TRUE(own.contains("Ctrl+1") && own.contains("Ctrl+Shift+P"));
+    own << "?";
+    for (const PageEntry& entry : allPages()) {
+        Page& page = window().page(entry.name);
+        QStringList keys = keysOf(page);
+        for (const Command& command : page.commands()) {
+            keys << command.key.toString();
+        }
+        keys.removeAll(QString());
+        EXPECT_FALSE(keys.isEmpty()) << entry.word;
+        for (const QString& key : own) {
+            EXPECT_FALSE(keys.contains(key)) << entry.word << ": " << key.toStdString();
+        }
+    }
 }
 
 TEST_F(WindowTest, EveryPageIsMadeSoonerOrLater) {
