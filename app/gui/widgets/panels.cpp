@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QEvent>
+#include <QGraphicsOpacityEffect>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QMessageBox>
@@ -234,6 +235,17 @@ void SearchField::keyPressEvent(QKeyEvent* event) {
         return;
     }
     QLineEdit::keyPressEvent(event);
+}
+
+void setDimmed(QWidget& widget, bool isDimmed) {
+    if (isDimmed == (widget.graphicsEffect() != nullptr)) {
+        return;
+    }
+    auto* effect = isDimmed ? new QGraphicsOpacityEffect(&widget) : nullptr;
+    if (effect != nullptr) {
+        effect->setOpacity(kOldOpacity);
+    }
+    widget.setGraphicsEffect(effect);
 }
 
 void askFirst(QWidget* parent, const QString& title, const QString& sentence,

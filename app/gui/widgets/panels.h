@@ -124,6 +124,9 @@ class SearchField final : public QLineEdit {
     void paintEvent(QPaintEvent* event) override;
 };
 
+/// Dims a widget that shows what is old.
+void setDimmed(QWidget& widget, bool isDimmed);
+
 /// Asks without blocking; `onYes` is called when `yesText` ("Stop run keep-30") was chosen, Escape
 /// and "Keep" change nothing. The safe button has the focus.
 void askFirst(QWidget* parent, const QString& title, const QString& sentence,

@@ -2,6 +2,8 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QToolButton>
+#include <cmath>
+#include <map>
 
 #include "app/gui/charts/chart.h"
 #include "app/gui/charts/plot_widget.h"
@@ -14,10 +16,12 @@
 #include "app/gui/pages/runs/details/note_section.h"
 #include "app/gui/pages/runs/details/overview_section.h"
 #include "app/gui/pages/runs/details/receipt_section.h"
+#include "app/gui/pages/runs/details/run_head.h"
 #include "app/gui/pages/runs/details/spec_section.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
 #include "app/gui/pages/runs/parts/fact_view.h"
 #include "app/gui/widgets/badge.h"
+#include "app/gui/widgets/panels.h"
 #include "tests/unit/gui_runs/runs_fixture.h"
 
 namespace millrace::gui {
@@ -97,6 +101,75 @@ TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
     run.latestMetrics[0].timeMs = 2'000;
     overview.showRun(run, nullptr, 71'000);
     EXPECT_EQ(overview.caption("samples/s"), "samples/s");
+}
+
+// The daemon tells a run's last counters after its end, without a new revision.
+TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    values::RunSummary run = *table.find("r-00000");
+    ASSERT_TRUE(values::isEnded(run.state));
+    run.progress.times = values::PhaseTimes{5'000, 5'000};
+    table.apply(false, {run}, {});
+    details().refresh();
+    EXPECT_EQ(tabs().overview().figure("input stall"), "50 %");
+}
+
+// How much a widget stands out from its most usual colour.
+double ink(QWidget& widget) {
+    const QImage image = widget.grab().toImage();
+    std::map<int, int> levels;
+    for (int y = 0; y < image.height(); ++y) {
+        for (int x = 0; x < image.width(); ++x) {
+            ++levels[qGray(image.pixel(x, y))];
+        }
+    }
+    const int back =
+        std::ranges::max_element(levels, {}, [](const auto& level) { return level.second; })->first;
+    double sum = 0;
+    for (const auto& [level, count] : levels) {
+        sum += std::abs(level - back) * static_cast<double>(count);
+    }
+    return sum / (image.width() * image.height());
+}
+
+TEST_F(DetailsTest, TheRunsAreDimWhileTheDaemonIsAway) {
+    open(5);
+    ASSERT_TRUE(choose("r-00003"));
+    QWidget& rows = *page->view().rowsView().viewport();
+    QWidget& head = *details().findChild<RunHead*>();
+    QWidget& figure = *tabs().overview().findChild<Figure*>();
+    const std::vector<QWidget*> shown{&rows, &head, &figure};
+    std::vector<double> before;
+    for (QWidget* widget : shown) {
+        before.push_back(ink(*widget));
+    }
+    daemon.goAway();
+    ASSERT_TRUE(until([&] { return bridge.link().state == session::LinkState::kReconnecting; }));
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        EXPECT_LT(ink(*shown[i]), 0.7 * before[i]) << i;
+    }
+    daemon.comeBack();
+    ASSERT_TRUE(until([&] { return bridge.link().state == session::LinkState::kConnected; }));
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        EXPECT_NEAR(ink(*shown[i]), before[i], 0.1 * before[i]) << i;
+    }
+}
+
+TEST_F(DetailsTest, AChartThatCannotBeReadSaysSoUntilTheDaemonIsBack) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    ASSERT_TRUE(settle());
+    daemon.goAway();
+    ASSERT_TRUE(until([&] { return bridge.link().state != session::LinkState::kConnected; }));
+    page->view().select({"r-00003"});
+    ASSERT_TRUE(until([&] { return details().runId() == "r-00003" && details().isSettled(); }));
+    const PlotWidget& plot = *tabs().overview().board().plots()[0];
+    EXPECT_TRUE(plot.isEmpty());
+    EXPECT_EQ(plot.emptyText(), "No connection: values of loss are not known here");
+    daemon.comeBack();
+    bridge.retryNow();
+    EXPECT_TRUE(until([&] { return !plot.isEmpty(); })) << plot.emptyText().toStdString();
 }
 
 TEST_F(DetailsTest, TheLossOfOtherTrainingRowsIsNotMeasuredAgainstTheBase) {

@@ -155,9 +155,19 @@ void RunsPage::connectPanels() {
 void RunsPage::connectDaemon() {
     DaemonBridge& daemon = context().daemon;
     connect(&daemon, &DaemonBridge::switched, this, [this] { leaveDaemon(); });
-    connect(&daemon, &DaemonBridge::linkChanged, this, [this] { showRows(); });
+    connect(&daemon, &DaemonBridge::linkChanged, this, [this] {
+        refreshAway();
+        showRows();
+    });
+    refreshAway();
     connect(&daemon, &DaemonBridge::runsChanged, this,
             [this](const RunsDelta& delta) { takeRuns(delta); });
+}
+
+void RunsPage::refreshAway() {
+    const bool isAway = context().daemon.link().state != session::LinkState::kConnected;
+    view_->setAway(isAway);
+    details().setAway(isAway);
 }
 
 void RunsPage::leaveDaemon() {

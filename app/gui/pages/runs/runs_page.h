@@ -74,6 +74,7 @@ class RunsPage final : public Page {
     void addShortcuts();
     void addKey(const QKeySequence& key, QWidget* where, std::function<void()> run);
     void takeRuns(const RunsDelta& delta);
+    void refreshAway();
     void leaveDaemon();
     void clearFilter();
     void showRows();

@@ -337,6 +337,12 @@ void RunsView::focusRows() {
     }
 }
 
+void RunsView::setAway(bool isAway) {
+    delegate_->setAway(isAway);
+    pinned_->viewport()->update();
+    main_->viewport()->update();
+}
+
 void RunsView::showFocus() {
     delegate_->setFocusRow(main_->hasFocus() ? main_->currentIndex().row() : -1);
     pinned_->viewport()->update();

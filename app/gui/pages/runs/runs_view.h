@@ -71,6 +71,8 @@ class RunsView final : public QWidget {
     std::pair<int, int> visibleRows() const;
     void copySelected() const;
     void focusRows();
+    /// The daemon is away: what the rows say is old, and they are dimmed.
+    void setAway(bool isAway);
 
     RunTableView& rowsView() const { return *main_; }
     RunTableView& pinnedView() const { return *pinned_; }

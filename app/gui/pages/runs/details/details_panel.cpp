@@ -8,6 +8,7 @@
 #include "app/gui/models/runs/run_table.h"
 #include "app/gui/pages/runs/details/detail_reader.h"
 #include "app/gui/pages/runs/details/note_section.h"
+#include "app/gui/pages/runs/details/overview_section.h"
 #include "app/gui/pages/runs/details/run_head.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
 #include "app/gui/widgets/panels.h"
@@ -80,7 +81,7 @@ void DetailsPanel::setRun(const std::string& id) {
         return;
     }
     id_ = id;
-    shownRevision_ = 0;
+    shown_ = {};
     reader_->setRun(id);
     error_->clearMessage();
     tabs_->setRun(id);
@@ -100,15 +101,17 @@ void DetailsPanel::refresh() {
         return;
     }
     stack_->setCurrentWidget(content_);
+    // A run's last counters come after its end, with the same revision.
     const bool isOld = !sinceShown_.isValid() || sinceShown_.elapsed() >= kClockMs;
-    if (shown->revision != shownRevision_ || (isOld && !values::isEnded(shown->state))) {
+    if (values::isEnded(shown->state) ? *shown != shown_
+                                      : isOld || shown->revision != shown_.revision) {
         showSummary(*shown);
     }
     reader_->runChanged(shown->revision);
 }
 
 void DetailsPanel::showSummary(const values::RunSummary& run) {
-    shownRevision_ = run.revision;
+    shown_ = run;
     sinceShown_.start();
     head_->showRun(run);
     tabs_->note().showNote(run.id, qtext(run.note));
@@ -128,6 +131,11 @@ void DetailsPanel::clear() {
     reader_->setRun("");
     tabs_->forget();
     stack_->setCurrentWidget(empty_);
+}
+
+void DetailsPanel::setAway(bool isAway) {
+    setDimmed(*head_, isAway);
+    tabs_->overview().setAway(isAway);
 }
 
 bool DetailsPanel::isSettled() const {

@@ -39,6 +39,8 @@ class DetailsPanel final : public QWidget {
     /// Summaries have changed.
     void refresh();
     void clear();
+    /// The daemon is away: what is said of the run is old, and dimmed.
+    void setAway(bool isAway);
     bool isSettled() const;
     void showTab(Tab tab) { tabs_->showTab(tab); }
     void editNote();
@@ -66,7 +68,7 @@ class DetailsPanel final : public QWidget {
 
     RunTable* runs_;
     std::string id_;
-    std::uint64_t shownRevision_ = 0;
+    values::RunSummary shown_;  ///< as it is shown
     QElapsedTimer sinceShown_;
     DetailReader* reader_;
     QStackedWidget* stack_ = nullptr;

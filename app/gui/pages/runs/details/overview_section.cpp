@@ -39,7 +39,8 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
       reason_(new MessageStrip(this)),
       progressText_(new QLabel(this)),
       progress_(new QProgressBar(this)),
-      grid_(new QGridLayout),
+      figuresBox_(new QWidget(this)),
+      grid_(new QGridLayout(figuresBox_)),
       board_(new ChartBoard(daemon, colors, this)),
       facts_(new FactView(tr("Facts of the run"), this)) {
     auto* layout = new QVBoxLayout(this);
@@ -54,7 +55,8 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
     progress_->setAccessibleName(tr("Progress"));
     grid_->setHorizontalSpacing(kSpaceMedium);
     grid_->setVerticalSpacing(kSpaceMedium);
-    layout->addLayout(grid_);
+    grid_->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(figuresBox_);
     board_->setBarVisible(false);
     layout->addWidget(board_, 3);
     layout->addWidget(facts_, 2);
@@ -181,7 +183,7 @@ void OverviewSection::setFigure(const QString& name, const QString& value, const
     auto known = std::find_if(figures_.begin(), figures_.end(),
                               [&](const auto& figure) { return figure.first == name; });
     if (known == figures_.end()) {
-        figures_.emplace_back(name, new Figure(name, this));
+        figures_.emplace_back(name, new Figure(name, figuresBox_));
         known = figures_.end() - 1;
     }
     known->second->setValue(value, tip);
@@ -224,6 +226,12 @@ void OverviewSection::resizeEvent(QResizeEvent* event) {
 
 void OverviewSection::showDetail(const values::RunDetail& run) {
     facts_->facts().setFacts(runFacts(run));
+}
+
+void OverviewSection::setAway(bool isAway) {
+    for (QWidget* old : std::initializer_list<QWidget*>{progressText_, progress_, figuresBox_}) {
+        setDimmed(*old, isAway);
+    }
 }
 
 void OverviewSection::clear() {

@@ -33,6 +33,7 @@ class OverviewSection final : public QWidget {
     void showRun(const values::RunSummary& run, const values::RunSummary* base, std::int64_t nowMs);
     void showDetail(const values::RunDetail& run);
     void clear();
+    void setAway(bool isAway);
     ChartBoard& board() const { return *board_; }
     /// The value of a figure by its name ("loss", "step"); "" where it is not shown.
     QString figure(const QString& name) const;
@@ -57,6 +58,7 @@ class OverviewSection final : public QWidget {
     MessageStrip* reason_;
     QLabel* progressText_;
     QProgressBar* progress_;
+    QWidget* figuresBox_;
     QGridLayout* grid_;
     ChartBoard* board_;
     FactView* facts_;

@@ -106,6 +106,7 @@ void RunCellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& optio
     painter->setClipRect(option.rect);
     painter->setFont(option.font);
     paintBack(cell);
+    painter->setOpacity(isAway_ ? kOldOpacity : 1);
     if (index.column() == RunRows::kTickColumn) {
         paintTick(cell);
     } else {

@@ -25,6 +25,8 @@ class RunCellDelegate final : public QStyledItemDelegate {
     int hoveredRow() const { return hoveredRow_; }
     /// The current row while the table has the focus; else -1.
     void setFocusRow(int row) { focusRow_ = row; }
+    /// The daemon is away: what the cells say is old, and they are dimmed.
+    void setAway(bool isAway) { isAway_ = isAway; }
 
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override;
@@ -50,6 +52,7 @@ class RunCellDelegate final : public QStyledItemDelegate {
     const RunTrends& trends_;
     const RunColors& colors_;
     int hoveredRow_ = -1, focusRow_ = -1;
+    bool isAway_ = false;
 };
 
 /// The difference as it stands in a cell: "+0.0021", "+0.0021 ≠ label", "≠ rows".
