@@ -91,6 +91,19 @@ TEST(TickTexts, OtherAxesHaveTheirNameAtTheRight) {
     EXPECT_GT(texts.front().x, 400);
 }
 
+TEST(TickTexts, ANumberWhereTheNameStandsIsToldWithIt) {
+    PlotScale scale;
+    scale.area = QRectF(50, 0, 400, 100);
+    scale.x = {0, 660};
+    const QFontMetricsF metrics{QFont()};
+    const auto texts = placeTexts(axisTicks(0, 660, 6, XAxis::kStep), "step", scale, metrics);
+    ASSERT_GE(texts.size(), 3U);
+    EXPECT_EQ(texts.front().text, "600 step");
+    const double middle = texts.front().x + metrics.horizontalAdvance("600") / 2;
+    EXPECT_NEAR(middle, scale.xToPixel(600), metrics.horizontalAdvance("600") / 2);
+    EXPECT_EQ(texts.back().text, "400");
+}
+
 TEST(TickMarks, OfALogarithmicAxisNamePowersAndMarkWhatIsBetween) {
     const TickMarks ticks = logTicks(0.01, 100, 5, {});
     EXPECT_EQ(textsOf(ticks).filter(QRegularExpression("^.+$")),
