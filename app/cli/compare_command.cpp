@@ -313,6 +313,7 @@ void printJson(CliContext& context, const Comparison& all, SameRows same) {
     Json best = Json::object(), last = Json::object(), endsInside = Json::object();
     for (const RunDetail& run : all.runs) {
         list.push_back(jsonOf(run.summary));
+        list.back()["metrics"].erase(kStall);  // of some seconds; the whole run's is below
         endsInside[run.summary.id] = run.receipt ? Json(run.receipt->endsInsideSegment) : Json();
     }
     for (const Difference& difference : all.differences) {

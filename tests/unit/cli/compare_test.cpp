@@ -55,6 +55,17 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
                     {"log_loss_difference", -0.2008}}));
 }
 
+// What a run's metrics have under the name is of some seconds.
+TEST_F(CommandsTest, CompareTellsOneInputStallTheWholeRuns) {
+    fake.runs[0].summary.latestMetrics = {{"input_stall_percent", 80.0, 10, 1, 0},
+                                          {"loss", 0.5, 10, 1, 0}};
+    fake.runs[0].summary.progress.times = values::PhaseTimes{7'500, 2'500};
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45", "--json"}), kExitOk);
+    const Json document = json();
+    EXPECT_EQ(document["metrics"]["input_stall_percent"]["r-abc23"], 25.0);
+    EXPECT_EQ(document["runs"][0]["metrics"], Json({{"loss", 0.5}}));
+}
+
 TEST_F(CommandsTest, CompareNamesRunsThatDifferInTheirSeedAlone) {
     fake.runs[0].params = {{"name", "a"}, {"batch.seed", "7"}, {"labels.liked.expr", "x > 3"}};
     fake.runs[1].params = fake.runs[0].params;
