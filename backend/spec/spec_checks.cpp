@@ -29,6 +29,12 @@ std::string divisors(std::int64_t number) {
     return absl::StrJoin(low, ", ");
 }
 
+/// "a filter step", "an anti_join step".
+std::string stepOf(const Step& step) {
+    const bool isVowel = std::string_view("aeiou").find(step.kind()[0]) != std::string_view::npos;
+    return strCat(isVowel ? "an " : "a ", step.kind(), " step");
+}
+
 void checkStepNames(const RunSpec& spec, Problems& problems) {
     std::map<std::string, std::size_t> names, salts;
     for (std::size_t i = 0; i < spec.recipe.size(); ++i) {
@@ -40,7 +46,7 @@ void checkStepNames(const RunSpec& spec, Problems& problems) {
         }
         if (isNamed && stepBodyOf(step.name)) {
             problems.add(path, "check",
-                         strCat("a ", step.kind(), " step cannot be named '", step.name,
+                         strCat(stepOf(step), " cannot be named '", step.name,
                                 "', which is a kind of step"));
         }
         if (isNamed && !names.emplace(step.name, i).second) {
@@ -75,7 +81,7 @@ void checkEvalSteps(const RunSpec& spec, Problems& problems) {
         const bool isJoin = step.as<JoinStep>() != nullptr;
         const bool drops = step.as<WeightStep>() == nullptr;
         problems.add(strCat("eval.recipe[", i, "]"), "check",
-                     strCat("eval.recipe.", step.name, ": a ", step.kind(), " step",
+                     strCat("eval.recipe.", step.name, ": ", stepOf(step),
                             isJoin ? " with missing: drop" : "",
                             drops ? " drops rows, and evaluation keeps all rows of its dataset"
                                   : " weighs rows, and evaluation gives every row the weight 1",

@@ -525,7 +525,7 @@ TEST(SpecReader, EvaluationsOwnStepsThatDropOrWeighAreRefusedAtTheirPlaces) {
     const std::pair<std::string, std::string> wrong[] = {
         {"filter: x > 1", "filter: a filter step" + keeps},
         {"semi_join: {table: t.csv, on: k}", "semi_join: a semi_join step" + keeps},
-        {"anti_join: {table: t.csv, on: k}", "anti_join: a anti_join step" + keeps},
+        {"anti_join: {table: t.csv, on: k}", "anti_join: an anti_join step" + keeps},
         {"{name: some, sample: {keep: 0.5}}", "some: a sample step" + keeps},
         {"weight: x",
          "weight: a weight step weighs rows, and evaluation gives every row the weight 1; leave "
