@@ -2,6 +2,7 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QDialog>
 #include <QEvent>
 #include <QGraphicsOpacityEffect>
 #include <QHBoxLayout>
@@ -235,6 +236,18 @@ void SearchField::keyPressEvent(QKeyEvent* event) {
         return;
     }
     QLineEdit::keyPressEvent(event);
+}
+
+DialogButtons addButtons(QDialog& dialog) {
+    DialogButtons made{new QHBoxLayout, new QPushButton(&dialog), new QPushButton(&dialog)};
+    made.no->setAutoDefault(false);
+    setLook(*made.yes, "primary");
+    made.yes->setDefault(true);
+    made.row->addStretch(1);
+    made.row->addWidget(made.no);
+    made.row->addWidget(made.yes);
+    static_cast<QVBoxLayout*>(dialog.layout())->addLayout(made.row);
+    return made;
 }
 
 void setDimmed(QWidget& widget, bool isDimmed) {

@@ -10,6 +10,7 @@
 
 #include "app/gui/widgets/badge.h"
 
+class QDialog;
 class QHBoxLayout;
 class QPushButton;
 class QVBoxLayout;
@@ -123,6 +124,14 @@ class SearchField final : public QLineEdit {
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 };
+
+/// At the foot of a dialog whose layout is a column: "no", and at its right "yes", which is the
+/// primary button and what Return presses.
+struct DialogButtons {
+    QHBoxLayout* row;
+    QPushButton *no, *yes;
+};
+DialogButtons addButtons(QDialog& dialog);
 
 /// Dims a widget that shows what is old.
 void setDimmed(QWidget& widget, bool isDimmed);

@@ -72,19 +72,13 @@ QuestionDialog::QuestionDialog(QWidget* parent) : QDialog(parent) {
     hint_ = new QLabel(this);
     setLook(*hint_, "caption");
     hint_->setWordWrap(true);
-    yes_ = new QPushButton(this);
-    setLook(*yes_, "primary");
-    no_ = new QPushButton(this);
-    auto* buttons = new QHBoxLayout;
-    buttons->addStretch(1);
-    buttons->addWidget(no_);
-    buttons->addWidget(yes_);
     for (QWidget* widget : {static_cast<QWidget*>(title_), static_cast<QWidget*>(text_),
                             static_cast<QWidget*>(field_), static_cast<QWidget*>(hint_)}) {
         column->addWidget(widget);
     }
-    column->addLayout(buttons);
-    no_->setAutoDefault(false);
+    const DialogButtons buttons = addButtons(*this);
+    yes_ = buttons.yes;
+    no_ = buttons.no;
     connect(yes_, &QPushButton::clicked, this, &QuestionDialog::say);
     connect(no_, &QPushButton::clicked, this, &QuestionDialog::leave);
     connect(this, &QDialog::rejected, this, [this] {

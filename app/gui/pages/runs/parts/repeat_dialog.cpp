@@ -67,22 +67,15 @@ void RepeatDialog::build() {
         line->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
         column->addWidget(line);
     }
-    auto* buttons = new QHBoxLayout;
-    auto* cancel = new QPushButton(tr("Cancel"), this);
+    const DialogButtons buttons = addButtons(*this);
+    launch_ = buttons.yes;
+    buttons.no->setText(tr("Cancel"));
     change_ = new QPushButton(tr("Change and launch \u2026"), this);
     change_->setToolTip(tr("Opens its spec on the Launch page, with what it was launched with"));
-    launch_ = new QPushButton(this);
-    setLook(*launch_, "primary");
-    launch_->setDefault(true);
-    cancel->setAutoDefault(false);
     change_->setAutoDefault(false);
     change_->setVisible(numRuns_ == 1);
-    buttons->addWidget(change_);
-    buttons->addStretch(1);
-    buttons->addWidget(cancel);
-    buttons->addWidget(launch_);
-    column->addLayout(buttons);
-    connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
+    buttons.row->insertWidget(0, change_);
+    connect(buttons.no, &QPushButton::clicked, this, &QDialog::reject);
     connect(launch_, &QPushButton::clicked, this, &RepeatDialog::launch);
     connect(change_, &QPushButton::clicked, this, [this] {
         Q_EMIT changeAsked(submits_.front().repeat.runs.front());
