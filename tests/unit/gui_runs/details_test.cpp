@@ -115,9 +115,9 @@ TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
     EXPECT_EQ(tabs().overview().figure("input stall"), "50 %");
 }
 
-// How much a widget stands out from its most usual colour.
-double ink(QWidget& widget) {
-    const QImage image = widget.grab().toImage();
+// How much a widget's picture on its page stands out from its most usual colour.
+double ink(QWidget& page, const QWidget& widget) {
+    const QImage image = page.grab({widget.mapTo(&page, QPoint()), widget.size()}).toImage();
     std::map<int, int> levels;
     for (int y = 0; y < image.height(); ++y) {
         for (int x = 0; x < image.width(); ++x) {
@@ -142,17 +142,17 @@ TEST_F(DetailsTest, TheRunsAreDimWhileTheDaemonIsAway) {
     const std::vector<QWidget*> shown{&rows, &head, &figure};
     std::vector<double> before;
     for (QWidget* widget : shown) {
-        before.push_back(ink(*widget));
+        before.push_back(ink(*page, *widget));
     }
     daemon.goAway();
     ASSERT_TRUE(until([&] { return bridge.link().state == session::LinkState::kReconnecting; }));
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        EXPECT_LT(ink(*shown[i]), 0.7 * before[i]) << i;
+        EXPECT_LT(ink(*page, *shown[i]), 0.7 * before[i]) << i;
     }
     daemon.comeBack();
     ASSERT_TRUE(until([&] { return bridge.link().state == session::LinkState::kConnected; }));
     for (std::size_t i = 0; i < shown.size(); ++i) {
-        EXPECT_NEAR(ink(*shown[i]), before[i], 0.1 * before[i]) << i;
+        EXPECT_NEAR(ink(*page, *shown[i]), before[i], 0.1 * before[i]) << i;
     }
 }
 

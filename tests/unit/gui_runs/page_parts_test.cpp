@@ -1,9 +1,11 @@
 // The parts of the page Runs, each by itself.
 #include <QMenu>
+#include <QPainter>
 
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/column_chooser.h"
 #include "app/gui/pages/runs/deleted_runs.h"
+#include "app/gui/pages/runs/parts/run_cell_delegate.h"
 #include "app/gui/pages/runs/run_pages.h"
 #include "app/gui/pages/runs/run_panels.h"
 #include "app/gui/pages/runs/runs_body.h"
@@ -188,6 +190,35 @@ TEST_F(TablePartsTest, ColumnsShowTheMetricsOfTheRunsUntilSomebodyChooses) {
     view.setColumns(RunColumns());
     columns.restore(settings);
     EXPECT_EQ(columnKeys(), own.keys());
+}
+
+TEST_F(TablePartsTest, ADifferenceStandsBesideItsFigure) {
+    load(5);
+    values::RunSummary base = *table.find("r-00000"), run = *table.find("r-00001");
+    base.meanRate = 1'234'567;
+    run.state = values::RunState::kFinished;
+    run.meanRate = 1'000'000;
+    table.apply(false, {base, run}, {});
+    view.setColumns(RunColumns());
+    const int column = rows.columnOfKey("rate");
+    const QModelIndex index = rows.index(rows.rowOf("r-00001"), column);
+    const QString label = differenceLabel(*rows.difference(index.row(), column));
+    const RunCellDelegate delegate(rows, trends, colors, nullptr);
+    QStyleOptionViewItem option;
+    option.initFrom(&view);
+    option.rect = QRect(0, 0, delegate.widthOf(index, option.font), 30);
+    QImage image(option.rect.size(), QImage::Format_RGB32);
+    QPainter painter(&image);
+    delegate.paint(&painter, option, index);
+    painter.end();
+    QFont small = option.font;
+    small.setPointSizeF(small.pointSizeF() * 0.9);
+    const int edge = image.width() - 8 - QFontMetrics(small).horizontalAdvance(label);
+    for (int x = edge - 5; x < edge - 1; ++x) {
+        for (int y = 2; y < 26; ++y) {
+            ASSERT_EQ(image.pixel(x, y), image.pixel(1, 2)) << x << ", " << label.toStdString();
+        }
+    }
 }
 
 TEST_F(TablePartsTest, TheChooserChangesColumnsAtOnceAndPutsThemBack) {

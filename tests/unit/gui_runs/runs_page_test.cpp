@@ -2,7 +2,9 @@
 
 #include <QAbstractButton>
 #include <QMessageBox>
+#include <QScrollBar>
 #include <QTabWidget>
+#include <QTableView>
 
 #include "app/gui/charts/plot_widget.h"
 #include "app/gui/pages/runs/parts/chart_board.h"
@@ -63,6 +65,30 @@ TEST_F(RunsPageTest, ComparesTickedRuns) {
     EXPECT_FALSE(names.contains("batch.rows"));
     page->compare().setOnlyDifferent(false);
     EXPECT_GT(diff.rowCount(), names.size());
+}
+
+TEST_F(RunsPageTest, NamesOfComparedFactsStayWhileTheRunsAreScrolled) {
+    open(5);
+    page->view().select({"r-00000", "r-00001", "r-00002", "r-00003", "r-00004"});
+    const RunDiff& diff = page->compare().diff();
+    ASSERT_TRUE(until([&] { return diff.runs().size() == 5 && diff.rowCount() > 4; }));
+    page->compare().setOnlyDifferent(false);
+    ASSERT_TRUE(until([&] { return page->compare().isVisible() && settle(); }));
+    bool hasName = false, hasValue = false;
+    for (QTableView* view : page->compare().findChildren<QTableView*>()) {
+        view->horizontalScrollBar()->setValue(view->horizontalScrollBar()->maximum());
+        view->verticalScrollBar()->setValue(1);
+        const auto isShown = [&](int column) {
+            return view->viewport()->rect().intersects(view->visualRect(diff.index(2, column)));
+        };
+        hasName = hasName || isShown(0);
+        hasValue = hasValue || isShown(5);
+    }
+    EXPECT_TRUE(hasName);
+    EXPECT_TRUE(hasValue);
+    for (const QTableView* view : page->compare().findChildren<QTableView*>()) {
+        EXPECT_EQ(view->rowAt(1), 1);
+    }
 }
 
 TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {

@@ -46,7 +46,7 @@ ComparePanel::ComparePanel(DaemonBridge& daemon, RunTable& runs, const RunColors
                            QWidget* parent)
     : QWidget(parent), daemon_(daemon), runs_(runs), colors_(colors), diff_(new RunDiff(this)) {
     build();
-    connect(diff_, &QAbstractItemModel::modelReset, this, [this] { spanSections(); });
+    connect(diff_, &QAbstractItemModel::modelReset, this, [this] { fitColumns(); });
 }
 
 void ComparePanel::build() {
@@ -92,20 +92,52 @@ QWidget* ComparePanel::buildTableSide() {
         label->hide();
         layout->addWidget(label);
     }
-    table_ = new QTableView(side);
-    table_->setHorizontalHeader(new RunHeader(colors_, table_));
-    table_->setModel(diff_);
-    table_->setItemDelegate(new DiffDelegate(*diff_, table_));
-    table_->setAccessibleName(tr("What differs"));
-    table_->setShowGrid(false);
-    table_->setFrameShape(QFrame::NoFrame);
-    table_->setWordWrap(false);
-    table_->setTabKeyNavigation(false);
-    table_->verticalHeader()->hide();
-    table_->verticalHeader()->setDefaultSectionSize(QFontMetrics(font()).height() + 9);
-    table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-    layout->addWidget(table_, 1);
+    names_ = buildTable(side, tr("Names of what differs"));
+    table_ = buildTable(side, tr("What differs"));
+    names_->setFocusProxy(table_);
+    names_->setFixedWidth(kNameWidth);
+    names_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    gap_ = new QWidget(side);
+    gap_->setFixedHeight(0);
+    connectTables();
+    auto* left = new QVBoxLayout;
+    left->setSpacing(0);
+    left->addWidget(names_, 1);
+    left->addWidget(gap_);
+    auto* tables = new QHBoxLayout;
+    tables->setSpacing(0);
+    tables->addLayout(left);
+    tables->addWidget(table_, 1);
+    layout->addLayout(tables, 1);
     return side;
+}
+
+QTableView* ComparePanel::buildTable(QWidget* side, const QString& name) {
+    auto* table = new QTableView(side);
+    table->setHorizontalHeader(new RunHeader(colors_, table));
+    table->setModel(diff_);
+    table->setItemDelegate(new DiffDelegate(*diff_, table));
+    table->setAccessibleName(name);
+    table->setShowGrid(false);
+    table->setFrameShape(QFrame::NoFrame);
+    table->setWordWrap(false);
+    table->setTabKeyNavigation(false);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(QFontMetrics(font()).height() + 9);
+    table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+    return table;
+}
+
+// The names stay while the runs are scrolled sideways, and go up and down with them.
+void ComparePanel::connectTables() {
+    table_->setSelectionModel(names_->selectionModel());
+    QScrollBar *left = names_->verticalScrollBar(), *right = table_->verticalScrollBar();
+    connect(left, &QScrollBar::valueChanged, right, &QScrollBar::setValue);
+    connect(right, &QScrollBar::valueChanged, left, &QScrollBar::setValue);
+    const QScrollBar* across = table_->horizontalScrollBar();
+    connect(across, &QScrollBar::rangeChanged, this, [this, across](int low, int high) {
+        gap_->setFixedHeight(low < high ? across->sizeHint().height() : 0);
+    });
 }
 
 void ComparePanel::setRuns(const std::vector<std::string>& ids) {
@@ -256,26 +288,19 @@ void ComparePanel::looksChanged() {
     table_->horizontalHeader()->viewport()->update();
 }
 
-void ComparePanel::spanSections() {
-    table_->clearSpans();
-    for (int row = 0; row < diff_->rowCount(); ++row) {
-        if (diff_->isSection(row) && diff_->columnCount() > 1) {
-            table_->setSpan(row, 0, 1, diff_->columnCount());
-        }
-    }
-    fitColumns();
-}
-
 void ComparePanel::fitColumns() {
     const int numRuns = diff_->columnCount() - 1;
     if (numRuns < 1) {
         return;
     }
-    const int room = table_->width() - table_->verticalScrollBar()->sizeHint().width() - kNameWidth;
-    QHeaderView* header = table_->horizontalHeader();
-    header->resizeSection(0, kNameWidth);
-    for (int column = 1; column <= numRuns; ++column) {
-        header->resizeSection(column, std::clamp(room / numRuns, kLeastWidth, kMostWidth));
+    const int room =
+        table_->contentsRect().width() - table_->verticalScrollBar()->sizeHint().width();
+    names_->horizontalHeader()->resizeSection(0, kNameWidth);
+    for (int column = 0; column <= numRuns; ++column) {
+        names_->setColumnHidden(column, column > 0);
+        table_->setColumnHidden(column, column == 0);
+        table_->horizontalHeader()->resizeSection(
+            column, std::clamp(room / numRuns, kLeastWidth, kMostWidth));
     }
 }
 

@@ -53,6 +53,7 @@ class ComparePanel final : public QWidget {
     void setOnlyDifferent(bool isOnly);
     RunDiff& diff() const { return *diff_; }
     ChartBoard& board() const { return *board_; }
+    QTableView& names() const { return *names_; }
     QTableView& table() const { return *table_; }
     /// Why some of the runs are not compared row by row; "".
     QString unpairedText() const;
@@ -73,12 +74,13 @@ class ComparePanel final : public QWidget {
     void fitColumns();
     void build();
     QWidget* buildTableSide();
+    QTableView* buildTable(QWidget* side, const QString& name);
+    void connectTables();
     void fetchMissing();
     void fetchPairs();
     void showPairs(values::PairReply pairs, const QString& unpaired);
     void show();
     void showBoard();
-    void spanSections();
     std::vector<std::string> metricNames() const;
 
     DaemonBridge& daemon_;
@@ -90,7 +92,8 @@ class ComparePanel final : public QWidget {
     RunDiff* diff_;
     ChartBoard* board_ = nullptr;
     QSplitter* splitter_ = nullptr;
-    QTableView* table_ = nullptr;
+    QWidget* gap_ = nullptr;                          ///< as high as the scroll bar beside it
+    QTableView *names_ = nullptr, *table_ = nullptr;  ///< the first column, and the others
     QLabel* summary_ = nullptr;
     QLabel* unpaired_ = nullptr;
     QLabel* remarks_ = nullptr;

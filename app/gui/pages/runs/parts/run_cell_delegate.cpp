@@ -19,7 +19,7 @@ namespace {
 
 using Verdict = BaseDifference::Verdict;
 
-constexpr int kCellPadding = 8, kIndent = 18, kFoldSize = 16, kTickSize = 15;
+constexpr int kCellPadding = 8, kIndent = 18, kFoldSize = 16, kTickSize = 15, kDifferenceGap = 6;
 
 bool isMetricSource(const RunColumnFacts& facts) {
     return facts.source == RunColumnSource::kMetric || facts.source == RunColumnSource::kBest ||
@@ -84,14 +84,24 @@ int RunCellDelegate::widthOf(const QModelIndex& index, const QFont& font) const 
     } else if (facts.key == QLatin1String("name")) {
         width += kFoldSize + kIndent * rows_.depth(index.row());
     }
-    return width + differenceWidth(index.column(), font);
+    return width + differenceWidth(index, font);
 }
 
-int RunCellDelegate::differenceWidth(int column, const QFont& font) const {
-    const RunColumnFacts& facts = rows_.columnAt(column).facts();
-    return rows_.isNested() && isMetricSource(facts)
-               ? QFontMetrics(smaller(font)).horizontalAdvance("+0.0000") + 6
-               : 0;
+QString RunCellDelegate::differenceAt(const QModelIndex& index) const {
+    const auto against = rows_.difference(index.row(), index.column());
+    return !against                                   ? QString()
+           : against->verdict == Verdict::kOtherLabel ? labelMark()
+                                                      : differenceLabel(*against);
+}
+
+// Of most differences the same, so that the figures of a column stand below each other.
+int RunCellDelegate::differenceWidth(const QModelIndex& index, const QFont& font) const {
+    if (!rows_.isNested() || !isMetricSource(rows_.columnAt(index.column()).facts())) {
+        return 0;
+    }
+    const QFontMetrics metrics(smaller(font));
+    return kDifferenceGap + std::max(metrics.horizontalAdvance("+0.0000"),
+                                     metrics.horizontalAdvance(differenceAt(index)));
 }
 
 void RunCellDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
@@ -213,14 +223,12 @@ void RunCellDelegate::paintValue(const Cell& cell) const {
     QPainter& painter = cell.painter;
     const RunColumnFacts& facts = rows_.columnAt(cell.index.column()).facts();
     QRect rect = cell.inner();
-    const int reserved = differenceWidth(cell.index.column(), cell.option.font);
+    const int reserved = differenceWidth(cell.index, cell.option.font);
     if (reserved > 0) {
         if (const auto against = rows_.difference(cell.index.row(), cell.index.column())) {
             painter.setFont(smaller(cell.option.font));
             painter.setPen(differenceColor(*against, cell.colors));
-            painter.drawText(
-                rect, Qt::AlignRight | Qt::AlignVCenter,
-                against->verdict == Verdict::kOtherLabel ? labelMark() : differenceLabel(*against));
+            painter.drawText(rect, Qt::AlignRight | Qt::AlignVCenter, differenceAt(cell.index));
             painter.setFont(cell.option.font);
         }
         rect.setRight(rect.right() - reserved);

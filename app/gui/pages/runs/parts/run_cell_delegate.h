@@ -46,7 +46,8 @@ class RunCellDelegate final : public QStyledItemDelegate {
     void paintName(const Cell& cell) const;
     void paintTrend(const Cell& cell) const;
     void paintValue(const Cell& cell) const;
-    int differenceWidth(int column, const QFont& font) const;
+    int differenceWidth(const QModelIndex& index, const QFont& font) const;
+    QString differenceAt(const QModelIndex& index) const;
 
     const RunRows& rows_;
     const RunTrends& trends_;
