@@ -44,12 +44,13 @@ def _names_of_dense(inputs: Sequence[Input]) -> list[str]:
 
 
 def _other_dense(own: list[str], given: list[str]) -> str:
-    at = next((at for at, (first, second) in enumerate(zip(own, given)) if first != second), min(len(own), len(given)))
+    lengths = sorted([len(own), len(given)])
+    at = next((at for at, (first, second) in enumerate(zip(own, given)) if first != second), lengths[0])
 
     def name(names: list[str]) -> str:
         return repr(names[at]) if at < len(names) else "not there"
 
-    return f"dense feature {at + 1} of {len(own)} is {name(own)} in the model and {name(given)} in the stream"
+    return f"dense feature {at + 1} of {lengths[1]} is {name(own)} in the model and {name(given)} in the stream"
 
 
 def _named(one: Input) -> str:

@@ -62,6 +62,8 @@ class Model(DaemonCase):
                 ({"features.dense": swapped}, "dense feature 1 of 3 is 'rated_year' in the model and 'age_years' in the stream"),
                 ({"features.dense": swapped[1:]}, "dense feature 2 of 3 is 'age_years' in the model and 'is_new' in the stream"),
                 ({"features.dense": ["rated_year", "year", "is_new"]}, "dense feature 2 of 3 is 'age_years' .* and 'year' in"),
+                ({"features.dense": ["rated_year", "age_years", "is_new", "year"]},
+                 "dense feature 4 of 4 is not there in the model and 'year' in the stream"),
                 ({"embeddings.userId.rows": 1024}, "id feature 'userId' has a table of 8,192 rows in .* and a table of 1,024 rows"),
                 ({"features.ids": ["movieId"]}, "id feature 'userId' is not there"),
                 ({"recipe.derive.age_years": "year - 1970"},
