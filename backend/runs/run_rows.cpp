@@ -89,7 +89,7 @@ void bindKey(Statement& insert, const RunRecord& run) {
 std::string keptHash(const std::string& hash, std::int64_t version) {
     return hash.empty() || version <= 1 ? hash : strCat(hash, "/", version);
 }
-template <std::string RunSummary::*kHash>
+template <std::string RunSummary::* kHash>
 void readOrderHash(const Statement& row, int at, RunSummary& run) {
     const std::string kept = row.textAt(at);
     const std::size_t slash = std::min(kept.find('/'), kept.size());
@@ -104,7 +104,7 @@ void readRowsTrained(const Statement& row, int at, RunSummary& run) {
     run.progress.rows = run.rowsTrained = row.intAt(at);
 }
 
-template <double values::PhaseTimes::*kPart>
+template <double values::PhaseTimes::* kPart>
 void readTimes(const Statement& row, int at, RunSummary& run) {
     if (!row.isNullAt(at)) {
         run.progress.times = run.progress.times.value_or(values::PhaseTimes());
@@ -121,18 +121,10 @@ void readTimedMs(const Statement& row, int at, RunSummary& run) {
     run.meanRate = rows > 0 && ms > 0 ? std::optional(rows / ms * 1e3) : std::nullopt;
 }
 
-constexpr auto kStep = [](auto& run) -> auto& {
-    return run.progress.step;
-};
-constexpr auto kStepsTotal = [](auto& run) -> auto& {
-    return run.progress.stepsTotal;
-};
-constexpr auto kEpoch = [](auto& run) -> auto& {
-    return run.progress.epoch;
-};
-constexpr auto kPhase = [](auto& run) -> auto& {
-    return run.progress.phase;
-};
+constexpr auto kStep = [](auto& run) -> auto& { return run.progress.step; };
+constexpr auto kStepsTotal = [](auto& run) -> auto& { return run.progress.stepsTotal; };
+constexpr auto kEpoch = [](auto& run) -> auto& { return run.progress.epoch; };
+constexpr auto kPhase = [](auto& run) -> auto& { return run.progress.phase; };
 
 constexpr std::string_view kText = "TEXT NOT NULL", kEmpty = "TEXT NOT NULL DEFAULT ''",
                            kNumber = "INTEGER NOT NULL", kZero = "INTEGER NOT NULL DEFAULT 0",

@@ -5,8 +5,8 @@
 namespace millrace::gui {
 
 /// In the order of the legend. `kStanding`: its process says nothing, or its work does not get on.
-/// `kIdle`: placed, but neither reading nor training (starting, waiting for its gang). `kEnding`: it
-/// has taken its last step, and its processes have not left yet.
+/// `kIdle`: placed, but neither reading nor training (starting, waiting for its gang). `kEnding`:
+/// it has taken its last step, and its processes have not left yet.
 enum class LanePhase : std::uint8_t {
     kTraining,
     kWaiting,

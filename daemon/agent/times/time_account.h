@@ -3,8 +3,9 @@
 // each.
 //
 // A rank counts from when its process begins to; what passes before and between attempts is the
-// run's start, and what passes after its last report the ending (closed by the store). So the parts sum to the time since the first attempt was
-// made (of a run that was stopped and resumed, without the time in between). Threads: one owner.
+// run's start, and what passes after its last report the ending (closed by the store). So the parts
+// sum to the time since the first attempt was made (of a run that was stopped and resumed, without
+// the time in between). Threads: one owner.
 #include <cstdint>
 #include <optional>
 #include <vector>
