@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 605},
         {"daemon/agent", "RunController", 789},
-        {"daemon/agent/run", "ActiveRun", 968},
+        {"daemon/agent/run", "ActiveRun", 967},
     };
     return kClasses;
 }
