@@ -37,7 +37,7 @@ constexpr MetricEntry kEntries[] = {
     {metric::kSamplesPerSecond, "samples/s", "SAMPLES/S", Unit::kPerSecond, Origin::kRun, Show::kAlways, Chart::kRate, "rows/s",
      "rows trained, over the last half to one second"},
     {metric::kInputStallPercent, "input stall", "STALL", Unit::kPercent, Origin::kWorker, Show::kAlways, Chart::kStall, "%, 0 to 100",
-     "share of the last half to one second in which the rank waited for data"},
+     "share of the time since the point before in which the rank waited for data; evaluations and checkpoints are part of that time, the start is not"},
     {metric::kGradientNorm, "gradient norm", "", Unit::kNone, Origin::kRun, Show::kAlways, Chart::kOwn, "",
      "of the step's mean loss, over all parameters, before clipping; of some steps a second"},
     {metric::kLearningRate, "learning rate", "", Unit::kNone, Origin::kRun, Show::kAlways, Chart::kOwn, "",

@@ -38,8 +38,6 @@ class BatchSource {
     /// step, as opaque JSON text with `order_hash`; of all ranks, and the same in each. An epoch's
     /// total is the next one's start.
     virtual Result<std::string> state(std::int64_t epoch, std::int64_t nextMicroBatch) = 0;
-    /// Nanoseconds that next() waited so far.
-    virtual std::int64_t stallNs() const = 0;
 };
 
 /// Opens "train" at a state ("" is the start) or "eval" at its start.

@@ -204,10 +204,8 @@ Result<FeedEvent> FeedSource::next() {
 }
 
 Result<FeedEvent> FeedSource::reconnect() {
-    const std::int64_t start = SystemClock().steadyNs();
     const int result = millrace_feed_reopen(feed_, kReopenMs);
     const std::int64_t now = SystemClock().steadyNs();
-    lostNs_ += now - start;
     FeedEvent out;
     if (result >= 0 && result != MILLRACE_FEED_ABORTED && result != MILLRACE_FEED_TIMEOUT) {
         logInfo("train: the feed is back", {{"stream", options_.stream}});
@@ -319,13 +317,6 @@ Result<std::string> FeedSource::state(std::int64_t epoch, std::int64_t nextMicro
     std::string out = text;
     millrace_free(text);
     return out;
-}
-
-std::int64_t FeedSource::stallNs() const {
-    millrace_feed_stats stats{};
-    stats.struct_size = sizeof stats;
-    millrace_feed_get_stats(feed_, &stats);
-    return static_cast<std::int64_t>(stats.wait_ns) + lostNs_;
 }
 
 }  // namespace millrace::train

@@ -45,7 +45,6 @@ class FeedSource final : public BatchSource {
 
     Result<FeedEvent> next() override;
     Result<std::string> state(std::int64_t epoch, std::int64_t nextMicroBatch) override;
-    std::int64_t stallNs() const override;
 
  private:
     FeedSource(const FeedSourceOptions& options, millrace_feed* feed)
@@ -64,7 +63,6 @@ class FeedSource final : public BatchSource {
     millrace_batch* held_ = nullptr;
     Status ringStatus_;             ///< of onRing
     std::int64_t lostSinceNs_ = 0;  // steady; 0: connected
-    std::int64_t lostNs_ = 0;       // waited for a feed that was away
 };
 
 }  // namespace millrace::train

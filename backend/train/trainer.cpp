@@ -229,7 +229,7 @@ Status Trainer::agree(Taken& taken, LossSums& sums) {
 }
 
 StepTimes Trainer::stepTimes() const {
-    StepTimes times{source_->stallNs(), learner_->times()};
+    StepTimes times{phases_.times(), learner_->times()};
     times.learner.communication += voteNs_;
     return times;
 }

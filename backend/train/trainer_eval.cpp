@@ -29,7 +29,7 @@ Status Trainer::evaluate() {
         }
         RETURN_IF_ERROR(judge(result->values));
     }
-    meter_.restart(source_ ? source_->stallNs() : 0);
+    meter_.restart();
     return okStatus();
 }
 
@@ -110,7 +110,7 @@ Status Trainer::checkpoint(bool isNeeded) {
                                   step_, epoch_, rows_, clock_.wallMs(),
                                   checkpointFigures(clock_.steadyNs() - begunNs, *learner_)}));
     }
-    meter_.restart(source_ ? source_->stallNs() : 0);
+    meter_.restart();
     return isNeeded ? progress("training") : okStatus();
 }
 

@@ -26,16 +26,11 @@ std::int64_t processCpuNs() {
 }  // namespace
 
 StepMeter::StepMeter(const Clock& clock) : clock_(clock), startNs_(clock.steadyNs()) {
-    restart(0);
+    restart();
 }
 
 StepMeter::Mark StepMeter::now() const {
     return {clock_.steadyNs(), rows_, steps_, processCpuNs(), times_};
-}
-
-void StepMeter::restart(std::int64_t stallNs) {
-    times_.stallNs = std::max(times_.stallNs, stallNs);
-    older_ = newer_ = now();
 }
 
 // The mean of the window's steps.
@@ -44,13 +39,23 @@ void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values)
     const auto add = [&](const char* name, std::int64_t before, std::int64_t after) {
         values[name] = static_cast<double>(after - before) * 1e-6 / steps;
     };
+    values[metric::kTrainerInputMs] = (to.times.phases - from.times.phases).stallMs / steps;
     const LearnerTimes &a = from.times.learner, &b = to.times.learner;
-    add(metric::kTrainerInputMs, from.times.stallNs, to.times.stallNs);
     add(metric::kTrainerForwardMs, a.forward, b.forward);
     add(metric::kTrainerBackwardMs, a.backward, b.backward);
     add(metric::kTrainerOptimizerMs, a.optimizer, b.optimizer);
     if (b.communication > 0) {
         add(metric::kTrainerCommunicationMs, a.communication, b.communication);
+    }
+}
+
+// The start is no part of it: until its first batch a rank waits for more than data.
+void StepMeter::addStall(rank::Values& values) {
+    const values::PhaseTimes passed = times_.phases - told_;
+    const double ms = passed.sum() - passed.startMs;
+    if (ms > 0) {
+        values[metric::kInputStallPercent] = 100 * passed.stallMs / ms;
+        told_ = times_.phases;
     }
 }
 
@@ -74,8 +79,7 @@ void StepMeter::endStep(std::int64_t rows, const StepTimes& times, rank::Values&
     if (isDue) {
         lastRatesNs_ = mark.timeNs;
         values[metric::kSamplesPerSecond] = static_cast<double>(mark.rows - older_.rows) / seconds;
-        values[metric::kInputStallPercent] = std::clamp(
-            static_cast<double>(times.stallNs - older_.times.stallNs) * 1e-7 / seconds, 0.0, 100.0);
+        addStall(values);
         values[metric::kTrainerCpuPercent] =
             static_cast<double>(mark.cpuNs - older_.cpuNs) * 1e-7 / seconds;
         addParts(older_, mark, values);

@@ -1,8 +1,9 @@
 #pragma once
 // Rates of a rank: rows a second, share of time spent waiting for data, processor time.
 //
-// Rates cover the last half to one second, so that a single step does not make them jump. Threads:
-// one owner.
+// Rates cover the last half to one second, so that a single step does not make them jump. The share
+// of waiting is that since the point before: weighted by time, its points make the run's share, and
+// no wait falls between two of them. Threads: one owner.
 #include <cstdint>
 
 #include "backend/core/clock.h"
@@ -12,9 +13,9 @@
 
 namespace millrace::train {
 
-/// Where the time of all steps so far went, ns.
+/// Where the time so far went.
 struct StepTimes {
-    std::int64_t stallNs = 0;  ///< as BatchSource::stallNs()
+    values::PhaseTimes phases;
     LearnerTimes learner;
 };
 
@@ -22,7 +23,7 @@ class StepMeter {
  public:
     explicit StepMeter(const Clock& clock);
     /// Forgets the window: after an evaluation or a checkpoint.
-    void restart(std::int64_t stallNs);
+    void restart() { older_ = newer_ = now(); }
     /// Whether the end of a step now would have rates: the first one's, then at most ten times a
     /// second.
     bool ratesDue() const;
@@ -41,9 +42,11 @@ class StepMeter {
     };
     Mark now() const;
     static void addParts(const Mark& from, const Mark& to, rank::Values& values);
+    void addStall(rank::Values& values);
     const Clock& clock_;
     std::int64_t startNs_, rows_ = 0, steps_ = 0;
     StepTimes times_;
+    values::PhaseTimes told_;  // at the last point of the share of waiting
     std::int64_t lastRatesNs_ = 0, lastProgressNs_ = 0;
     Mark older_, newer_;
 };

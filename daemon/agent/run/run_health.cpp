@@ -184,11 +184,12 @@ void RunHealth::noteRank(int rank, const rank::RankLine& line) {
     if (metrics == nullptr || took == metrics->values.end()) {
         return;
     }
-    const auto stall = metrics->values.find(values::metric::kInputStallPercent);
+    const auto waited = metrics->values.find(values::metric::kRankWaitMs);
     now.step = std::max(now.step, metrics->step);
     now.stepMs = took->second;
+    const bool isKnown = waited != metrics->values.end() && took->second > 0;
     now.stepStallPercent =
-        stall == metrics->values.end() ? std::nullopt : std::optional(stall->second);
+        isKnown ? std::optional(100 * waited->second / took->second) : std::nullopt;
     now.steppedMs = clock_.wallMs();
 }
 

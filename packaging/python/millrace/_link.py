@@ -84,6 +84,7 @@ class Link:
         self._is_measuring = False  # a step has begun in this attempt
         self._has_told_step = False
         self._step_seconds = 0.0
+        self._stalled = (0.0, 0.0)  # ms of waiting, and of all but the start, at the last point of the share
         if run.resume is not None:
             from ._checkpoint import read_facts
             self.resumed = read_facts(run.resume)
@@ -170,6 +171,13 @@ class Link:
         self._told_lately(now, "training", 0.0)
         return True, bool(self._due.value)
 
+    def _stall_percent(self) -> float:
+        """The share of waiting since the last call, in percent: no wait falls between two calls."""
+        told = self.phases.told()
+        before, self._stalled = self._stalled, (told["stall_ms"], sum(told.values()) - told["start_ms"])
+        stall, passed = (now - then for now, then in zip(self._stalled, before))
+        return 100.0 * stall / passed if passed > 0 else 0.0
+
     def _measure(self, took: float, waited: float) -> None:
         self._step_seconds += 0.1 * (took - self._step_seconds)
         every = 1
@@ -180,7 +188,7 @@ class Link:
             self._has_told_step = True
             with self._lock:
                 self._values.update({"rank.step_ms": 1e3 * took, "rank.wait_ms": 1e3 * waited,
-                                     "input_stall_percent": min(100.0, 100.0 * waited / took)})
+                                     "input_stall_percent": self._stall_percent()})
 
     def _rate(self, now: float) -> None:
         """Rows of all ranks a second, over the last half to one second, ten times a second at most."""

@@ -94,7 +94,6 @@ class Share final : public BatchSource {
         return event;
     }
     Result<std::string> state(std::int64_t, std::int64_t) override { return std::string(); }
-    std::int64_t stallNs() const override { return 0; }
 
  private:
     const Frames& frames_;

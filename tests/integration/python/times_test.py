@@ -4,11 +4,13 @@ import json
 import os
 import random
 import signal
+import threading
 import unittest
 
 from poll import wait_for
 from run_harness import RunCase
 
+from millrace._link import Link
 from millrace._phases import Phases
 
 PARTS = ("busy_ms", "stall_ms", "evaluate_ms", "checkpoint_ms", "start_ms", "ending_ms")
@@ -76,6 +78,28 @@ class ScriptsClock(unittest.TestCase):
             clock.now += 2.5
             self.assertEqual(phases.told()["stall_ms"], 2500)
             self.assertEqual(phases.told()["busy_ms"], 0)
+
+    def test_the_points_of_the_stall_weighted_by_time_make_the_counters_share(self):
+        clock = Clock()
+        link = object.__new__(Link)  # without a daemon
+        link.phases, link.run, link._values, link._lock = Phases(clock), None, {}, threading.RLock()
+        link._step_seconds, link._has_told_step, link._stalled = 0.0, False, (0.0, 0.0)
+        clock.now += 9  # the start is no part of it
+        with link.phases.waiting():
+            clock.now += 1
+        weighted, since = 0.0, clock.now
+        for step in range(1, 400):  # of a millisecond each: only some are told, none of which is one that waits
+            with link.phases.waiting():
+                waited = 0.02 * (step % 8 == 3)
+                clock.now += waited
+            clock.now += 0.001
+            link.step = step
+            link._measure(waited + 0.001, waited)
+            if "input_stall_percent" in link._values:
+                weighted += link._values.pop("input_stall_percent") / 100 * (clock.now - since)
+                since = clock.now
+                self.assertAlmostEqual(weighted, link.phases.told()["stall_ms"] / 1e3, 9, step)
+        self.assertGreater(weighted, 0.9)
 
 
 # Its evaluation takes half a second, by the call and by a loop of its own in turn, and its steps 30 ms.

@@ -137,7 +137,6 @@ class MemorySource final : public BatchSource {
                          {"next", isEnd ? 0 : next},
                          {"order_hash", strCat("hash-of-", stream_.rows)}});
     }
-    std::int64_t stallNs() const override { return 0; }
 
  private:
     void give(FeedEvent& event) {

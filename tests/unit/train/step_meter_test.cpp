@@ -14,18 +14,18 @@ class StepMeterTest : public ::testing::Test {
  protected:
     /// What a step of 100 rows says of the rates, so long after the one before.
     rank::Values step(std::int64_t ms, std::int64_t stallMs = 0) {
-        constexpr std::int64_t kNsPerMs = 1'000'000;
         clock.advanceMs(ms);
         rank::Values values;
-        stallNs_ += stallMs * kNsPerMs;
-        meter.endStep(100, {stallNs_, {}}, values);
+        phases_.stallMs += static_cast<double>(stallMs);
+        phases_.busyMs += static_cast<double>(ms - stallMs);
+        meter.endStep(100, {phases_, {}}, values);
         return values;
     }
     FakeClock clock;
     StepMeter meter{clock};
 
  private:
-    std::int64_t stallNs_ = 0;
+    values::PhaseTimes phases_{.startMs = 9'000};
 };
 
 TEST_F(StepMeterTest, TheFirstStepHasRatesHoweverShortItWas) {
@@ -38,16 +38,33 @@ TEST_F(StepMeterTest, RatesAreToldTenTimesASecondAtMost) {
     EXPECT_TRUE(step(98).empty());
     const rank::Values later = step(2, 1);
     EXPECT_NEAR(later.at(metric::kSamplesPerSecond), 300 / 0.101, 1e-6);
-    EXPECT_NEAR(later.at(metric::kInputStallPercent), 100 * 1 / 101.0, 1e-9);
+    EXPECT_NEAR(later.at(metric::kInputStallPercent), 100 * 1 / 100.0, 1e-9) << "since the first";
     EXPECT_FALSE(meter.ratesDue());
 }
 
 TEST_F(StepMeterTest, AFewMillisecondsBehindAPauseSayNothing) {
     step(1);
     clock.advanceMs(5'000);
-    meter.restart(0);
+    meter.restart();
     EXPECT_TRUE(step(19).empty());
     EXPECT_NEAR(step(1).at(metric::kSamplesPerSecond), 200 / 0.020, 1e-6);
+}
+
+TEST_F(StepMeterTest, TheSharesOfWaitingWeightedByTimeMakeThatOfTheRun) {
+    double waitedMs = 0, sinceMs = 0, toldMs = 0;
+    for (int i = 0; i < 400; ++i) {
+        // Every seventh step waits long: never one that a point of its own step would be of.
+        const std::int64_t stallMs = i % 7 == 3 ? 40 : 0;
+        const rank::Values values = step(10 + stallMs, stallMs);
+        waitedMs += static_cast<double>(stallMs);
+        sinceMs += static_cast<double>(10 + stallMs);
+        if (const auto share = values.find(metric::kInputStallPercent); share != values.end()) {
+            toldMs += share->second * sinceMs / 100;
+            sinceMs = 0;
+            EXPECT_NEAR(toldMs, waitedMs, 1e-6) << "step " << i;
+        }
+    }
+    EXPECT_GT(waitedMs, 2'000);
 }
 
 }  // namespace

@@ -289,7 +289,7 @@ TEST_F(HealthTest, EachRankSaysWhatItDoesAndWhichOneStands) {
     health_.hello(other);
     const auto sayOther = [&](rank::Body body) { health_.heard(other, {0, 1, std::move(body)}); };
     sayOther(rank::Progress{4, 0, 40, 0, "waiting", {70, 30}, 5});
-    sayOther(rank::Metrics{5, 0, 50, 1, {{"rank.step_ms", 20}, {"input_stall_percent", 30}}});
+    sayOther(rank::Metrics{5, 0, 50, 1, {{"rank.step_ms", 20}, {"rank.wait_ms", 6}}});
     const std::int64_t saidMs = clock_.wallMs();
     pass(12);  // in which only rank 0 says something
     const std::vector<values::RankNow> ranks = health_.ranks(gang);
