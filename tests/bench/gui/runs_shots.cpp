@@ -68,7 +68,7 @@ class Stage {
         QObject::connect(&bridge_, &DaemonBridge::runsChanged, &table_, [this](const RunsDelta& d) {
             table_.apply(d.isReset, d.changed, d.removed);
         });
-        if (scene.isAway) {
+        if (scene.isAway && scene.numRuns == 0) {
             daemon_.goAway();
         }
         page_ = std::make_unique<RunsPage>(PageContext{bridge_, table_, colors_, spec_}, nullptr);
@@ -84,6 +84,10 @@ class Stage {
             test::letTimersRun(std::chrono::milliseconds(150));
             settle();
         }
+        if (scene_.isAway) {  // whoever has runs has lost it after they were read
+            daemon_.goAway();
+            test::letTimersRun(std::chrono::milliseconds(500));
+        }
         const QString file =
             folder.filePath(QString::fromStdString("runs-" + scene_.name + "-" + theme + ".png"));
         std::printf("%s\n", qPrintable(file));
@@ -93,7 +97,8 @@ class Stage {
  private:
     void settle() {
         const bool isSettled = QTest::qWaitFor(
-            [&] { return scene_.isAway || (bridge_.isSettled() && page_->isSettled()); }, 20'000);
+            [&] { return scene_.numRuns == 0 || (bridge_.isSettled() && page_->isSettled()); },
+            20'000);
         test::letTimersRun(std::chrono::milliseconds(200));
         if (!isSettled) {
             std::printf("(not settled)\n");
@@ -130,6 +135,7 @@ std::vector<Scene> scenes() {
     return {
         {"none", 0, {}},
         {"away", 0, {}, {1'440, 900}, true},
+        {"lost", 8, tab(Tab::kOverview), {2'400, 900}, true},
         {"eight", 8, tab(Tab::kOverview)},
         {"failed", 8, tab(Tab::kOverview, "r-00003")},
         {"metrics", 8, tab(Tab::kMetrics, "r-00000")},
