@@ -268,7 +268,7 @@ Result<RunRecord> RunTable::get(std::string_view id) const {
 Status RunTable::setState(std::string_view id, const StateChange& change) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;
-    RETURN_IF_ERROR(changeRun(db, id, [&](std::int64_t no) -> Status {
+    const auto write = [&](std::int64_t no) -> Status {
         ASSIGN_OR_RETURN(const std::int64_t newest, currentAttempt(db, no));
         if (change.attempt > 0 && newest > change.attempt) {
             return failedPrecondition("run ", id, ": attempt ", change.attempt,
@@ -287,7 +287,8 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
         update.bind(change.state == values::RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
         RETURN_IF_ERROR(update.bind(isEnd ? 1 : 0).bind(no).run());
         return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs(), true) : okStatus();
-    }));
+    };
+    RETURN_IF_ERROR(changeRun(db, id, write));
     if (values::isEnded(change.state)) {
         // Only for speed and space: a tail that cannot be sealed now (full disk) serves as well.
         (void)sealMetrics(db, id);

@@ -1,5 +1,6 @@
 #include "app/session/live_model.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "app/session/metric_catalogue.h"
