@@ -344,7 +344,7 @@ int runStop(CliContext& context, const ParsedArgs& args) {
     const std::string reason = args.text("--reason");
     const bool isWaiting = args.has("--wait");
     const int asked = changeRuns(
-        context, args, "stopping, with a checkpoint",
+        context, args, "stopping; a run that trains saves a checkpoint first",
         [&](client::DaemonClient& daemon, const RunSummary& run) {
             return daemon.stop(run.id, grace, reason);
         },

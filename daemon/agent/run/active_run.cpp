@@ -169,6 +169,7 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
 }
 
 void ActiveRun::tick(bool isFlushed) {
+    journal_.noteRoom();
     switch (stage()) {
         case Stage::kNew:
         case Stage::kReceiptMaking:
@@ -320,8 +321,8 @@ void ActiveRun::conclude() {
     }
     const AttemptFacts facts = attemptFacts();
     const Verdict verdict = judge(facts, *gang_);
-    const bool isRoomless = verdict.isFailure() && facts.lastStep <= facts.resumeStep &&
-                            !journal_.directory().checkRoom().ok();
+    const bool isRoomless =
+        verdict.isFailure() && facts.lastStep <= facts.resumeStep && journal_.lackedRoom();
     if (isRoomless) {
         journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason,
                                  "; the disk was full, so it does not count"));

@@ -100,7 +100,7 @@ void ActiveRun::noteUnknown(const Status& status) {
     const std::int64_t now = place_.clock.steadyNs();
     const bool isFirst = !state_.isRetrying();
     state_.setRetry(now + kAskAgainNs);
-    if (isFirst) {
+    if (isFirst || absl::IsResourceExhausted(status)) {  // no room: the engine has answered
         heardNs_ = now;
         journal_.live().queuedReason =
             strCat("its workers cannot be asked for: ", messageOf(status), "; trying again");

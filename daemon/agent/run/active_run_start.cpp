@@ -84,7 +84,6 @@ void ActiveRun::failStart(const Status& status) {
     stopPlacing();
 }
 
-// Later and later.
 void ActiveRun::tryLater(const Status& status) {
     journal_.live().queuedReason =
         strCat("cannot be started now: ", messageOf(status), "; trying again");

@@ -81,7 +81,7 @@ std::optional<GangCut::Cut> GangCut::findSilent() const {
     if (!silent.has_value()) {
         return std::nullopt;
     }
-    return Cut{.event = strCat(silent->second, ": its gang is ended, and another attempt starts"),
+    return Cut{.event = strCat(silent->second, ": its gang is ended"),
                .why = silent->second,
                .silentRank = silent->first};
 }

@@ -22,7 +22,14 @@ class RunJournal {
     const std::string& id() const { return run_.id; }
     int attempt() const { return run_.attempt; }
     const RunDirectory& directory() const { return directory_; }
-    void setAttempt(int attempt) { run_.attempt = attempt; }
+    void setAttempt(int attempt) {
+        run_.attempt = attempt;
+        lackedRoom_ = false;
+    }
+    /// Looks at the disk. What failed while it was full may be told only when it no longer is.
+    void noteRoom() { lackedRoom_ = lackedRoom_ || !directory_.checkRoom().ok(); }
+    /// Whether the disk was full at any look during the attempt.
+    bool lackedRoom() const { return lackedRoom_; }
 
     /// False when the store could not take it.
     bool setState(values::RunState state, const std::string& reason = "");
@@ -52,6 +59,7 @@ class RunJournal {
     const RunDirectory directory_;
     values::RunLive live_;
     bool isEndTold_ = false;
+    bool lackedRoom_ = false;
 };
 
 }  // namespace millrace::agent

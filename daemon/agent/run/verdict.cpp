@@ -117,7 +117,9 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     }
     std::string reason = describeExit(*worker);
     if (facts.lastStep > 0) {
-        strAppend(&reason, " after step ", facts.lastStep);
+        // The run's step is rank 0's: others need not have come as far.
+        const bool isOther = worker->rank > 0;
+        strAppend(&reason, isOther ? " while rank0 was at step " : " after step ", facts.lastStep);
     }
     // Whoever was killed from outside has not said why.
     const int code = worker->exitCode.value_or(0);

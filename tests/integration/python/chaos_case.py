@@ -73,13 +73,7 @@ class ChaosCase(RunCase):
     options = ()  # of the runs to which things happen
 
     def make_state(self):
-        state = os.path.join(self.folder, "state")
-        os.mkdir(state, 0o700)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={STATE_MB}m,mode=0700", "tmpfs", state],
-                                 capture_output=True, text=True, check=False)
-        self.has_small_disk = mounted.returncode == 0
-        if self.has_small_disk:
-            self.addCleanup(subprocess.run, ["umount", "-l", state], check=False)
+        self.has_small_disk = not self.mount_state(STATE_MB)
         self.network = None
         if "CHAOS_NETWORK" in os.environ:
             self.network = chaos_net.Network(NODES)

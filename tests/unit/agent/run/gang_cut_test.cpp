@@ -135,7 +135,7 @@ TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
     EXPECT_TRUE(cut_.isStandstill());
     const std::string sentence =
         "rank1 stands still after step 3: its process is stopped (SIGSTOP)";
-    EXPECT_EQ(cut_.event(), sentence + ": its gang is ended, and another attempt starts");
+    EXPECT_EQ(cut_.event(), sentence + ": its gang is ended");
     EXPECT_TRUE(told().stoodStill);
     EXPECT_EQ(told().errors["rank1"], sentence);
     facts_.ranks = 1;
