@@ -18,6 +18,12 @@ class CommandsTest : public CliTest {
         fake.runs[1].params["recipe.negatives.keep"] = "0.3";
         fake.runs[0].params["recipe.negatives.keep"] = "1.0";
     }
+    static values::MetricPoint pointAt(std::int64_t step, double value) {
+        values::MetricPoint point;
+        point.step = step;
+        point.value = value;
+        return point;
+    }
     std::string spec() const { return directory_ / "a.yaml"; }
     tests::TempDir directory_;
 };

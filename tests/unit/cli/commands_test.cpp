@@ -158,13 +158,6 @@ TEST_F(CommandsTest, ShowJsonCarriesSpecReceiptAndCheckpoints) {
     EXPECT_EQ(one["git"], nullptr);
 }
 
-values::MetricPoint pointAt(std::int64_t step, double value) {
-    values::MetricPoint point;
-    point.step = step;
-    point.value = value;
-    return point;
-}
-
 // Of a daemon that keeps no best values: they are read from the series.
 TEST_F(CommandsTest, LsShowsTheBestValueBesideTheLastWithTheirSteps) {
     EXPECT_EQ(run({"ls", "--columns", "id,auc,best_auc"}), kExitOk) << err.str();

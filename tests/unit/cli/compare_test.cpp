@@ -1,6 +1,7 @@
 // `compare`: runs side by side, and what does not compare.
 #include <gmock/gmock.h>
 
+#include "backend/core/text.h"
 #include "tests/unit/cli/commands_fixture.h"
 
 namespace millrace::cli {

@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
