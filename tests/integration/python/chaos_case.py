@@ -136,6 +136,14 @@ class ChaosCase(RunCase):
                             steps[int(first)][rank] = rest
         return {step: ranks for step, ranks in steps.items() if ranks}
 
+    def last_taken(self):
+        """The last step that a rank has taken in any attempt, by its own words; 0: none."""
+        last = 0
+        for name in filter(lambda name: name[0].isdigit(), os.listdir(self.rows)):
+            with open(os.path.join(self.rows, name), encoding="utf-8") as file:
+                last = max([last, *(int(line.split(" ", 1)[0]) for line in file if line[0].isdigit() and line.endswith("\n"))])
+        return last
+
     def weights(self):
         texts = []
         for rank in (0, 1):
@@ -238,6 +246,8 @@ class ChaosCase(RunCase):
                 return
             began = time.monotonic()
             if self.strike(fault):
+                # A step under way was shown, or is told by what a dead rank left: it is no sign of life.
+                before = max(before, self.last_taken() + 1)
                 wait_for(f"the run gets on after: {fault}", lambda at=before: self.is_beyond(run, at), 90, step=0.05)
                 fault.recovered = time.monotonic() - began
 
