@@ -30,14 +30,6 @@ Status dropCheckpoint(Database& db, std::int64_t no, const std::string& name) {
     return update.bind(no).bind(name).run();
 }
 
-// All ranks of the attempt have ended that step.
-Status settleUpTo(Database& db, std::int64_t no, int attempt, std::int64_t step) {
-    ASSIGN_OR_RETURN(Statement update,
-                     db.prepare("UPDATE attempt SET settled_step = max(settled_step, ?) WHERE "
-                                "run_no = ? AND attempt = ?"));
-    return update.bind(step).bind(no).bind(attempt).run();
-}
-
 }  // namespace
 
 Status writeCheckpoint(Database& db, std::int64_t no, int attempt, const CheckpointRecord& c) {

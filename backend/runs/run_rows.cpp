@@ -392,6 +392,13 @@ Status writeTimes(Database& db, std::int64_t no, int attempt, const values::Phas
     return sumTimes(db, no);
 }
 
+Status settleUpTo(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t step) {
+    ASSIGN_OR_RETURN(Statement update,
+                     db.prepare("UPDATE attempt SET settled_step = max(settled_step, ?) WHERE "
+                                "run_no = ? AND attempt = ?"));
+    return update.bind(step).bind(no).bind(attempt).run();
+}
+
 Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs,
                   bool isEnd) {
     ASSIGN_OR_RETURN(

@@ -44,6 +44,8 @@ Status checkIsDeleted(Database& db, std::int64_t no, std::string_view id);
 /// attempt was made is its start.
 Status writeTimes(Database& db, std::int64_t no, int attempt, const values::PhaseTimes& counted,
                   std::int64_t nowMs);
+/// All ranks of the attempt have ended that step: checkpoints up to it count.
+Status settleUpTo(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t step);
 /// The attempt is over. `isEnd`: so is the run, and the time since rank 0's last report is its
 /// ending. Else, and where no rank began to train, that time is the start of what follows.
 Status closeTimes(Database& db, std::int64_t no, std::int64_t attempt, std::int64_t nowMs,

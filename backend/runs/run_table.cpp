@@ -286,6 +286,9 @@ Status RunTable::setState(std::string_view id, const StateChange& change) {
         update.bind(isEnd || change.state == values::RunState::kStopping ? 1 : 0);
         update.bind(change.state == values::RunState::kRunning ? 1 : 0).bind(file_.clock.wallMs());
         RETURN_IF_ERROR(update.bind(isEnd ? 1 : 0).bind(no).run());
+        if (change.settledStep > 0) {
+            RETURN_IF_ERROR(settleUpTo(db, no, newest, change.settledStep));
+        }
         return isEnd ? closeTimes(db, no, newest, file_.clock.wallMs(), true) : okStatus();
     };
     RETURN_IF_ERROR(changeRun(db, id, write));

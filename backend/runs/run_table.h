@@ -20,6 +20,7 @@ struct StateChange {
     values::RunState state = values::RunState::kQueued;
     std::string exitReason;
     int attempt = 0;  ///< > 0: refused (kFailedPrecondition) when a newer attempt was begun
+    std::int64_t settledStep = 0;  ///< > 0: all ranks of the newest attempt have ended that step
 };
 
 /// Of a resume with another number of ranks.

@@ -57,11 +57,9 @@ runs::Progress progressOf(const rank::Progress& progress) {
             progress.stepsTotal, progress.phase, progress.times};
 }
 
-// The last step that a rank has ended, as its line tells; 0: it does not.
+// The last step that a rank has ended, as its line tells; 0: it does not. A `done` is also sent by
+// a script that ends with another exit code than 0 in the midst of its step.
 std::int64_t endedStepOf(const rank::RankLine& line) {
-    if (const auto* done = std::get_if<rank::Done>(&line.body)) {
-        return done->step;  // and no step behind it, whatever others go on with
-    }
     const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
     return std::max(line.ended, checkpoint == nullptr ? 0 : checkpoint->step);
 }

@@ -44,8 +44,8 @@ void ActiveRun::storeEnd() {
     }
     const auto& [state, reason] = *ending_;
     journal_.tellEnd(state, reason);
-    if (!journal_.setState(state, reason)) {
-        // The end must not be lost with a full disk.
+    const std::int64_t settled = state == values::RunState::kFinished ? done_.stepOfAll() : 0;
+    if (!journal_.setState(state, reason, settled)) {
         move(Move::kNotStored);
         return state_.setRetry(place_.clock.steadyNs() + kStoreAgainNs);
     }

@@ -218,6 +218,11 @@ std::int64_t DoneWords::stepOfRank0() const {
     return jsonInt(jsonMember(words_, "rank0"), "step", kNever);
 }
 
+std::int64_t DoneWords::stepOfAll() const {
+    const auto all = ranksByStep();
+    return all.empty() ? 0 : all.begin()->first;
+}
+
 std::string DoneWords::reason() const {
     const auto all = ranksByStep();
     if (all.size() > 1) {

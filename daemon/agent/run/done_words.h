@@ -72,6 +72,8 @@ class DoneWords {
     bool hasRank0() const { return words_.contains("rank0"); }
     /// The step that rank 0 was done at; greater than any while it has not said so.
     std::int64_t stepOfRank0() const;
+    /// The least step that a rank was done at; 0: none has said so.
+    std::int64_t stepOfAll() const;
     /// Why rank 0 was done, as it said, or that ranks were done at different steps; "": neither.
     std::string reason() const;
     /// States, rows and hashes for the receipt, of `ranks` ranks, up to the step that all of them

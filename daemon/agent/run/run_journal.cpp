@@ -17,9 +17,11 @@ constexpr std::size_t kMostScriptBytes = std::size_t{32} << 10;
 RunJournal::RunJournal(Workplace& place, runs::RunRecord run)
     : place_(place), run_(std::move(run)), directory_(place.runsDir, run_.id) {}
 
-bool RunJournal::setState(values::RunState state, const std::string& reason) {
+bool RunJournal::setState(values::RunState state, const std::string& reason,
+                          std::int64_t settledStep) {
     run_.state = state;
-    const Status status = place_.store.setState(run_.id, {state, reason, run_.attempt});
+    const Status status =
+        place_.store.setState(run_.id, {state, reason, run_.attempt, settledStep});
     if (!status.ok()) {
         logError("run: state not stored",
                  {{"run", run_.id}, {"state", values::nameOf(state)}, {"why", messageOf(status)}});

@@ -31,8 +31,9 @@ class RunJournal {
     /// Whether the disk was full at any look during the attempt.
     bool lackedRoom() const { return lackedRoom_; }
 
-    /// False when the store could not take it.
-    bool setState(values::RunState state, const std::string& reason = "");
+    /// False when the store could not take it. `settledStep`: runs::StateChange.
+    bool setState(values::RunState state, const std::string& reason = "",
+                  std::int64_t settledStep = 0);
     /// What is live of it: publish() shows what was changed here.
     values::RunLive& live() { return live_; }
     void publish();

@@ -156,10 +156,10 @@ class Case:
         if end == "nothing":
             last.update(opens=chance.random() < 0.5)
         self.phases.append(last)
-        # A resume renews the budget of restarts: what failed before the last stop is not counted.
+        # A resume renews the budget of restarts: what failed before the last stop is not counted. One that reads nothing has failed for good.
         words = [phase["end"] for phase in self.phases]
         restarts = words[::-1].index("stop") - 1 if "stop" in words else self.max_restarts
-        if last["end"] in FAILURES and restarts < self.max_restarts:
+        if last["end"] in FAILURES and end != "nothing" and restarts < self.max_restarts:
             self.phases.append({"end": "whole"})
 
     def name(self):

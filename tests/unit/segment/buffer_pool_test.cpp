@@ -13,7 +13,8 @@ namespace millrace::segment {
 namespace {
 
 // Of many blocks of one size, given back when the list goes.
-std::vector<PooledBuffer> take(BufferPool& pool, std::size_t count, std::int64_t bytes) {
+[[maybe_unused]] std::vector<PooledBuffer> take(BufferPool& pool, std::size_t count,
+                                                std::int64_t bytes) {
     std::vector<PooledBuffer> blocks;
     for (std::size_t i = 0; i < count; ++i) {
         blocks.push_back(*PooledBuffer::allocate(pool, bytes));
@@ -21,7 +22,7 @@ std::vector<PooledBuffer> take(BufferPool& pool, std::size_t count, std::int64_t
     return blocks;
 }
 
-std::vector<const std::uint8_t*> places(const std::vector<PooledBuffer>& blocks) {
+[[maybe_unused]] std::vector<const std::uint8_t*> places(const std::vector<PooledBuffer>& blocks) {
     std::vector<const std::uint8_t*> places;
     for (const PooledBuffer& block : blocks) {
         places.push_back(block.data());

@@ -163,7 +163,7 @@ TEST_F(SettledTest, CheckpointsThatWaitStaySpreadAndAreNotWithoutBound) {
     EXPECT_THAT(kept.back(), HasSubstr("00000256"));
     begin(id, 1, 9);
     EXPECT_EQ(store->checkpoints(id)->front().step, 8);
-    tell(id, 1, rank::Done{256, 256, "{}", {}, {}}, 256);
+    begin(id, 1, 257);
     EXPECT_EQ(store->checkpoints(id)->front().step, 256);
     EXPECT_EQ(files(id).size(), 2U) << "what is kept is counted again";
 }
@@ -214,6 +214,31 @@ TEST_F(SettledTest, ARankThatIsDoneAndReadNothingEndsTheAttemptForAll) {
     tell(id, 1, rank::Done{0, 0, "{}", {}, {}}, 0);
     exitWell(id);
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+}
+
+// sys.exit(1) in the midst of a step sends the same word as a loop that breaks behind it.
+TEST_F(SettledTest, AStepThatARankIsDoneAtHasEndedOnceTheRunIsFinished) {
+    for (const int code : {1, 0}) {
+        const std::string id = script();
+        begin(id, 1, 8);
+        save(id, 8);
+        tell(id, 1, rank::Done{8, 8, "{}", {}, {}}, 7);
+        EXPECT_TRUE(store->checkpoints(id)->empty());
+        tell(id, 0, rank::Done{8, 8, "{}", {}, {}}, 8);
+        leaveAll(id);
+        endGang(id, 1, code);
+        const auto counted = store->checkpoints(id);
+        if (code == 0) {
+            EXPECT_EQ(record(id).state, RunState::kFinished);
+            ASSERT_EQ(counted->size(), 1U);
+            EXPECT_EQ(counted->front().step, 8);
+        } else {
+            EXPECT_EQ(record(id).attempt, 2);
+            EXPECT_TRUE(counted->empty());
+            ASSERT_TRUE(service->stop(id, "", std::chrono::seconds(1)).ok());
+            kill(id, 2);
+        }
+    }
 }
 
 TEST_F(SettledTest, ARankThatIsDoneEarlyEndsNoLaterStep) {
