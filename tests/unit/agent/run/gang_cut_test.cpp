@@ -1,6 +1,7 @@
 // Why the daemon ends a gang by itself, reason by reason.
 #include "daemon/agent/run/gang_cut.h"
 
+#include "tests/support/temp_dir.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -28,7 +29,6 @@ class GangCutTest : public ::testing::Test {
             health_.hello(senderOf(rank));
         }
     }
-    ~GangCutTest() override { std::filesystem::remove_all(root_); }
 
     static rank::Sender senderOf(int rank) {
         rank::Sender sender;
@@ -50,9 +50,9 @@ class GangCutTest : public ::testing::Test {
         return facts;
     }
 
-    const std::string root_ = ::testing::TempDir() + "millrace-gang-cut";
+    const tests::TempDir root_;
     FakeClock clock_;
-    const RunDirectory directory_{root_, "r-abc23"};
+    const RunDirectory directory_{root_.path(), "r-abc23"};
     JobFacts facts_;
     RunHealth health_{clock_, [](int) { return 'T'; }};
     DoneWords done_{directory_, clock_};
