@@ -13,7 +13,7 @@ class QApplication;
 
 namespace millrace::gui {
 
-/// Of what is shown as it was before its source went away.
+/// Opacity of figures whose source has gone away since they were read.
 inline constexpr double kOldOpacity = 0.45;
 
 enum class ThemeChoice { kSystem, kDark, kLight };

@@ -49,7 +49,7 @@ void StepMeter::addParts(const Mark& from, const Mark& to, rank::Values& values)
     }
 }
 
-// The start is no part of it: until its first batch a rank waits for more than data.
+// Leaves the start out: until its first batch a rank waits for more than data.
 void StepMeter::addStall(rank::Values& values) {
     const values::PhaseTimes passed = times_.phases - told_;
     const double ms = passed.sum() - passed.startMs;

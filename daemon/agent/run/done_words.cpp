@@ -26,7 +26,7 @@ void addCost(Json& costs, const std::string& role, double cpuSeconds, std::int64
         {"peak_memory_bytes", std::max(jsonInt(before, "peak_memory_bytes"), peakBytes)}};
 }
 
-// Of what a rank said when it was done, or of nothing.
+// Whether a rank that was done at `step` had read the whole stream; `said`: its done, or null.
 bool isAtEnd(const Json& said, std::int64_t step, const AttemptExtent& extent) {
     stream::StreamState state;
     const bool isKnown = state.read(jsonString(said, "state")).empty();

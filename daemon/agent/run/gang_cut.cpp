@@ -48,7 +48,7 @@ std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const 
     return found.has_value() ? found : findSilent();
 }
 
-// What a rank that has left did not read is not dealt to anybody else.
+// The feed deals the share of a rank that has left to no other rank.
 std::optional<GangCut::Cut> GangCut::findLeftAlone(const GangView& view) const {
     const auto left = facts_.isScript() ? done_.leftEarly(view.extent) : std::nullopt;
     const auto waiting = left.has_value() ? health_.waitingRank(kStarvedNs) : std::nullopt;

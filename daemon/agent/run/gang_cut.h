@@ -17,7 +17,7 @@
 
 namespace millrace::agent {
 
-/// What a gang that may be ended is judged by.
+/// The facts that decide whether a gang is ended.
 struct GangView {
     Stage stage = Stage::kRunning;
     std::int64_t stageNs = 0;  ///< how long it has been in that stage
@@ -37,7 +37,7 @@ class GangCut {
     void begin() { cut_ = Cut(); }
     /// Whether the gang is to be ended now. The reason is kept until the next attempt.
     bool isDue(const GangView& view);
-    /// What ended it, for the run's history; "": nothing that a user should read.
+    /// The reason for the run's history; "": a user need not read it.
     const std::string& event() const { return cut_.event; }
     /// The same for the logs of its workers; "": the stop or the end of another part explains it.
     const std::string& why() const { return cut_.why; }

@@ -28,7 +28,7 @@ struct LoaderNeed {
     std::int64_t evalSegment = 0;  ///< of one reader of the evaluation
     int evalReaders = 0;
     std::int64_t splitsOfSegment = 0;  ///< for the sentence
-    /// With `output` bytes in the place of `outputs`.
+    /// The total if outputs take `output` bytes.
     std::int64_t totalWith(std::int64_t output) const;
     std::int64_t total() const { return totalWith(outputs); }
 };
@@ -74,7 +74,7 @@ class LoaderMemory {
     std::int64_t evalBytes() const { return evalBytes_; }
 
  private:
-    /// What a refusal adds for ranks that may want joined steps.
+    /// The part of a refusal for ranks that may want joined steps; "": there is none.
     std::string joinedText() const;
 
     const std::int64_t limitBytes_;

@@ -174,8 +174,8 @@ class Link:
     def _stall_percent(self) -> float:
         """The share of waiting since the last call, in percent: no wait falls between two calls."""
         told = self.phases.told()
-        before, self._stalled = self._stalled, (told["stall_ms"], sum(told.values()) - told["start_ms"])
-        stall, passed = (now - then for now, then in zip(self._stalled, before))
+        (old_stall, old_passed), self._stalled = self._stalled, (told["stall_ms"], sum(told.values()) - told["start_ms"])
+        stall, passed = self._stalled[0] - old_stall, self._stalled[1] - old_passed
         return 100.0 * stall / passed if passed > 0 else 0.0
 
     def _measure(self, took: float, waited: float) -> None:

@@ -246,7 +246,7 @@ class ChaosCase(RunCase):
                 return
             began = time.monotonic()
             if self.strike(fault):
-                # A step under way was shown, or is told by what a dead rank left: it is no sign of life.
+                # A report about the step under way may arrive after the fault; only a later step proves recovery.
                 before = max(before, self.last_taken() + 1)
                 wait_for(f"the run gets on after: {fault}", lambda at=before: self.is_beyond(run, at), 90, step=0.05)
                 fault.recovered = time.monotonic() - began

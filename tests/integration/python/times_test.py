@@ -84,7 +84,7 @@ class ScriptsClock(unittest.TestCase):
         link = object.__new__(Link)  # without a daemon
         link.phases, link.run, link._values, link._lock = Phases(clock), None, {}, threading.RLock()
         link._step_seconds, link._has_told_step, link._stalled = 0.0, False, (0.0, 0.0)
-        clock.now += 9  # the start is no part of it
+        clock.now += 9  # the share leaves the start out
         with link.phases.waiting():
             clock.now += 1
         weighted, since = 0.0, clock.now

@@ -56,7 +56,7 @@ TEST_F(CommandsTest, CompareSaysByHowMuchTheLossOfTheSameRowsDiffers) {
                     {"log_loss_difference", -0.2008}}));
 }
 
-// What a run's metrics have under the name is of some seconds.
+// The metric of the same name covers only a few seconds.
 TEST_F(CommandsTest, CompareTellsOneInputStallTheWholeRuns) {
     fake.runs[0].summary.latestMetrics = {{"input_stall_percent", 80.0, 10, 1, 0},
                                           {"loss", 0.5, 10, 1, 0}};

@@ -326,6 +326,16 @@ TEST(LaneTrackerTest, StaysBoundedAndExactOverADay) {
     EXPECT_NEAR(timeIn(tracker, LanePhase::kCheckpoint), times.checkpointMs, 1);
 }
 
+// Shows a run that ended after 20 s, from its totals and its stored points alone.
+void showEnded(LaneTracker& tracker, double busyMs, double evaluateMs,
+               const std::vector<LaneTracker::Point>& stored) {
+    values::RunSummary ended = runAt(0, Phase::kTraining, busyMs, 0, RunState::kFinished);
+    ended.progress.times->evaluateMs = evaluateMs;
+    ended.endedMs = kStart + 20'000;
+    tracker.update(ended, ended.endedMs);
+    tracker.setHistory(stored);
+}
+
 // Evaluations that are shorter than the distance of stored points are as long as they were.
 TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
     std::vector<LaneTracker::Point> stored;
@@ -333,11 +343,7 @@ TEST(LaneTrackerTest, ShowsShortEvaluationsThatAreOnlyStored) {
         stored.push_back({kStart + i * 2'000.0, {1'200.0 * i, 0, 800.0 * i}, 1});
     }
     LaneTracker tracker;
-    values::RunSummary ended = runAt(0, Phase::kTraining, 12'000, 0, RunState::kFinished);
-    ended.progress.times->evaluateMs = 8'000;
-    ended.endedMs = kStart + 20'000;
-    tracker.update(ended, ended.endedMs);
-    tracker.setHistory(stored);
+    showEnded(tracker, 12'000, 8'000, stored);
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kEvaluating), 8'000);
     EXPECT_DOUBLE_EQ(timeIn(tracker, LanePhase::kTraining), 12'000);
     tracker.setHistory(stored);
@@ -352,11 +358,7 @@ TEST(LaneTrackerTest, AnEvaluationThatIsOnlyStoredIsOnePiece) {
         stored.push_back({kStart + ms, {ms - evaluated(ms), 0, evaluated(ms)}, 1});
     }
     LaneTracker tracker;
-    values::RunSummary ended = runAt(0, Phase::kTraining, 16'800, 0, RunState::kFinished);
-    ended.progress.times->evaluateMs = 3'200;
-    ended.endedMs = kStart + 20'000;
-    tracker.update(ended, ended.endedMs);
-    tracker.setHistory(stored);
+    showEnded(tracker, 16'800, 3'200, stored);
     std::vector<PhaseSpan> evaluations;
     for (const PhaseSpan& span : tracker.spans()) {
         if (span.phase == LanePhase::kEvaluating) {

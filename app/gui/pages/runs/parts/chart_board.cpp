@@ -292,8 +292,8 @@ bool ChartBoard::isConnected() const {
     return daemon_.link().state == session::LinkState::kConnected;
 }
 
-// Of runs that have ended nothing comes any more, of a daemon that is away not now; what was not
-// read before it went is not known.
+// The badge says that values still come: a run is going on, and the daemon is there. Without the
+// daemon, an empty chart does not claim that there are no values.
 void ChartBoard::refreshState(std::size_t place) const {
     const QString metric = qtext(plotMetrics_[place]);
     const bool isGoing =

@@ -94,7 +94,7 @@ QString RunCellDelegate::differenceAt(const QModelIndex& index) const {
                                                       : differenceLabel(*against);
 }
 
-// Of most differences the same, so that the figures of a column stand below each other.
+// Most differences get the same width, so that the figures of a column line up.
 int RunCellDelegate::differenceWidth(const QModelIndex& index, const QFont& font) const {
     if (!rows_.isNested() || !isMetricSource(rows_.columnAt(index.column()).facts())) {
         return 0;
