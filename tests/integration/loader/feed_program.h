@@ -61,7 +61,8 @@ class FeedProgram : public LoaderProgram {
         writeJob(text, limitMb);
         startWrittenJob();
     }
-    void writeJob(const std::string& text, std::int64_t limitMb = 0) {
+    void writeJob(const std::string& text, std::int64_t limitMb = 0,
+                  const std::string& resume = "") {
         const Json answer = inspect(resolveRequest(text));
         ASSERT_EQ(answer["ok"], true) << dumpJson(answer);
         Json resolved = answer["runs"][0];
@@ -73,6 +74,7 @@ class FeedProgram : public LoaderProgram {
                                     {"attempt", 1},
                                     {"spec", resolved["spec"]},
                                     {"plan", resolved["plan"]},
+                                    {"resume", resume},
                                     {"checkpoint_dir", directory_ / "checkpoints"},
                                     {"rank_socket", directory_ / "rank.sock"},
                                     {"feed_socket", directory_ / "feed.sock"}}));

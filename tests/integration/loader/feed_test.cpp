@@ -38,6 +38,21 @@ TEST_F(FeedProgram, ServesTrainAndEvalAndEndsWithItsRank) {
     EXPECT_EQ(metricsRows_, 10'800);
 }
 
+TEST_F(FeedProgram, FiguresOfAResumedRunBelongToStepsAfterItsCheckpoint) {
+    startDaemonSide();
+    writeJob(spec(), 0, directory_ / "checkpoints/step-00005000.a1.safetensors");
+    startWrittenJob();
+    millrace_feed* train = connect("train");
+    ASSERT_NE(train, nullptr);
+    std::uint64_t rows = 0, next = 0;
+    EXPECT_EQ(read(train, 100000, rows, next), MILLRACE_FEED_END_OF_STREAM)
+        << millrace_feed_error(train);
+    millrace_feed_close(train);
+    EXPECT_EQ(*feed_->wait(), 0);
+    MutexLock lock(mutex_);
+    EXPECT_GT(metricsStep_, 5'000);
+}
+
 TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {
     startDaemonSide();
     startFeed();

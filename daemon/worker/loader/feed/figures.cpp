@@ -24,7 +24,7 @@ bool FeedFigures::isDue() const {
 void FeedFigures::note(const Producer& train) {
     const segment::SequencerTotals totals = train.totals();
     at_.epoch = train.position().epoch;
-    at_.step = totals.microBatches / job_.spec.microBatchesPerStep();
+    at_.step = job_.startStep + totals.microBatches / job_.spec.microBatchesPerStep();
     at_.rows = totals.rowsDelivered;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
@@ -75,6 +76,9 @@ Result<FeedJob> FeedJob::read(const std::string& path) {
     job.feedSocket = std::move(file.feedSocket);
     job.ranks = job.follow.empty() ? allRanks(job.worldSize()) : std::move(file.ranks);
     job.run = std::move(file.run);
+    const auto resumed =
+        checkpoint::CheckpointName::parse(file.resume.substr(file.resume.rfind('/') + 1));
+    job.startStep = resumed.has_value() ? resumed->step : 0;
     job.feed = file.feed;
     job.rankSocket = std::move(file.rankSocket);
     const job::AttemptPaths paths = job::AttemptPaths::ofJob(path);

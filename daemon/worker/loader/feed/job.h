@@ -50,7 +50,8 @@ struct FeedJob {
     std::string run;
     int feed = 0;  ///< as job::JobFile
     std::string rankSocket;
-    std::string directory;  ///< the feed's own, for what it must keep
+    std::int64_t startStep = 0;  ///< the step of the checkpoint that the attempt resumes from
+    std::string directory;       ///< the feed's own, for what it must keep
 
     static Result<FeedJob> read(const std::string& path);
     static Result<FeedJob> resolve(const FeedRequest& request);
