@@ -89,6 +89,12 @@ void Trainer::compareKeys(const Checkpoint& checkpoint) {
     }
 }
 
+bool Trainer::isEvalMissing() const {
+    const std::int64_t every = options_.evalEverySteps;
+    return options_.hasEval && every > 0 && step_ > 0 && step_ % every == 0 &&
+           lastEvalStep_ != step_;
+}
+
 bool Trainer::isFinished() const {
     const std::int64_t epochs = std::min(options_.epochs, learner_->epochsMax());
     return streamEnded_ || endsEarly_ || epoch_ + (epochEnded_ ? 1 : 0) >= epochs ||
@@ -107,8 +113,16 @@ Result<Trainer::Outcome> Trainer::run() {
             labels_.begin(options_.learner.heads.size());
         }
     }
+    // A stop cut the evaluation of the resumed step short, or does so on the way: all ranks end
+    // where they stand, so that the next attempt begins with it.
+    if (isEvalMissing()) {
+        RETURN_IF_ERROR(evaluate());
+    }
     while (!isFinished()) {
-        ASSIGN_OR_RETURN(const Taken taken, takeStep());
+        Taken taken = Taken::kStopped;
+        if (!isEvalMissing()) {
+            ASSIGN_OR_RETURN(taken, takeStep());
+        }
         if (taken == Taken::kStopped || (!isFinished() && isStopping())) {
             RETURN_IF_ERROR(checkpoint(true));
             return Outcome::kStopped;
@@ -287,8 +301,7 @@ Status Trainer::lossNotFinite() {
 
 Status Trainer::afterStep() {
     RETURN_IF_ERROR(checkpoints_.settle(false));
-    const auto isDue = [&](std::int64_t every) { return every > 0 && step_ % every == 0; };
-    if (options_.hasEval && isDue(options_.evalEverySteps)) {
+    if (isEvalMissing()) {
         RETURN_IF_ERROR(evaluate());
     }
     const bool isAsked = group_.size() == 1 ? reporter_.takeCheckpointRequest() : wantsCheckpoint_;

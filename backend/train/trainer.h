@@ -81,6 +81,8 @@ class Trainer {
     Status lossNotFinite();
     StepTimes stepTimes() const;
     Status afterStep();
+    /// Whether this step is to be evaluated, and was not.
+    bool isEvalMissing() const;
     bool isFinished() const;
     bool isStopping();
 

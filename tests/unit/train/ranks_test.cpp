@@ -146,6 +146,25 @@ TEST(Ranks, AStopThatOneHearsEndsAllBehindTheSameStep) {
     }
 }
 
+TEST(Ranks, AStopThatOneHearsInAnEvaluationEndsAllAtItsStep) {
+    for (const int who : {0, 1}) {
+        const Ranks ranks = run(kDouble, 2, [who](TrainerFixture& f, int rank) {
+            f.options.evalEverySteps = 2;
+            f.eval.stopAfter = rank == who ? 1 : -1;
+        });
+        for (const auto& outcome : ranks.outcomes) {
+            ASSERT_TRUE(outcome.ok()) << outcome.status();
+            EXPECT_EQ(*outcome, Trainer::Outcome::kStopped);
+        }
+        ASSERT_EQ(ranks.first().checkpoints.size(), 1U);
+        EXPECT_EQ(ranks.first().checkpoints[0].step, 2);
+        const std::string file = ranks.fixtures[0]->pathOf(ranks.first().checkpoints[0]);
+        const Ranks rest = run(
+            kDouble, 2, [](TrainerFixture& f, int) { f.options.evalEverySteps = 2; }, file);
+        EXPECT_THAT(rest.first().evaluatedSteps(), ::testing::ElementsAre(2, 4, 6, 8, 10));
+    }
+}
+
 TEST_P(RanksIn, GoOnAtAnotherNumberOfThem) {
     const Ranks whole = run(in_, 1, asIs);
     const Ranks begun =

@@ -51,6 +51,15 @@ class RecordingReporter final : public Reporter {
         }
         return out;
     }
+    std::vector<std::int64_t> evaluatedSteps() const {
+        std::vector<std::int64_t> out;
+        for (const rank::Metrics& m : metrics) {
+            if (m.values.contains("eval.auc")) {
+                out.push_back(m.step);
+            }
+        }
+        return out;
+    }
     std::vector<rank::Metrics> metrics;
     std::vector<rank::Checkpoint> checkpoints;
     std::vector<rank::Progress> progress;

@@ -123,14 +123,12 @@ TEST(Trainer, EvaluatesEveryNStepsAndAtTheEndOnce) {
     f.options.hasEval = true;
     f.options.evalEverySteps = 2;
     ASSERT_TRUE((*f.make())->run().ok());
-    std::vector<std::int64_t> steps;
+    EXPECT_THAT(f.reporter.evaluatedSteps(), ::testing::ElementsAre(2, 4, 5));
     for (const rank::Metrics& m : f.reporter.metrics) {
         if (m.values.count("eval.auc")) {
-            steps.push_back(m.step);
             EXPECT_EQ(m.values.at("eval.rows") + m.values.at("eval.rows_without_label"), 90);
         }
     }
-    EXPECT_THAT(steps, ::testing::ElementsAre(2, 4, 5));
     RowsHash rows;
     for (std::uint64_t row = 0; row < 90; ++row) {
         rows.add(0, row);
@@ -212,6 +210,22 @@ TEST(Trainer, StoppedInItsLastEvaluationCatchesUpOnItWhenResumed) {
     ASSERT_EQ(*(*f.make(&*file))->run(), Trainer::Outcome::kDone);
     EXPECT_EQ(f.reporter.done.step, 5);
     EXPECT_TRUE(f.reporter.done.metrics.count("eval.auc"));
+}
+
+TEST(Trainer, StoppedInAnEvaluationOnTheWayBeginsWithItWhenResumed) {
+    TrainerFixture f;
+    f.options.hasEval = true;
+    f.options.evalEverySteps = 2;
+    f.eval.stopAfter = 2;
+    ASSERT_EQ(*(*f.make())->run(), Trainer::Outcome::kStopped);
+    ASSERT_EQ(f.reporter.checkpoints.back().step, 2) << "where it was stopped";
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
+    f.eval.stopAfter = 1;
+    ASSERT_EQ(*(*f.make(&*file))->run(), Trainer::Outcome::kStopped);
+    ASSERT_EQ(f.reporter.checkpoints.back().step, 2) << "stopped in it again";
+    f.eval.stopAfter = -1;
+    ASSERT_EQ(*(*f.make(&*file))->run(), Trainer::Outcome::kDone);
+    EXPECT_THAT(f.reporter.evaluatedSteps(), ::testing::ElementsAre(2, 4, 5));
 }
 
 TEST(Trainer, StopsAtMaxSteps) {
