@@ -86,7 +86,7 @@ Result<CheckpointFacts> CheckpointDirectory::verify(const CheckpointName& name,
     ASSIGN_OR_RETURN(const UniqueFd fd, openFile(name.text()));
     const std::string place = pathOf(name);
     ASSIGN_OR_RETURN(CheckpointFacts facts, checkpoint::verify(fd.get(), place, watch));
-    if (facts.step != name.step || (name.attempt >= 0 && facts.attempt != name.attempt)) {
+    if (facts.step != name.step || facts.attempt != name.attempt) {
         return damaged(
             place, strCat("its content is of step ", facts.step, " and attempt ", facts.attempt));
     }

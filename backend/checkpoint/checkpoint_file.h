@@ -2,10 +2,11 @@
 // The checkpoint file (docs/formats/checkpoint.md): written whole or not at all, and read only as a
 // whole.
 //
-// Written is format 2, a safetensors file; read are formats 1 and 2. What the tensors mean is the
-// train room's. Threads: any. Failure: kDataLoss names a file that is damaged and what is wrong
-// with it, kFailedPrecondition one of another format version; every other error means that the file
-// could not be read, which says nothing about it. A full disk is kResourceExhausted.
+// A safetensors file whose metadata is the checkpoint's. What the tensors mean is the train room's,
+// in a script's there is one, `content`, which is the script's own. Threads: any. Failure:
+// kDataLoss names a file that is damaged and what is wrong with it, kFailedPrecondition one of
+// another format version; every other error means that the file could not be read, which says
+// nothing about it. A full disk is kResourceExhausted.
 #include <cstdint>
 #include <optional>
 #include <string>

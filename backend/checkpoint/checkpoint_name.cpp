@@ -6,15 +6,15 @@
 namespace millrace::checkpoint {
 namespace {
 
-constexpr std::string_view kStem = "step-", kAttempt = ".a";
-
-std::string_view textOf(CheckpointName::Ending ending) {
-    return ending == CheckpointName::Ending::kCkpt ? ".ckpt" : ".safetensors";
-}
+constexpr std::string_view kStem = "step-", kAttempt = ".a", kEnding = ".safetensors";
 
 // Takes a number off the front of `text`.
 template <class Number>
-bool take(std::string_view& text, Number& value) {
+bool take(std::string_view& text, std::string_view before, Number& value) {
+    if (!text.starts_with(before)) {
+        return false;
+    }
+    text.remove_prefix(before.size());
     const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
     text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
     return end.ec == std::errc() && value >= 0;
@@ -25,26 +25,17 @@ bool take(std::string_view& text, Number& value) {
 std::string CheckpointName::text() const {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%08lld", static_cast<long long>(step));
-    std::string name = std::string(kStem) + digits;
-    if (attempt >= 0) {
-        name += std::string(kAttempt) + std::to_string(attempt);
-    }
-    return name.append(textOf(ending));
+    return std::string(kStem)
+        .append(digits)
+        .append(kAttempt)
+        .append(std::to_string(attempt))
+        .append(kEnding);
 }
 
 std::optional<CheckpointName> CheckpointName::parse(std::string_view name) {
-    if (!name.starts_with(kStem)) {
-        return std::nullopt;
-    }
-    std::string_view rest = name.substr(kStem.size());
+    std::string_view rest = name;
     CheckpointName parsed;
-    bool isName = take(rest, parsed.step);
-    if (isName && rest.starts_with(kAttempt)) {
-        rest.remove_prefix(kAttempt.size());
-        isName = take(rest, parsed.attempt);
-    }
-    parsed.ending = rest == textOf(Ending::kCkpt) ? Ending::kCkpt : Ending::kSafetensors;
-    isName = isName && (parsed.attempt >= 0 || parsed.ending == Ending::kCkpt);
+    const bool isName = take(rest, kStem, parsed.step) && take(rest, kAttempt, parsed.attempt);
     return isName && parsed.text() == name ? std::optional(parsed) : std::nullopt;
 }
 

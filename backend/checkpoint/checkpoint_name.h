@@ -1,8 +1,5 @@
 #pragma once
 // Names of checkpoint files: "step-00000400.a2.safetensors" is attempt 2's of step 400.
-//
-// Files of format 1 end in ".ckpt"; the oldest of them left the attempt out ("step-00000400.ckpt"),
-// such a file's header tells it.
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -12,11 +9,8 @@
 namespace millrace::checkpoint {
 
 struct CheckpointName {
-    enum class Ending : std::uint8_t { kCkpt, kSafetensors };
-
     std::int64_t step = 0;  ///< the step it was cut after
-    int attempt = -1;       ///< that wrote it; -1: the name does not say
-    Ending ending = Ending::kSafetensors;
+    int attempt = 0;        ///< that wrote it
 
     std::string text() const;
     /// Nothing for any other name: what text() does not give back letter for letter.

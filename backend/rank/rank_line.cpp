@@ -236,19 +236,6 @@ Json stopJson(const Stop& stop) {
     return Json::object();
 }
 
-Result<Stop> readStop(const Json& json) {
-    if (json.contains("hold")) {
-        return Stop{Stop::Kind::kHold};
-    }
-    if (!json.contains("behind")) {
-        return Stop{};
-    }
-    LineRead read(json);
-    const std::int64_t step = read.integer("behind");
-    RETURN_IF_ERROR(read.status());
-    return Stop{Stop::Kind::kBehind, step};
-}
-
 Result<Json> parseObject(std::string_view text) {
     ASSIGN_OR_RETURN(Json json, parseBounded(text, "rank line", {kMaxLineBytes}));
     if (!json.is_object()) {
@@ -268,6 +255,12 @@ std::string_view typeOf(const Body& body) {
 bool isKept(const Body& body) {
     return !std::holds_alternative<Hello>(body) && !std::holds_alternative<Alive>(body) &&
            !std::holds_alternative<Held>(body);
+}
+
+std::string formatBody(const Body& body) {
+    Json json = std::visit(ToJson{}, body);
+    json["type"] = std::string(typeOf(body));
+    return dumpJson(json);
 }
 
 std::string formatLine(const RankLine& line) {
@@ -313,29 +306,7 @@ std::string formatCommand(const Command& command) {
         }
         return dumpJson(json);
     }
-    if (const Stop* stop = std::get_if<Stop>(&command)) {
-        return dumpJson(Json{{"stop", stopJson(*stop)}});
-    }
-    return R"({"checkpoint_now":{}})";
-}
-
-Result<Command> parseCommand(std::string_view text) {
-    ASSIGN_OR_RETURN(const Json json, parseObject(text));
-    if (json.contains("stop")) {
-        ASSIGN_OR_RETURN(const Stop stop, readStop(json["stop"]));
-        return stop;
-    }
-    if (json.contains("checkpoint_now")) {
-        return CheckpointNow{};
-    }
-    LineRead read(json);
-    const std::int64_t seq = read.integer("ack");
-    const std::int64_t attempt = read.integerOr("attempt", -1);
-    RETURN_IF_ERROR(read.status());
-    if (seq < 0) {
-        return invalidArgument("rank line: 'ack' must be a seq");
-    }
-    return Ack{static_cast<std::uint64_t>(seq), attempt};
+    return dumpJson(Json{{"stop", stopJson(std::get<Stop>(command))}});
 }
 
 }  // namespace millrace::rank

@@ -94,6 +94,8 @@ struct RankLine {
 };
 
 std::string formatLine(const RankLine& line);  ///< without the line end
+/// The same without seq, attempt and ended: what ring::LineLink takes.
+std::string formatBody(const Body& body);
 Result<RankLine> parseLine(std::string_view text);
 /// "metrics", "done", ...
 std::string_view typeOf(const Body& body);
@@ -114,12 +116,8 @@ struct Stop {
     std::int64_t step = 0;  ///< kBehind
     bool operator==(const Stop&) const = default;
 };
-struct CheckpointNow {
-    bool operator==(const CheckpointNow&) const = default;
-};
-using Command = std::variant<Ack, Stop, CheckpointNow>;
+using Command = std::variant<Ack, Stop>;
 
 std::string formatCommand(const Command& command);
-Result<Command> parseCommand(std::string_view text);
 
 }  // namespace millrace::rank

@@ -309,10 +309,6 @@ void RankServer::stop(ConnectionId connection, const Stop& how) {
     impl_->post(connection, formatCommand(how));
 }
 
-void RankServer::checkpointNow(ConnectionId connection) {
-    impl_->post(connection, formatCommand(CheckpointNow{}));
-}
-
 void RankServer::close(ConnectionId connection) {
     impl_->close(connection);
 }

@@ -3,7 +3,7 @@
 //
 // Threads: one, named "rank-server"; callbacks run on it, the first maybe before start() returns,
 // and must not block for long; none after the destructor. ack(),
-// stop() and checkpointNow() from any thread. It keeps nothing: lines come again until ack(), and
+// stop() from any thread. It keeps nothing: lines come again until ack(), and
 // the store drops what it has seen by (run, attempt, role, rank, seq). Failure: a line over 1 MB,
 // one that does not parse, one before hello, no hello in time, or a reader that does not read,
 // closes that connection with a logged sentence.
@@ -44,7 +44,6 @@ class RankServer {
     /// that is gone is ignored: the worker sends again.
     void ack(ConnectionId connection, std::int64_t attempt, std::uint64_t seq);
     void stop(ConnectionId connection, const Stop& how = {});
-    void checkpointNow(ConnectionId connection);
     void close(ConnectionId connection);
     std::size_t numConnections() const;
 

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define MILLRACE_FEED_ABI 2
+#define MILLRACE_FEED_ABI 3
 
 typedef struct millrace_feed millrace_feed;
 typedef struct millrace_batch millrace_batch;

@@ -59,7 +59,7 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::run(std::int64_t s
                                                                   const NextEvent& next) {
     for (int attempt = 1;; ++attempt) {
         millrace::Result<std::optional<Result>> result = once(step, open, next);
-        if (!result.ok() && reporter_.stopRequested()) {
+        if (!result.ok() && reporter_.isOver(step + 1)) {
             return std::nullopt;
         }
         if (!absl::IsUnavailable(result.status()) || attempt == kEvalAttemptsMax) {
@@ -81,11 +81,11 @@ millrace::Result<std::optional<Evaluator::Result>> Evaluator::once(std::int64_t 
         score(open, next, [&](const BatchView& batch, const std::vector<double>& probabilities) {
             isFirst ? evaluation.add(batch, probabilities) : share.add(batch, probabilities);
         });
-    const bool isLost = absl::IsUnavailable(own.status()) && !reporter_.stopRequested();
-    const Pass pass = own.ok()                    ? (*own ? Pass::kWhole : Pass::kCutShort)
-                      : isLost                    ? Pass::kLost
-                      : reporter_.stopRequested() ? Pass::kCutShort
-                                                  : Pass::kFailed;
+    const bool isLost = absl::IsUnavailable(own.status()) && !reporter_.isOver(step + 1);
+    const Pass pass = own.ok()                     ? (*own ? Pass::kWhole : Pass::kCutShort)
+                      : isLost                     ? Pass::kLost
+                      : reporter_.isOver(step + 1) ? Pass::kCutShort
+                                                   : Pass::kFailed;
     ASSIGN_OR_RETURN(const std::vector<std::string> passes,
                      group_.gather(std::string(1, static_cast<char>(pass))));
     RETURN_IF_ERROR(own.status());

@@ -1,7 +1,6 @@
 #pragma once
 // The trainer's door to the daemon: what it says, what it is asked. RankReporter is the rank
 // socket; tests put a list in its place.
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,15 +23,17 @@ class Reporter {
     virtual Result<std::vector<std::string>> unacked() const = 0;
     /// How many checkpoints the daemon has not stored yet.
     virtual std::int64_t unackedCheckpoints() = 0;
-    virtual bool stopRequested() const = 0;
-    virtual bool takeCheckpointRequest() = 0;
+    /// Whether this rank may take `step`, whose data it has: false where the run stops before it,
+    /// which all ranks hear of the same step.
+    virtual bool begin(std::int64_t step) = 0;
+    /// Whether the run stops before `step`, which this rank waits for.
+    virtual bool isOver(std::int64_t step) = 0;
 };
 
 class RankReporter final : public Reporter {
  public:
-    /// `stops` says whether something else than the daemon (a signal) asks to stop.
-    RankReporter(rank::RankClient& client, std::function<bool()> stops)
-        : client_(client), stops_(std::move(stops)) {}
+    /// `client` has a page.
+    explicit RankReporter(rank::RankClient& client) : client_(client) {}
     Status send(rank::Body body) override {
         const bool isCheckpoint = std::holds_alternative<rank::Checkpoint>(body);
         ASSIGN_OR_RETURN(const std::uint64_t seq, client_.send(std::move(body)));
@@ -51,12 +52,11 @@ class RankReporter final : public Reporter {
                       [acked = client_.ackedSeq()](auto seq) { return seq <= acked; });
         return static_cast<std::int64_t>(checkpoints_.size());
     }
-    bool stopRequested() const override { return client_.stopRequested() || stops_(); }
-    bool takeCheckpointRequest() override { return client_.takeCheckpointRequest(); }
+    bool begin(std::int64_t step) override { return client_.begin(step); }
+    bool isOver(std::int64_t step) override { return client_.isOver(step); }
 
  private:
     rank::RankClient& client_;
-    std::function<bool()> stops_;
     std::vector<std::uint64_t> checkpoints_;  // seqs, not yet acknowledged
 };
 

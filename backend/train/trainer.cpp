@@ -6,7 +6,7 @@
 #include "backend/core/log.h"
 #include "backend/train/loop/step_figures.h"
 #include "backend/train/part_timer.h"
-#include "backend/train/ranks/vote.h"
+#include "backend/train/ranks/step_sums.h"
 #include "backend/values/metric_names.h"
 
 namespace millrace::train {
@@ -101,11 +101,6 @@ bool Trainer::isFinished() const {
            (options_.maxSteps > 0 && step_ >= options_.maxSteps);
 }
 
-// A rank alone may hear of it at any time; several stop behind the same step.
-bool Trainer::isStopping() {
-    return group_.size() == 1 ? reporter_.stopRequested() : stopsHere_;
-}
-
 Result<Trainer::Outcome> Trainer::run() {
     if (!isFinished()) {
         ASSIGN_OR_RETURN(source_, open_("train", state_));
@@ -123,7 +118,7 @@ Result<Trainer::Outcome> Trainer::run() {
         if (!isEvalMissing()) {
             ASSIGN_OR_RETURN(taken, takeStep());
         }
-        if (taken == Taken::kStopped || (!isFinished() && isStopping())) {
+        if (taken == Taken::kStopped || (!isFinished() && reporter_.isOver(step_ + 1))) {
             RETURN_IF_ERROR(checkpoint(true));
             return Outcome::kStopped;
         }
@@ -152,7 +147,7 @@ Result<FeedEvent> Trainer::nextEvent(BatchSource& source, const char* waiting,
         if (event.kind != FeedEvent::Kind::kWaiting) {
             return event;
         }
-        if (reporter_.stopRequested()) {
+        if (reporter_.isOver(step_ + 1)) {
             FeedEvent stopped;
             stopped.kind = FeedEvent::Kind::kStopped;
             return stopped;
@@ -216,35 +211,27 @@ Result<Trainer::Taken> Trainer::takeStep() {
     sums.loss.resize(options_.learner.heads.size());
     sums.weight.resize(options_.learner.heads.size());
     std::int64_t stepEnd = 0;
-    ASSIGN_OR_RETURN(Taken taken, gather(sums, stepEnd));
-    RETURN_IF_ERROR(agree(taken, sums));
-    if (taken == Taken::kStep) {
-        next_ = stepEnd;
-        RETURN_IF_ERROR(endStep(sums));
-        RETURN_IF_ERROR(afterStep());
+    ASSIGN_OR_RETURN(const Taken taken, gather(sums, stepEnd));
+    if (taken != Taken::kStep) {
+        return taken;
     }
+    if (!reporter_.begin(step_ + 1)) {
+        return Taken::kStopped;
+    }
+    if (group_.size() > 1) {
+        RETURN_IF_ERROR(learner_->collect(sums));
+        const PartTimer timer(sumNs_);
+        ASSIGN_OR_RETURN(sums, sumOverRanks(std::move(sums), group_));
+    }
+    next_ = stepEnd;
+    RETURN_IF_ERROR(endStep(sums));
+    RETURN_IF_ERROR(afterStep());
     return taken;
-}
-
-Status Trainer::agree(Taken& taken, LossSums& sums) {
-    if (group_.size() == 1) {
-        return okStatus();
-    }
-    RETURN_IF_ERROR(learner_->collect(sums));
-    Vote mine{taken == Taken::kStopped, reporter_.stopRequested(),
-              taken == Taken::kStep && reporter_.takeCheckpointRequest(), std::move(sums)};
-    const PartTimer timer(voteNs_);
-    ASSIGN_OR_RETURN(Vote all, vote(mine, group_));
-    taken = all.hasStopped ? Taken::kStopped : taken;
-    stopsHere_ = all.wantsStop;
-    wantsCheckpoint_ = all.wantsCheckpoint;
-    sums = std::move(all.sums);
-    return okStatus();
 }
 
 StepTimes Trainer::stepTimes() const {
     StepTimes times{phases_.times(), learner_->times()};
-    times.learner.communication += voteNs_;
+    times.learner.communication += sumNs_;
     return times;
 }
 
@@ -304,9 +291,7 @@ Status Trainer::afterStep() {
     if (isEvalMissing()) {
         RETURN_IF_ERROR(evaluate());
     }
-    const bool isAsked = group_.size() == 1 ? reporter_.takeCheckpointRequest() : wantsCheckpoint_;
-    if (!checkpoints_.hasBegun(step_) &&
-        (isAsked || checkpoints_.isDue(step_, group_.size() == 1))) {
+    if (!checkpoints_.hasBegun(step_) && checkpoints_.isDue(step_, group_.size() == 1)) {
         RETURN_IF_ERROR(checkpoint(false));
     }
     return meter_.progressDue() ? progress("training") : okStatus();

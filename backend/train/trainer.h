@@ -1,10 +1,11 @@
 #pragma once
 // The training loop of one rank: steps, evaluations, checkpoints, reports.
 //
-// Ranks vote at each step's end and so decide alike; figures, checkpoints and the last line with
-// them are rank 0's. A step takes the micro-batches up to the feed's mark, in all ranks alike; its
-// number counts from 1. Everything that a resume needs is in the checkpoint, which is cut at a
-// step's end only; a stop request drops a step that is not complete. Threads: one owner. Failure:
+// Ranks agree on a stop through the reporter, so that all end behind the same step; figures,
+// checkpoints and the last line with them are rank 0's. A step takes the micro-batches up to the
+// feed's mark, in all ranks alike; its number counts from 1. Everything that a resume needs is in
+// the checkpoint, which is cut at a step's end only; a stop drops a step whose data is not there,
+// unless another rank has begun it. Threads: one owner. Failure:
 // run() returns the sentence; checkpoints written before stay.
 #include <cstdint>
 #include <limits>
@@ -70,8 +71,6 @@ class Trainer {
 
     enum class Taken { kStep, kNothing, kStopped };
     Result<Taken> takeStep();
-    /// All ranks' votes on what gather() took: `taken` and `sums` become everybody's.
-    Status agree(Taken& taken, LossSums& sums);
     /// Accumulates micro-batches up to the mark that ends the step.
     Result<Taken> gather(LossSums& sums, std::int64_t& stepEnd);
     /// The phases while it waits for one, and of what is done with them.
@@ -84,7 +83,6 @@ class Trainer {
     /// Whether this step is to be evaluated, and was not.
     bool isEvalMissing() const;
     bool isFinished() const;
-    bool isStopping();
 
     /// Leaves lastEvalStep_ as it was when a stop request cuts it short.
     Status evaluate();
@@ -112,10 +110,9 @@ class Trainer {
     std::int64_t epoch_ = 0, next_ = 0;  // of the next micro-batch; next_ may be the epoch's total
     bool epochEnded_ = false;            // next_ is the total and its end was read
     bool streamEnded_ = false;
-    bool stopsHere_ = false, wantsCheckpoint_ = false;  // as voted on the last step
     std::int64_t epochBatches_ = 0;  // micro-batches of an epoch, 0 until one has ended
     std::int64_t stepsWithoutWeight_ = 0;
-    std::int64_t voteNs_ = 0;  // until all ranks had voted
+    std::int64_t sumNs_ = 0;  // until all ranks had told their sums
     LabelWatch labels_;
     StepRows stepRows_;
     std::string state_;  // at the last step's end; "" at the start

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <string>
 
-#include "backend/checkpoint/formats.h"
+#include "backend/checkpoint/checkpoint_file.h"
+#include "backend/checkpoint/checkpoint_header.h"
 
 namespace {
 
@@ -31,10 +32,10 @@ void read(const std::string& file) {
 void readMended(std::string file) {
     std::uint64_t length = 0;
     std::memcpy(&length, file.data(), sizeof length);
-    if (length > file.size() - 8 || length < kFormat2Beginning.size() + kChecksumDigits) {
+    if (length > file.size() - 8 || length < kFormatBeginning.size() + kChecksumDigits) {
         return;
     }
-    file.replace(8 + kFormat2Beginning.size(), kChecksumDigits,
+    file.replace(8 + kFormatBeginning.size(), kChecksumDigits,
                  headerChecksum(std::string_view(file).substr(8, length)));
     read(file);
 }

@@ -31,7 +31,7 @@ BROKEN = re.compile(r": (fatal )?error: (?!.*\[-Werror,-Wthread-safety)")
 # As many sources as one translation unit holds: parsing the headers once for all of them is most of the gain.
 UNIT = 8
 # What others name: programs that stand for other systems in the loader's bench, libFuzzer's entry, what is C.
-NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/ring/feed_reader.h", "backend/ring/feed_tensors.h", "backend/ring/run_link.h",
+NAMED_OTHERWISE = ("tests/bench/loader/peers/", "tests/fuzz/", "backend/ring/feed_reader.h", "backend/ring/feed_tensors.h", "backend/ring/link/run_link.h",
                    "backend/ring/feed_python.h", "tests/unit/ring/c_caller.c")
 # Seconds of processor time that naming takes at most: a branch that touches everything is looked at in part, and says so.
 NAMING_SECONDS = 180

@@ -145,9 +145,10 @@ inline values::RunDetail sceneDetail(const values::RunSummary& run) {
     receipt.rowsTrained = 3 * rows;
     detail.receipt = receipt;
     for (const std::int64_t step : {400, 500, 600, 630}) {
-        detail.checkpoints.push_back({step, run.startedMs + step * 20,
-                                      detail.directory + "/step-" + std::to_string(step) + ".ckpt",
-                                      "beef", 5'242'880, 1});
+        detail.checkpoints.push_back(
+            {step, run.startedMs + step * 20,
+             detail.directory + "/step-" + std::to_string(step) + ".safetensors", "beef", 5'242'880,
+             1});
     }
     for (const values::RunFigure& point : run.latestMetrics) {
         detail.metricNames.push_back(point.name);

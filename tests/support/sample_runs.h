@@ -70,7 +70,8 @@ inline values::RunDetail aDetail(const values::RunSummary& run) {
     receipt.rowsKept = 80'561;
     receipt.rowsTrained = 241'683;
     detail.receipt = receipt;
-    detail.checkpoints = {{300, run.createdMs, "/state/step-300.ckpt", "beef", 5'000'000, 1}};
+    detail.checkpoints = {
+        {300, run.createdMs, "/state/step-300.safetensors", "beef", 5'000'000, 1}};
     return detail;
 }
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "backend/core/log.h"
-#include "backend/ring/step_page.h"
+#include "backend/ring/link/step_page.h"
 #include "backend/scores/score_file.h"
 #include "daemon/agent/run/run_directory.h"
 
@@ -61,24 +61,6 @@ struct Course {
         return runs::isOnCourse(attempts, attempt, step);
     }
 };
-
-// A file of an older version has no attempt in its name: the store or its header tells it, and one
-// that neither tells is attempt 0's.
-Result<std::int64_t> attemptOf(const CheckpointDirectory& directory, const Course& course,
-                               const CheckpointName& name) {
-    if (name.attempt >= 0) {
-        return name.attempt;
-    }
-    if (const CheckpointRecord* record = course.find(name)) {
-        return record->attempt;
-    }
-    const Result<CheckpointFacts> facts = directory.facts(name);
-    if (absl::IsDataLoss(facts.status())) {
-        return 0;
-    }
-    RETURN_IF_ERROR(facts.status());
-    return facts->attempt;
-}
 
 // Nothing where there is no directory.
 Result<std::optional<CheckpointDirectory>> openIfThere(const std::string& path) {
@@ -173,10 +155,6 @@ class Surveyor {
     }
 
  private:
-    struct File {
-        CheckpointName name;
-        std::int64_t attempt = 0;
-    };
     // What is known of a file after reading it.
     enum class Finding { kWhole, kUnfit, kGone };
 
@@ -188,10 +166,7 @@ class Surveyor {
             RETURN_IF_ERROR(directory_->removeLeftovers());
             ASSIGN_OR_RETURN(names, directory_->list());
         }
-        for (const CheckpointName& name : names) {
-            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory_, course_, name));
-            files_.push_back({name, attempt});
-        }
+        files_ = names;
         had_ = hadCheckpoints();
         RETURN_IF_ERROR(findBegun());
         RETURN_IF_ERROR(leaveBehind());
@@ -214,14 +189,15 @@ class Surveyor {
     bool hadCheckpoints() const {
         return std::any_of(course_.records.begin(), course_.records.end(),
                            [&](const auto& r) { return course_.leadsOn(r.attempt, r.step); }) ||
-               std::any_of(files_.begin(), files_.end(),
-                           [&](const File& f) { return course_.leadsOn(f.attempt, f.name.step); });
+               std::any_of(files_.begin(), files_.end(), [&](const CheckpointName& f) {
+                   return course_.leadsOn(f.attempt, f.step);
+               });
     }
 
     // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.
     Status findBegun() {
         for (runs::AttemptRecord& attempt : course_.attempts) {
-            for (const File& file : files_) {
+            for (const CheckpointName& file : files_) {
                 if (attempt.hasBegun || file.attempt != attempt.attempt) {
                     continue;
                 }
@@ -233,16 +209,16 @@ class Surveyor {
     }
 
     Status leaveBehind() {
-        for (const File& file : files_) {
-            if (!course_.leadsOn(file.attempt, file.name.step) && !isAside(file.name)) {
-                const bool isLeft = !course_.contains(file.attempt, file.name.step);
+        for (const CheckpointName& file : files_) {
+            if (!course_.leadsOn(file.attempt, file.step) && !isAside(file)) {
+                const bool isLeft = !course_.contains(file.attempt, file.step);
                 RETURN_IF_ERROR(setAside(
-                    file.name, kVoid,
+                    file, kVoid,
                     isLeft ? "the run has left its course" : "not all ranks had ended its step"));
             }
         }
-        std::erase_if(files_, [&](const File& file) {
-            return !course_.leadsOn(file.attempt, file.name.step);
+        std::erase_if(files_, [&](const CheckpointName& file) {
+            return !course_.leadsOn(file.attempt, file.step);
         });
         dropOtherScores(place_.checkpointsPath(), course_);
         if (directory_.has_value()) {
@@ -258,63 +234,60 @@ class Surveyor {
     // registered as far as they are to be kept.
     Status choose() {
         std::int64_t numKept = 0, lastStep = -1;
-        for (const File& file : files_) {
+        for (const CheckpointName& file : files_) {
             const bool isWanted =
-                order_.fromStep == values::kFromLast || file.name.step == order_.fromStep;
-            const bool isTwin = file.name.step == lastStep;  // of an attempt that went on from it
-            if (!isWanted || isTwin || isAside(file.name) || numKept >= order_.keep) {
+                order_.fromStep == values::kFromLast || file.step == order_.fromStep;
+            const bool isTwin = file.step == lastStep;  // of an attempt that went on from it
+            if (!isWanted || isTwin || isAside(file) || numKept >= order_.keep) {
                 continue;
             }
-            if (survey_.chosen.has_value() && course_.isLive(file.name)) {
+            if (survey_.chosen.has_value() && course_.isLive(file)) {
                 ++numKept;  // read when it is needed
                 continue;
             }
             ASSIGN_OR_RETURN(const Finding finding, inspect(file));
             if (finding == Finding::kWhole) {
                 ++numKept;
-                lastStep = file.name.step;
+                lastStep = file.step;
                 take(file);
             }
         }
         return okStatus();
     }
 
-    void take(const File& file) {
-        const CheckpointRecord record = recordOf(file.name, facts_.at(file.name.text()));
+    void take(const CheckpointName& file) {
+        const CheckpointRecord record = recordOf(file, facts_.at(file.text()));
         if (!survey_.chosen.has_value()) {
             survey_.chosen = record;
-            survey_.path = directory_->pathOf(file.name);
+            survey_.path = directory_->pathOf(file);
         }
-        const CheckpointRecord* known = course_.find(file.name);
+        const CheckpointRecord* known = course_.find(file);
         if (known != nullptr && known->isWaiting && !known->isDeleted) {
             found_.push_back(record);  // it waited for words that no rank could say any more
-        } else if (!course_.isLive(file.name)) {
+        } else if (!course_.isLive(file)) {
             found_.push_back(record);
             note(strCat("checkpoint ", record.name, " was found in its directory"));
         }
     }
 
     // Reads a file once; a damaged or foreign one is set aside. An error: it cannot be read.
-    Result<Finding> inspect(const File& file) {
-        const std::string name = file.name.text();
+    Result<Finding> inspect(const CheckpointName& file) {
+        const std::string name = file.text();
         if (facts_.contains(name)) {
             return Finding::kWhole;
         }
-        Result<CheckpointFacts> facts = directory_->verify(file.name, watch_);
+        Result<CheckpointFacts> facts = directory_->verify(file, watch_);
         if (absl::IsNotFound(facts.status())) {
             return Finding::kGone;
         }
         if (absl::IsDataLoss(facts.status())) {
-            RETURN_IF_ERROR(setAside(file.name, kDamaged, std::string(messageOf(facts.status()))));
+            RETURN_IF_ERROR(setAside(file, kDamaged, std::string(messageOf(facts.status()))));
             return Finding::kUnfit;
         }
         RETURN_IF_ERROR(facts.status());
         if (const std::string why = whyForeign(*facts); !why.empty()) {
-            RETURN_IF_ERROR(setAside(file.name, kForeign, why));
+            RETURN_IF_ERROR(setAside(file, kForeign, why));
             return Finding::kUnfit;
-        }
-        if (facts->attempt == 0) {
-            facts->attempt = file.attempt;
         }
         facts_[name] = *std::move(facts);
         return Finding::kWhole;
@@ -377,7 +350,7 @@ class Surveyor {
     const RunDirectory place_;
     Course course_;
     std::optional<CheckpointDirectory> directory_;
-    std::vector<File> files_;  // newest first
+    std::vector<CheckpointName> files_;  // newest first
     std::map<std::string, CheckpointFacts> facts_;
     std::vector<CheckpointRecord> found_;
     std::vector<std::string> gone_;
@@ -387,14 +360,13 @@ class Surveyor {
 };
 
 // How many of the store's checkpoints make `file` superfluous.
-std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int64_t attempt,
-                      std::int64_t keep) {
+std::int64_t numNewer(const Course& course, const CheckpointName& file, std::int64_t keep) {
     std::int64_t newer = 0;
     for (const CheckpointRecord& record : course.records) {
         if (record.isDeleted || !course.isSettled(record.attempt, record.step)) {
             continue;
         }
-        const bool replaces = record.step == file.step && record.attempt > attempt;
+        const bool replaces = record.step == file.step && record.attempt > file.attempt;
         newer += replaces ? keep : (record.step > file.step ? 1 : 0);
     }
     return newer;
@@ -443,8 +415,7 @@ Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted
     ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
     std::vector<std::string> removed;
     for (const CheckpointName& name : names) {
-        ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
-        if (numNewer(course, name, attempt, keep) >= keep) {
+        if (numNewer(course, name, keep) >= keep) {
             RETURN_IF_ERROR(directory->remove(name));
             removed.push_back(name.text());
         }
@@ -461,7 +432,7 @@ Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted
         const bool isThere =
             name.has_value() && std::find(names.begin(), names.end(), *name) != names.end();
         if (!record.isDeleted && !isThere &&
-            (!name.has_value() || numNewer(course, *name, record.attempt, keep) >= keep)) {
+            (!name.has_value() || numNewer(course, *name, keep) >= keep)) {
             removed.push_back(record.name);
         }
     }
@@ -480,8 +451,7 @@ std::vector<std::string> CheckpointCatalogue::setVoidAside(const std::string& ru
         }
         ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
         for (const CheckpointName& name : names) {
-            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
-            if (!course.contains(attempt, name.step)) {
+            if (!course.contains(name.attempt, name.step)) {
                 ASSIGN_OR_RETURN(const std::string to, directory->setAside(name, kVoid));
                 events.push_back(strCat("checkpoint ", name.text(), " was set aside as ", to,
                                         ": the run has left its course"));
@@ -508,8 +478,7 @@ Result<std::vector<std::int64_t>> CheckpointCatalogue::steps(const std::string& 
     if (directory.has_value()) {
         ASSIGN_OR_RETURN(const std::vector<CheckpointName> names, directory->list());
         for (const CheckpointName& name : names) {
-            ASSIGN_OR_RETURN(const std::int64_t attempt, attemptOf(*directory, course, name));
-            if (course.leadsOn(attempt, name.step)) {
+            if (course.leadsOn(name.attempt, name.step)) {
                 steps.push_back(name.step);
             }
         }

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "backend/core/log.h"
-#include "backend/ring/step_page.h"
+#include "backend/ring/link/step_page.h"
 #include "backend/stream/state/stream_state.h"
 
 namespace millrace::agent {

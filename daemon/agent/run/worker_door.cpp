@@ -53,7 +53,6 @@ class RankDoor final : public WorkerDoor {
         server_->ack(id, attempt, seq);
     }
     void stop(rank::ConnectionId id, const rank::Stop& how) override { server_->stop(id, how); }
-    void checkpointNow(rank::ConnectionId id) override { server_->checkpointNow(id); }
     void close(rank::ConnectionId id) override { server_->close(id); }
 
  private:

@@ -18,7 +18,6 @@ class WorkerDoor {
     virtual ~WorkerDoor() = default;
     virtual void ack(rank::ConnectionId connection, std::int64_t attempt, std::uint64_t seq) = 0;
     virtual void stop(rank::ConnectionId connection, const rank::Stop& how) = 0;
-    virtual void checkpointNow(rank::ConnectionId connection) = 0;
     virtual void close(rank::ConnectionId connection) = 0;
 };
 

@@ -5,14 +5,13 @@
 //
 // SIGTERM or a stop from the daemon: a checkpoint of the last whole step, then exit 3.
 // Exit codes: backend/core/exit_codes.h.
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
-#include <fcntl.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "backend/core/exit_codes.h"
@@ -27,14 +26,15 @@ namespace {
 
 constexpr std::chrono::seconds kErrorLease{30};
 
-// A stop request as a file descriptor: the wait for a batch ends when it becomes readable.
-int gStopFd = -1;
-volatile std::sig_atomic_t gStopped = 0;
+// Whom a signal asks to stop; null before there is one, then the flag says that one came.
+std::atomic<rank::RankClient*> gClient{nullptr};
+std::atomic<bool> gStopped{false};
 
 void requestStop(int) {
-    gStopped = 1;
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(gStopFd, &one, sizeof one);
+    gStopped = true;
+    if (rank::RankClient* client = gClient.load()) {
+        client->stop();
+    }
 }
 
 /// Read by OpenMP and MKL at their first use; OMP_DYNAMIC and OMP_WAIT_POLICY when their library is
@@ -57,7 +57,6 @@ void fixEnvironment(char** argv) {
 }
 
 void installSignals() {
-    gStopFd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct sigaction action{};
     action.sa_handler = requestStop;
     ::sigaction(SIGTERM, &action, nullptr);
@@ -67,7 +66,7 @@ void installSignals() {
 
 /// Floats a row of the `vectors` features: from the checkpoint, else from the first frame of this
 /// rank.
-Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank,
+Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank, int stopFd,
                                   const train::Checkpoint* checkpoint) {
     if (job.spec.features.vectors.empty() || !job.spec.model.hasTables()) {
         return 0;
@@ -82,7 +81,7 @@ Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank,
     options.attempt = job.attempt;
     options.rank = rank;
     options.worldSize = static_cast<int>(job.spec.train.ranks);
-    options.abortFd = gStopFd;
+    options.abortFd = stopFd;
     options.vectors = job.spec.features.vectors;
     options.isGlance = true;
     ASSIGN_OR_RETURN(const auto source, train::FeedSource::open(options));
@@ -117,27 +116,31 @@ Result<Checkpoints> openCheckpoints(const TrainerJob& job, int rank) {
     return out;
 }
 
+job::AttemptPaths attemptOf(const TrainerJob& job) {
+    return job::AttemptPaths(job.directory.substr(0, job.directory.rfind('/')));
+}
+
 Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
-                                         const Checkpoints& checkpoints,
-                                         train::Reporter& reporter) {
+                                         const Checkpoints& checkpoints, rank::RankClient& client) {
     const train::Checkpoint* resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
     const train::Checkpoint* initFrom = checkpoints.initFrom ? &*checkpoints.initFrom : nullptr;
-    ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, rank, resume ? resume : initFrom));
+    ASSIGN_OR_RETURN(const std::int64_t width,
+                     vectorsWidth(job, rank, client.stopFd(), resume ? resume : initFrom));
     ASSIGN_OR_RETURN(train::TrainerOptions options, trainerOptions(job, rank, width));
     options.fileName = [&job](std::uint32_t file) { return fileNameOf(job, file); };
     const auto open = [&](const char* stream, const std::string& state) {
         train::FeedSourceOptions feed = feedOptions(job, rank, options, stream);
         feed.state = state;
-        feed.abortFd = gStopFd;
+        feed.abortFd = client.stopFd();
         return train::FeedSource::open(feed);
     };
     train::SocketGroupOptions meeting;
-    meeting.path =
-        job::AttemptPaths(job.directory.substr(0, job.directory.rfind('/'))).groupSocket();
+    meeting.path = attemptOf(job).groupSocket();
     meeting.rank = rank;
     meeting.size = static_cast<int>(job.spec.train.ranks);
-    meeting.abortFd = gStopFd;
+    meeting.abortFd = client.stopFd();
     ASSIGN_OR_RETURN(const std::unique_ptr<train::Group> group, train::makeSocketGroup(meeting));
+    train::RankReporter reporter(client);
     const SystemClock clock;
     ASSIGN_OR_RETURN(
         const std::unique_ptr<train::Trainer> trainer,
@@ -158,19 +161,22 @@ Result<train::Trainer::Outcome> runJob(const TrainerJob& job, int rank,
     options.socketPath = job.rankSocket;
     options.directory = job.directory;
     options.sender = {job.run, job.attempt, "rank", rank, ::getpid()};
-    options.onStop = [] { requestStop(0); };
+    options.page = attemptOf(job).stepPage();
     ASSIGN_OR_RETURN(
         client,
         rank::RankClient::start(std::move(options), checkpoints.ok() ? checkpoints->unacked
                                                                      : std::vector<std::string>{}));
     RETURN_IF_ERROR(checkpoints.status());
+    gClient = client.get();
+    if (gStopped) {
+        client->stop();  // it came before there was a client
+    }
     if (rank == 0) {
         rank::ReceiptLine versions;
         versions.receipt["packages"]["torch"] = train::torchVersion();
         RETURN_IF_ERROR(client->send(std::move(versions)).status());
     }
-    train::RankReporter reporter(*client, [] { return gStopped != 0; });
-    return trainJob(job, rank, *checkpoints, reporter);
+    return trainJob(job, rank, *checkpoints, *client);
 }
 
 /// Says the error on the rank socket, so that the run shows it.

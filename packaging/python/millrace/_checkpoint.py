@@ -6,33 +6,41 @@ import ctypes
 import io
 import json
 import os
-import struct
 import time
 from typing import Any, BinaryIO
 
-from . import _library, _link
+from . import _library, _link, _safetensors
 from ._errors import MillraceError, MisuseError
 from ._version import __version__
 
-_HEADER = 32
-_MAGIC = b"MLRCKPT\n"
+_CONTENT = "content"  # the tensor of what the script gave
 
 
-def read_facts(path: str) -> dict[str, Any]:
-    """The JSON of a checkpoint file, and in `_content` where its content lies."""
-    try:
-        with open(path, "rb") as file:
-            header = file.read(_HEADER)
-            length, _ = struct.unpack("<QQ", header[16:])
-            if header[:8] != _MAGIC:
-                raise ValueError("it does not begin like a checkpoint")
-            facts: dict[str, Any] = json.loads(file.read(length))
-    except (OSError, ValueError, struct.error) as error:
-        raise MillraceError(f"checkpoint {path} cannot be read: {error}") from None
-    if "content_bytes" not in facts:
-        raise MillraceError(f"checkpoint {path} is none of a script")
-    facts["_content"] = (_HEADER + length + 63) // 64 * 64
-    return facts
+class Resumed:
+    """The checkpoint that a run goes on from; made by `resume()`."""
+
+    def __init__(self, path: str) -> None:
+        file = _safetensors.Checkpoint(path, is_whole=False)  # the daemon has read it to its end before the attempt began
+        content = file.place(_CONTENT)
+        if content is None:
+            raise MillraceError(f"checkpoint {path} is none of a script")
+        self._path, self._content = path, content
+        self._step, self._epoch, self._rows = (int(file.metadata[key]) for key in ("step", "epoch", "rows"))
+        self._state = file.metadata["state"]
+
+    @property
+    def step(self) -> int:
+        """The step it was saved at."""
+        return self._step
+
+    def open(self) -> BinaryIO:
+        """Its content as a file that is read in place, as `torch.load` takes it."""
+        return io.BufferedReader(_Content(self._path, *self._content))  # type: ignore[return-value]
+
+    def read(self) -> bytes:
+        """Its content as bytes."""
+        with self.open() as file:
+            return file.read()
 
 
 def write(link: _link.Link, content: Any, state: str) -> dict[str, Any]:
@@ -40,23 +48,18 @@ def write(link: _link.Link, content: Any, state: str) -> dict[str, Any]:
     run = link.run
     source, data, size = _taken(content)
     cursor = json.loads(state)["cursor"]
-    meta = {"step": link.step, "epoch": cursor["epoch"], "next_micro_batch": cursor["next"], "rows": link.rows,
-            "state": state, "unacked": link.unacked(),
-            "identity": {"run": run.id, "spec_hash": run.spec_hash, "stream_hash": run.stream_hash},
-            "numeric_keys": {}, "values": {}, "attempt": run.attempt, "rank": 0, "world_size": run.world, "model": "",
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "versions": {"millrace": __version__},
-            "tensors": [], "content_bytes": size}
-    name = f"step-{link.step:08d}.a{run.attempt}.ckpt"
-    digest, error = ctypes.create_string_buffer(33), ctypes.create_string_buffer(4096)
+    facts = {"step": link.step, "epoch": cursor["epoch"], "next_micro_batch": cursor["next"], "rows": link.rows,
+             "identity": {"run": run.id, "spec_hash": run.spec_hash, "stream_hash": run.stream_hash},
+             "attempt": run.attempt, "rank": 0, "world_size": run.world, "versions": {"millrace": __version__}}
+    texts = {"state": state, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+             **{key: json.dumps(value) for key, value in facts.items()}}
+    name = f"step-{link.step:08d}.a{run.attempt}.safetensors"
     file = _library.RunFile(struct_size=ctypes.sizeof(_library.RunFile), directory=run.checkpoints.encode(),
-                            name=name.encode(), json=json.dumps(meta).encode(),
+                            name=name.encode(), facts=json.dumps(texts).encode(),
                             data=None if data is None else ctypes.addressof(data), bytes=size,
                             source=None if source is None else os.fsencode(source))
-    written = _library.load().millrace_run_checkpoint(file, digest, error, len(error))
-    if written < 0:
-        raise MillraceError("the checkpoint could not be written: "
-                            + (error.value.decode(errors="replace") or "no memory"))
-    return {"name": name, "bytes": int(written), "hash": digest.value.decode()}
+    written, checksum = link.write(file)
+    return {"name": name, "bytes": written, "hash": checksum}
 
 
 def _taken(content: Any) -> tuple[str | None, Any, int]:
@@ -141,27 +144,6 @@ class _Content(io.RawIOBase):
         super().close()
 
 
-class Resumed:
-    """The checkpoint that a run goes on from; made by `resume()`."""
-
-    def __init__(self, path: str, facts: dict[str, Any]) -> None:
-        self._path, self._facts = path, facts
-
-    @property
-    def step(self) -> int:
-        """The step it was saved at."""
-        return int(self._facts["step"])
-
-    def open(self) -> BinaryIO:
-        """Its content as a file that is read in place, as `torch.load` takes it."""
-        return io.BufferedReader(_Content(self._path, self._facts["_content"], self._facts["content_bytes"]))  # type: ignore[return-value]
-
-    def read(self) -> bytes:
-        """Its content as bytes."""
-        with self.open() as file:
-            return file.read()
-
-
 def resume() -> Resumed | None:
     """The checkpoint that this attempt of the run goes on from; None where it begins at its start.
 
@@ -172,4 +154,4 @@ def resume() -> Resumed | None:
     if link is None:
         return None
     link.has_asked_to_resume = True
-    return None if link.resumed is None or link.run.resume is None else Resumed(link.run.resume, link.resumed)
+    return link.resumed

@@ -14,7 +14,7 @@ from . import _places
 from ._errors import MillraceError
 from ._version import __version__
 
-ABI = 2
+ABI = 3
 
 BATCH, END_OF_EPOCH, END_OF_STREAM, TIMEOUT, ABORTED, STEP, NOTICE = range(7)
 DATA, OFFSETS, WEIGHTS, INVERSE, FEATURES, FEATURE_WEIGHTS = range(6)
@@ -74,13 +74,14 @@ class RunOptions(Structure):
     """millrace_run_options"""
 
     _fields_ = [("struct_size", c_uint32), ("rank", c_int32), ("attempt", c_int64), ("run", c_char_p),
-                ("socket_path", c_char_p), ("page_path", c_char_p), ("memory_bytes", c_uint64), ("alive_ms", c_int32)]
+                ("socket_path", c_char_p), ("page_path", c_char_p), ("spill_path", c_char_p), ("memory_bytes", c_uint64),
+                ("alive_ms", c_int32)]
 
 
 class RunFile(Structure):
     """millrace_run_file"""
 
-    _fields_ = [("struct_size", c_uint32), ("directory", c_char_p), ("name", c_char_p), ("json", c_char_p),
+    _fields_ = [("struct_size", c_uint32), ("directory", c_char_p), ("name", c_char_p), ("facts", c_char_p),
                 ("data", c_void_p), ("bytes", c_uint64), ("source", c_char_p)]
 
 
@@ -101,15 +102,13 @@ _SIGNATURES = {
     "millrace_feed_close": (None, [c_void_p]),
     "millrace_run_open": (c_int, [POINTER(RunOptions), POINTER(c_void_p), c_char_p, c_size_t]),
     "millrace_run_close": (None, [c_void_p]),
-    "millrace_run_preload": (c_int, [c_void_p, c_int64, c_uint64, c_char_p]),
-    "millrace_run_send": (c_int64, [c_void_p, c_char_p]),
+    "millrace_run_preload": (c_int, [c_void_p, c_char_p, c_char_p, c_size_t]),
+    "millrace_run_send": (c_int64, [c_void_p, c_char_p, c_char_p, c_size_t]),
     "millrace_run_wait": (c_int, [c_void_p, c_int64]),
-    "millrace_run_unacked": (c_void_p, [c_void_p]),
-    "millrace_run_acked": (c_uint64, [c_void_p]),
-    "millrace_run_begin": (c_int, [c_void_p, c_int64, POINTER(c_int32)]),
+    "millrace_run_begin": (c_int, [c_void_p, c_int64]),
     "millrace_run_is_over": (c_int, [c_void_p, c_int64]),
-    "millrace_run_checkpoint": (c_int64, [POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
-    "millrace_checkpoint_verify": (c_int, [c_char_p, c_char_p, c_size_t]),
+    "millrace_run_checkpoint": (c_int64, [c_void_p, POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
+    "millrace_checkpoint_read": (c_int, [c_char_p, c_int32, POINTER(c_void_p), POINTER(c_uint64), c_char_p, c_size_t]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),
     "millrace_batch_memory": (c_void_p, [c_void_p]),
     "millrace_batch_lengths": (c_int, [c_void_p, POINTER(c_uint32), c_size_t, c_void_p, c_size_t, POINTER(c_size_t)]),

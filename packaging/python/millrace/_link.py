@@ -14,11 +14,14 @@ import os
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _library, _run
 from ._errors import MillraceError, MisuseError
 from ._phases import Phases
+
+if TYPE_CHECKING:
+    from ._checkpoint import Resumed
 
 _PROGRESS_SECONDS = 0.2
 _RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
@@ -61,8 +64,8 @@ class Link:
         self.run = run
         self.stream: Any = None
         """The run's stream, once the script has made it."""
-        self.resumed: dict[str, Any] | None = None
-        """What the checkpoint that the attempt goes on from says of itself."""
+        self.resumed: Resumed | None = None
+        """The checkpoint that the attempt goes on from."""
         self.has_asked_to_resume = False
         self.step = self.epoch = self.rows = 0
         self._step_ended = self._rows_ended = 0
@@ -75,7 +78,6 @@ class Link:
         """Texts that are told with `done`: `eval_order_hash`."""
         self._library = _library.load()
         self._handle = ctypes.c_void_p()
-        self._due = ctypes.c_int32()
         self._lock = threading.RLock()
         self._values: dict[str, Any] = {}
         self._error = ""
@@ -86,12 +88,11 @@ class Link:
         self._step_seconds = 0.0
         self._stalled = (0.0, 0.0)  # ms of waiting, and of all but the start, at the last point of the share
         if run.resume is not None:
-            from ._checkpoint import read_facts
-            self.resumed = read_facts(run.resume)
-            self.step = int(self.resumed["step"])
-            self.rows = self._rows_ended = int(self.resumed["rows"])
-            self._step_ended = self.step
-            self.epoch = int(self.resumed["epoch"])
+            from ._checkpoint import Resumed
+            self.resumed = Resumed(run.resume)
+            self.step = self._step_ended = self.resumed.step
+            self.rows = self._rows_ended = self.resumed._rows
+            self.epoch = self.resumed._epoch
         self._open()
         self._hook = sys.excepthook
         sys.excepthook = self._failed
@@ -101,30 +102,35 @@ class Link:
         run, error = self.run, ctypes.create_string_buffer(1024)
         options = _library.RunOptions(
             struct_size=ctypes.sizeof(_library.RunOptions), rank=run.rank, attempt=run.attempt, run=run.id.encode(),
-            socket_path=run.rank_socket.encode(), page_path=run.page.encode(), memory_bytes=0, alive_ms=0)
-        if self._library.millrace_run_open(options, ctypes.byref(self._handle), error, len(error)) != 0:
+            socket_path=run.rank_socket.encode(), page_path=run.page.encode(), spill_path=run.spill.encode(),
+            memory_bytes=0, alive_ms=0)
+        code = self._library.millrace_run_open(options, ctypes.byref(self._handle), error, len(error))
+        if code == 0 and run.rank == 0 and run.resume is not None:
+            code = self._library.millrace_run_preload(self._handle, os.fsencode(run.resume), error, len(error))
+        if code != 0:
             raise MillraceError(error.value.decode(errors="replace"))
         if run.rank == 0:
-            for line in (self.resumed or {}).get("unacked", []):
-                place = json.loads(line)
-                self._library.millrace_run_preload(self._handle, place["attempt"], place["seq"], line.encode())
             self.send("receipt", receipt={"packages": _run.packages(), "script": _run.script_facts()})
         self.send("progress", **self._progress("training", 0.0))
 
     def send(self, kind: str, **members: Any) -> int:
         """A line of the rank protocol; its number."""
         text = json.dumps({"type": kind, **members}, separators=(",", ":"), allow_nan=False)
-        seq = int(self._library.millrace_run_send(self._handle, text.encode()))
+        error = ctypes.create_string_buffer(1024)
+        seq = int(self._library.millrace_run_send(self._handle, text.encode(), error, len(error)))
         if seq == _library.FAILED:
-            raise MillraceError("64 MB of what this rank has to say wait for the daemon, which does not take it: start it "
-                                "(millrace up), and resume the run")
+            raise MillraceError(error.value.decode(errors="replace"))
         if seq < 0:
             raise MisuseError(f"a line of {len(text):,} bytes is more than the daemon takes (1 MB): log fewer metrics a step")
         return seq
 
-    def unacked(self) -> list[str]:
-        """The lines that the daemon has not stored yet."""
-        return (_library.take_text(self._library.millrace_run_unacked(self._handle)) or "").splitlines()
+    def write(self, file: _library.RunFile) -> tuple[int, str]:
+        """A checkpoint's file; its bytes and its checksum."""
+        checksum, error = ctypes.create_string_buffer(33), ctypes.create_string_buffer(4096)
+        written = int(self._library.millrace_run_checkpoint(self._handle, file, checksum, error, len(error)))
+        if written < 0:
+            raise MillraceError(f"the checkpoint could not be written: {error.value.decode(errors='replace')}")
+        return written, checksum.value.decode()
 
     def log(self, values: dict[str, Any]) -> None:
         """Metrics of the step that the stream's loop is at."""
@@ -147,14 +153,13 @@ class Link:
         return {"step": self.step, "epoch": self.epoch, "rows": self.rows, "steps_total": self.steps_total,
                 "phase": phase, "waiting_ms": 1e3 * waiting, **self.phases.told()}
 
-    def begin(self, step: int, epoch: int, rows: int, waited: float) -> tuple[bool, bool]:
-        """The loop is about to get the batch of a step, for which it waited so long. Whether it may, and whether the
-        daemon wants a checkpoint at the step's end."""
+    def begin(self, step: int, epoch: int, rows: int, waited: float) -> bool:
+        """The loop is about to get the batch of a step, for which it waited so long. Whether it may."""
         code = _library.TIMEOUT
         while code == _library.TIMEOUT:  # ranks of several machines agree on a stop
-            code = self._library.millrace_run_begin(self._handle, step, ctypes.byref(self._due))
+            code = self._library.millrace_run_begin(self._handle, step)
         if code == _library.ABORTED:
-            return False, False
+            return False
         now = time.monotonic()
         took = now - self._begun
         if self._is_measuring:
@@ -169,7 +174,7 @@ class Link:
         self._begun = now
         self.step, self.epoch, self.rows = step, epoch, rows
         self._told_lately(now, "training", 0.0)
-        return True, bool(self._due.value)
+        return True
 
     def _stall_percent(self) -> float:
         """The share of waiting since the last call, in percent: no wait falls between two calls."""

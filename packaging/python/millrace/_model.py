@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from typing import TYPE_CHECKING
 
-from . import _library, _safetensors
+from . import _safetensors
 from ._client import Client
 from ._errors import MillraceError
 from ._runs import Run
@@ -44,38 +43,23 @@ def load_model(run: str | os.PathLike[str] | Run, step: int | None = None, *, be
     `model.heads` are the labels' names, `model.step` is the step of the checkpoint. `state_dict()` of a network has the
     checkpoint's names. Needs torch.
     """
-    path = _path_of(run, step, best, host)
-    _verify(path)
-    from . import _modules  # imports torch
-
-    def weights(metadata: dict[str, str]) -> list[str]:
-        if not metadata.get("format", "").startswith("millrace-checkpoint-"):
-            raise ValueError("it is a safetensors file, but no checkpoint of Millrace")
-        return list(json.loads(metadata["weights"]))
-
-    metadata, tensors = _safetensors.read(path, weights)
-    facts = json.loads(metadata.get("module", "{}"))
+    file = _safetensors.Checkpoint(_path_of(run, step, best, host), is_whole=True)
+    facts = json.loads(file.metadata.get("module", "{}"))
     if "inputs" not in facts:
-        raise MillraceError(f"checkpoint {path} does not say of which model it is, and what that takes; those of this version's "
-                            "built-in trainer do: resume its run, the next checkpoint does")
-    model = _modules.build(facts, tensors, path)
-    model.step, model.checks_features = int(metadata["step"]), check_features
+        raise MillraceError(f"checkpoint {file.path} does not say of which model it is: it is a script's, which alone knows what "
+                            "it has saved (millrace.resume())")
+    from . import _modules  # imports torch
+    model = _modules.build(facts, file.tensors(json.loads(file.metadata["weights"])), file.path)
+    model.step, model.checks_features = int(file.metadata["step"]), check_features
     return model
-
-
-def _verify(path: str) -> None:
-    """Holds the file against its checksums."""
-    error = ctypes.create_string_buffer(4096)
-    if _library.load().millrace_checkpoint_verify(os.fsencode(path), error, len(error)) != 0:
-        raise MillraceError(error.value.decode(errors="replace"))
 
 
 def _path_of(run: str | os.PathLike[str] | Run, step: int | None, best: bool, host: str | None) -> str:
     """Where the checkpoint lies."""
     if not isinstance(run, Run):
         path = os.fspath(run)
-        if os.path.isfile(path) or os.sep in path or path.endswith((".safetensors", ".ckpt")):
-            return _of_format_2(path)
+        if os.path.isfile(path) or os.sep in path or path.endswith(".safetensors"):
+            return path
         run = path
     details = Client(host).show(run)
     found = [one for one in details.checkpoints if step is None or one.step == step]
@@ -90,11 +74,4 @@ def _path_of(run: str | os.PathLike[str] | Run, step: int | None, best: bool, ho
             raise MillraceError(f"run {details.id}: {path} is not there; runs with train.early_stop keep one")
     if not os.path.exists(path):
         raise MillraceError(f"run {details.id}: {path} is not on this machine; copy it here and give its path")
-    return _of_format_2(path)
-
-
-def _of_format_2(path: str) -> str:
-    if path.endswith(".ckpt"):
-        raise MillraceError(f"checkpoint {path} is of format 1 (a script's, or of release 0.1), which does not say of which "
-                            "model it is; where its run is one of the built-in trainer, resume it: the next checkpoint does")
     return path

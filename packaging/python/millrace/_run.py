@@ -32,6 +32,8 @@ class Run:
         self.resume: str | None = job.get("resume")
         """The checkpoint that this attempt goes on from."""
         self.page = os.path.join(folder, "steps.page")
+        self.spill = os.path.join(folder, f"rank{os.environ['RANK']}", "lines.spill")
+        """For lines that wait for the daemon."""
         self.directory = os.path.dirname(folder)
         """Of the run; the attempt's folder lies in it."""
         self.rank = int(os.environ["RANK"])

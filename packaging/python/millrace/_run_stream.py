@@ -80,7 +80,7 @@ class RunStream(Stream):
         self._run_feed = feeds.feed
         self._run_feed.on_wait = self._waits
         resumed = link.resumed
-        self._text = "" if resumed is None else str(resumed["state"])
+        self._text = "" if resumed is None else resumed._state
         self._steps, self._rows = link.step, link.rows
         self._first = link.step
         self._is_in_step = self._is_due = False
@@ -102,7 +102,7 @@ class RunStream(Stream):
 
     def _begin(self) -> None:
         if self._link.resumed is not None and not self._link.has_asked_to_resume:
-            raise MisuseError(f"this run goes on from its checkpoint of step {self._link.resumed['step']}, and the script "
+            raise MisuseError(f"this run goes on from its checkpoint of step {self._link.resumed.step}, and the script "
                               "has not asked for it: call millrace.resume() before the loop, and take up what it gives")
         self._asked_at = time.monotonic()
         try:
@@ -146,11 +146,10 @@ class RunStream(Stream):
             if batch.epoch > 0 and batch.epoch != self._link.epoch and self._steps % batch.epoch == 0:
                 whole = self._steps // batch.epoch * self._epochs  # epochs have equally many steps, as far as is known
                 self._link.steps_total = min(whole, self._most) if self._most else whole
-            may, wanted = self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at)
-            if not may:
+            if not self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at):
                 raise _Over
             self._rows, self._ended = rows, self._last
-            self._is_due = wanted or (self._every > 0 and (self._steps + 1) % self._every == 0)
+            self._is_due = self._every > 0 and (self._steps + 1) % self._every == 0
         self._is_in_step = not batch._ends_step
         super()._note(batch)
         if batch._ends_step:

@@ -1,39 +1,55 @@
-"""Safetensors files, read: metadata and tensors (docs/formats/checkpoint.md)."""
+"""Checkpoint files, read through the C library, which holds them against their checksums (docs/formats/checkpoint.md)."""
 
 from __future__ import annotations
 
+import ctypes
 import json
-import struct
+import os
 from typing import Any
 
+from . import _library
 from ._errors import MillraceError
 
-_HEADER_MAX = 100_000_000
 _TYPES = {"F32": "float32", "F64": "float64", "I64": "int64", "I32": "int32", "BF16": "bfloat16", "F16": "float16", "U8": "uint8"}
 
 
-def read(path: str, names: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
-    """The metadata of a file and its tensors, those of `names(metadata)` where that is given; each has memory of its own."""
-    try:
-        with open(path, "rb") as file:
-            length, = struct.unpack("<Q", file.read(8))
-            if not 2 <= length <= _HEADER_MAX:
-                raise ValueError("it does not begin like a safetensors file")
-            header = json.loads(file.read(length))
-            metadata: dict[str, str] = header.pop("__metadata__", {})
-            wanted = header if names is None else set(names(metadata))
-            return metadata, {name: _tensor(file, 8 + length, entry) for name, entry in header.items() if name in wanted}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise MillraceError(f"checkpoint {path} cannot be read: {error}") from None
+class Checkpoint:
+    """A file's metadata, and where its tensors lie.
 
+    is_whole
+        The values of the tensors are held against their checksums too, for which the file is read to its end.
+    """
 
-def _tensor(file: Any, base: int, entry: dict[str, Any]) -> Any:
-    import torch
-    begin, end = entry["data_offsets"]
-    values = bytearray(end - begin)
-    file.seek(base + begin)
-    if file.readinto(values) != len(values):
-        raise ValueError("it is cut short")
-    kind = getattr(torch, _TYPES[entry["dtype"]])
-    flat = torch.frombuffer(values, dtype=kind) if values else torch.empty(0, dtype=kind)
-    return flat.reshape(entry["shape"])
+    def __init__(self, path: str, *, is_whole: bool) -> None:
+        header, values, error = ctypes.c_void_p(), ctypes.c_uint64(), ctypes.create_string_buffer(4096)
+        if _library.load().millrace_checkpoint_read(os.fsencode(path), is_whole, ctypes.byref(header), ctypes.byref(values),
+                                                    error, len(error)) != 0:
+            raise MillraceError(error.value.decode(errors="replace"))
+        entries = json.loads(_library.take_text(header.value) or "")
+        self.path = path
+        self.metadata: dict[str, str] = entries.pop("__metadata__")
+        self._entries: dict[str, dict[str, Any]] = entries
+        self._values = values.value
+
+    def place(self, name: str) -> tuple[int, int] | None:
+        """Where the bytes of a tensor begin in the file, and how many there are; None: there is no such tensor."""
+        if name not in self._entries:
+            return None
+        begin, end = self._entries[name]["data_offsets"]
+        return self._values + begin, end - begin
+
+    def tensors(self, names: list[str]) -> dict[str, Any]:
+        """These tensors, by name, each with memory of its own."""
+        with open(self.path, "rb") as file:
+            return {name: self._tensor(file, name) for name in names}
+
+    def _tensor(self, file: Any, name: str) -> Any:
+        import torch
+        begin, size = self.place(name) or (0, 0)
+        values = bytearray(size)
+        file.seek(begin)
+        if file.readinto(values) != size:
+            raise MillraceError(f"checkpoint {self.path}: has become shorter while it was read")
+        kind = getattr(torch, _TYPES[self._entries[name]["dtype"]])
+        flat = torch.frombuffer(values, dtype=kind) if values else torch.empty(0, dtype=kind)
+        return flat.reshape(self._entries[name]["shape"])

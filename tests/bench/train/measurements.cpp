@@ -11,7 +11,7 @@
 
 #include "backend/train/evaluator.h"
 #include "backend/train/loop/checkpoint_writer.h"
-#include "backend/train/ranks/vote.h"
+#include "backend/train/ranks/step_sums.h"
 
 namespace millrace::train::bench {
 namespace {
@@ -54,14 +54,14 @@ Status measureTraining(const Arguments& arguments, Learner& learner, const Frame
             RETURN_IF_ERROR(learner.collect(own));
         }
         const bool wantsStop = group.rank() == 0 && steps >= kWarm && secondsSince(start) >= limit;
-        ASSIGN_OR_RETURN(Vote all, vote({false, wantsStop, false, std::move(own)}, group));
-        sums = std::move(all.sums);
+        ASSIGN_OR_RETURN(sums, sumOverRanks(std::move(own), group));
         RETURN_IF_ERROR(learner.apply(sums.totalWeight(), nullptr));
         if (group.size() == 1) {
             RETURN_IF_ERROR(learner.collect(sums));
         }
         rows += sums.rows;
-        isOver = all.wantsStop;
+        ASSIGN_OR_RETURN(const std::string word, group.ofFirst(wantsStop ? "stop" : ""));
+        isOver = !word.empty();
     }
     const double seconds = secondsSince(start);
     print(group, {{"learner", arguments.at("learner")},
@@ -109,8 +109,8 @@ class Silence final : public Reporter {
     void setTrouble(const std::string&, std::string) override {}
     Result<std::vector<std::string>> unacked() const override { return std::vector<std::string>(); }
     std::int64_t unackedCheckpoints() override { return 0; }
-    bool stopRequested() const override { return false; }
-    bool takeCheckpointRequest() override { return false; }
+    bool begin(std::int64_t) override { return true; }
+    bool isOver(std::int64_t) override { return false; }
 };
 
 Status measureEvaluation(const Arguments& arguments, Learner& learner, const Frames& frames,

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import unittest
@@ -12,6 +13,8 @@ import unittest
 from harness import BIN, streamed
 from poll import pause, wait_for
 from run_harness import SCRIPT, RunCase
+
+import millrace
 
 SECRET = "hunter2-in-no-file"
 
@@ -168,6 +171,21 @@ class Scripts(RunCase):
         saved = self.told(0)
         again = [line for line in saved[[line.get("begun") for line in saved].index(10):] if "step" in line]
         self.assertEqual(again[0]["step"], 11)
+
+    def test_a_checkpoint_is_a_safetensors_file_with_the_scripts_bytes(self):
+        ended = self.finish(self.submit(self.prepare(ranks=1))[0])
+        path = ended["checkpoints"][-1]["path"]
+        with open(path, "rb") as file:
+            header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+            base = file.tell()
+            begin, end = header["content"]["data_offsets"]
+            file.seek(base + begin)
+            saved = json.loads(file.read(end - begin))
+        self.assertEqual(saved, {"total": sum(n for line in self.told(0)[:-1] for n in line.get("numbers", [])
+                                              if line["step"] <= ended["checkpoints"][-1]["step"])})
+        self.assertEqual(header["__metadata__"]["step"], str(ended["checkpoints"][-1]["step"]))
+        with self.assertRaisesRegex(millrace.MillraceError, "it is a script's"):
+            millrace.load_model(path)
 
     def test_an_error_of_the_script_is_the_runs(self):
         spec = self.prepare("import millrace, os\nstream = millrace.stream(os.environ['MILLRACE_SPEC'], as_numpy=True)\n"

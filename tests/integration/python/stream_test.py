@@ -244,7 +244,7 @@ class Import(Case):
         from millrace import _library
         self.assertEqual(_library.load().millrace_feed_version().decode(), millrace.__version__)
         done = self.run_script("from millrace import _library\n_library.__version__ = '9.9'\n_library.load()")
-        self.assertRegex(done.stderr, r"is of version .* \(ABI 2\), but this module is of version 9.9")
+        self.assertRegex(done.stderr, r"is of version .* \(ABI 3\), but this module is of version 9.9")
 
 
 if __name__ == "__main__":

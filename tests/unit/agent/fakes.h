@@ -62,7 +62,6 @@ class FakeDoors final : public DoorMaker {
             state_->stops.push_back(id);
             state_->stopWords.push_back(how);
         }
-        void checkpointNow(rank::ConnectionId) override {}
         void close(rank::ConnectionId id) override { state_->closed.push_back(id); }
 
      private:

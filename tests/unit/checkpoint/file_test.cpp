@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/checkpoint/checkpoint_file.h"
-#include "backend/checkpoint/formats.h"
+#include "backend/checkpoint/checkpoint_header.h"
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
 #include "tests/support/checkpoint_file.h"
@@ -65,7 +65,7 @@ std::string headerOf(const std::string& file) {
 std::string withHeader(const std::string& file, std::string header) {
     const std::string values = file.substr(8 + headerOf(file).size());
     header.resize((header.size() + 7) / 8 * 8, ' ');
-    header.replace(kFormat2Beginning.size(), kChecksumDigits, headerChecksum(header));
+    header.replace(kFormatBeginning.size(), kChecksumDigits, headerChecksum(header));
     const std::uint64_t length = header.size();
     return std::string(reinterpret_cast<const char*>(&length), 8) + header + values;
 }
@@ -161,7 +161,7 @@ TEST(CheckpointFile, WithAnyBitChangedIsNotTaken) {
         std::string changed = file;
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
         const Status status = readBytes(changed);
-        const bool isVersion = bit / 8 == 8 + kFormat2Stem.size();
+        const bool isVersion = bit / 8 == 8 + kFormatStem.size();
         ASSERT_TRUE(absl::IsDataLoss(status) || (isVersion && absl::IsFailedPrecondition(status)))
             << bit << status;
     }

@@ -12,36 +12,28 @@ TEST(CheckpointName, TellsStepAndAttempt) {
               (CheckpointName{1234567890, 17}));
 }
 
-TEST(CheckpointName, OfAnOlderVersionHasAnotherEndingAndMayHaveNoAttempt) {
-    constexpr auto kCkpt = CheckpointName::Ending::kCkpt;
-    EXPECT_EQ(CheckpointName::parse("step-00000400.a2.ckpt"), (CheckpointName{400, 2, kCkpt}));
-    EXPECT_EQ((CheckpointName{400, 2, kCkpt}.text()), "step-00000400.a2.ckpt");
-    EXPECT_EQ(CheckpointName::parse("step-00000400.ckpt"), (CheckpointName{400, -1, kCkpt}));
-    EXPECT_EQ((CheckpointName{400, -1, kCkpt}.text()), "step-00000400.ckpt");
-    EXPECT_FALSE(CheckpointName::parse("step-00000400.safetensors"));
-}
-
 TEST(CheckpointName, IsNothingElse) {
     for (const char* name : {"",
                              ".",
                              "..",
                              "step-",
-                             "step-.ckpt",
-                             "step-400.ckpt",
-                             "step-0000x400.ckpt",
+                             "step-.a1.safetensors",
+                             "step-400.a1.safetensors",
+                             "step-0000x400.a1.safetensors",
                              "notes.txt",
-                             "step-00000400.a.ckpt",
-                             "step-00000400.a-1.ckpt",
-                             "step-00000400.a02.ckpt",
-                             "step--0000400.ckpt",
-                             "step-00000400.a2.ckpt.void",
-                             "step-00000400.a2.ckpt.tmp-12",
+                             "step-00000400.a.safetensors",
+                             "step-00000400.a-1.safetensors",
+                             "step-00000400.a02.safetensors",
+                             "step--0000400.a1.safetensors",
+                             "step-00000400.a2.ckpt",
+                             "step-00000400.a2.safetensors.tmp-12",
                              "step-00000400.a2.safetensors.void",
                              "step-00000400.a2.safetensor",
                              "step-00000400.a2",
+                             "step-00000400.safetensors",
                              "../step-00000400.a2.safetensors",
-                             "step-99999999999999999999.ckpt",
-                             "step-00000400.a2.ckpt/"}) {
+                             "step-99999999999999999999.a1.safetensors",
+                             "step-00000400.a2.safetensors/"}) {
         EXPECT_FALSE(CheckpointName::parse(name)) << name;
     }
 }
@@ -53,9 +45,7 @@ TEST(CheckpointName, ComesInOrderOfStepsThenAttempts) {
 
 TEST(CheckpointName, KnowsWhatAKilledWriterLeaves) {
     EXPECT_TRUE(isLeftover("step-00000400.a2.safetensors.tmp-4711"));
-    EXPECT_TRUE(isLeftover("step-00000400.a2.ckpt.tmp-4711"));
-    EXPECT_TRUE(isLeftover("step-00000400.ckpt.tmp-4711"));
-    EXPECT_FALSE(isLeftover("step-00000400.a2.ckpt"));
+    EXPECT_FALSE(isLeftover("step-00000400.a2.safetensors"));
     EXPECT_FALSE(isLeftover("notes.tmp-4711"));
 }
 

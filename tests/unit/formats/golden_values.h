@@ -17,7 +17,6 @@
 namespace millrace::golden {
 
 inline constexpr const char* kCheckpointName = "step-00000005.a2.safetensors";
-inline constexpr const char* kCheckpointOfFormat1 = "step-00000005.a2.ckpt";
 
 inline std::string directory() {
     return MILLRACE_SOURCE_DIR "/tests/golden/formats";
@@ -68,7 +67,7 @@ inline job::JobFile job() {
     job.streamHash = std::string(32, 'a');
     job.planHash = std::string(32, 'b');
     job.planText = R"({"files":[]})";
-    job.resume = std::string("/runs/r-abc23/checkpoints/") + kCheckpointOfFormat1;
+    job.resume = std::string("/runs/r-abc23/checkpoints/") + kCheckpointName;
     job.checkpointDirectory = "/runs/r-abc23/checkpoints";
     job.rankSocket = "/runs/r-abc23/a2/rank.sock";
     job.feedSocket = "/runs/r-abc23/a2/feed.sock";

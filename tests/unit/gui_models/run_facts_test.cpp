@@ -97,7 +97,7 @@ TEST(CheckpointTable, ShowsTheNewestFirst) {
     EXPECT_EQ(table.at(0).step, 630);
     EXPECT_EQ(table.index(3, CheckpointTable::kStep).data(), "400");
     EXPECT_EQ(table.index(0, CheckpointTable::kSize).data(), "5.2 MB");
-    EXPECT_EQ(table.index(0, CheckpointTable::kPath).data(), "step-630.ckpt");
+    EXPECT_EQ(table.index(0, CheckpointTable::kPath).data(), "step-630.safetensors");
 }
 
 TEST(RunMetrics, TellsNewestBestLowestAndHighest) {

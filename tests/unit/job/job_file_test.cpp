@@ -25,7 +25,7 @@ JobFile someJob() {
     job.streamHash = "t";
     job.planHash = "p";
     job.planText = R"({"files":[{"path":"a,b}.parquet"}]})";
-    job.resume = "/runs/r-abc23/checkpoints/step-00000005.a2.ckpt";
+    job.resume = "/runs/r-abc23/checkpoints/step-00000005.a2.safetensors";
     job.checkpointDirectory = "/runs/r-abc23/checkpoints";
     job.rankSocket = "/runs/r-abc23/a3/rank.sock";
     job.feedSocket = "/runs/r-abc23/a3/feed.sock";

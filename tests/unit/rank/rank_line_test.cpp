@@ -1,15 +1,10 @@
 #include "backend/rank/rank_line.h"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <random>
 
-#include <unistd.h>
-
 #include <gtest/gtest.h>
-
-#include "backend/rank/line_queue.h"
 
 namespace millrace::rank {
 namespace {
@@ -19,7 +14,7 @@ std::vector<Body> someBodies() {
     return {Hello{{"r-abcde", 2, "feed", 1, 77, 1'000}},
             Metrics{7, 1, 1792, 1'700'000'000'123, {{"loss", 0.5}, {"loss.liked", -1e-300}}},
             Progress{7, 1, 1792, 400, "evaluating", 12.5, 0.25, 300},
-            Checkpoint{100, "step-00000100.a1.ckpt", 1 << 20, "abc", "state text"},
+            Checkpoint{100, "step-00000100.a1.safetensors", 1 << 20, "abc", "state text"},
             ReceiptLine{Json{{"rows_scanned", 5}}},
             done,
             ErrorLine{"a.csv: line 7: \"quote\"\n"},
@@ -97,71 +92,16 @@ TEST(RankLine, DamagedTextNeverCrashes) {
             }
             const Result<RankLine> line = parseLine(damaged);
             EXPECT_TRUE(line.ok() || !messageOf(line.status()).empty()) << damaged;
-            const Result<Command> command = parseCommand(damaged);
-            EXPECT_TRUE(command.ok() || !messageOf(command.status()).empty()) << damaged;
         }
     }
 }
 
-TEST(RankLine, CommandsRoundTrip) {
-    for (const Command& command :
-         {Command(Ack{7, -1}), Command(Ack{7, 2}), Command(Stop{}), Command(CheckpointNow{})}) {
-        const Result<Command> again = parseCommand(formatCommand(command));
-        ASSERT_TRUE(again.ok()) << again.status();
-        EXPECT_EQ(*again, command);
-    }
-    EXPECT_EQ(formatCommand(Ack{7, -1}), "{\"ack\":7}");
-    EXPECT_FALSE(parseCommand("{\"ack\":-1}").ok());
-    EXPECT_FALSE(parseCommand("{}").ok());
-}
-
-TEST(LineQueue, KeepsOrderThroughTheSpillFileWhateverIsAcknowledgedWhen) {
-    const std::string path =
-        (std::filesystem::temp_directory_path() / strCat("mr-spill-", ::getpid())).string();
-    std::mt19937_64 random(6);
-    {
-        LineQueue queue(path, 500);
-        std::uint64_t pushed = 0, sent = 0, acked = 0;
-        bool spilled = false;
-        while (acked < 5000) {
-            if (pushed < 5000 && random() % 2 == 0) {
-                ++pushed;
-                ASSERT_TRUE(queue.push({1, pushed, strCat("line ", pushed)}).ok());
-            }
-            spilled |= queue.spilledLines() > 0;
-            ASSERT_EQ(queue.size(), pushed - acked);
-            if (const LineQueue::Line* next = queue.nextUnsent(); next && random() % 3 != 0) {
-                ASSERT_EQ(next->seq, ++sent);
-                ASSERT_EQ(next->text, strCat("line ", sent));
-                queue.markSent();
-            }
-            if (random() % 40 == 0 || pushed == 5000) {
-                acked += random() % (sent - acked + 1);
-                ASSERT_TRUE(queue.acknowledge(1, acked).ok());
-            }
-            if (random() % 50 == 0) {
-                queue.rewind();
-                sent = acked;
-                const auto all = queue.all();
-                ASSERT_TRUE(all.ok());
-                ASSERT_EQ(all->size(), pushed - acked);
-                if (!all->empty()) {
-                    EXPECT_EQ(all->back(), strCat("line ", pushed));
-                    EXPECT_EQ(all->front(), strCat("line ", acked + 1));
-                }
-            }
-        }
-        EXPECT_TRUE(queue.isEmpty());
-        EXPECT_TRUE(spilled);
-    }
-    EXPECT_FALSE(std::filesystem::exists(path)) << "removed at the end";
-}
-
-TEST(LineQueue, ASpillFileThatCannotBeMadeIsAnError) {
-    LineQueue queue("/nonexistent-folder/x", 10);
-    EXPECT_TRUE(queue.push({1, 1, "123456789"}).ok());
-    EXPECT_FALSE(queue.push({1, 2, "123456789"}).ok());
-    EXPECT_EQ(queue.size(), 1U);
+TEST(RankLine, CommandsAreOneObjectEach) {
+    EXPECT_EQ(formatCommand(Ack{7, -1}), R"({"ack":7})");
+    EXPECT_EQ(formatCommand(Ack{7, 2}), R"({"ack":7,"attempt":2})");
+    EXPECT_EQ(formatCommand(Stop{}), R"({"stop":{}})");
+    EXPECT_EQ(formatCommand(Stop{Stop::Kind::kHold}), R"({"stop":{"hold":true}})");
+    EXPECT_EQ(formatCommand(Stop{Stop::Kind::kBehind, 9}), R"({"stop":{"behind":9}})");
 }
 
 }  // namespace

@@ -218,33 +218,57 @@ TEST(RankSocket, TheNextAttemptSendsWhatTheLastOneLeft) {
     EXPECT_FALSE(RankClient::start(clientOptions(folder, 3), {"garbage"}).ok());
 }
 
-TEST(RankSocket, StopAndCheckpointRequestsReachTheWorker) {
+TEST(RankSocket, AStopReachesTheWorker) {
     TempFolder folder;
     Daemon daemon(folder.path + "/rank.sock");
     daemon.start();
-    RankClientOptions options = clientOptions(folder);
-    Mutex mutex;
-    CondVar called;
-    int checkpoints = 0;
-    options.onCheckpointNow = [&] {
-        MutexLock lock(mutex);
-        ++checkpoints;
-        called.notifyAll();
-    };
-    auto client = *RankClient::start(options);
+    auto client = *RankClient::start(clientOptions(folder));
     ASSERT_TRUE(daemon.waitFor([](Daemon& d) { return d.connection_ != 0; }));
     EXPECT_FALSE(client->stopRequested());
-    daemon.server().checkpointNow(daemon.copy(&Daemon::connection_));
     daemon.server().stop(daemon.copy(&Daemon::connection_));
     pollfd item{client->stopFd(), POLLIN, 0};
     ASSERT_EQ(::poll(&item, 1, 20'000), 1);
     EXPECT_TRUE(client->stopRequested());
-    MutexLock lock(mutex);
-    while (checkpoints == 0) {
-        called.wait(mutex);
+}
+
+// One that has begun a step holds the other to it; who may begin no further one is woken.
+TEST(RankSocket, ARankIsWokenByAStopOnlyWhereItMayBeginNoFurtherStep) {
+    TempFolder folder;
+    Daemon daemon(folder.path + "/rank.sock");
+    daemon.start();
+    std::vector<std::unique_ptr<RankClient>> ranks;
+    for (const int rank : {0, 1}) {
+        RankClientOptions options = clientOptions(folder);
+        options.page = folder.path + "/steps.page";
+        options.sender.rank = rank;
+        ranks.push_back(*RankClient::start(options));
     }
-    EXPECT_TRUE(client->takeCheckpointRequest());
-    EXPECT_FALSE(client->takeCheckpointRequest());
+    RankClient& first = *ranks[0];
+    RankClient& second = *ranks[1];
+    const auto isWoken = [](const RankClient& rank, int ms) {
+        pollfd item{rank.stopFd(), POLLIN, 0};
+        return ::poll(&item, 1, ms) == 1;
+    };
+    EXPECT_TRUE(first.begin(7));
+    EXPECT_TRUE(second.begin(7));
+    EXPECT_TRUE(first.begin(8));
+    first.stop();  // by a signal, or by what the daemon says
+    second.stop();
+    EXPECT_TRUE(isWoken(first, 0));
+    EXPECT_FALSE(isWoken(second, 0)) << "step 8 was begun";
+    EXPECT_FALSE(second.isOver(8));
+    EXPECT_TRUE(second.begin(8));
+    EXPECT_TRUE(isWoken(second, 0));
+    for (RankClient* rank : {&first, &second}) {
+        EXPECT_TRUE(rank->isOver(9));
+        EXPECT_FALSE(rank->begin(9));
+        ASSERT_TRUE(rank->send(metrics(8)).ok());
+        EXPECT_TRUE(rank->waitAcked(milliseconds(20'000)).ok());
+        EXPECT_EQ(daemon.stored().back().ended, 8);
+    }
+    RankClientOptions nowhere = clientOptions(folder);
+    nowhere.page = "/nonexistent/steps.page";
+    EXPECT_EQ(RankClient::start(nowhere).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(RankSocket, ALineOverTheLimitIsRefusedAtTheWorker) {
@@ -435,34 +459,7 @@ TEST(RankClient, TheSpillFileHasALimitThatIsTold) {
     }
     EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_NE(messageOf(full).find("Start the daemon"), std::string_view::npos) << full;
-    EXPECT_LE(std::filesystem::file_size(folder.path + "/rank-lines-rank0.spill"), 4'000U);
-}
-
-TEST(LineQueue, ABacklogThatNeverEmptiesCountsOnlyWhatItHolds) {
-    TempFolder folder;
-    const std::string path = folder.path + "/lines.spill";
-    LineQueue queue(path, 1'000, 40'000);
-    const std::string text(100, 'x');
-    std::uint64_t pushed = 0, acked = 0;
-    for (; pushed < 100; ++pushed) {
-        ASSERT_TRUE(queue.push({1, pushed + 1, text}).ok());
-    }
-    for (; pushed < 5'000; ++pushed) {
-        const Status status = queue.push({1, pushed + 1, text});
-        ASSERT_TRUE(status.ok()) << pushed << ": " << status;
-        ASSERT_TRUE(queue.acknowledge(1, ++acked).ok());
-    }
-    EXPECT_EQ(queue.size(), 100U);
-    EXPECT_EQ(queue.all()->size(), 100U);
-    struct stat info{};
-    ASSERT_EQ(::stat(path.c_str(), &info), 0);
-    EXPECT_LT(info.st_blocks * 512, 60'000) << "the front was given back to the file system";
-    while (!queue.isEmpty()) {
-        const std::size_t before = queue.size();
-        ASSERT_TRUE(queue.acknowledge(1, pushed).ok());
-        ASSERT_LT(queue.size(), before);
-    }
-    EXPECT_EQ(std::filesystem::file_size(path), 0U);
+    EXPECT_LE(std::filesystem::file_size(folder.path + "/lines.spill"), 4'000U);
 }
 
 TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {
@@ -474,7 +471,7 @@ TEST(RankClient, LinesThatCannotBeReadBackAreAnErrorOfTheCheckpoint) {
         ASSERT_TRUE(client->send(metrics(step)).ok());
     }
     EXPECT_EQ(client->unacked()->size(), 100U);
-    std::filesystem::resize_file(folder.path + "/rank-lines-rank0.spill", 100);
+    std::filesystem::resize_file(folder.path + "/lines.spill", 100);
     EXPECT_EQ(client->unacked().status().code(), absl::StatusCode::kDataLoss);
 }
 

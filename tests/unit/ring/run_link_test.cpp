@@ -1,8 +1,9 @@
 // The C library's link to a run's daemon: held against the daemon's side of the rank socket, and
 // its checkpoint file against the room that reads them.
-#include "backend/ring/run_link.h"
+#include "backend/ring/link/run_link.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -20,7 +21,7 @@
 #include "backend/core/unique_fd.h"
 #include "backend/rank/rank_server.h"
 #include "backend/ring/feed_reader.h"
-#include "backend/ring/step_page.h"
+#include "backend/ring/link/step_page.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
@@ -63,19 +64,45 @@ class RunLink : public ::testing::Test {
         server_ = std::move(*server);
     }
     RunHandle open(int rank = 0, std::uint64_t memory = 0) {
-        const std::string socket = folder_ / "rank.sock", page = folder_ / "steps.page";
+        const std::string socket = folder_ / "rank.sock", page = folder_ / "steps.page",
+                          spill = folder_ / ("lines" + std::to_string(rank));
         const millrace_run_options options{.struct_size = sizeof options,
                                            .rank = rank,
                                            .attempt = 2,
                                            .run = "r-abcde",
                                            .socket_path = socket.c_str(),
                                            .page_path = page.c_str(),
+                                           .spill_path = spill.c_str(),
                                            .memory_bytes = memory,
                                            .alive_ms = 20};
         millrace_run* run = nullptr;
         char error[256] = "";
         EXPECT_EQ(millrace_run_open(&options, &run, error, sizeof error), 0) << error;
         return RunHandle(run);
+    }
+    std::int64_t send(const RunHandle& run, const std::string& line = kMetrics) {
+        return millrace_run_send(run.get(), line.c_str(), error_, sizeof error_);
+    }
+    /// A checkpoint that a script has written; `source` "": of the content's bytes.
+    std::int64_t write(const RunHandle& run, const std::string& name, const std::string& content,
+                       const std::string& source = "", const std::string& directory = "") {
+        const std::string folder = directory.empty() ? folder_.path() : directory;
+        const millrace_run_file out{.struct_size = sizeof out,
+                                    .directory = folder.c_str(),
+                                    .name = name.c_str(),
+                                    .facts = kFacts,
+                                    .data = source.empty() ? content.data() : nullptr,
+                                    .bytes = content.size(),
+                                    .source = source.c_str()};
+        return millrace_run_checkpoint(run.get(), &out, checksum_, error_, sizeof error_);
+    }
+    int readCheckpoint(const std::string& path, bool isWhole = true) {
+        char* header = nullptr;
+        const int result = millrace_checkpoint_read(path.c_str(), isWhole ? 1 : 0, &header,
+                                                    &values_, error_, sizeof error_);
+        header_ = header == nullptr ? "" : header;
+        millrace_free(header);
+        return result;
     }
     template <class Test>
     bool sees(Test test) {
@@ -92,7 +119,15 @@ class RunLink : public ::testing::Test {
         return all;
     }
 
+    static constexpr const char* kMetrics =
+        R"({"type":"metrics","step":1,"epoch":0,"rows":8,"time_ms":5,"values":{"loss":0.5,"bad":"NaN"}})";
+    static constexpr const char* kFacts =
+        R"({"step":"40","epoch":"1","attempt":"2","state":"s \"1\"","identity":"{\"run\":\"r-abcde\",\"stream_hash\":\"h\"}"})";
+
     const tests::TempDir folder_;
+    char error_[512] = "", checksum_[33] = "";
+    std::string header_;
+    std::uint64_t values_ = 0;
     std::mutex mutex_;
     rank::ConnectionId connection_ = 0;
     rank::Sender sender_;
@@ -102,35 +137,65 @@ class RunLink : public ::testing::Test {
     std::unique_ptr<rank::RankServer> server_;
 };
 
-constexpr const char* kMetrics =
-    R"({"type":"metrics","step":1,"epoch":0,"rows":8,"time_ms":5,"values":{"loss":0.5,"bad":"NaN"}})";
-
-TEST_F(RunLink, LinesAreKeptUntilTheyAreStoredAndComeInOrderWithThoseOfTheAttemptBefore) {
+TEST_F(RunLink, LinesAreKeptUntilTheyAreStored) {
     const RunHandle run = open();
-    ASSERT_EQ(millrace_run_preload(
-                  run.get(), 1, 7,
-                  R"({"seq":7,"attempt":1,"type":"error","message":"of the attempt before"})"),
-              0);
-    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 1);
-    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 2);
+    EXPECT_EQ(send(run), 1);
+    EXPECT_EQ(send(run), 2);
     EXPECT_EQ(millrace_run_wait(run.get(), 0), MILLRACE_FEED_TIMEOUT);
     startServer();
-    ASSERT_TRUE(sees([&] { return lines_.size() == 3; }));
-    EXPECT_THAT(places(), ElementsAre(std::pair(1, 7), std::pair(2, 1), std::pair(2, 2)));
+    ASSERT_TRUE(sees([&] { return lines_.size() == 2; }));
+    EXPECT_THAT(places(), ElementsAre(std::pair(2, 1), std::pair(2, 2)));
     EXPECT_EQ(sender_, (rank::Sender{"r-abcde", 2, "rank", 0, ::getpid(), 20}));
     EXPECT_EQ(std::get<rank::Metrics>(lines_[1].body).values.at("loss"), 0.5);
-    server_->ack(connection_, 1, 7);
     server_->ack(connection_, 2, 1);
-    ASSERT_TRUE(test::eventually([&] { return millrace_run_acked(run.get()) == 1; }));
-    char* left = millrace_run_unacked(run.get());
-    EXPECT_EQ(std::count(left, left + std::string_view(left).size(), '\n'), 1) << left;
-    millrace_free(left);
     // What was not stored comes again over the next connection.
     server_->close(connection_);
-    ASSERT_TRUE(sees([&] { return lines_.size() == 4; }));
-    EXPECT_EQ(lines_.back().seq, 2U);
+    ASSERT_TRUE(sees([&] { return lines_.size() > 2; }));
+    ASSERT_TRUE(sees([&] { return lines_.back().seq == 2U; }));
     server_->ack(connection_, 2, 2);
     EXPECT_EQ(millrace_run_wait(run.get(), 20'000), 0);
+}
+
+// Through memory, a file and a checkpoint: the next attempt sends first what this one could not.
+TEST_F(RunLink, LinesOfTheAttemptBeforeComeFirstHoweverManyTheyAre) {
+    const std::string name = "step-00000040.a2.safetensors";
+    for (const std::int64_t lines : {3, 3'000}) {
+        const std::uint64_t memory = lines > 3 ? 1'000'000 : 100;
+        {
+            const RunHandle before = open(0, memory);
+            for (std::int64_t i = 1; i <= lines; ++i) {
+                // Thousands make a list that is no part of the header any more.
+                const std::string more(lines > 3 ? 8'000 : 0, 'x');
+                ASSERT_EQ(send(before, R"({"type":"error","message":"\u00fc )" + more + "\"}"), i)
+                    << error_;
+            }
+            ASSERT_GT(write(before, name, "content"), 0) << error_;
+        }
+        ASSERT_EQ(readCheckpoint(folder_ / name), 0) << error_;
+        EXPECT_EQ(header_.find(R"("unacked":{"dtype":"U8")") != header_.npos, lines > 3);
+        const UniqueFd file(::open((folder_ / name).c_str(), O_RDONLY | O_CLOEXEC));
+        ASSERT_TRUE(checkpoint::verify(file.get(), name).ok());
+
+        const RunHandle run = open(0, memory);
+        ASSERT_EQ(millrace_run_preload(run.get(), (folder_ / name).c_str(), error_, sizeof error_),
+                  0)
+            << error_;
+        EXPECT_EQ(send(run), lines + 1) << "as the attempt's own, which goes on counting";
+        startServer();
+        ASSERT_TRUE(sees([&] {
+            if (!lines_.empty()) {
+                server_->ack(connection_, 2, lines_.back().seq);
+            }
+            return std::ssize(lines_) == lines + 1;
+        }));
+        for (std::int64_t i = 0; i <= lines; ++i) {
+            ASSERT_EQ(lines_[static_cast<std::size_t>(i)].seq, static_cast<std::uint64_t>(i + 1));
+        }
+        server_.reset();
+        lines_.clear();
+    }
+    EXPECT_EQ(millrace_run_preload(open().get(), "/nonexistent/a", error_, sizeof error_),
+              MILLRACE_FEED_FAILED);
 }
 
 TEST_F(RunLink, TheProcessIsSaidToLiveWhateverItsThreadsDo) {
@@ -141,71 +206,51 @@ TEST_F(RunLink, TheProcessIsSaidToLiveWhateverItsThreadsDo) {
 
 TEST_F(RunLink, WhatDoesNotFitIsRefused) {
     const RunHandle run = open(0, 200);
-    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), 1);
-    EXPECT_EQ(millrace_run_send(run.get(), kMetrics), MILLRACE_FEED_FAILED);
-    EXPECT_EQ(millrace_run_send(run.get(), "no object"), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(send(run), 1);
+    std::filesystem::create_directory(folder_ / "lines0");
+    EXPECT_EQ(send(run), MILLRACE_FEED_FAILED) << "where its file should be lies something else";
+    EXPECT_THAT(std::string(error_), ::testing::HasSubstr("lines0: Is a directory"));
+    EXPECT_EQ(send(run, "no object"), MILLRACE_FEED_INVALID);
     const std::string large = "{" + std::string(std::size_t{1} << 20, ' ') + "}";
-    EXPECT_EQ(millrace_run_send(run.get(), large.c_str()), MILLRACE_FEED_INVALID);
+    EXPECT_EQ(send(run, large), MILLRACE_FEED_INVALID);
 }
 
 TEST_F(RunLink, AStopEndsAllRanksBehindTheFurthestStepThatOneHasBegun) {
     startServer();
     const RunHandle first = open(0), second = open(1);
-    std::int32_t isDue = 0;
-    EXPECT_EQ(millrace_run_begin(first.get(), 11, &isDue), 0);
-    EXPECT_EQ(millrace_run_begin(first.get(), 12, &isDue), 0);
-    EXPECT_EQ(millrace_run_begin(second.get(), 11, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(first.get(), 11), 0);
+    EXPECT_EQ(millrace_run_begin(first.get(), 12), 0);
+    EXPECT_EQ(millrace_run_begin(second.get(), 11), 0);
     ASSERT_TRUE(sees([&] { return connection_ != 0; }));
     server_->stop(connection_);
     ASSERT_TRUE(test::eventually([&] { return millrace_run_is_over(first.get(), 13) == 1; }));
-    EXPECT_EQ(millrace_run_begin(first.get(), 13, &isDue), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_run_begin(first.get(), 13), MILLRACE_FEED_ABORTED);
     EXPECT_EQ(millrace_run_is_over(second.get(), 12), 0) << "another one has begun it";
-    EXPECT_EQ(millrace_run_begin(second.get(), 12, &isDue), 0);
-    EXPECT_EQ(millrace_run_begin(second.get(), 13, &isDue), MILLRACE_FEED_ABORTED);
-}
-
-TEST_F(RunLink, ACheckpointThatIsWantedIsDueInAllRanksAtTheSameStep) {
-    startServer();
-    const RunHandle first = open(0), second = open(1);
-    std::int32_t isDue = 1;
-    EXPECT_EQ(millrace_run_begin(first.get(), 1, &isDue), 0);
-    EXPECT_EQ(isDue, 0);
-    ASSERT_TRUE(sees([&] { return connection_ != 0; }));
-    server_->checkpointNow(connection_);
-    std::int64_t due = 0, step = 1;
-    ASSERT_TRUE(test::eventually([&] {
-        EXPECT_EQ(millrace_run_begin(first.get(), ++step, &isDue), 0);
-        due = isDue == 1 ? step : 0;
-        return due > 0;
-    }));
-    EXPECT_EQ(millrace_run_begin(first.get(), due + 1, &isDue), 0);
-    EXPECT_EQ(isDue, 0) << "once for each wish";
-    for (std::int64_t n = 1; n <= due + 1; ++n) {
-        EXPECT_EQ(millrace_run_begin(second.get(), n, &isDue), 0);
-        EXPECT_EQ(isDue, n == due ? 1 : 0) << n;
-    }
+    EXPECT_EQ(millrace_run_begin(second.get(), 12), 0);
+    EXPECT_EQ(millrace_run_begin(second.get(), 13), MILLRACE_FEED_ABORTED);
 }
 
 // Ranks go at their own pace while stops and wishes come: nobody begins a step that another one
 // does not end with.
 TEST_F(RunLink, WhichStepEachRankHasEndedIsToldWithItsLinesAndOutlivesIt) {
     const std::string page = folder_ / "steps.page";
-    std::int32_t due = 0;
     startServer();
     {
         const RunHandle first = open(0), second = open(1);
-        ASSERT_GT(millrace_run_send(first.get(), kMetrics), 0);
+        ASSERT_GT(send(first), 0);
         ASSERT_TRUE(sees([&] { return lines_.size() == 1; }));
         EXPECT_EQ(lines_.back().ended, 0) << "it has ended none";
         for (int step = 1; step <= 6; ++step) {
-            ASSERT_EQ(millrace_run_begin(first.get(), step, &due), 0);
+            ASSERT_EQ(millrace_run_begin(first.get(), step), 0);
         }
-        ASSERT_EQ(millrace_run_begin(second.get(), 1, &due), 0);
+        ASSERT_EQ(millrace_run_begin(second.get(), 1), 0);
         EXPECT_EQ(StepPage::endedByAll(page, 2), 0);
-        ASSERT_EQ(millrace_run_begin(second.get(), 2, &due), 0);
-        ASSERT_GT(millrace_run_send(first.get(), kMetrics), 0);
-        ASSERT_TRUE(sees([&] { return lines_.size() == 2; }));
-        EXPECT_EQ(lines_.back().ended, 5);
+        ASSERT_EQ(millrace_run_begin(second.get(), 2), 0);
+        ASSERT_GT(send(first), 0);
+        ASSERT_TRUE(sees([&] {
+            return std::any_of(lines_.begin(), lines_.end(),
+                               [](const rank::RankLine& line) { return line.ended == 5; });
+        }));
         // Who waits for a step's data has ended the one before.
         EXPECT_EQ(millrace_run_is_over(second.get(), 5), 0);
     }
@@ -218,7 +263,7 @@ TEST_F(RunLink, RanksInThreadsAgree) {
     for (int round = 0; round < 200; ++round) {
         const std::string path = folder_ / ("page" + std::to_string(round));
         constexpr int kRanks = 4;
-        std::vector<std::int64_t> last(kRanks), due(kRanks);
+        std::vector<std::int64_t> last(kRanks);
         std::vector<StepPage> pages(kRanks + 1);
         std::string error;
         for (StepPage& page : pages) {
@@ -227,55 +272,49 @@ TEST_F(RunLink, RanksInThreadsAgree) {
         std::vector<std::jthread> threads;
         for (int rank = 0; rank < kRanks; ++rank) {
             threads.emplace_back([&, rank] {
-                bool isDue = false;
-                for (std::int64_t step = 1; pages[rank].begin(static_cast<std::uint64_t>(step),
-                                                              isDue) == StepPage::Answer::kGo;
+                for (std::int64_t step = 1;
+                     pages[rank].begin(static_cast<std::uint64_t>(step)) == StepPage::Answer::kGo;
                      ++step) {
                     last[rank] = step;
-                    due[rank] += isDue ? step : 0;
                 }
             });
         }
-        pages[kRanks].wantCheckpoint();
         std::this_thread::yield();
         pages[kRanks].stop();
         threads.clear();
         EXPECT_THAT(last, ::testing::Each(last[0])) << round;
-        EXPECT_THAT(due, ::testing::Each(due[0])) << round;
     }
 }
 
 TEST_F(RunLink, HeldRanksWaitUntilTheLastStepOfAllMachinesIsNamed) {
     startServer();
     const RunHandle first = open(0), second = open(1);
-    std::int32_t isDue = 0;
     for (std::int64_t step = 1; step <= 12; ++step) {
-        EXPECT_EQ(millrace_run_begin(first.get(), step, &isDue), 0);
+        EXPECT_EQ(millrace_run_begin(first.get(), step), 0);
     }
     ASSERT_TRUE(sees([&] { return connection_ != 0; }));
     using Kind = rank::Stop::Kind;
     server_->stop(connection_, {Kind::kHold});
     ASSERT_TRUE(sees([&] { return held_ == 12; }));
-    EXPECT_EQ(millrace_run_begin(first.get(), 13, &isDue), MILLRACE_FEED_TIMEOUT);
+    EXPECT_EQ(millrace_run_begin(first.get(), 13), MILLRACE_FEED_TIMEOUT);
     EXPECT_EQ(millrace_run_is_over(first.get(), 13), 0) << "nobody has said so yet";
-    EXPECT_EQ(millrace_run_begin(second.get(), 12, &isDue), 0) << "the furthest one here";
+    EXPECT_EQ(millrace_run_begin(second.get(), 12), 0) << "the furthest one here";
     std::jthread waiting([&] {
-        std::int32_t due = 0;
         int code = MILLRACE_FEED_TIMEOUT;
         while (code == MILLRACE_FEED_TIMEOUT) {
-            code = millrace_run_begin(first.get(), 13, &due);
+            code = millrace_run_begin(first.get(), 13);
         }
         EXPECT_EQ(code, 0);
     });
     server_->stop(connection_, {Kind::kBehind, 14});
     waiting.join();
-    EXPECT_EQ(millrace_run_begin(first.get(), 14, &isDue), 0);
-    EXPECT_EQ(millrace_run_begin(first.get(), 15, &isDue), MILLRACE_FEED_ABORTED);
+    EXPECT_EQ(millrace_run_begin(first.get(), 14), 0);
+    EXPECT_EQ(millrace_run_begin(first.get(), 15), MILLRACE_FEED_ABORTED);
     EXPECT_EQ(millrace_run_is_over(second.get(), 15), 1);
     // Asked again, by another daemon for instance: what was agreed on.
     server_->stop(connection_, {Kind::kHold});
     ASSERT_TRUE(sees([&] { return held_ == 14; }));
-    EXPECT_EQ(millrace_run_begin(second.get(), 14, &isDue), 0);
+    EXPECT_EQ(millrace_run_begin(second.get(), 14), 0);
 }
 
 // As RanksInThreadsAgree, on two machines.
@@ -297,10 +336,9 @@ TEST_F(RunLink, RanksOfTwoMachinesAgree) {
         std::vector<std::jthread> threads;
         for (int rank = 0; rank < kRanks; ++rank) {
             threads.emplace_back([&, rank] {
-                bool isDue = false;
                 StepPage::Answer answer = StepPage::Answer::kGo;
                 for (std::uint64_t step = 1; answer != StepPage::Answer::kOver;) {
-                    answer = pages[rank].beginWithin(step, 1'000'000, isDue);
+                    answer = pages[rank].beginWithin(step, 1'000'000);
                     if (answer == StepPage::Answer::kGo) {
                         last[rank] = static_cast<std::int64_t>(step++);
                     }
@@ -321,42 +359,55 @@ TEST_F(RunLink, RanksOfTwoMachinesAgree) {
 }
 
 TEST_F(RunLink, ItsCheckpointIsOneOfOurs) {
-    const std::string json =
-        R"({"step":40,"epoch":1,"attempt":2,"state":"s","identity":{"run":"r-abcde","stream_hash":"h"}})";
-    const std::string name = "step-00000040.a2.ckpt", content(100'000, 'x');
-    char hash[33] = "", error[256] = "";
-    millrace_run_file out{.struct_size = sizeof out,
-                          .directory = folder_.path().c_str(),
-                          .name = name.c_str(),
-                          .json = json.c_str(),
-                          .data = content.data(),
-                          .bytes = content.size()};
-    const std::int64_t bytes = millrace_run_checkpoint(&out, hash, error, sizeof error);
-    ASSERT_GT(bytes, 100'000) << error;
+    const RunHandle run = open();
+    const std::string name = "step-00000040.a2.safetensors", content(100'000, 'x');
+    const std::int64_t bytes = write(run, name, content);
+    ASSERT_GT(bytes, 100'000) << error_;
+    const std::string hash = checksum_;
     const UniqueFd file(::open((folder_ / name).c_str(), O_RDONLY | O_CLOEXEC));
     const auto facts = checkpoint::verify(file.get(), name);
     ASSERT_TRUE(facts.ok()) << facts.status();
     EXPECT_EQ(facts->step, 40);
     EXPECT_EQ(facts->run, "r-abcde");
+    EXPECT_EQ(facts->state, "s \"1\"");
     EXPECT_EQ(facts->bytes, bytes);
     EXPECT_EQ(facts->hash, hash);
-    // From a file the same.
+    const auto read = checkpoint::readContent(*checkpoint::FileBytes::ofFile(file.get(), name));
+    ASSERT_EQ(read->tensors.size(), 1U);
+    EXPECT_EQ(read->tensors[0].name, "content");
+    EXPECT_EQ(read->tensors[0].bytes, content.size());
+    EXPECT_EQ(read->meta["unacked"], Json::array());
+    ASSERT_EQ(readCheckpoint(folder_ / name), 0) << error_;
+    EXPECT_EQ(values_, read->tensors[0].begin);
+    EXPECT_EQ(readFile(folder_ / name)->substr(values_), content);
+    // From a file the same; nothing is a content, too.
     ASSERT_TRUE(writeFileAtomic(folder_ / "content", content, 0600).ok());
-    char again[33] = "";
-    const std::string source = folder_ / "content";
-    out.data = nullptr;
-    out.name = "step-00000041.a2.ckpt";
-    out.source = source.c_str();
-    EXPECT_EQ(millrace_run_checkpoint(&out, again, error, sizeof error), bytes);
-    EXPECT_STREQ(again, hash);
-    out.source = "/nonexistent/content";
-    EXPECT_EQ(millrace_run_checkpoint(&out, hash, error, sizeof error), MILLRACE_FEED_FAILED);
-    EXPECT_THAT(std::string(error), ::testing::HasSubstr("/nonexistent/content"));
-    out.source = source.c_str();
-    out.directory = "/nonexistent";
-    out.name = "a";
-    EXPECT_EQ(millrace_run_checkpoint(&out, hash, error, sizeof error), MILLRACE_FEED_FAILED);
-    EXPECT_THAT(std::string(error), ::testing::HasSubstr("/nonexistent/a"));
+    EXPECT_EQ(write(run, "step-00000041.a2.safetensors", "", folder_ / "content"), bytes);
+    EXPECT_EQ(checksum_, hash);
+    ASSERT_GT(write(run, name, ""), 0) << error_;
+    ASSERT_EQ(readCheckpoint(folder_ / name), 0) << error_;
+    EXPECT_EQ(values_, readFile(folder_ / name)->size());
+}
+
+TEST_F(RunLink, ACheckpointThatCannotBeWrittenSaysWhy) {
+    const RunHandle run = open();
+    EXPECT_EQ(write(run, "a", "", "/nonexistent/content"), MILLRACE_FEED_FAILED);
+    EXPECT_THAT(std::string(error_), ::testing::HasSubstr("/nonexistent/content"));
+    EXPECT_EQ(write(run, "a", "x", "", "/nonexistent"), MILLRACE_FEED_FAILED);
+    EXPECT_THAT(std::string(error_), ::testing::HasSubstr("/nonexistent/a"));
+    for (const char* facts : {"", "[]", R"({"step":40})", R"({"checksum":"x"})", R"({"a":"b"}x)"}) {
+        const millrace_run_file out{.struct_size = sizeof out,
+                                    .directory = folder_.path().c_str(),
+                                    .name = "a",
+                                    .facts = facts,
+                                    .data = "x",
+                                    .bytes = 1,
+                                    .source = nullptr};
+        EXPECT_EQ(millrace_run_checkpoint(run.get(), &out, checksum_, error_, sizeof error_),
+                  MILLRACE_FEED_FAILED)
+            << facts;
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
 }
 
 TEST_F(RunLink, DamageToACheckpointIsSeenAsTheTrainersReaderSeesIt) {
@@ -369,8 +420,7 @@ TEST_F(RunLink, DamageToACheckpointIsSeenAsTheTrainersReaderSeesIt) {
          {"none", checkpoint::DType::kFloat32, {0, 10}, true, weights.data(), 0},
          {"ids", checkpoint::DType::kInt64, {33}, false, ids.data(), 264}});
     ASSERT_TRUE(written.ok()) << written.status();
-    char error[512] = "";
-    ASSERT_EQ(millrace_checkpoint_verify(path.c_str(), error, sizeof error), 0) << error;
+    ASSERT_EQ(readCheckpoint(path), 0) << error_;
 
     const std::string whole = *readFile(path, 1 << 20);
     std::mt19937_64 random(37);
@@ -389,18 +439,22 @@ TEST_F(RunLink, DamageToACheckpointIsSeenAsTheTrainersReaderSeesIt) {
         std::ofstream(path, std::ios::binary) << damaged;
         const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
         ASSERT_FALSE(checkpoint::verify(file.get(), path).ok()) << round;
-        ASSERT_LT(millrace_checkpoint_verify(path.c_str(), error, sizeof error), 0) << round;
-        EXPECT_THAT(std::string(error), ::testing::StartsWith("checkpoint " + path));
+        ASSERT_LT(readCheckpoint(path), 0) << round;
+        EXPECT_THAT(std::string(error_), ::testing::StartsWith("checkpoint " + path));
     }
     std::string later = whole;
     later.replace(later.find("checkpoint-2"), 12, "checkpoint-3");
     ASSERT_TRUE(writeFileAtomic(path, later, 0600).ok());
-    EXPECT_EQ(millrace_checkpoint_verify(path.c_str(), error, sizeof error), MILLRACE_FEED_INVALID);
-    EXPECT_THAT(std::string(error), ::testing::HasSubstr("format version 3"));
-    EXPECT_EQ(millrace_checkpoint_verify("/nonexistent/a", error, sizeof error),
-              MILLRACE_FEED_FAILED);
-    EXPECT_EQ(millrace_checkpoint_verify(folder_.path().c_str(), error, sizeof error),
-              MILLRACE_FEED_CORRUPT);
+    EXPECT_EQ(readCheckpoint(path), MILLRACE_FEED_INVALID);
+    EXPECT_THAT(std::string(error_), ::testing::HasSubstr("format version 3"));
+    EXPECT_EQ(readCheckpoint("/nonexistent/a"), MILLRACE_FEED_FAILED);
+    EXPECT_EQ(readCheckpoint(folder_.path()), MILLRACE_FEED_CORRUPT);
+    // Who has read it before wants its header alone.
+    std::string changed = whole;
+    changed.back() ^= 1;
+    ASSERT_TRUE(writeFileAtomic(path, changed, 0600).ok());
+    EXPECT_EQ(readCheckpoint(path), MILLRACE_FEED_CORRUPT);
+    EXPECT_EQ(readCheckpoint(path, false), 0) << error_;
 }
 
 }  // namespace

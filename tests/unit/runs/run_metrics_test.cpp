@@ -94,7 +94,7 @@ TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
     batch.rank = 0;
     batch.progress = Progress{7, 1, 700, 10, "training"};
     batch.receipt = "{}";
-    batch.checkpoints.push_back({1, 8, 7, 1, "step-00000007.ckpt", 5, "h", "c", 1});
+    batch.checkpoints.push_back({1, 8, 7, 1, "step-00000007.a1.safetensors", 5, "h", "c", 1});
     const auto old = store->commitLines(batch);
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);

@@ -212,17 +212,5 @@ TEST(CopyTensors, TakesOnlyWeightsForInitFrom) {
     EXPECT_EQ(other.updates, 0);
 }
 
-TEST(Checkpoint, AFileOfTheFirstVersionIsRead) {
-    const auto file =
-        Checkpoint::open(MILLRACE_SOURCE_DIR "/tests/golden/formats/step-00000005.a2.ckpt");
-    ASSERT_TRUE(file.ok()) << file.status();
-    EXPECT_EQ(jsonInt(file->meta(), "step"), 5);
-    const TensorRef* weights = file->find("top.0.weight");
-    ASSERT_NE(weights, nullptr);
-    EXPECT_TRUE(weights->isWeight);
-    EXPECT_EQ(weights->shape, (std::vector<std::int64_t>{2, 2}));
-    EXPECT_EQ(static_cast<const float*>(weights->data)[1], -1.25F);
-}
-
 }  // namespace
 }  // namespace millrace::train

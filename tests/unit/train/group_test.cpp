@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "backend/train/ranks/vote.h"
+#include "backend/train/ranks/step_sums.h"
 #include "tests/unit/train/scratch.h"
 
 namespace millrace::train {
@@ -87,21 +87,14 @@ TEST_P(Groups, AddInTheOrderOfRanks) {
     });
 }
 
-TEST_P(Groups, VoteAlike) {
+TEST_P(Groups, SumUpTheirSharesOfAStep) {
     const auto [kind, size] = GetParam();
     inRanks(kind, size, [size = size](Group& group) {
-        Vote mine;
-        mine.wantsStop = group.rank() == size - 1;
-        mine.sums.loss = {1.0 + group.rank(), 2};
-        mine.sums.weight = {1, 4};
-        mine.sums.rows = 10;
-        const auto all = vote(mine, group);
+        const auto all = sumOverRanks({{1.0 + group.rank(), 2}, {1, 4}, 10}, group);
         ASSERT_TRUE(all.ok()) << all.status();
-        EXPECT_TRUE(all->wantsStop);
-        EXPECT_FALSE(all->hasStopped);
-        EXPECT_EQ(all->sums.rows, 10 * size);
-        EXPECT_EQ(all->sums.loss[0], size * (size + 1) / 2.0);
-        EXPECT_EQ(all->sums.weight[1], 4.0 * size);
+        EXPECT_EQ(all->rows, 10 * size);
+        EXPECT_EQ(all->loss[0], size * (size + 1) / 2.0);
+        EXPECT_EQ(all->weight[1], 4.0 * size);
     });
 }
 

@@ -71,8 +71,8 @@ class TimedReporter final : public Reporter {
     void setTrouble(const std::string&, std::string) override {}
     Result<std::vector<std::string>> unacked() const override { return std::vector<std::string>(); }
     std::int64_t unackedCheckpoints() override { return 0; }
-    bool stopRequested() const override { return false; }
-    bool takeCheckpointRequest() override { return false; }
+    bool begin(std::int64_t) override { return true; }
+    bool isOver(std::int64_t) override { return false; }
 
     std::vector<std::pair<std::int64_t, rank::Progress>> reports;
 

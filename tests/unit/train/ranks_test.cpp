@@ -38,6 +38,7 @@ Ranks run(const Arithmetic& arithmetic, int size,
         f.options.hasEval = true;
         f.train.rank = f.eval.rank = rank;
         f.train.worldSize = f.eval.worldSize = size;
+        f.reporter.page = out.fixtures[0]->reporter.page;
         prepare(f, rank);
         out.outcomes.emplace_back(Trainer::Outcome::kStopped);
         out.weights.emplace_back();
@@ -128,12 +129,16 @@ TEST_P(RanksIn, TwoRunsAreEqualBitForBit) {
 
 TEST(Ranks, AStopThatOneHearsEndsAllBehindTheSameStep) {
     for (const int who : {0, 1, 2}) {
-        // A rank above 0 sends no metrics: it is asked from the start, or hears of it in the midst
-        // of its share.
+        // A rank above 0 sends no metrics: it hears of it in the midst of its share.
         const Ranks ranks = run(kDouble, 3 + 1, [who](TrainerFixture& f, int rank) {
-            if (rank == who) {
-                f.reporter.stopAt = rank == 0 ? 3 : -1;
-                f.train.stopAfter = rank == 0 ? -1 : 3;
+            if (rank == who && rank == 0) {
+                f.reporter.stopAt = 3;
+            } else if (rank == who) {
+                f.train.onNext = [&f, left = 7]() mutable {
+                    if (--left == 0) {
+                        f.reporter.page->stop();
+                    }
+                };
             }
         });
         std::set<std::int64_t> steps;
@@ -159,8 +164,8 @@ TEST(Ranks, AStopThatOneHearsInAnEvaluationEndsAllAtItsStep) {
         ASSERT_EQ(ranks.first().checkpoints.size(), 1U);
         EXPECT_EQ(ranks.first().checkpoints[0].step, 2);
         const std::string file = ranks.fixtures[0]->pathOf(ranks.first().checkpoints[0]);
-        const Ranks rest = run(
-            kDouble, 2, [](TrainerFixture& f, int) { f.options.evalEverySteps = 2; }, file);
+        const Ranks rest =
+            run(kDouble, 2, [](TrainerFixture& f, int) { f.options.evalEverySteps = 2; }, file);
         EXPECT_THAT(rest.first().evaluatedSteps(), ::testing::ElementsAre(2, 4, 6, 8, 10));
     }
 }

@@ -1,11 +1,15 @@
 #pragma once
 // A daemon that only listens.
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "backend/core/status.h"
+#include "backend/ring/link/step_page.h"
 #include "backend/train/reporter.h"
+#include "tests/unit/train/scratch.h"
 
 namespace millrace::train::test {
 
@@ -14,9 +18,9 @@ class RecordingReporter final : public Reporter {
     Status send(rank::Body body) override {
         if (const auto* m = std::get_if<rank::Metrics>(&body)) {
             metrics.push_back(*m);
-            const bool isStep = m->values.contains("loss");
-            checkpointAsked = checkpointAsked || (isStep && m->step == askCheckpointAt);
-            stop = stop || m->step == stopAt;
+            if (m->step == stopAt) {
+                page->stop();
+            }
         } else if (const auto* c = std::get_if<rank::Checkpoint>(&body)) {
             checkpoints.push_back(*c);
         } else if (const auto* p = std::get_if<rank::Progress>(&body)) {
@@ -38,8 +42,20 @@ class RecordingReporter final : public Reporter {
     std::int64_t unackedCheckpoints() override {
         return isDaemonAway ? static_cast<std::int64_t>(checkpoints.size()) : 0;
     }
-    bool stopRequested() const override { return stop; }
-    bool takeCheckpointRequest() override { return std::exchange(checkpointAsked, false); }
+    bool begin(std::int64_t step) override {
+        return page->begin(static_cast<std::uint64_t>(step)) == ring::StepPage::Answer::kGo;
+    }
+    bool isOver(std::int64_t step) override {
+        return page->isOver(static_cast<std::uint64_t>(step));
+    }
+    /// What the ranks of an attempt share; ranks that are threads get one of theirs.
+    static std::shared_ptr<ring::StepPage> newPage() {
+        const Scratch scratch;
+        auto page = std::make_shared<ring::StepPage>();
+        std::string why;
+        INVARIANT(page->open(scratch / "steps.page", why), "a page in the temporary directory");
+        return page;
+    }
 
     /// Losses by step.
     std::vector<double> losses() const {
@@ -65,8 +81,9 @@ class RecordingReporter final : public Reporter {
     std::vector<rank::Progress> progress;
     std::vector<std::pair<std::string, std::string>> troubles;
     rank::Done done;
-    bool isDone = false, stop = false, checkpointAsked = false, isDaemonAway = false;
-    std::int64_t stopAt = -1, askCheckpointAt = -1;
+    bool isDone = false, isDaemonAway = false;
+    std::int64_t stopAt = -1;
+    std::shared_ptr<ring::StepPage> page = newPage();
 };
 
 }  // namespace millrace::train::test

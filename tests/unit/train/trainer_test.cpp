@@ -87,14 +87,6 @@ TEST(Trainer, WritesCheckpointsEverFartherApartWhileNobodyStoresThem) {
     }
 }
 
-TEST(Trainer, WritesACheckpointOnRequest) {
-    TrainerFixture f;
-    f.reporter.askCheckpointAt = 3;
-    ASSERT_TRUE((*f.make())->run().ok());
-    ASSERT_EQ(f.reporter.checkpoints.size(), 2U);
-    EXPECT_EQ(f.reporter.checkpoints[0].step, 3);
-}
-
 TEST(Trainer, StopsAfterTheStepWithACheckpoint) {
     TrainerFixture f;
     f.reporter.stopAt = 2;
@@ -324,7 +316,7 @@ void expectResumeIsUnbroken(const std::string& model, std::int64_t step) {
     const auto file = Checkpoint::open(broken.pathOf(broken.reporter.checkpoints.back()));
     ASSERT_TRUE(file.ok());
     broken.reporter.stopAt = -1;
-    broken.reporter.stop = false;
+    broken.reporter.page = test::RecordingReporter::newPage();
     auto resumed = broken.make(&*file);
     ASSERT_TRUE(resumed.ok()) << resumed.status();
     ASSERT_EQ(*(*resumed)->run(), Trainer::Outcome::kDone);

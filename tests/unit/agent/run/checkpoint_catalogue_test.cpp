@@ -31,15 +31,12 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     }
     std::string folder() const { return directory.file("runs/" + id + "/checkpoints"); }
     std::string path(std::int64_t step, int attempt = 1) const {
-        using checkpoint::CheckpointName;
-        const auto ending =
-            attempt < 0 ? CheckpointName::Ending::kCkpt : CheckpointName::Ending::kSafetensors;
-        return folder() + "/" + CheckpointName{step, attempt, ending}.text();
+        return folder() + "/" + checkpoint::CheckpointName{step, attempt}.text();
     }
-    void write(std::int64_t step, int attempt = 1, std::int64_t attemptInside = -2) const {
+    void write(std::int64_t step, int attempt = 1, std::int64_t attemptInside = -1) const {
         tests::writeCheckpointFile(
             path(step, attempt),
-            {step, attemptInside > -2 ? attemptInside : attempt, id, "stream"});
+            {step, attemptInside >= 0 ? attemptInside : attempt, id, "stream"});
     }
     /// Writes and tells the store.
     void tell(std::int64_t step, int attempt = 1) {
@@ -276,23 +273,6 @@ TEST_F(CheckpointCatalogueTest, ARunThatBeginsAgainHasNoBest) {
     EXPECT_THAT(catalogue().setVoidAside(id),
                 Contains(HasSubstr("no checkpoint that is left was evaluated")));
     EXPECT_THAT(files(), ElementsAre("step-00000020.a1.safetensors.void"));
-}
-
-TEST_F(CheckpointCatalogueTest, FilesOfOlderVersionsAreOfTheAttemptThatTheirHeaderTells) {
-    write(100, -1, 1);
-    const Survey found = survey();
-    ASSERT_TRUE(found.status.ok()) << found.status;
-    EXPECT_EQ(found.path, folder() + "/step-00000100.ckpt");
-    EXPECT_EQ(store->checkpoints(id)->front().attempt, 1);
-    ASSERT_TRUE(store->beginAttempt(id, 2, 50).ok());
-    ASSERT_TRUE(work(id, 2).ok());
-    EXPECT_EQ(catalogue().setVoidAside(id).size(), 1U) << "its step is behind the new start";
-}
-
-TEST_F(CheckpointCatalogueTest, AFileOfAnOlderVersionThatTellsNoAttemptIsOfAttemptZero) {
-    write(100, -1, 0);
-    ASSERT_TRUE(survey().status.ok());
-    EXPECT_EQ(store->checkpoints(id)->front().attempt, 0);
 }
 
 TEST_F(CheckpointCatalogueTest, AnotherRunsFileIsSetAside) {

@@ -2,7 +2,7 @@
 // they are finished.
 #include <fstream>
 
-#include "backend/ring/step_page.h"
+#include "backend/ring/link/step_page.h"
 #include "backend/stream/state/stream_state.h"
 #include "tests/unit/agent/fakes.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // StepPage: what the ranks of an attempt on one machine agree on, in a page of memory that they
-// share: the furthest step that any of them has begun, whether the run stops, which steps end with
-// a checkpoint (decision 0031), and the last step that each of them has ended, which outlives them.
+// share: the furthest step that any of them has begun, whether the run stops (decision 0031), and
+// the last step that each of them has ended, which outlives them.
 //
 // A stop freezes the furthest step: whoever has not begun it yet still does, nobody begins one
 // behind it, so that all end with the same one. Where ranks are on several machines each machine's
@@ -86,6 +86,7 @@ class StepPage {
         return static_cast<std::int64_t>(least);
     }
 
+    /// Also from a signal handler.
     void stop() {
         words_->state.fetch_or(kStop, std::memory_order_acq_rel);
         tell();
@@ -104,37 +105,28 @@ class StepPage {
         }
         tell();
     }
-    /// The step that is begun next, whichever it is, ends with a checkpoint.
-    void wantCheckpoint() { words_->state.fetch_or(kWanted, std::memory_order_acq_rel); }
-
     /// kOver: the run stops before `step`. kHeld: ask again. A rank's steps are begun one after the
     /// other.
-    Answer begin(std::uint64_t step, bool& isDue) {
+    Answer begin(std::uint64_t step) {
         std::uint64_t state = words_->state.load(std::memory_order_acquire);
         while (step > (state & kStep)) {
             if ((state & (kStop | kHold)) != 0) {
                 return (state & kStop) != 0 ? Answer::kOver : Answer::kHeld;
-            }
-            if ((state & kWanted) != 0) {
-                // Before the word says that it is begun: whoever begins it behind this rank sees
-                // it. A rank that loses the race has lost it to one that saw the same wish.
-                words_->due[step % kDue].store(step, std::memory_order_release);
             }
             if (words_->state.compare_exchange_weak(state, step, std::memory_order_acq_rel,
                                                     std::memory_order_acquire)) {
                 break;
             }
         }
-        isDue = words_->due[step % kDue].load(std::memory_order_acquire) == step;
         return Answer::kGo;
     }
     /// As begin(), but waits for so long while it is held.
-    Answer beginWithin(std::uint64_t step, std::int64_t waitNs, bool& isDue) {
+    Answer beginWithin(std::uint64_t step, std::int64_t waitNs) {
         const std::uint32_t seen = words_->told.load(std::memory_order_acquire);
-        Answer answer = begin(step, isDue);
+        Answer answer = begin(step);
         if (answer == Answer::kHeld) {
             futexWait(words_->told, seen, waitNs);
-            answer = begin(step, isDue);
+            answer = begin(step);
         }
         return answer;
     }
@@ -144,13 +136,12 @@ class StepPage {
     }
 
  private:
-    static constexpr std::size_t kBytes = 4096, kDue = 64;
+    static constexpr std::size_t kBytes = 4096;
     static constexpr int kRanks = 400;
-    static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kWanted = kStop >> 1,
-                                   kHold = kStop >> 2, kStep = kHold - 1;
+    static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kHold = kStop >> 1,
+                                   kStep = kHold - 1;
     struct Words {
-        std::atomic<std::uint64_t> state;  ///< the furthest step begun, and the three wishes
-        std::atomic<std::uint64_t> due[kDue];
+        std::atomic<std::uint64_t> state;          ///< the furthest step begun, and the two wishes
         std::atomic<std::uint32_t> told;           ///< futex of who is held
         std::atomic<std::uint64_t> ended[kRanks];  ///< by rank; 0: none yet
     };

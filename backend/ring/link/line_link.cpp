@@ -1,7 +1,9 @@
-#include "backend/ring/line_link.h"
+#include "backend/ring/link/line_link.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -12,17 +14,31 @@
 #include "backend/ring/c_wall.h"
 #include "backend/ring/own_socket.h"
 #include "backend/ring/ring_layout.h"
-#include "backend/stream/state/tiny_json.h"
 
 namespace millrace::ring {
 namespace {
 
 constexpr std::size_t kSendBytes = std::size_t{256} << 10;
-constexpr std::int64_t kBackoffFirstMs = 20, kBackoffMostMs = 1'000, kMs = 1'000'000;
+constexpr std::int64_t kMs = 1'000'000;
+
+constexpr std::string_view kSeq = "{\"seq\":", kAttempt = ",\"attempt\":";
+
+bool takeCount(std::string_view& text, std::string_view before, std::uint64_t& count) {
+    if (!text.starts_with(before)) {
+        return false;
+    }
+    text.remove_prefix(before.size());
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), count);
+    text.remove_prefix(static_cast<std::size_t>(end.ptr - text.data()));
+    return end.ec == std::errc();
+}
 
 }  // namespace
 
-LineLink::LineLink(LineLinkOptions options) : options_(std::move(options)) {}
+LineLink::LineLink(LineLinkOptions options)
+    : options_(std::move(options)),
+      lines_(options_.spillPath, options_.memoryBytes, options_.spillBytes),
+      nextSeq_(options_.firstSeq) {}
 
 LineLink::~LineLink() {
     if (thread_.joinable()) {
@@ -47,26 +63,35 @@ bool LineLink::start() {
     return true;
 }
 
-void LineLink::preload(std::int64_t attempt, std::uint64_t seq, std::string text) {
+bool LineLink::preload(std::string line, std::string& why) {
+    std::string_view rest = line;
+    std::uint64_t seq = 0, attempt = 0;
+    if (!takeCount(rest, kSeq, seq) || seq == 0 || !takeCount(rest, kAttempt, attempt)) {
+        why = "a line that was not acknowledged does not say its seq and attempt: " +
+              line.substr(0, 80);
+        return false;
+    }
     const MutexLock lock(mutex_);
-    bytes_ += text.size();
-    lines_.push_back({attempt, seq, std::move(text)});
+    if (static_cast<std::int64_t>(attempt) == options_.attempt) {
+        nextSeq_ = std::max(nextSeq_, seq + 1);
+    }
+    return lines_.push({static_cast<std::int64_t>(attempt), seq, std::move(line)}, why);
 }
 
-std::uint64_t LineLink::send(const std::string& object) {
+std::uint64_t LineLink::send(const std::string& object, std::string& why) {
     std::uint64_t seq = 0;
     const std::int64_t ended = options_.ended ? options_.ended() : 0;
     {
         const MutexLock lock(mutex_);
-        if (bytes_ + object.size() > options_.memoryBytes) {
+        std::string text(kSeq);
+        text += std::to_string(nextSeq_);
+        text += kAttempt;
+        text += std::to_string(options_.attempt);
+        text += (ended > 0 ? ",\"ended\":" + std::to_string(ended) : "") + "," + object.substr(1);
+        if (!lines_.push({options_.attempt, nextSeq_, std::move(text)}, why)) {
             return 0;
         }
         seq = nextSeq_++;
-        std::string text =
-            "{\"seq\":" + std::to_string(seq) + ",\"attempt\":" + std::to_string(options_.attempt) +
-            (ended > 0 ? ",\"ended\":" + std::to_string(ended) : "") + "," + object.substr(1);
-        bytes_ += text.size();
-        lines_.push_back({options_.attempt, seq, std::move(text)});
         toldEnded_ = std::max(toldEnded_, ended);
     }
     wake();
@@ -76,7 +101,7 @@ std::uint64_t LineLink::send(const std::string& object) {
 bool LineLink::waitEmpty(std::int64_t timeoutMs) {
     const std::int64_t endNs = steadyNs() + timeoutMs * kMs;
     const MutexLock lock(mutex_);
-    while (!lines_.empty()) {
+    while (!lines_.isEmpty()) {
         const std::int64_t leftNs = endNs - steadyNs();
         if (leftNs <= 0) {
             return false;
@@ -86,19 +111,31 @@ bool LineLink::waitEmpty(std::int64_t timeoutMs) {
     return true;
 }
 
-std::string LineLink::unacked() {
+std::size_t LineLink::size() {
     const MutexLock lock(mutex_);
-    std::string all;
-    for (const Line& line : lines_) {
-        all += line.text;
-        all += '\n';
-    }
-    return all;
+    return lines_.size();
+}
+
+bool LineLink::unacked(std::vector<std::string>& lines, std::string& why) {
+    const MutexLock lock(mutex_);
+    return lines_.all(lines, why);
 }
 
 std::uint64_t LineLink::acked() {
     const MutexLock lock(mutex_);
     return acked_;
+}
+
+void LineLink::setTrouble(const std::string& what, std::string sentence) {
+    {
+        const MutexLock lock(mutex_);
+        if (sentence.empty() ? troubles_.erase(what) == 0
+                             : std::exchange(troubles_[what], sentence) == sentence) {
+            return;
+        }
+        isAliveDue_ = true;
+    }
+    wake();
 }
 
 void LineLink::wake() const {
@@ -113,13 +150,14 @@ bool LineLink::isEnding() {
 
 void LineLink::loop() {
     ::pthread_setname_np(::pthread_self(), "run-link");
-    std::int64_t backoffMs = kBackoffFirstMs;
+    std::int64_t backoffMs = options_.backoffFirstMs;
     while (!isEnding()) {
         const int socket = connectToOwn(options_.socketPath);
         if (socket >= 0) {
-            talk(socket);
+            isConnected_ = true;
+            backoffMs = talk(socket) ? options_.backoffFirstMs : backoffMs;
+            isConnected_ = false;
             ::close(socket);
-            backoffMs = kBackoffFirstMs;
         }
         const std::int64_t endNs = steadyNs() + backoffMs * kMs;
         for (std::int64_t left = backoffMs; left > 0 && !isEnding();
@@ -129,22 +167,29 @@ void LineLink::loop() {
             std::uint64_t count = 0;
             static_cast<void>(!::read(wake_, &count, sizeof count));
         }
-        backoffMs = std::min(2 * backoffMs, kBackoffMostMs);
+        backoffMs = std::min(2 * backoffMs, options_.backoffMostMs);
     }
 }
 
-void LineLink::talk(int socket) {
-    std::string out =
-        "{\"type\":\"hello\",\"version\":1,\"role\":\"rank\",\"run\":" +
-        stream::quoteJson(options_.run) + ",\"attempt\":" + std::to_string(options_.attempt) +
-        ",\"rank\":" + std::to_string(options_.rank) + ",\"pid\":" + std::to_string(::getpid()) +
-        ",\"alive_ms\":" + std::to_string(options_.aliveMs) + "}\n";
+bool LineLink::talk(int socket) {
+    std::string out = stream::TinyJsonText()
+                          .text("type", "hello")
+                          .count("version", 1)
+                          .text("role", options_.role)
+                          .text("run", options_.run)
+                          .count("attempt", options_.attempt)
+                          .count("rank", options_.rank)
+                          .count("pid", options_.pid > 0 ? options_.pid : ::getpid())
+                          .count("alive_ms", options_.aliveMs)
+                          .object() +
+                      "\n";
     std::string in;
-    nextAliveNs_ = 0;
+    bool hasHeard = false;
     answers_.clear();
     {
         const MutexLock lock(mutex_);
-        unsent_ = 0;
+        lines_.rewind();
+        isAliveDue_ = true;
     }
     while (!isEnding()) {
         out += std::exchange(answers_, {});
@@ -153,7 +198,7 @@ void LineLink::talk(int socket) {
         const short events = static_cast<short>(POLLIN | (out.empty() ? 0 : POLLOUT));
         pollfd items[2] = {{socket, events, 0}, {wake_, POLLIN, 0}};
         if (::poll(items, 2, untilAlive) < 0 && errno != EINTR) {
-            return;
+            break;
         }
         if (items[1].revents != 0) {
             std::uint64_t count = 0;
@@ -162,21 +207,27 @@ void LineLink::talk(int socket) {
         if ((items[0].revents & POLLOUT) != 0) {
             const ssize_t n = ::send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
             if (n < 0 && errno != EAGAIN && errno != EINTR) {
-                return;
+                break;
             }
             out.erase(0, n > 0 ? static_cast<std::size_t>(n) : 0);
         }
-        if ((items[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !read(socket, in)) {
-            return;
+        if ((items[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+            if (!read(socket, in)) {
+                break;
+            }
+            hasHeard = true;
         }
     }
+    return hasHeard;
 }
 
 void LineLink::fill(std::string& out) {
     const MutexLock lock(mutex_);
-    for (; unsent_ < lines_.size() && out.size() < kSendBytes; ++unsent_) {
-        out += lines_[unsent_].text;
+    for (const LineSpool::Line* line = lines_.nextUnsent();
+         line != nullptr && out.size() < kSendBytes; line = lines_.nextUnsent()) {
+        out += line->text;
         out += '\n';
+        lines_.markSent();
     }
 }
 
@@ -184,12 +235,19 @@ void LineLink::fill(std::string& out) {
 /// read hears nothing new from more of them.
 int LineLink::addAlive(std::string& out) {
     const std::int64_t now = steadyNs();
-    if (now < nextAliveNs_) {
-        return static_cast<int>((nextAliveNs_ - now) / kMs) + 1;
+    std::string trouble;
+    {
+        const MutexLock lock(mutex_);
+        if (!std::exchange(isAliveDue_, false) && now < nextAliveNs_) {
+            return static_cast<int>((nextAliveNs_ - now) / kMs) + 1;
+        }
+        for (const auto& [what, sentence] : troubles_) {
+            trouble += (trouble.empty() ? "" : "; ") + sentence;
+        }
     }
     nextAliveNs_ = now + options_.aliveMs * kMs;
     if (out.size() < kSendBytes) {
-        out += "{\"type\":\"alive\",\"trouble\":\"\"}\n";
+        out += "{\"type\":\"alive\",\"trouble\":" + stream::quoteJson(trouble) + "}\n";
     }
     reportEnded();
     return static_cast<int>(options_.aliveMs);
@@ -205,7 +263,8 @@ void LineLink::reportEnded() {
         isUntold = ended > toldEnded_;
     }
     if (isUntold) {
-        send("{\"type\":\"receipt\",\"receipt\":{}}");
+        std::string why;  // where it has no room, the next line tells it
+        send("{\"type\":\"receipt\",\"receipt\":{}}", why);
     }
 }
 
@@ -241,8 +300,6 @@ bool LineLink::obey(const std::string& line) {
         acknowledge(attempt, static_cast<std::uint64_t>(seq));
     } else if (const stream::TinyJson* how = command.find("stop")) {
         stop(*how);
-    } else if (command.find("checkpoint_now") != nullptr && options_.onCheckpoint) {
-        options_.onCheckpoint();
     }
     return true;
 }
@@ -259,17 +316,19 @@ void LineLink::stop(const stream::TinyJson& how) {
 }
 
 void LineLink::acknowledge(std::int64_t attempt, std::uint64_t seq) {
-    const MutexLock lock(mutex_);
-    if (attempt == options_.attempt) {
-        acked_ = std::max(acked_, seq);
+    std::string why;
+    {
+        const MutexLock lock(mutex_);
+        if (attempt == options_.attempt) {
+            acked_ = std::max(acked_, seq);
+        }
+        lines_.acknowledge(attempt, seq, why);
+        if (lines_.isEmpty()) {
+            emptied_.notifyAll();
+        }
     }
-    while (!lines_.empty() && lines_.front().attempt == attempt && lines_.front().seq <= seq) {
-        bytes_ -= lines_.front().text.size();
-        lines_.pop_front();
-        unsent_ -= unsent_ > 0 ? 1 : 0;
-    }
-    if (lines_.empty()) {
-        emptied_.notifyAll();
+    if (!why.empty()) {
+        setTrouble("lines", why);
     }
 }
 
