@@ -91,9 +91,16 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.dataListen = config.nodesHost();
     control.rankInterface = control.dataListen.empty() ? "" : interfaceFacing(control.dataListen);
     controller_ = std::make_unique<RunController>(
-        std::move(control),
-        ControllerParts{*store_, *engine_, doors_, live_, clock, *logs_,
-                        [this] { poller_->poke(); }, telemetry_.get(), nodes_.get(), nodes_.get()});
+        std::move(control), ControllerParts{.store = *store_,
+                                            .engine = *engine_,
+                                            .doors = doors_,
+                                            .live = live_,
+                                            .clock = clock,
+                                            .logs = *logs_,
+                                            .pokeEngine = [this] { poller_->poke(); },
+                                            .system = telemetry_.get(),
+                                            .nodes = nodes_.get(),
+                                            .partNodes = nodes_.get()});
     const values::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
                            node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};

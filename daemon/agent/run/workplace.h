@@ -38,10 +38,10 @@ struct Workplace {
     std::function<void()> pokeEngine;  ///< something was asked of the engine
     std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
-    DataNodes* nodes = nullptr;  ///< for data workers; null: there is no other node
+    DataNodes* nodes = nullptr;      ///< for data workers; null: there is no other node
+    PartNodes* partNodes = nullptr;  ///< for ranks; null: there is no other node
     RunTimes times = {};
     std::string dataListen = {};  ///< HOST where a feed listens for other nodes; "": a unix socket
-    PartNodes* partNodes = nullptr;  ///< for ranks; null: there is no other node
     std::string rankInterface = {};  ///< of this machine that `dataListen` is on; "": not known
 };
 
