@@ -135,6 +135,10 @@ Result<std::string> EmbeddedEngine::gangDirectory(std::string_view key) const {
     return gangDirectoryOf(options_.root, key);
 }
 
+std::vector<std::string> EmbeddedEngine::recordedKeys() const {
+    return engines::recordedKeys(options_.root);
+}
+
 // A gang that is followed; null for one that is on disk only (kept until list() told its end).
 std::shared_ptr<EmbeddedEngine::Entry> EmbeddedEngine::entryOf(std::string_view key) {
     MutexLock lock(mutex_);

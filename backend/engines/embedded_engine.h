@@ -40,9 +40,6 @@ class EmbeddedEngine final : public Engine {
                                                         const Clock& clock);
     ~EmbeddedEngine() override;
 
-    /// Where a gang of this key keeps its files: ROOT/<run>/a<attempt>.
-    Result<std::string> gangDirectory(std::string_view key) const;
-
     std::string name() const override { return "embedded"; }
     /// Starts the workers that have not been started. When one cannot be, the others are ended and
     /// the state tells it (ended, engine_failed): the id is returned all the same. One that cannot
@@ -53,13 +50,14 @@ class EmbeddedEngine final : public Engine {
     Result<std::vector<std::pair<JobId, State>>> list() override;
     /// SIGTERM to every worker's process group, SIGKILL to all of it after `grace`.
     Status cancel(const JobId& id, std::chrono::milliseconds grace, std::string_view why) override;
-    /// Removes the files of a gang that has ended and whose end list() has told: record, logs. Fine
-    /// where there are none; kFailedPrecondition while it is followed.
-    Status forget(const JobId& id);
     /// What the worker's guardian wrote into its log.
     Result<std::string> log(const JobId& id, std::string_view worker,
                             std::size_t maxBytes) override;
     Result<Capacity> capacity() override;
+    /// ROOT/<run>/a<attempt>.
+    Result<std::string> gangDirectory(std::string_view key) const override;
+    std::vector<std::string> recordedKeys() const override;
+    Status forget(const JobId& id) override;
 
  private:
     /// A gang and its files: of the one call that has taken it.

@@ -182,6 +182,13 @@ class Engine {
     virtual Result<std::string> log(const JobId& id, std::string_view worker,
                                     std::size_t maxBytes) = 0;
     virtual Result<Capacity> capacity() = 0;
+    /// Where a gang of this key keeps its files.
+    virtual Result<std::string> gangDirectory(std::string_view key) const = 0;
+    /// Keys of the gangs that have files here, those of ended ones too.
+    virtual std::vector<std::string> recordedKeys() const = 0;
+    /// Removes the files of a gang that has ended and whose end list() has told: record, logs. Fine
+    /// where there are none; kFailedPrecondition while it is followed.
+    virtual Status forget(const JobId& id) = 0;
 };
 
 /// What changed at an engine. At least once, in order per job.

@@ -9,14 +9,13 @@
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
 #include "backend/job/attempt_paths.h"
-#include "backend/job/log_mirror.h"
 #include "backend/system/unix_socket.h"
+#include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/transport/socket_pump.h"
 #include "daemon/transport/transport.h"
 #include "millrace/v1/agent.grpc.pb.h"
-#include "proto/convert/node_convert.h"
 
 namespace millrace::nodes {
 namespace {
@@ -48,14 +47,6 @@ class Session final : public agent::NodeSession {
     std::weak_ptr<Stream> stream_;
 };
 
-std::map<std::string, engines::State> gangsOf(const v1::AgentReport& report, std::int64_t nowMs) {
-    std::map<std::string, engines::State> gangs;
-    for (const v1::GangReport& gang : report.gangs()) {
-        gangs[gang.key()] = fromProto(gang, nowMs);
-    }
-    return gangs;
-}
-
 /// The address of before, so that agents come back to it.
 Result<transport::JoinFile> joinFileFor(const config::DaemonConfig& config) {
     const bool isUnix = config.nodesListen == config::DaemonConfig::kUnixNodes;
@@ -85,14 +76,14 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                                    v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>> {
  public:
     Impl(std::string runsDir, std::string buildId, agent::NodeTable& table, const Clock& clock)
-        : runsDir_(std::move(runsDir)),
-          buildId_(std::move(buildId)),
+        : runsDir_(runsDir),
           table_(table),
-          clock_(clock) {}
+          reports_(std::move(runsDir), std::move(buildId), table, clock) {}
 
     Status open(const config::DaemonConfig& config) {
         joinPath_ = config.nodesJoinFile();
         ASSIGN_OR_RETURN(file_, joinFileFor(config));
+        reports_.setToken(file_.token);
         ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
         auto server = transport::Server::start(file_, *this);
         if (!server.ok() && !file_.isUnix() && config.nodesListen.find(':') == std::string::npos) {
@@ -180,67 +171,19 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return connectUnixNonBlocking(job::RunPaths(runsDir_, run).attempt(attempt).rankSocket());
     }
 
-    // The token first: who does not have it learns nothing else.
-    Status admits(const v1::Attachment& attachment) const {
-        if (!transport::isSameToken(attachment.token(), file_.token)) {
-            return Status(absl::StatusCode::kUnauthenticated,
-                          "attach: another token; the join file is of another head or was changed");
-        }
-        if (attachment.build_id() != buildId_) {
-            return failedPrecondition("attach: build ", attachment.build_id(), " came to build ",
-                                      buildId_,
-                                      "; a head and its agents must be of one build of Millrace");
-        }
-        return okStatus();
-    }
-
     void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
-        const std::int64_t nowMs = clock_.wallMs();
-        if (!session->isAttached) {
-            Status status = admits(report.attachment());
-            if (status.ok()) {
-                status = table_.attach(session, convert::fromProto(report.attachment().node()),
-                                       gangsOf(report, nowMs));
-            }
-            if (!status.ok()) {
-                logWarn("nodes: refused",
-                        {{"node", report.attachment().node().name()}, {"why", messageOf(status)}});
-                return session->close(status);
-            }
-            session->isAttached = true;
-            return session->readNext();
+        const Status status = session->isAttached ? reports_.heard(*session, report)
+                                                  : reports_.attach(session, report);
+        if (!status.ok()) {
+            return session->close(status);
         }
-        agent::NodeNews news{gangsOf(report, nowMs), std::nullopt};
-        if (report.has_sample()) {
-            news.sample = convert::fromProto(report.sample());
-        }
-        // Lines first: with a worker's end its log is whole.
-        for (const v1::LogPart& part : report.logs()) {
-            if (const Status kept = keep(*session, part); !kept.ok()) {
-                return session->close(kept);  // it comes again, and sends from where the log ends
-            }
-        }
-        table_.report(*session, std::move(news));
+        session->isAttached = true;
         session->readNext();
     }
 
-    // Only of what was placed there: a node names no files of the head's.
-    Status keep(const Session& session, const v1::LogPart& part) {
-        const auto key = table_.logOf(session, part.key(), part.worker());
-        if (!key.has_value()) {
-            return okStatus();
-        }
-        const Status kept = job::appendLog(runsDir_, *key, {part.lines(), part.start()});
-        if (!kept.ok()) {
-            logWarn("nodes: lines of a log not kept",
-                    {{"gang", part.key()}, {"why", messageOf(kept)}});
-        }
-        return kept;
-    }
-
-    const std::string runsDir_, buildId_;
+    const std::string runsDir_;
     agent::NodeTable& table_;
-    const Clock& clock_;
+    AgentReports reports_;
     transport::JoinFile file_;
     std::string joinPath_;
     Mutex mutex_;

@@ -14,29 +14,25 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
+#include "daemon/nodes/uplink.h"
 #include "daemon/transport/duplex.h"
 #include "millrace/v1/agent.grpc.pb.h"
 
 namespace millrace::nodes {
 
-class HeadLink {
+class HeadLink final : public Uplink {
  public:
     /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.
     HeadLink(std::string joinPath, std::string buildId, const Clock& clock,
              std::function<void()> onNews);
-    ~HeadLink();
+    ~HeadLink() override;
 
-    bool isOpen() const { return stream_ != nullptr; }
-    /// Not open and due for another attempt.
-    bool isDue() const { return !isOpen() && clock_.steadyNs() >= nextNs_; }
-    /// Calls the head; `first` is sent with the token. Whether it takes us in, its first orders
-    /// say.
-    void open(v1::AgentReport first);
-    /// The connection may take more.
-    bool isReady() const;
-    void send(v1::AgentReport report);
-    /// What has come, in order. Notices the connection's end: isOpen() is false then.
-    std::vector<v1::HeadOrders> take();
+    bool isOpen() const override { return stream_ != nullptr; }
+    bool isDue() const override { return !isOpen() && clock_.steadyNs() >= nextNs_; }
+    void open(v1::AgentReport first) override;
+    bool isReady() const override;
+    void send(v1::AgentReport report) override;
+    std::vector<v1::HeadOrders> take() override;
 
  private:
     using Stream = transport::ClientDuplex<v1::HeadOrders, v1::AgentReport>;

@@ -11,11 +11,12 @@
 
 #include "backend/job/attempt_paths.h"
 #include "backend/system/peer_gate.h"
+#include "daemon/nodes/uplink.h"
 #include "daemon/transport/socket_pump.h"
 
 namespace millrace::nodes {
 
-class RankTunnel {
+class RankTunnel final : public PartTunnel {
  public:
     /// `joinPath` is read for each connection: a head that listens elsewhere now has written it
     /// anew.

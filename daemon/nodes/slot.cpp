@@ -12,12 +12,14 @@
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
-#include "backend/engines/gang_files.h"
+#include "backend/engines/embedded_engine.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/system/network_interface.h"
 #include "backend/telemetry/probes.h"
+#include "daemon/nodes/head_link.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/nodes/part_files.h"
+#include "daemon/nodes/rank_tunnel.h"
 #include "daemon/transport/join_file.h"
 #include "proto/convert/node_convert.h"
 
@@ -60,31 +62,39 @@ engines::State refused(const Status& why) {
 
 }  // namespace
 
-Slot::Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
-           std::function<void()> end)
-    : config_(config), clock_(clock), end_(std::move(end)), logs_(config.runsDir()) {
-    link_ =
-        std::make_unique<HeadLink>(config.joinFile, std::move(buildId), clock, [this] { news(); });
-}
+Slot::Slot(const config::DaemonConfig& config, const Clock& clock, std::function<void()> end,
+           SlotParts parts)
+    : config_(config),
+      clock_(clock),
+      end_(std::move(end)),
+      logs_(config.runsDir()),
+      parts_(std::move(parts)) {}
 
-Status Slot::open() {
+Status Slot::open(const std::string& buildId) {
     RETURN_IF_ERROR(makePrivateDirectory(config_.runsDir()));
     engines::EmbeddedOptions options;
     options.root = config_.runsDir();
     options.execProgram = config_.binDir + "/millrace-exec";
     telemetry_ = std::make_unique<agent::TelemetryService>(
         clock_, live_, config_.stateDir, std::string(config::daemonVersion()), config_.nodeName);
-    options.gpus =
-        telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
-    ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock_));
+    parts_.info = telemetry_->info();
+    options.gpus = telemetry::usableGpus(parts_.info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
+    ASSIGN_OR_RETURN(parts_.engine, engines::EmbeddedEngine::open(options, clock_));
+    parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, clock_, [this] { news(); });
+    parts_.openTunnel = [this](const agent::PartName& part) {
+        const job::RunPaths run(config_.runsDir(), part.run);
+        return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt,
+                                config_.joinFile);
+    };
     thread_ = startThread("slot", [this](std::stop_token stop) { loop(stop); });
     return okStatus();
 }
 
-Result<std::unique_ptr<Slot>> Slot::start(const config::DaemonConfig& config, std::string buildId,
-                                          const Clock& clock, std::function<void()> end) {
-    std::unique_ptr<Slot> slot(new Slot(config, std::move(buildId), clock, std::move(end)));
-    RETURN_IF_ERROR(slot->open());
+Result<std::unique_ptr<Slot>> Slot::start(const config::DaemonConfig& config,
+                                          const std::string& buildId, const Clock& clock,
+                                          std::function<void()> end) {
+    auto slot = std::make_unique<Slot>(config, clock, std::move(end), SlotParts{});
+    RETURN_IF_ERROR(slot->open(buildId));
     return slot;
 }
 
@@ -94,7 +104,7 @@ Slot::~Slot() {
         news();
         thread_.join();
     }
-    link_.reset();  // before what its news touches
+    parts_.link.reset();  // before what its news touches
 }
 
 void Slot::news() {
@@ -106,7 +116,7 @@ void Slot::news() {
 void Slot::loop(std::stop_token stop) {
     while (!stop.stop_requested()) {
         turn();
-        const bool isIdle = link_->isOpen() && gangs_.empty() && watch_ == nullptr;
+        const bool isIdle = parts_.link->isOpen() && gangs_.empty() && watch_ == nullptr;
         MutexLock lock(mutex_);
         if (!hasNews_ && !stop.stop_requested()) {
             wake_.waitFor(mutex_, isIdle ? kIdleTurn : kTurn);
@@ -116,18 +126,18 @@ void Slot::loop(std::stop_token stop) {
 }
 
 void Slot::turn() {
-    for (const v1::HeadOrders& orders : link_->take()) {
+    for (const v1::HeadOrders& orders : parts_.link->take()) {
         obey(orders);
     }
     follow();
     if (isEnding_ && gangs_.empty() && !std::exchange(hasEnded_, true)) {
         end_();
     }
-    if (link_->isOpen()) {
+    if (parts_.link->isOpen()) {
         report();
     } else {
         watch_.reset();
-        if (link_->isDue()) {
+        if (parts_.link->isDue()) {
             call();
         }
     }
@@ -138,24 +148,24 @@ void Slot::call() {
     placed_.clear();
     told_.clear();
     isLookedThrough_ = false;
-    values::NodeInfo info = telemetry_->info();
+    values::NodeInfo info = parts_.info;
     info.stateDir = config_.stateDir;
     info.pid = ::getpid();
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
     recallParts();
     addGangs(first);
-    link_->open(std::move(first));
+    parts_.link->open(std::move(first));
     sentNs_ = clock_.steadyNs();
 }
 
 // Whether the head has heard of an end is known only when it releases the part.
 void Slot::recallParts() {
-    for (const std::string& key : engines::recordedKeys(config_.runsDir())) {
+    for (const std::string& key : parts_.engine->recordedKeys()) {
         if (!isPart(key) || gangs_.contains(key)) {
             continue;
         }
-        if (const auto state = engine_->state({engine_->name(), "", key}); state.ok()) {
+        if (const auto state = parts_.engine->state({parts_.engine->name(), "", key}); state.ok()) {
             gangs_[key] = *state;
         }
     }
@@ -176,7 +186,7 @@ void Slot::obey(const v1::HeadOrders& message) {
         placed_[key].isReleased = true;
     }
     forgetOld();
-    if (orders.wantsSamples != (watch_ != nullptr)) {
+    if (telemetry_ != nullptr && orders.wantsSamples != (watch_ != nullptr)) {
         watch_ = orders.wantsSamples ? telemetry_->watch() : nullptr;
     }
     if (orders.isEnd && !std::exchange(isEnding_, true)) {
@@ -190,7 +200,7 @@ void Slot::obey(const v1::HeadOrders& message) {
 // The folders of attempt and run go with the last worker in them.
 void Slot::forget(const std::string& key) {
     const auto owner = attemptOf(key);
-    if (!owner.has_value() || !engine_->forget({engine_->name(), "", key}).ok()) {
+    if (!owner.has_value() || !parts_.engine->forget({parts_.engine->name(), "", key}).ok()) {
         return;
     }
     const job::RunPaths run(config_.runsDir(), owner->run);
@@ -212,7 +222,7 @@ void Slot::forgetOld() {
     if (std::exchange(isLookedThrough_, true)) {
         return;
     }
-    for (const std::string& key : engines::recordedKeys(config_.runsDir())) {
+    for (const std::string& key : parts_.engine->recordedKeys()) {
         if (!isPart(key) && !placed_.contains(key) && !gangs_.contains(key)) {
             forget(key);
         }
@@ -233,7 +243,7 @@ std::string Slot::interfaceToHead() const {
 
 // Only a key that makes sense names a directory.
 bool Slot::mayPlace(const std::string& key) const {
-    return !isEnding_ && engine_->gangDirectory(key).ok() && attemptOf(key).has_value();
+    return !isEnding_ && parts_.engine->gangDirectory(key).ok() && attemptOf(key).has_value();
 }
 
 // Its state is told in any case: of one that has ended while nobody was there to hear it, too.
@@ -265,7 +275,7 @@ void Slot::place(const agent::NodeOrders::Part& order) {
         placed_[key].logs.push_back({{name.run, name.attempt, worker}, offset});
     }
     told_.erase(key);
-    const auto known = engine_->find(key);
+    const auto known = parts_.engine->find(key);
     const bool isKnown = known.ok() && known->has_value();
     if (const Status seen = isKnown ? okStatus() : checkProbe(order.placement); !seen.ok()) {
         gangs_[key] = refused(seen);
@@ -293,9 +303,7 @@ Status Slot::openTunnel(const std::string& key) {
     if (!name.has_value() || tunnels_.contains(key)) {
         return okStatus();
     }
-    const job::RunPaths run(config_.runsDir(), name->run);
-    ASSIGN_OR_RETURN(tunnels_[key], RankTunnel::open(run.attempt(name->attempt), name->run,
-                                                     name->attempt, config_.joinFile));
+    ASSIGN_OR_RETURN(tunnels_[key], parts_.openTunnel(*name));
     return okStatus();
 }
 
@@ -311,14 +319,14 @@ Result<engines::Gang> Slot::gangOf(const std::string& key) const {
 
 Status Slot::start(const std::string& key) {
     ASSIGN_OR_RETURN(const engines::Gang gang, gangOf(key));
-    const auto placed = engine_->submit(gang);
+    const auto placed = parts_.engine->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed.status()) ? okStatus() : placed.status());
-    ASSIGN_OR_RETURN(gangs_[key], engine_->state({engine_->name(), "", key}));
+    ASSIGN_OR_RETURN(gangs_[key], parts_.engine->state({parts_.engine->name(), "", key}));
     return okStatus();
 }
 
 void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why) {
-    const Status asked = engine_->cancel({engine_->name(), "", key}, grace, why);
+    const Status asked = parts_.engine->cancel({parts_.engine->name(), "", key}, grace, why);
     if (!asked.ok()) {
         logWarn("slot: worker not ended", {{"gang", key}, {"why", messageOf(asked)}});
     }
@@ -327,7 +335,7 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::
 // One that could not be started yet is not tried again.
 void Slot::dropUnplaced(const std::string& key) {
     const auto gang = gangs_.find(key);
-    const auto known = engine_->find(key);
+    const auto known = parts_.engine->find(key);
     if (gang != gangs_.end() && known.ok() && !known->has_value()) {
         gang->second = refused(cancelled("its end was asked for before it was started"));
         gang->second.cause = engines::Cause::kCancelled;
@@ -336,7 +344,7 @@ void Slot::dropUnplaced(const std::string& key) {
 
 // What the engine says, and another worker where a place has become free.
 void Slot::follow() {
-    const auto all = engine_->list();
+    const auto all = parts_.engine->list();
     if (all.ok()) {
         for (const auto& [id, state] : *all) {
             gangs_[id.native] = state;
@@ -356,7 +364,7 @@ void Slot::follow() {
         }
     }
     showWorkers();
-    if (!link_->isOpen() || isEnding_) {  // an end that nobody hears is asked about again
+    if (!parts_.link->isOpen() || isEnding_) {  // an end that nobody hears is asked about again
         std::erase_if(gangs_, [](const auto& gang) { return isOver(gang.second); });
     }
 }
@@ -437,7 +445,7 @@ bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) co
 }
 
 void Slot::report() {
-    if (!link_->isReady()) {
+    if (!parts_.link->isReady()) {
         return;
     }
     v1::AgentReport report;
@@ -453,7 +461,7 @@ void Slot::report() {
     const std::int64_t now = clock_.steadyNs();
     if (isNews || now - sentNs_ >= kAliveNs) {
         sentNs_ = now;
-        link_->send(std::move(report));
+        parts_.link->send(std::move(report));
     }
 }
 

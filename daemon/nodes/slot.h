@@ -19,25 +19,37 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
-#include "backend/engines/embedded_engine.h"
+#include "backend/engines/engine.h"
 #include "backend/job/log_files.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/telemetry_service.h"
 #include "daemon/config/daemon_config.h"
-#include "daemon/nodes/head_link.h"
-#include "daemon/nodes/rank_tunnel.h"
+#include "daemon/nodes/uplink.h"
 
 namespace millrace::nodes {
+
+/// What a slot works with.
+struct SlotParts {
+    std::unique_ptr<engines::Engine> engine = {};
+    std::unique_ptr<Uplink> link = {};
+    values::NodeInfo info = {};  ///< of the node, as the head is told
+    std::function<Result<std::unique_ptr<PartTunnel>>(const agent::PartName& part)> openTunnel = {};
+};
 
 class Slot {
  public:
     /// `clock` outlives it. `end`: the head wants this node's agent to end, and nothing is left of
     /// its workers; from the slot's thread.
     static Result<std::unique_ptr<Slot>> start(const config::DaemonConfig& config,
-                                               std::string buildId, const Clock& clock,
+                                               const std::string& buildId, const Clock& clock,
                                                std::function<void()> end);
+    /// With what it works with, without a thread: turn() is for who simulates machines.
+    Slot(const config::DaemonConfig& config, const Clock& clock, std::function<void()> end,
+         SlotParts parts);
     /// Its workers go on.
     ~Slot();
+    /// Does what is due: obeys the head, follows the workers, reports.
+    void turn();
 
  private:
     /// A worker's log.
@@ -51,11 +63,8 @@ class Slot {
         bool isReleased = false;  ///< the head asks for it no more: its files may go
     };
 
-    Slot(const config::DaemonConfig& config, std::string buildId, const Clock& clock,
-         std::function<void()> end);
-    Status open();
+    Status open(const std::string& buildId);
     void loop(std::stop_token stop);
-    void turn();
     void call();
     void obey(const v1::HeadOrders& message);
     void place(const agent::NodeOrders::Placed& order);
@@ -85,13 +94,12 @@ class Slot {
     const std::function<void()> end_;
     agent::LiveTable live_;
     const job::FileLogs logs_;
-    std::unique_ptr<engines::EmbeddedEngine> engine_;
-    std::unique_ptr<agent::TelemetryService> telemetry_;
-    std::unique_ptr<HeadLink> link_;
+    SlotParts parts_;
+    std::unique_ptr<agent::TelemetryService> telemetry_;  ///< null: there are no samples
     // Of its thread:
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
     std::map<std::string, Placed> placed_;
-    std::map<std::string, std::unique_ptr<RankTunnel>> tunnels_;  ///< of living parts
+    std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
     std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;

@@ -63,6 +63,12 @@ class FakeEngine final : public engines::Engine {
         return capacity;
     }
 
+    Result<std::string> gangDirectory(std::string_view key) const override {
+        return std::string(key);
+    }
+    std::vector<std::string> recordedKeys() const override { return {}; }
+    Status forget(const engines::JobId&) override { return okStatus(); }
+
     static engines::JobId idOf(const std::string& key) { return {"fake", "here", key}; }
     /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.
     engines::Event end(const std::string& key, int code, int feedCode = 0) {

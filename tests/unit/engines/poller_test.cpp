@@ -30,6 +30,9 @@ class ScriptedEngine final : public Engine {
     }
     Result<std::string> log(const JobId&, std::string_view, std::size_t) override { return ""; }
     Result<Capacity> capacity() override { return Capacity{}; }
+    Result<std::string> gangDirectory(std::string_view) const override { return ""; }
+    std::vector<std::string> recordedKeys() const override { return {}; }
+    Status forget(const JobId&) override { return okStatus(); }
 
     Result<State> single = State{};
     Result<std::vector<std::pair<JobId, State>>> all = std::vector<std::pair<JobId, State>>{};

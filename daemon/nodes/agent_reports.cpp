@@ -1,0 +1,79 @@
+#include "daemon/nodes/agent_reports.h"
+
+#include <map>
+#include <utility>
+
+#include "backend/core/log.h"
+#include "backend/job/log_mirror.h"
+#include "daemon/nodes/messages.h"
+#include "daemon/transport/join_file.h"
+#include "proto/convert/node_convert.h"
+
+namespace millrace::nodes {
+namespace {
+
+std::map<std::string, engines::State> gangsOf(const v1::AgentReport& report, std::int64_t nowMs) {
+    std::map<std::string, engines::State> gangs;
+    for (const v1::GangReport& gang : report.gangs()) {
+        gangs[gang.key()] = fromProto(gang, nowMs);
+    }
+    return gangs;
+}
+
+}  // namespace
+
+// The token first: who does not have it learns nothing else.
+Status AgentReports::admits(const v1::Attachment& attachment) const {
+    if (!transport::isSameToken(attachment.token(), token_)) {
+        return Status(absl::StatusCode::kUnauthenticated,
+                      "attach: another token; the join file is of another head or was changed");
+    }
+    if (attachment.build_id() != buildId_) {
+        return failedPrecondition("attach: build ", attachment.build_id(), " came to build ",
+                                  buildId_,
+                                  "; a head and its agents must be of one build of Millrace");
+    }
+    return okStatus();
+}
+
+Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
+                            const v1::AgentReport& report) {
+    Status status = admits(report.attachment());
+    if (status.ok()) {
+        status = table_.attach(session, convert::fromProto(report.attachment().node()),
+                               gangsOf(report, clock_.wallMs()));
+    }
+    if (!status.ok()) {
+        logWarn("nodes: refused",
+                {{"node", report.attachment().node().name()}, {"why", messageOf(status)}});
+    }
+    return status;
+}
+
+Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentReport& report) {
+    agent::NodeNews news{gangsOf(report, clock_.wallMs()), std::nullopt};
+    if (report.has_sample()) {
+        news.sample = convert::fromProto(report.sample());
+    }
+    // Lines first: with a worker's end its log is whole.
+    for (const v1::LogPart& part : report.logs()) {
+        RETURN_IF_ERROR(keep(session, part));  // it comes again, and sends from where the log ends
+    }
+    table_.report(session, std::move(news));
+    return okStatus();
+}
+
+// Only of what was placed there: a node names no files of the head's.
+Status AgentReports::keep(const agent::NodeSession& session, const v1::LogPart& part) {
+    const auto key = table_.logOf(session, part.key(), part.worker());
+    if (!key.has_value()) {
+        return okStatus();
+    }
+    const Status kept = job::appendLog(runsDir_, *key, {part.lines(), part.start()});
+    if (!kept.ok()) {
+        logWarn("nodes: lines of a log not kept", {{"gang", part.key()}, {"why", messageOf(kept)}});
+    }
+    return kept;
+}
+
+}  // namespace millrace::nodes

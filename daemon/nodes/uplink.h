@@ -1,0 +1,34 @@
+#pragma once
+// Uplink: an agent's connection to its head, as the Slot sees it. HeadLink is the real one.
+//
+// Threads: one owner. Failure: none that ends it; it is made again whenever it ends.
+#include <vector>
+
+#include "millrace/v1/agent.pb.h"
+
+namespace millrace::nodes {
+
+class Uplink {
+ public:
+    virtual ~Uplink() = default;
+    virtual bool isOpen() const = 0;
+    /// Not open and due for another attempt.
+    virtual bool isDue() const = 0;
+    /// Calls the head; `first` is sent with the token. Whether it takes us in, its first orders
+    /// say.
+    virtual void open(v1::AgentReport first) = 0;
+    /// The connection may take more.
+    virtual bool isReady() const = 0;
+    virtual void send(v1::AgentReport report) = 0;
+    /// What has come, in order. Notices the connection's end: isOpen() is false then.
+    virtual std::vector<v1::HeadOrders> take() = 0;
+};
+
+/// The way from the workers of one part to their attempt's door at the head; RankTunnel is the real
+/// one. It is there as long as the object is.
+class PartTunnel {
+ public:
+    virtual ~PartTunnel() = default;
+};
+
+}  // namespace millrace::nodes
