@@ -14,6 +14,8 @@ constexpr std::int64_t kSilentNs = 3'000 * kNsPerMs;
 // Of a head that has just started: its runs may not have been read yet, so a gang that nobody
 // placed may still be somebody's.
 constexpr std::int64_t kUnknownNs = 60'000 * kNsPerMs;
+// Nobody has looked for longer only where the head itself stood still, or had nothing to do.
+constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 
 bool isPart(const std::string& key) {
     return PartName::parse(key).has_value();
@@ -72,7 +74,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         }
         node.info = std::move(info);
         node.session = session;
-        node.heardNs = clock_.steadyNs();
+        node.heardNs = nowNs();
         node.heardMs = clock_.wallMs();
         node.gangs.clear();
         node.told.clear();
@@ -100,6 +102,16 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
     }
     logInfo("nodes: attached",
             {{"node", name}, {"placed", orders.placed.size() + orders.parts.size()}});
+    // What was ended while the ends of logs were read is not to be begun: the order to end it went
+    // before this one.
+    MutexLock lock(mutex_);
+    const Node& node = nodes_[name];
+    std::erase_if(orders.placed, [&](const NodeOrders::Placed& one) {
+        return !node.placed.contains(one.placement.name.key());
+    });
+    std::erase_if(orders.parts, [&](const NodeOrders::Part& one) {
+        return !node.parts.contains(one.placement.name.key());
+    });
     session->send(orders);
     return okStatus();
 }
@@ -124,13 +136,21 @@ void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
             node.gangs[key] = std::move(state);
         } else {
             node.gangs.erase(key);
-            if (node.ended.erase(key) > 0 && isPart(key)) {
-                node.lastWords.emplace_back(key, std::move(state));
+            if (node.ended.erase(key) > 0) {
+                node.remember(key, std::move(state));
             }
         }
     }
-    while (node.lastWords.size() > kLastWordsMost) {
-        node.lastWords.pop_front();
+}
+
+// What a part that was to be there no more said at its end.
+void NodeTable::Node::remember(const std::string& key, engines::State state) {
+    if (!isPart(key)) {
+        return;
+    }
+    lastWords.emplace_back(key, std::move(state));
+    if (lastWords.size() > kLastWordsMost) {
+        lastWords.pop_front();
     }
 }
 
@@ -148,16 +168,17 @@ std::optional<engines::State> NodeTable::lastWord(const std::string& name,
 }
 
 std::vector<std::string> NodeTable::toEnd(Node& node) {
-    const bool isOld = clock_.steadyNs() - madeNs_ >= kUnknownNs;
+    const bool isOld = nowNs() - knownSinceNs_ >= kUnknownNs;
     std::vector<std::string> keys;
     for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
-        const auto& [key, state] = *gang;
+        auto& [key, state] = *gang;
         const bool isUnwanted = !node.isWanted(key) && (isOld || node.ended.contains(key));
         if (isUnwanted && node.told.insert(key).second) {
             keys.push_back(key);
         }
         if (isUnwanted && !isLiving(state)) {
             node.ended.erase(key);
+            node.remember(key, std::move(state));
             gang = node.gangs.erase(gang);
         } else {
             ++gang;
@@ -174,15 +195,15 @@ void NodeTable::Node::dropWorkers() {
     });
 }
 
-void NodeTable::report(const NodeSession& session, NodeNews news) {
+Status NodeTable::report(const NodeSession& session, NodeNews news) {
     std::vector<Errand> errands;
     {
         MutexLock lock(mutex_);
         Node* node = nodeOf(session);
         if (node == nullptr) {
-            return;
+            return failedPrecondition("another agent has taken this node's place");
         }
-        node->heardNs = clock_.steadyNs();
+        node->heardNs = nowNs();
         node->heardMs = clock_.wallMs();
         take(*node, std::move(news.gangs));
         if (news.sample.has_value()) {
@@ -198,6 +219,7 @@ void NodeTable::report(const NodeSession& session, NodeNews news) {
         }
     }
     run(errands);
+    return okStatus();
 }
 
 std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const std::string& key,
@@ -248,8 +270,15 @@ void NodeTable::detach(const NodeSession& session) {
     }
 }
 
+std::int64_t NodeTable::nowNs() const {
+    const std::int64_t passed = clock_.steadyNs() - lookedNs_;
+    lookedNs_ += passed;
+    seenNs_ += std::min(passed, kBlindNs);
+    return seenNs_;
+}
+
 NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) const {
-    const std::int64_t silentNs = clock_.steadyNs() - node.heardNs;
+    const std::int64_t silentNs = nowNs() - node.heardNs;
     NodeStanding standing;
     standing.name = name;
     standing.cores = node.info.cores;
@@ -263,7 +292,7 @@ std::vector<NodeStanding> NodeTable::standings() const {
     std::vector<NodeStanding> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        if (node.heardNs != 0) {
+        if (node.heardMs != 0) {
             all.push_back(standingOf(name, node));
         }
     }
@@ -273,11 +302,10 @@ std::vector<NodeStanding> NodeTable::standings() const {
 NodeStanding NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    if (found != nodes_.end() && found->second.heardNs != 0) {
+    if (found != nodes_.end() && found->second.heardMs != 0) {
         return standingOf(name, found->second);
     }
     Node never;
-    never.heardNs = madeNs_;
     return standingOf(name, never);
 }
 
@@ -301,7 +329,7 @@ std::vector<PartStanding> NodeTable::partStandings() const {
     std::vector<PartStanding> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        if (node.heardNs != 0) {
+        if (node.heardMs != 0) {
             all.push_back(partStandingOf(name, node));
         }
     }
@@ -311,12 +339,18 @@ std::vector<PartStanding> NodeTable::partStandings() const {
 PartStanding NodeTable::partStanding(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    if (found != nodes_.end() && found->second.heardNs != 0) {
+    if (found != nodes_.end() && found->second.heardMs != 0) {
         return partStandingOf(name, found->second);
     }
     Node never;
-    never.heardNs = madeNs_;
     return partStandingOf(name, never);
+}
+
+void NodeTable::setUnread(bool areSomeUnread) {
+    MutexLock lock(mutex_);
+    if (areSomeUnread) {
+        knownSinceNs_ = nowNs();
+    }
 }
 
 void NodeTable::keep(const std::string& name, const std::string& key,
@@ -420,14 +454,14 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
     std::vector<values::NodeInfo> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        if (node.heardNs == 0 && !node.isExpected) {
+        if (node.heardMs == 0 && !node.isExpected) {
             continue;
         }
         const NodeStanding standing = standingOf(name, node);
         values::NodeInfo info = node.info;
         info.name = name;
         info.state = standing.isThere    ? "attached"
-                     : node.heardNs == 0 ? "absent"
+                     : node.heardMs == 0 ? "absent"
                      : standing.isLost   ? "lost"
                                          : "away";
         info.awaySinceMs = standing.isThere ? 0 : node.heardMs;
@@ -451,7 +485,7 @@ std::map<std::string, NodeReport> NodeTable::samples() const {
 bool NodeTable::knows(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    return found != nodes_.end() && found->second.heardNs != 0;
+    return found != nodes_.end() && found->second.heardMs != 0;
 }
 
 void NodeTable::expect(const std::string& name, const std::string& trouble) {

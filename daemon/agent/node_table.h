@@ -84,13 +84,14 @@ class NodeTable final : public DataNodes, public PartNodes {
 
     /// `clock` and `logs` outlive it.
     NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
-        : options_(std::move(options)), clock_(clock), logs_(logs), madeNs_(clock.steadyNs()) {}
+        : options_(std::move(options)), clock_(clock), logs_(logs), lookedNs_(clock.steadyNs()) {}
 
     // The agents' side.
     /// A node comes, or comes back; `gangs`: all that live there. It is told what it is to have.
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs);
-    void report(const NodeSession& session, NodeNews news);
+    /// kFailedPrecondition: another session is the node's by now.
+    Status report(const NodeSession& session, NodeNews news);
     /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
     std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key,
                                      const std::string& worker) const;
@@ -123,6 +124,7 @@ class NodeTable final : public DataNodes, public PartNodes {
                                            const std::string& key) const override;
     std::vector<PartStanding> partStandings() const override;
     PartStanding partStanding(const std::string& node) const override;
+    void setUnread(bool areSomeUnread) override;
     void keep(const std::string& node, const std::string& key,
               const schedule::Resources& needs) override;
     void place(const std::string& node, const PartPlacement& placement) override;
@@ -131,7 +133,7 @@ class NodeTable final : public DataNodes, public PartNodes {
     struct Node {
         values::NodeInfo info;
         std::shared_ptr<NodeSession> session;   ///< null: it is not connected
-        std::int64_t heardNs = 0, heardMs = 0;  ///< 0: never
+        std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
         bool isExpected = false;
         std::string trouble;
         std::map<std::string, DataPlacement> placed;
@@ -147,10 +149,12 @@ class NodeTable final : public DataNodes, public PartNodes {
             return placed.contains(key) || parts.contains(key) || kept.contains(key);
         }
         void dropWorkers();
+        void remember(const std::string& key, engines::State state);
     };
     /// To be sent without the lock.
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
+    std::int64_t nowNs() const MR_REQUIRES(mutex_);
     Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     PartStanding partStandingOf(const std::string& name, const Node& node) const
@@ -166,8 +170,11 @@ class NodeTable final : public DataNodes, public PartNodes {
     const NodeTableOptions options_;
     const Clock& clock_;
     const job::WorkerLogs& logs_;
-    const std::int64_t madeNs_;
     mutable Mutex mutex_;
+    // Time as this table has seen it pass: a head that stood still saw none of its nodes fall
+    // silent. Steady, ns.
+    mutable std::int64_t seenNs_ MR_GUARDED_BY(mutex_) = 0, lookedNs_ MR_GUARDED_BY(mutex_);
+    std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< all runs have been read since
     std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;
     bool isOver_ MR_GUARDED_BY(mutex_) = false;

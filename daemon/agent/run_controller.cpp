@@ -124,6 +124,7 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
+    tellUnread();
     strays_.look();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
@@ -135,6 +136,18 @@ void RunController::step() {
         allEnded_->set_value(true);
         allEnded_.reset();
     }
+}
+
+// Parts of runs that cannot be read may live on other nodes.
+void RunController::tellUnread() {
+    if (parts_.partNodes == nullptr) {
+        return;
+    }
+    const bool areSome =
+        !unread_.empty() || std::any_of(active_.begin(), active_.end(), [](const auto& one) {
+            return one.second->stage() == Stage::kUnknown;
+        });
+    parts_.partNodes->setUnread(areSome);
 }
 
 void RunController::flushLines() {
@@ -384,21 +397,7 @@ Status RunController::resume(const std::string& runId, std::int64_t fromStep,
                              const runs::MaybeSpecChange& change) {
     return ask<Status>([=, this]() -> Status {
         ASSIGN_OR_RETURN(const runs::RunRecord run, parts_.store.get(runId));
-        if (!values::isEnded(run.state)) {
-            return failedPrecondition("run ", runId, " is ", values::nameOf(run.state),
-                                      "; only a run that has ended can be resumed");
-        }
-        if (fromStep < values::kFromStart) {
-            return invalidArgument("--step ", fromStep, ": the step of a checkpoint is wanted");
-        }
-        if (run.state == values::RunState::kFinished && fromStep == values::kFromLast) {
-            return failedPrecondition("run ", runId,
-                                      " is finished; --step N repeats it from a checkpoint");
-        }
-        if (run.isDeleted()) {
-            return failedPrecondition("run ", runId, " is deleted; restore it first");
-        }
-        RETURN_IF_ERROR(checkpoints_.checkHas(run, fromStep));
+        RETURN_IF_ERROR(checkpoints_.checkResume(run, fromStep));
         RETURN_IF_ERROR(parts_.store.requeue(runId, fromStep, change));
         facts_.erase(runId);
         isQueueChanged_ = true;

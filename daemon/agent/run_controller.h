@@ -111,6 +111,7 @@ class RunController {
     template <class T>
     T ask(std::function<T()> question);
 
+    void tellUnread();
     void flushLines();
     void recordSystem();
     void startWaiting();

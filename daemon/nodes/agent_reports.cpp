@@ -59,8 +59,7 @@ Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentRep
     for (const v1::LogPart& part : report.logs()) {
         RETURN_IF_ERROR(keep(session, part));  // it comes again, and sends from where the log ends
     }
-    table_.report(session, std::move(news));
-    return okStatus();
+    return table_.report(session, std::move(news));
 }
 
 // Only of what was placed there: a node names no files of the head's.

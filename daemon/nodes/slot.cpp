@@ -353,6 +353,7 @@ void Slot::follow() {
     for (auto& [key, state] : gangs_) {
         if (isOver(state)) {
             tunnels_.erase(key);
+            troubles_.erase(key);
             continue;
         }
         Status status = openTunnel(key);
@@ -360,12 +361,21 @@ void Slot::follow() {
             status = start(key);
         }
         if (!status.ok() && !isTransient(status)) {
-            state = refused(status);
+            giveUp(key, state, status);
         }
     }
     showWorkers();
     if (!parts_.link->isOpen() || isEnding_) {  // an end that nobody hears is asked about again
         std::erase_if(gangs_, [](const auto& gang) { return isOver(gang.second); });
+    }
+}
+
+// One that lives goes on without its way to the head, which is tried again.
+void Slot::giveUp(const std::string& key, engines::State& state, const Status& why) {
+    if (state.phase == engines::Phase::kSubmitting) {
+        state = refused(why);
+    } else if (std::exchange(troubles_[key], std::string(messageOf(why))) != messageOf(why)) {
+        logWarn("slot: no way to the head", {{"gang", key}, {"why", messageOf(why)}});
     }
 }
 

@@ -81,6 +81,7 @@ class Slot {
     void recallParts();
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
+    void giveUp(const std::string& key, engines::State& state, const Status& why);
     void showWorkers();
     void forget(const std::string& key);
     void forgetOld();
@@ -100,7 +101,8 @@ class Slot {
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
     std::map<std::string, Placed> placed_;
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
-    std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
+    std::map<std::string, std::string> troubles_;  ///< by gang: what stands in the log
+    std::map<std::string, std::string> told_;      ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
     std::int64_t sentNs_ = 0;

@@ -124,11 +124,9 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     if (const auto state = place_.nodes->state(part.node, part.name.key())) {
         part.state = *state;
     } else if (isEnding_ && node.isThere) {  // it never was there, or has said its end
+        // How it ended is told even where its end was asked for: it may have failed before.
+        part.state = place_.nodes->lastWord(part.node, part.name.key()).value_or(part.state);
         part.state.phase = engines::Phase::kEnded;
-        if (const auto last = place_.nodes->lastWord(part.node, part.name.key())) {
-            part.state.workers =
-                last->workers;  // that they were ended is no news, but what they took
-        }
     }
     for (engines::WorkerState& worker : part.state.workers) {
         worker.rank = job::rankOf(worker.name).value_or(-1);
@@ -259,6 +257,26 @@ std::optional<PartCrew::Failure> PartCrew::firstFailure(
 bool PartCrew::hasFailed() const {
     return std::any_of(parts_.begin(), parts_.end(),
                        [this](const Part& part) { return failureOf(part).has_value(); });
+}
+
+bool PartCrew::isAwaited() const {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+        return !part.isOver() && part.state.workers.empty();
+    });
+}
+
+std::set<std::string> PartCrew::unreached(int ranksPerNode) const {
+    std::set<std::string> names;
+    for (const Part& part : parts_) {
+        if (part.isOver() || place_.nodes->partStanding(part.node).isThere) {
+            continue;
+        }
+        names.insert(part.name.relay());
+        for (int i = 0; i < ranksPerNode; ++i) {
+            names.insert(job::rankName(part.name.part * ranksPerNode + i));
+        }
+    }
+    return names;
 }
 
 engines::State PartCrew::with(const std::optional<engines::State>& gang) const {

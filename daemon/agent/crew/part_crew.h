@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,10 @@ class PartCrew {
     void end();
     /// A part failed, or is lost: the attempt is to end.
     bool hasFailed() const;
+    /// Whether nothing is known yet of a part that is not over: its ranks may live.
+    bool isAwaited() const;
+    /// Workers on nodes that are away, and not lost: nothing can be heard of them.
+    std::set<std::string> unreached(int ranksPerNode) const;
     /// The whole attempt: `gang` with the workers of all parts, and the first failure of all.
     engines::State with(const std::optional<engines::State>& gang) const;
 

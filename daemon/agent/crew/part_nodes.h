@@ -65,6 +65,9 @@ class PartNodes {
     virtual std::vector<PartStanding> partStandings() const = 0;
     /// Of a node that has not come either: it is away since the head started.
     virtual PartStanding partStanding(const std::string& node) const = 0;
+    /// Whether there are runs under way whose parts nobody knows yet, as their run or their gang
+    /// cannot be read: gangs that nobody asks for may be theirs.
+    virtual void setUnread(bool areSomeUnread) = 0;
     /// So much of the node is kept for this part until end().
     virtual void keep(const std::string& node, const std::string& key,
                       const schedule::Resources& needs) = 0;

@@ -138,7 +138,7 @@ void ActiveRun::lookAtGang() {
     }
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
-    } else if (!isGone && !state.workers.empty() && !hasLivingRank(state) &&
+    } else if (!isGone && !state.workers.empty() && !hasLivingRank(state) && !parts_.isAwaited() &&
                state_.may(Move::kRanksGone)) {
         move(Move::kRanksGone);
     }
@@ -281,7 +281,7 @@ void ActiveRun::lookAtHealth() {
     journal_.addNews(crew_.tick(hasFeed(stage())), "run: data workers");
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
-    journal_.addNews(health_.look(), "run: health");
+    journal_.addNews(health_.look(parts_.unreached(facts_.ranksPerNode())), "run: health");
     health_.tell(all, attempt(), journal_.live());
 }
 

@@ -488,7 +488,21 @@ Result<std::vector<std::int64_t>> CheckpointCatalogue::steps(const std::string& 
     return steps;
 }
 
-Status CheckpointCatalogue::checkHas(const runs::RunRecord& run, std::int64_t step) const {
+Status CheckpointCatalogue::checkResume(const runs::RunRecord& run, std::int64_t step) const {
+    if (!values::isEnded(run.state)) {
+        return failedPrecondition("run ", run.id, " is ", values::nameOf(run.state),
+                                  "; only a run that has ended can be resumed");
+    }
+    if (step < values::kFromStart) {
+        return invalidArgument("--step ", step, ": the step of a checkpoint is wanted");
+    }
+    if (run.state == values::RunState::kFinished && step == values::kFromLast) {
+        return failedPrecondition("run ", run.id,
+                                  " is finished; --step N repeats it from a checkpoint");
+    }
+    if (run.isDeleted()) {
+        return failedPrecondition("run ", run.id, " is deleted; restore it first");
+    }
     if (step == values::kFromStart || (step == values::kFromLast && run.attempt == 0)) {
         return okStatus();
     }

@@ -49,7 +49,7 @@ class CheckpointCatalogue {
     /// Renames what the newest attempt has left behind (NAME.void): a sentence for each.
     std::vector<std::string> setVoidAside(const std::string& runId) const;
     /// Whether `run` could be resumed from that step, kFromLast or kFromStart; why not.
-    Status checkHas(const runs::RunRecord& run, std::int64_t step) const;
+    Status checkResume(const runs::RunRecord& run, std::int64_t step) const;
     /// Steps that an attempt could go on from, ascending: by names, nothing is read.
     Result<std::vector<std::int64_t>> steps(const std::string& runId) const;
 

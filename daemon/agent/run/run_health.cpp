@@ -252,20 +252,19 @@ void RunHealth::setTrouble(const std::string& what, const std::string& sentence)
     }
 }
 
-void RunHealth::forgive(std::int64_t nowNs) {
+void RunHealth::forgive(std::int64_t nowNs, const std::set<std::string>& unreached) {
     const std::int64_t gap = lookedNs_ == 0 ? 0 : nowNs - lookedNs_;
     lookedNs_ = nowNs;
-    if (gap < kBlindNs) {
-        return;
-    }
     for (WorkerSigns& signs : signs_) {
-        shift(signs, gap, nowNs);
+        if (gap >= kBlindNs || unreached.contains(signs.worker)) {
+            shift(signs, gap, nowNs);
+        }
     }
 }
 
-std::vector<std::string> RunHealth::look() {
+std::vector<std::string> RunHealth::look(const std::set<std::string>& unreached) {
     const std::int64_t now = clock_.steadyNs();
-    forgive(now);
+    forgive(now, unreached);
     std::vector<std::string> news;
     lookAtWorkers(now, news);
     lookAtTroubles(news);

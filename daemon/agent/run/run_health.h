@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,8 +44,9 @@ class RunHealth {
     /// What is wrong with `what` ("store"), one sentence; "": it is well again.
     void setTrouble(const std::string& what, const std::string& sentence);
 
-    /// Looks again: what is new since the last time, for the run's history.
-    std::vector<std::string> look();
+    /// Looks again: what is new since the last time, for the run's history. `unreached`: workers
+    /// that cannot be heard of now, as their node is away; the time does not count against them.
+    std::vector<std::string> look(const std::set<std::string>& unreached = {});
     /// What is wrong now: sentences, joined by "; "; "" when all is well.
     std::string trouble() const;
     /// When the run was last seen to get on, UTC ms; 0: it does.
@@ -86,7 +88,7 @@ class RunHealth {
     void note(WorkerSigns& signs, const rank::RankLine& line);
     void noteRank(int rank, const rank::RankLine& line);
     void learn(WorkerSigns& signs, std::int64_t tookNs) const;
-    void forgive(std::int64_t nowNs);
+    void forgive(std::int64_t nowNs, const std::set<std::string>& unreached);
     void lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news);
     void lookAtTroubles(std::vector<std::string>& news);
 

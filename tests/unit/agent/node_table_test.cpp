@@ -51,7 +51,14 @@ class NodeTableTest : public ::testing::Test {
         return session;
     }
     void say(const FakeSession& session, std::map<std::string, engines::State> gangs = {}) {
-        table.report(session, {std::move(gangs), std::nullopt});
+        EXPECT_TRUE(table.report(session, {std::move(gangs), std::nullopt}).ok());
+    }
+    /// While the head goes: it looks at its nodes all the time.
+    void pass(std::int64_t ms) {
+        for (std::int64_t left = ms; left > 0; left -= 500) {
+            clock.advanceMs(std::min<std::int64_t>(left, 500));
+            (void)table.standing("node1");
+        }
     }
     std::string stateOf(const std::string& name) {
         for (const values::NodeInfo& node : table.nodes()) {
@@ -76,7 +83,7 @@ TEST_F(NodeTableTest, AnAgentWhoseNameIsTakenIsRefused) {
     EXPECT_TRUE(attached.ok());
     attach("node1");
     EXPECT_TRUE(absl::IsAlreadyExists(attached));
-    clock.advanceMs(3'000);  // the first says nothing any more
+    pass(3'000);  // the first says nothing any more
     attach("node1");
     EXPECT_TRUE(attached.ok());
 }
@@ -86,9 +93,9 @@ TEST_F(NodeTableTest, ANodeIsAwayAtOnceAndLostLater) {
     EXPECT_EQ(stateOf("node1"), "attached");
     table.detach(*session);
     EXPECT_EQ(stateOf("node1"), "away");
-    clock.advanceMs(19'999);
+    pass(19'999);
     EXPECT_FALSE(table.standing("node1").isLost);
-    clock.advanceMs(1);
+    pass(1);
     EXPECT_EQ(stateOf("node1"), "lost");
     attach();
     EXPECT_EQ(stateOf("node1"), "attached");
@@ -109,20 +116,108 @@ TEST_F(NodeTableTest, ANodeOfTheConfigurationIsShownBeforeItComesAndGetsNothing)
 
 TEST_F(NodeTableTest, OneThatStandsStillIsAwayWithoutAnEndOfItsConnection) {
     const auto session = attach();
-    clock.advanceMs(2'999);
+    pass(2'999);
     EXPECT_EQ(stateOf("node1"), "attached");
-    clock.advanceMs(1);
+    pass(1);
     EXPECT_EQ(stateOf("node1"), "away");
-    clock.advanceMs(20'000);
+    pass(20'000);
     EXPECT_TRUE(table.standing("node1").isLost);
     say(*session);
     EXPECT_EQ(stateOf("node1"), "attached");
 }
 
+TEST_F(NodeTableTest, AHeadThatStoodStillHasSeenNoNodeFallSilent) {
+    const auto session = attach();
+    clock.advanceMs(60'000);
+    EXPECT_EQ(stateOf("node1"), "attached");
+    pass(3'000);
+    EXPECT_EQ(stateOf("node1"), "away") << "it had its time to say something";
+    EXPECT_FALSE(table.standing("node1").isLost);
+    pass(20'000);
+    EXPECT_TRUE(table.standing("node1").isLost);
+}
+
+TEST_F(NodeTableTest, AnAgentWhosePlaceAnotherHasTakenIsTold) {
+    const auto first = attach();
+    pass(3'000);
+    const auto second = attach();
+    ASSERT_TRUE(attached.ok());
+    EXPECT_TRUE(absl::IsFailedPrecondition(table.report(*first, {})));
+    EXPECT_TRUE(table.report(*second, {}).ok());
+}
+
+/// Ends what is placed while the ends of logs are read.
+class EndingLogs final : public job::WorkerLogs {
+ public:
+    std::vector<int> attempts(const std::string&) const override { return {}; }
+    std::vector<std::string> workers(const std::string&, int) const override { return {}; }
+    Result<job::LogBlock> read(const job::LogKey&, std::uint64_t, std::size_t) const override {
+        return job::LogBlock{};
+    }
+    Result<job::LogBlock> readBack(const job::LogKey&, std::uint64_t, std::size_t) const override {
+        return job::LogBlock{};
+    }
+    std::uint64_t end(const job::LogKey&) const override {
+        onEnd();
+        return 0;
+    }
+    std::unique_ptr<job::LogSubscription> subscribe(const std::string&,
+                                                    std::function<void()>) const override {
+        return std::make_unique<job::LogSubscription>();
+    }
+    std::function<void()> onEnd;
+};
+
+TEST_F(NodeTableTest, WhatIsEndedWhileItsNodeComesIsNotBegun) {
+    EndingLogs ending;
+    NodeTable other{{"head", std::chrono::milliseconds(20'000)}, clock, ending};
+    ending.onEnd = [&] {
+        other.end("node1", kKey);
+        other.end("node1", kPartKey);
+    };
+    other.place("node1", kPlacement);
+    other.place("node1", kPart);
+    auto session = std::make_shared<FakeSession>();
+    values::NodeInfo info;
+    info.name = "node1";
+    ASSERT_TRUE(other.attach(session, info, {}).ok());
+    std::vector<std::string> ended;
+    for (const NodeOrders& orders : session->sent) {
+        EXPECT_THAT(orders.placed, IsEmpty());
+        EXPECT_THAT(orders.parts, IsEmpty());
+        ended.insert(ended.end(), orders.ended.begin(), orders.ended.end());
+    }
+    EXPECT_THAT(ended, ElementsAre(kKey, kPartKey));
+}
+
+TEST_F(NodeTableTest, PartsOfRunsThatCannotBeReadAreLeftAlone) {
+    const auto session = attach("node1", {{kPartKey, living()}});
+    for (int i = 0; i < 120; ++i) {
+        table.setUnread(true);
+        pass(1'000);
+        say(*session);
+    }
+    EXPECT_EQ(session->sent.size(), 1U);
+    table.setUnread(false);
+    pass(60'000);
+    say(*session);
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey)) << "all runs are known now";
+}
+
+TEST_F(NodeTableTest, HowAPartEndedIsKnownAlsoWhereItsNodeComesAfterItsEndWasAskedFor) {
+    table.keep("node1", kPartKey, {1, 0, 0});
+    table.end("node1", kPartKey);
+    engines::State failed = ended();
+    failed.cause = engines::Cause::kWorkerFailed;
+    const auto session = attach("node1", {{kPartKey, failed}});
+    ASSERT_TRUE(table.lastWord("node1", kPartKey).has_value());
+    EXPECT_EQ(table.lastWord("node1", kPartKey)->cause, engines::Cause::kWorkerFailed);
+}
+
 TEST_F(NodeTableTest, ANodeThatNeverCameIsAwaySinceTheStart) {
     EXPECT_FALSE(table.standing("gone").isThere);
     EXPECT_FALSE(table.standing("gone").isLost);
-    clock.advanceMs(20'000);
+    pass(20'000);
     EXPECT_TRUE(table.standing("gone").isLost);
     EXPECT_THAT(table.standings(), IsEmpty());
 }
@@ -235,7 +330,7 @@ TEST_F(NodeTableTest, TheNextHeadHearsOfPartsThatEndedBefore) {
     const auto session = attach("node1", {{kPartKey, ended()}});
     EXPECT_EQ(table.state("node1", kPartKey)->cause, engines::Cause::kOk);
     table.keep("node1", kPartKey, {1, 0, 0});
-    clock.advanceMs(60'000);
+    pass(60'000);
     say(*session);
     EXPECT_EQ(session->sent.size(), 1U) << "its crew may ask for it at any time";
     table.end("node1", kPartKey);
@@ -245,7 +340,7 @@ TEST_F(NodeTableTest, TheNextHeadHearsOfPartsThatEndedBefore) {
 TEST_F(NodeTableTest, APartThatNobodyKnowsIsReleasedInTheEnd) {
     const auto session = attach("node1", {{kPartKey, ended()}});
     EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
-    clock.advanceMs(60'000);
+    pass(60'000);
     say(*session);
     EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
     EXPECT_FALSE(table.state("node1", kPartKey).has_value());
@@ -292,7 +387,7 @@ TEST_F(NodeTableTest, WhatWasHadElsewhereEndsWhenTheNodeComesBack) {
 TEST_F(NodeTableTest, AGangThatNobodyKnowsIsGivenTimeAfterTheHeadsStart) {
     const auto session = attach("node1", {{kKey, living()}});
     EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
-    clock.advanceMs(60'000);
+    pass(60'000);
     say(*session);
     EXPECT_THAT(session->sent.back().ended, ElementsAre(kKey));
 }
@@ -305,7 +400,7 @@ TEST_F(NodeTableTest, SamplesAreWantedWhileSomebodyWatches) {
         EXPECT_TRUE(session->sent[1].wantsSamples);
         values::NodeSample sample;
         sample.node = "as it calls itself";
-        table.report(*session, {{}, sample});
+        EXPECT_TRUE(table.report(*session, {{}, sample}).ok());
         EXPECT_EQ(table.samples().at("node1").sample.node, "node1");
     }
     ASSERT_EQ(session->sent.size(), 3U);

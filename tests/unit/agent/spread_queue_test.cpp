@@ -40,7 +40,7 @@ class SpreadQueueTest : public AgentTest {
     std::string queue() { return service->submit(order())->runs.at(0).id; }
     void look() {
         clock.advanceMs(500);
-        table.report(*session, {});
+        EXPECT_TRUE(table.report(*session, {}).ok());
         controller->drain();
     }
 

@@ -23,6 +23,7 @@ using ::testing::IsEmpty;
 /// Nodes with parts that do what the test says.
 class FakePartNodes final : public PartNodes {
  public:
+    void setUnread(bool) override {}
     std::vector<PartStanding> partStandings() const override {
         std::vector<PartStanding> all;
         for (const auto& [name, node] : nodes) {
@@ -304,7 +305,8 @@ TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
     EXPECT_EQ(all.worker, "rank0");
 }
 
-TEST_F(PartCrewTest, WhatAPartTookThatWasEndedIsKnownAndItsCauseIsNot) {
+// Its end was asked for for the first failure that was known; its own came before that.
+TEST_F(PartCrewTest, WhatAPartTookAndHowItEndedIsKnownAlsoWhereItsEndWasAskedFor) {
     place();
     nodes.states[kKey] = going("feed1", "rank1");
     tick(failed("feed", "rank0", 1, 0, 1'000));
@@ -316,12 +318,32 @@ TEST_F(PartCrewTest, WhatAPartTookThatWasEndedIsKnownAndItsCauseIsNot) {
     tick(failed("feed", "rank0", 1, 0, 1'000));
     const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
-    EXPECT_EQ(all.worker, "rank0");
+    EXPECT_EQ(all.worker, "rank1");
     double seconds = 0;
     for (const engines::WorkerState& worker : all.workers) {
         seconds += worker.cpuSeconds;
     }
     EXPECT_EQ(seconds, 4);
+}
+
+TEST_F(PartCrewTest, APartOfWhichNothingWasHeardYetIsAwaited) {
+    begin();
+    feedListens();
+    tick(going("feed", "rank0"));
+    EXPECT_TRUE(crew->isAwaited());
+    nodes.states[kKey] = going("feed1", "rank1");
+    tick(going("feed", "rank0"));
+    EXPECT_FALSE(crew->isAwaited());
+}
+
+TEST_F(PartCrewTest, WorkersOfANodeThatIsAwayCannotBeHeardOf) {
+    place();
+    EXPECT_THAT(crew->unreached(2), IsEmpty());
+    nodes.nodes["node1"].isThere = false;
+    EXPECT_THAT(crew->unreached(2), ::testing::ElementsAre("feed1", "rank2", "rank3"));
+    nodes.nodes["node1"].isLost = true;
+    tick(going("feed", "rank0"));
+    EXPECT_THAT(crew->unreached(2), IsEmpty()) << "they count as ended";
 }
 
 TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {

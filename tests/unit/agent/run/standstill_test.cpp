@@ -259,6 +259,18 @@ TEST_F(HealthTest, AStoppedRankIsNamedWithinFifteenSecondsAndSoIsItsGoingOn) {
     EXPECT_EQ(health_.standingOf("rank0"), "");
 }
 
+TEST_F(HealthTest, ARankWhoseNodeIsAwayIsNotSaidToStandStill) {
+    EXPECT_THAT(pass(5), IsEmpty());
+    for (int second = 0; second < 60; ++second) {
+        clock_.advanceMs(1'000);
+        say("feed", rank::Alive{});
+        EXPECT_THAT(health_.look({"rank0"}), IsEmpty());
+    }
+    EXPECT_FALSE(health_.silentRank(1).has_value());
+    EXPECT_THAT(pass(9, false), IsEmpty()) << "it has its time once the node is back";
+    EXPECT_EQ(pass(3, false).size(), 1U);
+}
+
 TEST_F(HealthTest, ARankThatIsEndingTakesItsTimeWithoutAWord) {
     EXPECT_THAT(pass(5), IsEmpty());
     say("rank", rank::Progress{5, 0, 50, 5, "ending", 1, 0, 0});
