@@ -183,6 +183,9 @@ std::vector<RoomLaw> testRooms() {
         {"tests/gui/", {"backend/core/", "backend/system/subprocess.h", "app/", "tests/support/"}},
         {"tests/bench/",
          {"backend/", "app/", "tests/support/", "tests/unit/agent/fakes.h", "tests/unit/gui_"}},
+        {"tests/sim/",
+         {"backend/", "daemon/agent/", "daemon/nodes/", "daemon/config/daemon_config.h",
+          "tests/unit/agent/fake_inspector.h"}},
         {"tests/fuzz/", {"backend/", "app/ssh/libssh/"}},
         {"tests/laws/", {"backend/core/", "backend/system/", "tests/support/temp_dir.h"}},
     };

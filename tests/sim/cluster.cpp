@@ -1,0 +1,331 @@
+#include "tests/sim/cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/config/daemon_config.h"
+#include "tests/sim/cluster_head.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr std::int64_t kLimitNs = 900 * kSecond;
+
+}  // namespace
+
+Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
+    : world(seed), root(std::move(root)), plan(std::move(drawn)) {
+    for (int i = 0; i <= plan.nodes; ++i) {
+        machines_.push_back(
+            std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i));
+    }
+    slots_.resize(machines_.size());
+    judge_ = std::make_unique<Judge>(world, machines_);
+}
+
+Cluster::~Cluster() {
+    for (auto& machine : machines_) {
+        machine->agent.end();
+    }
+    slots_.clear();
+    if (head_ != nullptr) {
+        head_->controller.reset();
+    }
+    head_.reset();
+}
+
+void Cluster::startHead() {
+    Machine& machine = head();
+    machine.agent.begin();
+    world.tell("the head begins");
+    head_ = std::make_unique<Head>(*this);
+    Head& one = *head_;
+    one.doors = std::make_unique<Doors>(*this);
+    auto store = runs::RunStore::open(machine.root + "/runs.sqlite", machine.clock);
+    INVARIANT(store.ok(), "the store opens");
+    one.store = std::move(*store);
+    agent::NodeTableOptions options;
+    options.ownName = "head";
+    one.table = std::make_unique<agent::NodeTable>(options, machine.clock, one.logs);
+    one.reports = std::make_unique<nodes::AgentReports>(machine.root + "/runs", kBuild, *one.table,
+                                                        machine.clock);
+    one.reports->setToken(kToken);
+    agent::ControllerOptions control;
+    control.runsDir = machine.root + "/runs";
+    control.binDir = "/opt/bin";
+    control.dataListen = "head";
+    one.poller = std::make_unique<engines::Poller>(one.engine);
+    one.controller = std::make_unique<agent::RunController>(
+        control, agent::ControllerParts{.store = *one.store,
+                                        .engine = one.engine,
+                                        .doors = *one.doors,
+                                        .live = one.live,
+                                        .clock = machine.clock,
+                                        .logs = one.logs,
+                                        .pokeEngine = [] {},
+                                        .nodes = one.table.get(),
+                                        .partNodes = one.table.get()});
+    one.deleted = std::make_unique<agent::DeletedRuns>(machine.root + "/runs", *one.store,
+                                                       machine.clock, std::chrono::days(30));
+    one.service = std::make_unique<agent::RunService>(
+        agent::ServiceOptions{machine.root + "/runs", "head", 1 << 20, "0.1.0", "{}"}, *one.store,
+        one.live, one.inspector, *one.controller, *one.deleted);
+    INVARIANT(one.controller->recover().ok(), "the head takes over what there is");
+    machine.agent.every(250 * kMs, [this] { head_->controller->drain(); });
+    machine.agent.every(100 * kMs, [this] {
+        for (const engines::Event& event : head_->poller->pollOnce()) {
+            head_->controller->post(event);
+            poke();
+        }
+    });
+}
+
+void Cluster::killHead() {
+    world.tell("the head is killed");
+    head().agent.end();
+    for (const auto& [id, connection] : connections_) {
+        closeFromHead(connection);
+    }
+    for (const auto& session : head_->sessions) {
+        if (const auto open = session.lock()) {
+            open->close();
+        }
+    }
+    head_->controller.reset();  // its doors go with it
+    head_.reset();
+    isPokeDue_ = false;
+}
+
+/// The controller's thread wakes for what has come, and gathers for a moment.
+void Cluster::poke() {
+    if (!std::exchange(isPokeDue_, true)) {
+        head().agent.after(20 * kMs, [this] {
+            isPokeDue_ = false;
+            head_->controller->drain();
+        });
+    }
+}
+
+void Cluster::startAgent(Machine& machine) {
+    const auto i = static_cast<std::size_t>(machine.number);
+    machine.agent.begin();
+    world.tell(strCat("the agent of ", machine.name, " begins"));
+    config::DaemonConfig config;
+    config.stateDir = machine.root;
+    config.binDir = "/opt/bin";
+    config.nodeName = machine.name;
+    nodes::SlotParts parts;
+    parts.engine = std::make_unique<SimEngine>(machine);
+    parts.link = std::make_unique<NodeLink>(*this, machine);
+    parts.info.name = machine.name;
+    parts.info.cores = 16;
+    parts.info.memoryBytes = std::uint64_t{64} << 30;
+    parts.openTunnel =
+        [this,
+         &machine](const agent::PartName& part) -> Result<std::unique_ptr<nodes::PartTunnel>> {
+        if (world.nowNs() < machine.noTunnelUntilNs && machine.gangs.contains(part.key())) {
+            return permissionDenied("the socket's directory: permission denied");
+        }
+        return std::unique_ptr<nodes::PartTunnel>(new Tunnel(*this, machine, part.key()));
+    };
+    slots_[i] = std::make_unique<nodes::Slot>(config, machine.clock, [] {}, std::move(parts));
+    machine.agent.every(200 * kMs, [this, i] { slots_[i]->turn(); });
+}
+
+void Cluster::killAgent(Machine& machine) {
+    const auto i = static_cast<std::size_t>(machine.number);
+    world.tell(strCat("the agent of ", machine.name, " is killed"));
+    machine.agent.end();
+    slots_[i].reset();
+}
+
+bool Cluster::areRanksDone(const std::string& gang) {
+    const std::size_t at = gang.rfind(".a");
+    const std::vector<Rank*> ranks =
+        ranksOf(machines_, gang.substr(0, at), std::stoi(gang.substr(at + 2)));
+    return static_cast<int>(ranks.size()) == plan.ranks &&
+           std::all_of(ranks.begin(), ranks.end(),
+                       [](const Rank* rank) { return rank->state.exitCode == 0; });
+}
+
+Cluster::Meets Cluster::meets(const Rank& rank) {
+    const std::vector<Rank*> ranks = ranksOf(machines_, rank.run(), rank.attempt());
+    bool areAllThere = static_cast<int>(ranks.size()) == plan.ranks;
+    for (const Rank* one : ranks) {
+        if (one->state.exitCode.has_value() && one->begun() < rank.begun()) {
+            return world.chance(50) ? Meets::kNever : Meets::kNotYet;
+        }
+        const bool isReached = &one->machine == &rank.machine ||
+                               (one->machine.cable.isWhole() && rank.machine.cable.isWhole());
+        areAllThere = areAllThere && isReached && one->begun() >= rank.begun();
+    }
+    return areAllThere ? Meets::kYes : Meets::kNotYet;
+}
+
+void Cluster::submit() {
+    agent::InspectedRun run = agent::someInspected();
+    run.spec["command"] = {"/bin/true"};
+    run.spec["batch"]["rows"] = 768;
+    run.spec["batch"]["micro_rows"] = 64;
+    run.spec["train"]["ranks"] = plan.ranks;
+    run.spec["train"]["nodes"] = 1 + plan.nodes;
+    run.spec["train"]["max_restarts"] = 1'000;
+    run.spec["train"]["max_steps"] = plan.steps;
+    run.spec["resources"]["loader_threads"] = 1;
+    head_->inspector.reply->runs = {run};
+    values::SubmitRequest request;
+    request.specText = "name: movielens\n";
+    request.fileName = "spec.yaml";
+    request.baseDir = "/data";
+    request.owner = "ann";
+    const auto submitted = head_->service->submit(request);
+    if (!submitted.ok()) {
+        return judge_->wrong(strCat("the run is not taken: ", messageOf(submitted.status())));
+    }
+    run_ = submitted->runs.at(0).id;
+    poke();
+}
+
+void Cluster::happen(const Plan::Fault& fault) {
+    using Kind = Plan::Kind;
+    Machine& node = *machines_[static_cast<std::size_t>(fault.node)];
+    world.tell(strCat("FAULT: ", sentenceOf(fault)));
+    switch (fault.kind) {
+        case Kind::kPauseHead:
+            head().agent.pause(fault.forMs * kMs);
+            break;
+        case Kind::kPauseAgent:
+            node.agent.pause(fault.forMs * kMs);
+            break;
+        case Kind::kKillHead:
+            if (head_ != nullptr) {
+                killHead();
+                world.after(fault.forMs * kMs, [this] { startHead(); });
+            }
+            break;
+        case Kind::kKillAgent:
+            if (node.agent.isAlive()) {
+                killAgent(node);
+                world.after(fault.forMs * kMs, [this, &node] { startAgent(node); });
+            }
+            break;
+        case Kind::kCut:
+            node.cable.cut(To::kHead, fault.forMs * kMs);
+            node.cable.cut(To::kNode, fault.forMs * kMs);
+            break;
+        case Kind::kCutOneWay:
+            node.cable.cut(fault.isUp ? To::kHead : To::kNode, fault.forMs * kMs);
+            break;
+        case Kind::kKillRank:
+            for (Rank* rank : ranksOf(machines_, run_, judge_->attempt())) {
+                if (rank->state.rank != fault.rank || rank->state.exitCode.has_value()) {
+                    continue;
+                }
+                // Two attempts without a step in a row end a run, as scripts.md says.
+                if (rank->begun() == rank->resumedFrom()) {
+                    return world.after(kSecond, [this, fault] { happen(fault); });
+                }
+                judge_->blame("a rank was killed");
+                rank->end(137);
+            }
+            break;
+        case Kind::kUnreadable:
+            if (head_ != nullptr) {
+                head().unreadableUntilNs = world.nowNs() + fault.forMs * kMs;
+                killHead();
+                world.after(kSecond, [this] { startHead(); });
+            }
+            break;
+        case Kind::kNoTunnel:
+            if (node.agent.isAlive()) {
+                node.noTunnelUntilNs = world.nowNs() + fault.forMs * kMs;
+                killAgent(node);
+                world.after(kSecond, [this, &node] { startAgent(node); });
+            }
+            break;
+        case Kind::kStop:
+            if (head_ != nullptr && !head().agent.isPaused() &&
+                head_->controller->stop(run_, "asked to", std::chrono::seconds(30)).ok()) {
+                judge_->blame("it was stopped");
+                world.after(40 * kSecond, [this] { resume(); });
+            }
+            break;
+    }
+}
+
+// As a user does: until it is taken.
+void Cluster::resume() {
+    if (head_ == nullptr || head().agent.isPaused()) {
+        return world.after(kSecond, [this] { resume(); });
+    }
+    const Result<runs::RunRecord> run = head_->store->get(run_);
+    if (run.ok() && run->state == values::RunState::kCancelled) {
+        Status status = head_->controller->resume(run_, values::kFromLast);
+        if (!status.ok()) {  // there is no checkpoint yet
+            status = head_->controller->resume(run_, values::kFromStart);
+        }
+        world.tell("resume: " + std::string(messageOf(status)));
+        poke();
+    } else if (run.ok() && !values::isEnded(run->state)) {
+        world.after(kSecond, [this] { resume(); });
+    }
+}
+
+bool Cluster::isAtRest(std::string* why) {
+    if (head_ == nullptr) {
+        *why = "there is no head";
+        return false;
+    }
+    const Result<runs::RunRecord> run = head_->store->get(run_);
+    if (!run.ok() || !values::isEnded(run->state)) {
+        *why = run.ok() ? strCat("the run is ", values::nameOf(run->state), ", ",
+                                 head_->live.get(run_).queuedReason)
+                        : std::string(messageOf(run.status()));
+        return false;
+    }
+    for (const auto& machine : machines_) {
+        for (const auto& [key, gang] : machine->gangs) {
+            for (const auto& worker : gang.workers) {
+                if (!worker->state.exitCode.has_value()) {
+                    *why = strCat(worker->state.name, " of ", key, " lives on ", machine->name);
+                    return false;
+                }
+            }
+        }
+    }
+    for (const values::NodeInfo& node : head_->table->nodes()) {
+        if (node.state != "attached") {
+            *why = strCat(node.name, " is ", node.state);
+            return false;
+        }
+    }
+    return true;
+}
+
+void Cluster::run() {
+    startHead();
+    for (std::size_t i = 1; i < machines_.size(); ++i) {
+        startAgent(*machines_[i]);
+    }
+    world.after(2 * kSecond, [this] { submit(); });
+    std::int64_t lastNs = 5 * kSecond;
+    for (const Plan::Fault& fault : plan.faults) {
+        world.tell("drawn: " + sentenceOf(fault));
+        world.at(2 * kSecond + fault.atMs * kMs, [this, fault] { happen(fault); });
+        lastNs =
+            std::max(lastNs, 2 * kSecond + fault.atMs * kMs + fault.forMs * kMs + 45 * kSecond);
+    }
+    std::string why;
+    for (std::int64_t ns = kSecond; ns < lastNs + kLimitNs && problems().size() < 9;
+         ns += kSecond) {
+        world.runUntil(ns, [this] { judge_->look(); });
+        if (ns >= lastNs && isAtRest(&why)) {
+            return judge_->checkEnd(*head_->store, run_, plan.steps);
+        }
+    }
+    if (problems().empty()) {
+        judge_->wrong("it does not come to rest: " + why);
+    }
+}
+
+}  // namespace millrace::sim

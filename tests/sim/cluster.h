@@ -1,0 +1,112 @@
+#pragma once
+// Cluster: a head and its nodes in one process, in virtual time. Head, node table and agents are
+// the product's own; engines, links, ranks and clocks are models. One seed is one course: which
+// runs there are, what fails when.
+//
+// Threads: one. Failure: problems() has a sentence for each law that did not hold.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/engines/poller.h"
+#include "backend/job/log_files.h"
+#include "backend/runs/run_store.h"
+#include "daemon/agent/node_table.h"
+#include "daemon/agent/run_controller.h"
+#include "daemon/nodes/agent_reports.h"
+#include "daemon/nodes/slot.h"
+#include "tests/sim/judge.h"
+#include "tests/sim/machine.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/rank.h"
+#include "tests/sim/world.h"
+
+namespace millrace::sim {
+
+class Cluster {
+ public:
+    /// `seed`: what is left open by the plan, such as the order of what happens at the same time.
+    Cluster(std::uint64_t seed, Plan plan, std::string root);
+    ~Cluster();
+
+    /// Lets it all happen, to the end.
+    void run();
+    const std::vector<std::string>& problems() const { return judge_->problems(); }
+
+    World world;
+    const std::string root;
+    const Plan plan;
+
+    // For machines and workers.
+    Judge& judge() { return *judge_; }
+    Machine& head() { return *machines_.front(); }
+    Page& pageOf(const Machine& machine, const std::string& run, int attempt) {
+        return pages_[strCat(machine.name, " ", run, ".a", attempt)];
+    }
+    std::shared_ptr<RankConnection> connect(Rank& rank);
+    void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
+    bool areRanksDone(const std::string& gang);
+    enum class Meets { kYes, kNotYet, kNever };
+    Meets meets(const Rank& rank);
+
+ private:
+    struct Head;
+    class Doors;
+    class Door;
+    class Session;
+    class NodeLink;
+
+    /// The tunnel of a part: it is there as long as this is.
+    class Tunnel final : public nodes::PartTunnel {
+     public:
+        Tunnel(Cluster& cluster, Machine& machine, std::string key)
+            : cluster_(cluster), machine_(machine), key_(std::move(key)) {
+            machine_.tunnels.insert(key_);
+        }
+        ~Tunnel() override { cluster_.closeTunnel(machine_, key_); }
+
+     private:
+        Cluster& cluster_;
+        Machine& machine_;
+        const std::string key_;
+    };
+    /// A connection of an agent, and its session once it is let in.
+    struct Pending {
+        std::shared_ptr<Session> session;
+        std::function<void(const v1::HeadOrders&)> deliver;
+    };
+
+    void startHead();
+    void killHead();
+    void startAgent(Machine& machine);
+    void killAgent(Machine& machine);
+    std::shared_ptr<Wire> callHead(Machine& machine,
+                                   std::function<void(const v1::HeadOrders&)> deliver);
+    void report(const std::shared_ptr<Wire>& wire, v1::AgentReport report);
+    void heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report);
+    void closeTunnel(Machine& machine, const std::string& key);
+    void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
+    void doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line);
+    void closeFromHead(const std::shared_ptr<RankConnection>& connection);
+    void happen(const Plan::Fault& fault);
+    void submit();
+    void resume();
+    void poke();
+    bool isAtRest(std::string* why);
+
+    Machines machines_;
+    std::unique_ptr<Judge> judge_;
+    std::map<std::string, Page> pages_;
+    std::unique_ptr<Head> head_;
+    std::vector<std::unique_ptr<nodes::Slot>> slots_;  ///< by machine; the head's is null
+    std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
+    std::int64_t connectionId_ = 0;
+    std::map<const Wire*, Pending> pending_;
+    std::string run_;
+    bool isPokeDue_ = false;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,122 @@
+#include "tests/sim/judge.h"
+
+#include <algorithm>
+
+namespace millrace::sim {
+namespace {
+
+constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
+
+}  // namespace
+
+std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int attempt) {
+    std::vector<Rank*> found;
+    for (const auto& machine : machines) {
+        for (auto& [key, gang] : machine->gangs) {
+            for (auto& worker : gang.workers) {
+                if (auto* rank = dynamic_cast<Rank*>(worker.get());
+                    rank != nullptr && rank->run() == run && rank->attempt() == attempt) {
+                    found.push_back(rank);
+                }
+            }
+        }
+    }
+    return found;
+}
+
+Judge::Judge(World& world, const Machines& machines)
+    : world_(world), machines_(machines), apartSinceNs_(machines.size(), -1) {}
+
+void Judge::wrong(const std::string& what) {
+    problems_.push_back(what);
+    world_.tell("WRONG: " + what);
+}
+
+void Judge::blame(const std::string& why) {
+    world_.tell(strCat("attempt ", attempt_, " may end: ", why));
+    blamed_.try_emplace(attempt_, why);
+}
+
+void Judge::rankFailed(const Rank& rank) {
+    if (rank.attempt() == attempt_ && !blamed_.contains(attempt_)) {
+        blame(strCat("rank", rank.state.rank, " failed, for another has gone"));
+    }
+}
+
+void Judge::look() {
+    for (std::size_t i = 1; i < machines_.size(); ++i) {
+        const Machine& machine = *machines_[i];
+        const bool isApart =
+            !machine.cable.isWhole() || !machine.agent.isAlive() || machine.agent.isPaused();
+        if (!isApart) {
+            apartSinceNs_[i] = -1;
+            continue;
+        }
+        if (apartSinceNs_[i] < 0) {
+            apartSinceNs_[i] = world_.nowNs();
+        }
+        // Less what is left of a turn of the agent and of the head.
+        if (world_.nowNs() - apartSinceNs_[i] >= kAwayNs - 2 * kSecond &&
+            !blamed_.contains(attempt_)) {
+            blame(strCat(machine.name, " was away for ", kAwayNs / kSecond, " s"));
+        }
+    }
+}
+
+void Judge::placed(const std::string& gang) {
+    const std::string rest = gang.substr(gang.rfind(".a") + 2);
+    if (rest.find('.') != std::string::npos) {
+        return;
+    }
+    if (attempt_ > 0 && !blamed_.contains(attempt_)) {
+        wrong(strCat("attempt ", attempt_, " ended without a cause"));
+    }
+    // One between them may have been stopped before it was placed.
+    attempt_ = std::stoi(rest);
+}
+
+void Judge::cancelled(const std::string& gang, const std::string& why) {
+    const std::size_t at = gang.rfind(".a");
+    const int attempt = std::stoi(gang.substr(at + 2));
+    const std::vector<Rank*> ranks = ranksOf(machines_, gang.substr(0, at), attempt);
+    const bool areDone = std::all_of(ranks.begin(), ranks.end(),
+                                     [](const Rank* rank) { return rank->state.exitCode == 0; });
+    if (attempt == attempt_ && !areDone && !blamed_.contains(attempt)) {
+        wrong(strCat("attempt ", attempt, " is ended without a cause: ", why));
+    }
+}
+
+// Never two attempts that could both commit; an agent that cannot be reached cannot end the old
+// one.
+void Judge::beginsStep(const Rank& rank) {
+    for (int attempt = rank.attempt() + 1; attempt <= attempt_; ++attempt) {
+        for (const Rank* other : ranksOf(machines_, rank.run(), attempt)) {
+            const bool isApart = apartSinceNs_[static_cast<std::size_t>(rank.machine.number)] >= 0;
+            if (other->begun() > other->resumedFrom() && !isApart) {
+                return wrong(strCat("attempt ", rank.attempt(), " takes steps on ",
+                                    rank.machine.name, " beside attempt ", attempt));
+            }
+        }
+    }
+}
+
+void Judge::checkEnd(runs::RunStore& store, const std::string& id, std::int64_t steps) {
+    const runs::RunRecord run = *store.get(id);
+    if (run.state != values::RunState::kFinished) {
+        return wrong(strCat("the run is ", values::nameOf(run.state), ": ", run.exitReason));
+    }
+    const auto losses = store.metrics(id, "loss", {.maxPoints = 0});
+    INVARIANT(losses.ok(), "the store is read");
+    std::int64_t step = 0;
+    for (const auto& point : losses->points) {
+        if (point.step != ++step || point.value != lossOf(point.step)) {
+            return wrong(
+                strCat("the points of loss: step ", point.step, " in the place of ", step));
+        }
+    }
+    if (step != steps) {
+        wrong(strCat("the points of loss end at step ", step, " of ", steps));
+    }
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,54 @@
+#pragma once
+// Judge: whether what the product does fits what is true of the whole world (README.md's laws). It
+// knows why each attempt may end: a rank was killed, a node was away, a user stopped it.
+//
+// Threads: one.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/runs/run_store.h"
+#include "tests/sim/rank.h"
+
+namespace millrace::sim {
+
+/// The ranks of an attempt, on all machines, ended ones as well.
+std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int attempt);
+
+class Judge {
+ public:
+    /// `machines`: the head's first.
+    Judge(World& world, const Machines& machines);
+
+    // Causes.
+    void blame(const std::string& why);
+    /// A rank ended by itself, as a collective fails.
+    void rankFailed(const Rank& rank);
+    /// After each event: which nodes the head cannot reach.
+    void look();
+
+    // Deeds.
+    /// A gang is placed: the attempt before it is over.
+    void placed(const std::string& gang);
+    /// The head ends a gang, or a part of one.
+    void cancelled(const std::string& gang, const std::string& why);
+    void beginsStep(const Rank& rank);
+    /// At rest.
+    void checkEnd(runs::RunStore& store, const std::string& run, std::int64_t steps);
+
+    void wrong(const std::string& what);
+    const std::vector<std::string>& problems() const { return problems_; }
+    /// The latest; 0: none yet.
+    int attempt() const { return attempt_; }
+
+ private:
+    World& world_;
+    const Machines& machines_;
+    int attempt_ = 0;
+    std::map<int, std::string> blamed_;  ///< by attempt
+    /// By machine: since when its agent and the head are apart; -1: they are not.
+    std::vector<std::int64_t> apartSinceNs_;
+    std::vector<std::string> problems_;
+};
+
+}  // namespace millrace::sim

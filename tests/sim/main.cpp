@@ -1,0 +1,176 @@
+// millrace-sim: whole clusters in virtual time, one a seed (README.md).
+//
+//   millrace-sim --seeds A:B [--trace]   these seeds
+//   millrace-sim --kept FILE             plans that broke a law once: SEED: PLAN # what it was
+//   millrace-sim --repeats A:B           each seed twice: the same course
+// Exit 0: all laws held; 1: one did not, its trace is printed; 2: usage.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "tests/sim/cluster.h"
+#include "tests/sim/plan.h"
+
+namespace millrace::sim {
+namespace {
+
+struct Outcome {
+    std::vector<std::string> problems, trace;
+    std::int64_t numEvents = 0;
+    double seconds = 0;
+};
+
+/// One course of the world.
+struct Course {
+    std::uint64_t seed = 0;
+    Plan plan;
+};
+
+Outcome runOne(const Course& course, const std::string& root) {
+    std::filesystem::remove_all(root);
+    std::filesystem::create_directories(root);
+    Cluster cluster(course.seed, course.plan, root);
+    cluster.run();
+    std::filesystem::remove_all(root);
+    return {cluster.problems(), cluster.world.trace(), cluster.world.numEvents(),
+            static_cast<double>(cluster.world.nowNs()) / kSecond};
+}
+
+/// Without the faults that do not matter.
+Course shrunk(Course course, const std::string& root) {
+    for (std::size_t i = 0; i < course.plan.faults.size();) {
+        Course fewer = course;
+        fewer.plan.faults.erase(fewer.plan.faults.begin() + static_cast<std::ptrdiff_t>(i));
+        if (runOne(fewer, root).problems.empty()) {
+            ++i;
+        } else {
+            course = std::move(fewer);
+        }
+    }
+    return course;
+}
+
+void show(const Course& course, const Outcome& outcome, bool isTold) {
+    if (!outcome.problems.empty() || isTold) {
+        for (const std::string& line : outcome.trace) {
+            std::printf("  %s\n", line.c_str());
+        }
+    }
+    std::printf("seed %s: %s, %s events, %.0f simulated seconds\n", strCat(course.seed).c_str(),
+                outcome.problems.empty() ? "well" : outcome.problems.front().c_str(),
+                strCat(outcome.numEvents).c_str(), outcome.seconds);
+    std::fflush(stdout);
+}
+
+/// How many courses broke a law.
+int runAll(const std::vector<Course>& courses, const std::string& root, bool isTold) {
+    int wrong = 0;
+    for (const Course& course : courses) {
+        Outcome outcome = runOne(course, root);
+        if (outcome.problems.empty()) {
+            show(course, outcome, isTold);
+            continue;
+        }
+        ++wrong;
+        const Course least = shrunk(course, root);
+        outcome = runOne(least, root);
+        show(least, outcome, true);
+        std::printf("to be kept: %s: %s # %s\n", strCat(least.seed).c_str(),
+                    least.plan.text().c_str(), outcome.problems.front().c_str());
+    }
+    std::printf("%s courses, %d of them wrong\n", strCat(courses.size()).c_str(), wrong);
+    return wrong;
+}
+
+/// The names of runs are drawn by the product, so they differ.
+std::vector<std::string> withoutNames(std::vector<std::string> trace) {
+    for (std::string& line : trace) {
+        const std::size_t at = line.find(" r-");
+        if (at != std::string::npos) {
+            line.erase(at, std::string_view(" r-abcde").size());
+        }
+    }
+    return trace;
+}
+
+int repeat(const std::vector<Course>& courses, const std::string& root) {
+    int wrong = 0;
+    for (const Course& course : courses) {
+        const Outcome first = runOne(course, root), second = runOne(course, root);
+        const bool isSame = first.numEvents == second.numEvents &&
+                            withoutNames(first.trace) == withoutNames(second.trace);
+        std::printf("seed %s: %s\n", strCat(course.seed).c_str(),
+                    isSame ? "the same course twice" : "ANOTHER COURSE THE SECOND TIME");
+        wrong += isSame ? 0 : 1;
+    }
+    return wrong;
+}
+
+std::vector<Course> between(const char* text) {
+    unsigned long long first = 1, last = 0;
+    std::vector<Course> courses;
+    if (std::sscanf(text, "%llu:%llu", &first, &last) == 2) {
+        for (std::uint64_t seed = first; seed <= last; ++seed) {
+            courses.push_back({seed, Plan::drawn(seed)});
+        }
+    }
+    return courses;
+}
+
+/// None where a line is no plan.
+std::vector<Course> keptIn(const std::string& path) {
+    std::vector<Course> courses;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        line.erase(std::min(line.find('#'), line.size()));
+        const std::size_t colon = line.find(':');
+        if (colon == std::string::npos) {
+            continue;
+        }
+        const auto plan = Plan::of(std::string_view(line).substr(colon + 1));
+        if (!plan.has_value()) {
+            std::fprintf(stderr, "%s: no plan: %s\n", path.c_str(), line.c_str());
+            return {};
+        }
+        courses.push_back({std::strtoull(line.c_str(), nullptr, 10), *plan});
+    }
+    return courses;
+}
+
+int run(int argc, char** argv) {
+    const std::string_view what = argc > 2 ? argv[1] : "";
+    const bool isTold = argc > 3 && std::string_view(argv[3]) == "--trace";
+    const std::vector<Course> courses = what == "--kept" ? keptIn(argv[2])
+                                        : argc > 2       ? between(argv[2])
+                                                         : std::vector<Course>();
+    if (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats")) {
+        std::fprintf(stderr,
+                     "usage: millrace-sim --seeds A:B [--trace] | --kept FILE | "
+                     "--repeats A:B\n");
+        return 2;
+    }
+    std::string pattern = (std::filesystem::temp_directory_path() / "millrace-sim-XXXXXX").string();
+    const char* made = ::mkdtemp(pattern.data());
+    if (made == nullptr) {
+        std::perror("millrace-sim");
+        return 2;
+    }
+    const std::string root = strCat(made, "/world");
+    const int wrong = what == "--repeats" ? repeat(courses, root) : runAll(courses, root, isTold);
+    std::filesystem::remove_all(made);
+    return wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace millrace::sim
+
+int main(int argc, char** argv) {
+    ::setenv("MILLRACE_LOG", "error", 0);  // the product's log: info tells each course
+    return millrace::sim::run(argc, argv);
+}

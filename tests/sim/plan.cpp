@@ -1,0 +1,128 @@
+#include "tests/sim/plan.h"
+
+#include <cstdio>
+#include <random>
+
+#include "backend/core/status.h"
+
+namespace millrace::sim {
+namespace {
+
+using Kind = Plan::Kind;
+
+constexpr int kKinds = static_cast<int>(Kind::kNoTunnel) + 1;
+
+std::string secondsOf(std::int64_t ms) {
+    return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
+}
+
+class Draws {
+ public:
+    explicit Draws(std::uint64_t seed) : random_(seed) {}
+    std::int64_t between(std::int64_t least, std::int64_t most) {
+        return least +
+               static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most - least + 1));
+    }
+    bool chance(int percent) { return between(0, 99) < percent; }
+
+ private:
+    std::mt19937_64 random_;
+};
+
+}  // namespace
+
+Plan Plan::drawn(std::uint64_t seed) {
+    Draws draw(seed);
+    Plan plan;
+    plan.nodes = static_cast<int>(draw.between(1, 2));
+    plan.ranks = (1 + plan.nodes) * static_cast<int>(draw.between(1, 2));
+    plan.steps = draw.between(60, 400);
+    plan.checkpointEvery = draw.between(5, 40);
+    for (std::int64_t i = draw.between(1, 3); i > 0; --i) {
+        Fault fault;
+        fault.kind = static_cast<Kind>(draw.between(0, kKinds - 1));
+        fault.atMs = draw.between(1'000, 30'000);
+        fault.forMs = draw.chance(40) ? draw.between(10'000, 60'000) : draw.between(1'000, 10'000);
+        fault.node = static_cast<int>(draw.between(1, plan.nodes));
+        fault.rank = static_cast<int>(draw.between(0, plan.ranks - 1));
+        fault.isUp = draw.chance(50);
+        if (fault.kind == Kind::kUnreadable) {
+            fault.forMs = draw.between(10'000, 150'000);
+            plan.steps = draw.between(800, 2'500);  // long enough to be missed
+        } else if (fault.kind == Kind::kNoTunnel) {
+            fault.forMs = draw.between(1'000, 6'000);
+        }
+        plan.faults.push_back(fault);
+    }
+    return plan;
+}
+
+std::string Plan::text() const {
+    std::string text = strCat(nodes, " ", ranks, " ", steps, " ", checkpointEvery);
+    for (const Fault& fault : faults) {
+        strAppend(&text, " | ", static_cast<int>(fault.kind), " ", fault.atMs, " ", fault.forMs,
+                  " ", fault.node, " ", fault.rank, " ", fault.isUp ? 1 : 0);
+    }
+    return text;
+}
+
+std::optional<Plan> Plan::of(std::string_view text) {
+    Plan plan;
+    long long steps = 0, every = 0;
+    const std::string head(text.substr(0, text.find('|')));
+    if (std::sscanf(head.c_str(), "%d %d %lld %lld", &plan.nodes, &plan.ranks, &steps, &every) !=
+        4) {
+        return std::nullopt;
+    }
+    plan.steps = steps;
+    plan.checkpointEvery = every;
+    for (std::size_t at = text.find('|'); at != text.npos; at = text.find('|', at + 1)) {
+        const std::string one(text.substr(at + 1, text.find('|', at + 1) - at - 1));
+        Fault fault;
+        int kind = 0, isUp = 0;
+        long long begins = 0, lasts = 0;
+        if (std::sscanf(one.c_str(), "%d %lld %lld %d %d %d", &kind, &begins, &lasts, &fault.node,
+                        &fault.rank, &isUp) != 6 ||
+            kind < 0 || kind >= kKinds || fault.node < 1 || fault.node > plan.nodes) {
+            return std::nullopt;
+        }
+        fault.kind = static_cast<Kind>(kind);
+        fault.atMs = begins;
+        fault.forMs = lasts;
+        fault.isUp = isUp != 0;
+        plan.faults.push_back(fault);
+    }
+    return plan;
+}
+
+std::string sentenceOf(const Plan::Fault& fault) {
+    const std::string at = strCat(" at ", secondsOf(fault.atMs));
+    const std::string during = strCat(" for ", secondsOf(fault.forMs), at);
+    switch (fault.kind) {
+        case Kind::kPauseHead:
+            return "the head is paused" + during;
+        case Kind::kPauseAgent:
+            return strCat("the agent of node", fault.node, " is paused", during);
+        case Kind::kKillHead:
+            return "the head is killed, gone" + during;
+        case Kind::kKillAgent:
+            return strCat("the agent of node", fault.node, " is killed, gone", during);
+        case Kind::kCut:
+            return strCat("the cable of node", fault.node, " is cut", during);
+        case Kind::kCutOneWay:
+            return strCat("the cable of node", fault.node, " is cut ",
+                          fault.isUp ? "towards the head" : "from the head", during);
+        case Kind::kKillRank:
+            return strCat("rank", fault.rank, " is killed", at);
+        case Kind::kStop:
+            return strCat("the run is stopped", at, ", and resumed");
+        case Kind::kUnreadable:
+            return "the head is killed, and its gang's record cannot be read" + during;
+        case Kind::kNoTunnel:
+            return strCat("the agent of node", fault.node,
+                          " is killed, and no tunnel can be opened", during);
+    }
+    return "";
+}
+
+}  // namespace millrace::sim

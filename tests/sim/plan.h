@@ -1,0 +1,48 @@
+#pragma once
+// Plan: what a seed draws, which runs there are and what fails when; as one line of text, too, so
+// that a course can be kept that a later version of this draws no more.
+//
+// Threads: values. Failure: planOf() gives nothing for another text.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace millrace::sim {
+
+struct Plan {
+    enum class Kind {
+        kPauseHead,
+        kPauseAgent,
+        kKillHead,
+        kKillAgent,
+        kCut,
+        kCutOneWay,
+        kKillRank,
+        kStop,
+        kUnreadable,  ///< the head is killed, and the next one cannot read its gang's record
+        kNoTunnel     ///< an agent is killed, and the next one cannot open its tunnels
+    };
+    struct Fault {
+        Kind kind = Kind::kPauseHead;
+        std::int64_t atMs = 0, forMs = 0;
+        int node = 1;       ///< of an agent, a cable
+        int rank = 0;       ///< of a killed one
+        bool isUp = false;  ///< of a cut: towards the head
+    };
+    int nodes = 1;  ///< beside the head's
+    int ranks = 2;
+    std::int64_t steps = 100, checkpointEvery = 10;
+    std::vector<Fault> faults;
+
+    static Plan drawn(std::uint64_t seed);
+    static std::optional<Plan> of(std::string_view text);
+    /// "nodes ranks steps every | kind at for node rank up | ...", times in ms.
+    std::string text() const;
+};
+
+/// For people.
+std::string sentenceOf(const Plan::Fault& fault);
+
+}  // namespace millrace::sim

@@ -1,0 +1,185 @@
+#include "tests/sim/rank.h"
+
+#include <utility>
+
+#include "backend/checkpoint/checkpoint_file.h"
+#include "backend/checkpoint/checkpoint_name.h"
+#include "backend/core/files.h"
+#include "backend/job/attempt_paths.h"
+#include "tests/sim/cluster.h"
+
+namespace millrace::sim {
+
+double lossOf(std::int64_t step) {
+    return 1.0 / static_cast<double>(step + 1);
+}
+
+Rank::Rank(Cluster& cluster, Machine& machine, const std::string& gang, engines::WorkerState state)
+    : Worker(cluster, machine, gang, std::move(state)) {
+    const std::size_t at = gang.rfind(".a");
+    run_ = gang.substr(0, at);
+    attempt_ = std::stoi(gang.substr(at + 2));
+}
+
+void Rank::begin() {
+    life.after(cluster.world.draw(200 * kMs, 3 * kSecond), [this] {
+        const job::RunPaths paths(machine.root + "/runs", run_);
+        const auto text = readFile(paths.attempt(attempt_).jobFile());
+        INVARIANT(text.ok(), "a rank's job lies in its folder");
+        const std::string resume = jsonString(*parseJson(*text, "job"), "resume");
+        const auto name = checkpoint::CheckpointName::parse(resume.substr(resume.rfind('/') + 1));
+        resumedFrom_ = begun_ = ended_ = name.has_value() ? name->step : 0;
+        Page& page = cluster.pageOf(machine, run_, attempt_);
+        page.furthest = std::max(page.furthest, begun_);
+        connect();
+        life.every(kSecond, [this] { send({0, -1, rank::Alive{}, 0}); });
+        nextStep();
+    });
+}
+
+void Rank::end(int code) {
+    if (connection_ != nullptr) {
+        connection_->wire->close(To::kHead);
+        connection_->rank = nullptr;
+    }
+    Worker::end(code);
+}
+
+// As LineLink: again and again, and everything that was not acknowledged comes again.
+void Rank::connect() {
+    connection_ = cluster.connect(*this);
+    if (connection_ == nullptr) {
+        life.after(backoffNs_, [this] { connect(); });
+        backoffNs_ = std::min(2 * backoffNs_, kSecond);
+        return;
+    }
+    backoffNs_ = 20 * kMs;
+    for (const rank::RankLine& line : unacked_) {
+        send(line);
+    }
+}
+
+void Rank::closed() {
+    connection_->isOpen = false;
+    connection_->rank = nullptr;
+    life.after(backoffNs_, [this] { connect(); });
+}
+
+void Rank::acked(std::int64_t attempt, std::uint64_t seq) {
+    while (attempt == attempt_ && !unacked_.empty() && unacked_.front().seq <= seq) {
+        unacked_.pop_front();
+    }
+}
+
+void Rank::told(const rank::Stop& how) {
+    Page& page = cluster.pageOf(machine, run_, attempt_);
+    cluster.world.tell(strCat("rank", state.rank, " at step ", begun_, " is told to stop",
+                              how.kind == rank::Stop::Kind::kHold     ? ", and held"
+                              : how.kind == rank::Stop::Kind::kBehind ? strCat(" behind ", how.step)
+                                                                      : ""));
+    switch (how.kind) {
+        case rank::Stop::Kind::kNow:
+            page.last = page.last < 0 ? page.furthest : page.last;
+            break;
+        case rank::Stop::Kind::kHold:
+            page.isHeld = true;
+            send({0, -1, rank::Held{page.furthest}, 0});
+            break;
+        case rank::Stop::Kind::kBehind:
+            page.last = page.last < 0 ? std::max(page.furthest, how.step) : page.last;
+            break;
+    }
+}
+
+void Rank::say(rank::Body body) {
+    unacked_.push_back({++seq_, attempt_, std::move(body), ended_});
+    send(unacked_.back());
+}
+
+void Rank::send(const rank::RankLine& line) {
+    if (connection_ != nullptr && connection_->isOpen) {
+        cluster.say(connection_, line);
+    }
+}
+
+void Rank::nextStep() {
+    Page& page = cluster.pageOf(machine, run_, attempt_);
+    const std::int64_t step = begun_ + 1;
+    if (page.last >= 0 && step > page.last) {
+        if (state.rank == 0 && ended_ > resumedFrom_) {
+            checkpoint();
+        }
+        return ending();
+    }
+    if (page.isHeld && page.last < 0 && step > page.furthest) {
+        return life.after(50 * kMs, [this] { nextStep(); });
+    }
+    if (step > cluster.plan.steps) {
+        say(rank::Done{ended_, ended_ * 64, "", {}, {}});
+        return ending();
+    }
+    begun_ = step;
+    page.furthest = std::max(page.furthest, step);
+    cluster.judge().beginsStep(*this);
+    life.after(cluster.world.draw(20 * kMs, 80 * kMs), [this] { meet(); });
+}
+
+// The all-reduce: nobody ends a step before all have begun it.
+void Rank::meet() {
+    switch (cluster.meets(*this)) {
+        case Cluster::Meets::kYes:
+            return endStep();
+        case Cluster::Meets::kNotYet:
+            return life.after(20 * kMs, [this] { meet(); });
+        case Cluster::Meets::kNever:
+            return life.after(100 * kMs, [this] {
+                cluster.judge().rankFailed(*this);
+                end(1);
+            });
+    }
+}
+
+void Rank::endStep() {
+    ended_ = begun_;
+    if (state.rank == 0) {
+        say(rank::Metrics{
+            ended_, 0, ended_ * 64, machine.clock.wallMs(), {{"loss", lossOf(ended_)}}});
+    }
+    if (ended_ % 5 == 0) {
+        say(rank::Progress{ended_, 0, ended_ * 64, cluster.plan.steps, "training", {}, 0});
+    }
+    if (state.rank == 0 && ended_ % cluster.plan.checkpointEvery == 0) {
+        checkpoint();
+    }
+    nextStep();
+}
+
+// All nodes see the head's directory of checkpoints.
+void Rank::checkpoint() {
+    const job::RunPaths paths(cluster.head().root + "/runs", run_);
+    const checkpoint::CheckpointName name{ended_, attempt_};
+    const std::string path = paths.checkpoints() + "/" + name.text();
+    const Json meta = {{"step", ended_},
+                       {"attempt", attempt_},
+                       {"epoch", 0},
+                       {"state", "{}"},
+                       {"identity", {{"run", run_}, {"stream_hash", "stream"}}}};
+    const auto written = checkpoint::writeCheckpointFile(path, meta, {});
+    INVARIANT(written.ok(), "the simulated disk has room");
+    say(rank::Checkpoint{ended_, name.text(), written->bytes, written->hash, "{}"});
+}
+
+void Rank::ending() {
+    say(rank::Progress{ended_, 0, ended_ * 64, cluster.plan.steps, "ending", {}, 0});
+    leave();
+}
+
+// Its last lines are stored before it goes.
+void Rank::leave() {
+    if (unacked_.empty()) {
+        return end(0);
+    }
+    life.after(50 * kMs, [this] { leave(); });
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,69 @@
+#pragma once
+// Rank: the model of a script's rank. It takes steps that all ranks of its attempt take together,
+// tells the daemon of them in the rank protocol's lines, and obeys a stop as the C library does.
+//
+// What it says of a step is a function of the step alone, so that the run's metrics can be held
+// against what they must be. Threads: one.
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "backend/rank/rank_line.h"
+#include "tests/sim/machine.h"
+
+namespace millrace::sim {
+
+/// A rank's connection to its attempt's door.
+struct RankConnection {
+    std::int64_t id = 0;
+    rank::Sender sender;
+    std::shared_ptr<Wire> wire;
+    bool isOpen = true;          ///< as the rank sees it
+    class Rank* rank = nullptr;  ///< null: it is gone
+};
+
+class Rank final : public Worker {
+ public:
+    Rank(Cluster& cluster, Machine& machine, const std::string& gang, engines::WorkerState state);
+    void begin() override;
+    void end(int code) override;
+
+    // The door's words.
+    void acked(std::int64_t attempt, std::uint64_t seq);
+    void told(const rank::Stop& how);
+    void closed();
+
+    const std::string& run() const { return run_; }
+    int attempt() const { return attempt_; }
+    std::int64_t begun() const { return begun_; }
+    std::int64_t resumedFrom() const { return resumedFrom_; }
+
+ private:
+    void connect();
+    void say(rank::Body body);
+    void send(const rank::RankLine& line);
+    void nextStep();
+    void meet();
+    void endStep();
+    void checkpoint();
+    void ending();
+    void leave();
+
+    std::string run_;
+    int attempt_ = 1;
+    std::int64_t resumedFrom_ = 0, begun_ = 0, ended_ = 0;
+    std::uint64_t seq_ = 0;
+    std::deque<rank::RankLine> unacked_;
+    std::shared_ptr<RankConnection> connection_;
+    std::int64_t backoffNs_ = 20 * kMs;
+};
+
+/// What the ranks of one attempt on one machine agree on.
+struct Page {
+    std::int64_t furthest = 0, last = -1;  ///< last: they stop behind it; -1: they do not
+    bool isHeld = false;
+};
+
+double lossOf(std::int64_t step);
+
+}  // namespace millrace::sim
