@@ -33,8 +33,8 @@ class StoreCare {
     /// Among `ids`, those of purged runs.
     Result<std::vector<std::string>> purgedAmong(const std::vector<std::string>& ids) const;
     /// Looks for damage over a connection of its own, so that nobody waits for it; without the
-    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds):
-    /// then kDeadlineExceeded.
+    /// indexes' content unless `isWhole`. Ends when `isUnwanted` (asked every few milliseconds,
+    /// from this thread and from another one): then kDeadlineExceeded.
     Result<values::StoreCheck> check(bool isWhole, const std::function<bool()>& isUnwanted) const;
 
  private:

@@ -149,8 +149,8 @@ class Case:
                 last.update(step=self._place(at + 2 if at else 1, steps), rank=chance.randrange(ranks))
         elif end == "max_steps":
             self.max_steps = self._place(at + 1, steps + 2)
-        if end in ("counted", "len"):
-            self.take = "for"  # they count steps, not micro-batches
+        if end in ("counted", "len") or (self.has_torch and ranks > 1 and self.last == "keep"):
+            self.take = "for"  # they count steps, not micro-batches; DDP waits for a rank that has fewer of these
         if end == "raise_after":
             last.update(rank=chance.randrange(ranks))
         if end == "nothing":

@@ -51,6 +51,7 @@ class Ledger:
             with open(path, encoding="utf-8") as file:
                 self.attempts[attempt][rank] = [json.loads(line) for line in file if line.endswith("\n")]
         self.steps = collections.defaultdict(dict)  # step: rank: its line
+        self.worlds = {}  # step: ranks of the attempt that took it
         self.evaluations = collections.defaultdict(dict)  # step: rank: numbers, of its last evaluation
         self.evaluators = {}  # step: ranks that share its evaluation rows
         self.problems, self.begun = [], 0  # behind which step the last attempt began
@@ -80,6 +81,7 @@ class Ledger:
                     if line["step"] != due:
                         self.problems.append(f"rank {rank} of attempt {attempt} was given step {line['step']} in place of {due}")
                     self.steps[line["step"]][rank] = line
+                    self.worlds[line["step"]] = len(ranks)
                 elif "evaluated" in line:
                     self.evaluations[line["evaluated"]][rank] = line["numbers"]
                     self.evaluators[line["evaluated"]] = len(ranks)
@@ -194,12 +196,11 @@ class Judge:
     def course(self):
         """Each step of the ledger has the rows of the stream's step, each once, over all ranks."""
         reference = self.reference
-        lasts = [self.ledger.last_step(rank) for rank in self.ledger.last]
         for step, ranks in sorted(self.ledger.steps.items()):
             if step > reference.steps:
                 return self.problems.append(f"a step {step} was trained of a stream of {reference.steps}")
             got = sorted(number for line in ranks.values() for number in line["numbers"])
-            if step <= min(lasts, default=0) and got != reference.numbers[step]:
+            if len(ranks) == self.ledger.worlds[step] and got != reference.numbers[step]:
                 more = collections.Counter(got) - collections.Counter(reference.numbers[step])
                 less = collections.Counter(reference.numbers[step]) - collections.Counter(got)
                 return self.problems.append(f"step {step} of the course that counts: ranks {sorted(ranks)} have "
@@ -328,6 +329,7 @@ class Judge:
                 self.problems.append(f"the evaluation of step {at} has {len(numbers)} rows, {len(set(numbers))} different ones, "
                                      f"expected {len(rows)}")
         if case.has_torch or len(self.ledger.last) == 1:
-            expected = sorted(self.ledger.evaluations)
+            # Ranks that do not meet have no figures of all rows.
+            expected = [at for at in sorted(self.ledger.evaluations) if case.has_torch or self.ledger.evaluators[at] == 1]
             if points != expected and not ((self.is_cut or self.how["end"] == "nothing") and points == expected[:len(points)]):
                 self.problems.append(f"steps of evaluations: {points}, expected {expected}")

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -96,7 +97,7 @@ TEST_F(RunStoreTest, ALookForDamageEndsWhenNobodyWantsIt) {
 
 TEST_F(RunStoreTest, NobodyWaitsForALookForDamage) {
     const std::string id = create("run");
-    int numAsked = 0;
+    std::atomic<int> numAsked = 0;
     const auto found = store->check(true, [&] {
         // While it looks: what takes the store's own connections goes on.
         EXPECT_TRUE(store->list({}).ok());
