@@ -102,6 +102,11 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
     if (config.nodesListen.empty()) {
         config.nodesListen = listenedBefore;
     }
+    if (!config.trainsHere && config.nodesListen.empty()) {
+        return invalidArgument(
+            "--no-train-here (here.train: false): there would be nowhere to run; give "
+            "--nodes-listen too, where agents of other nodes come");
+    }
     ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));

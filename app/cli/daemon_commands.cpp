@@ -60,8 +60,10 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
             argv.insert(argv.end(), {option, args.text(option)});
         }
     }
-    if (args.has("--insecure-loopback")) {
-        argv.push_back("--insecure-loopback");
+    for (const char* flag : {"--insecure-loopback", "--no-train-here"}) {
+        if (args.has(flag)) {
+            argv.emplace_back(flag);
+        }
     }
     const std::vector<std::string> nodes = nodesArguments(args);
     argv.insert(argv.end(), nodes.begin(), nodes.end());

@@ -66,24 +66,7 @@ Json toJson(const Group& group) {
     return json;
 }
 
-}  // namespace
-
-std::vector<std::string> workerNames(const Group& group) {
-    const int count = group.slots * group.procs;
-    std::vector<std::string> names;
-    for (int i = 0; i < count; ++i) {
-        const int number = group.place.first + i;
-        names.push_back(group.hasRanks || count > 1 ? strCat(group.name, number) : group.name);
-    }
-    return names;
-}
-
-std::string groupText(const Group& group) {
-    return dumpJson(toJson(group));
-}
-
-Result<Group> groupFromText(std::string_view text) {
-    ASSIGN_OR_RETURN(const Json json, parseJson(text, "group"));
+Result<Group> groupFromJson(const Json& json) {
     Group group;
     group.name = jsonString(json, "name");
     group.slots = static_cast<int>(jsonInt(json, "slots", 1));
@@ -104,6 +87,40 @@ Result<Group> groupFromText(std::string_view text) {
         group.place = placeFromJson(place);
     }
     return group.name.empty() ? Result<Group>(invalidArgument("group: has no name")) : group;
+}
+
+}  // namespace
+
+std::vector<std::string> workerNames(const Group& group) {
+    const int count = group.slots * group.procs;
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+        const int number = group.place.first + i;
+        names.push_back(group.hasRanks || count > 1 ? strCat(group.name, number) : group.name);
+    }
+    return names;
+}
+
+std::string gangText(const Gang& gang) {
+    Json json = {{"key", gang.key}, {"attempt", gang.attempt}, {"groups", Json::array()}};
+    for (const Group& group : gang.groups) {
+        json["groups"].push_back(toJson(group));
+    }
+    return dumpJson(json);
+}
+
+Result<Gang> gangFromText(std::string_view text) {
+    ASSIGN_OR_RETURN(const Json json, parseJson(text, "gang"));
+    Gang gang;
+    gang.key = jsonString(json, "key");
+    gang.attempt = static_cast<int>(jsonInt(json, "attempt", 1));
+    for (const Json& one : jsonMember(json, "groups")) {
+        ASSIGN_OR_RETURN(Group group, groupFromJson(one));
+        gang.groups.push_back(std::move(group));
+    }
+    return gang.key.empty() || gang.groups.empty()
+               ? Result<Gang>(invalidArgument("gang: has no key or no groups"))
+               : gang;
 }
 
 std::string gangHash(const Gang& gang) {

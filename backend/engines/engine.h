@@ -55,10 +55,6 @@ struct Group {
     RankPlace place;  ///< of a group with ranks
 };
 
-/// As text, for another node's agent, and back; kInvalidArgument for what is no group's.
-std::string groupText(const Group& group);
-Result<Group> groupFromText(std::string_view text);
-
 /// The names of the group's workers, in order: also their folders' names.
 std::vector<std::string> workerNames(const Group& group);
 
@@ -75,6 +71,11 @@ struct Gang {
     std::chrono::seconds orphanLease{600};    ///< workers end when nobody asked for them so long
     std::chrono::seconds timeLimit{0};        ///< 0: none
 };
+
+/// As text, for another node's agent, and back: key, attempt and groups. kInvalidArgument for what
+/// is no gang's.
+std::string gangText(const Gang& gang);
+Result<Gang> gangFromText(std::string_view text);
 
 /// Identity of everything in the gang below its key: hex.
 std::string gangHash(const Gang& gang);

@@ -22,7 +22,7 @@ namespace {
 std::optional<int> countOf(std::string_view digits) {
     int count = 0;
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), count);
-    const bool isCount = error == std::errc() && end == digits.end() && digits[0] != '-';
+    const bool isCount = error == std::errc() && end == digits.end() && !digits.starts_with('-');
     return isCount ? std::optional(count) : std::nullopt;
 }
 
@@ -33,20 +33,35 @@ std::optional<int> rankOf(std::string_view worker) {
     return worker.starts_with(kPrefix) ? countOf(worker.substr(kPrefix.size())) : std::nullopt;
 }
 
+std::optional<PartOfAttempt> attemptOf(std::string_view key) {
+    const std::size_t dot = key.rfind(".a");
+    if (dot == std::string_view::npos || dot == 0) {
+        return std::nullopt;
+    }
+    const auto attempt = countOf(key.substr(dot + 2));
+    return attempt.has_value()
+               ? std::optional(PartOfAttempt{std::string(key.substr(0, dot)), *attempt, 0})
+               : std::nullopt;
+}
+
 std::optional<PartOfAttempt> partOf(std::string_view key, char letter) {
     const std::size_t dot = key.rfind('.');
-    const std::string_view part = dot == std::string_view::npos ? "" : key.substr(dot + 1);
-    const std::size_t attemptDot = key.substr(0, dot).rfind(".a");
-    if (part.size() < 2 || part[0] != letter || attemptDot == std::string_view::npos ||
-        attemptDot == 0) {
+    if (dot == std::string_view::npos || !key.substr(dot + 1).starts_with(letter)) {
         return std::nullopt;
     }
-    const auto attempt = countOf(key.substr(attemptDot + 2, dot - attemptDot - 2));
-    const auto number = countOf(part.substr(1));
-    if (!attempt.has_value() || !number.has_value()) {
-        return std::nullopt;
+    const auto attempt = attemptOf(key.substr(0, dot));
+    const auto number = countOf(key.substr(dot + 2));
+    return attempt.has_value() && number.has_value()
+               ? std::optional(PartOfAttempt{attempt->run, attempt->attempt, *number})
+               : std::nullopt;
+}
+
+std::optional<PartOfAttempt> ownerOf(std::string_view key) {
+    auto owner = attemptOf(key);
+    for (const char letter : {'p', 'd'}) {
+        owner = owner.has_value() ? owner : partOf(key, letter);
     }
-    return PartOfAttempt{std::string(key.substr(0, attemptDot)), *attempt, *number};
+    return owner;
 }
 
 AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {

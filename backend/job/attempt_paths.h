@@ -26,14 +26,18 @@ std::string rankName(int rank);
 /// The rank of such a name; nothing for another worker's.
 std::optional<int> rankOf(std::string_view worker);
 
-/// What the key of a gang beside an attempt's says: "<run>.a<attempt>.<letter><number>".
+/// What the key of an attempt's gang says, "<run>.a<attempt>", and of one beside it,
+/// "<run>.a<attempt>.<letter><number>".
 struct PartOfAttempt {
     std::string run;
     int attempt = 1;
     int number = 0;
 };
 /// Nothing for another key.
+std::optional<PartOfAttempt> attemptOf(std::string_view key);
 std::optional<PartOfAttempt> partOf(std::string_view key, char letter);
+/// Of any of these: its run and attempt.
+std::optional<PartOfAttempt> ownerOf(std::string_view key);
 
 /// The folder of one attempt.
 class AttemptPaths {

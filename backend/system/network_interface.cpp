@@ -3,11 +3,13 @@
 #include <cstring>
 #include <memory>
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace {
@@ -35,34 +37,53 @@ bool ownAddress(const addrinfo& peer, sockaddr_storage& own) {
            ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0;
 }
 
-}  // namespace
-
-std::string interfaceFacing(const std::string& host) {
+// The first of the host's addresses that this machine has a way to.
+bool ownAddressFacing(const std::string& host, sockaddr_storage& own) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_DGRAM;
     addrinfo* found = nullptr;
     if (::getaddrinfo(host.c_str(), "9", &hints, &found) != 0) {
-        return "";
+        return false;
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> peers(found, &::freeaddrinfo);
+    for (const addrinfo* peer = peers.get(); peer != nullptr; peer = peer->ai_next) {
+        if (ownAddress(*peer, own)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::string interfaceFacing(const std::string& host) {
+    sockaddr_storage own{};
     ifaddrs* first = nullptr;
-    if (::getifaddrs(&first) != 0) {
+    if (!ownAddressFacing(host, own) || ::getifaddrs(&first) != 0) {
         return "";
     }
     const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> interfaces(first, &::freeifaddrs);
-    for (const addrinfo* peer = peers.get(); peer != nullptr; peer = peer->ai_next) {
-        sockaddr_storage own{};
-        if (!ownAddress(*peer, own)) {
-            continue;
-        }
-        for (const ifaddrs* one = interfaces.get(); one != nullptr; one = one->ifa_next) {
-            if (one->ifa_addr != nullptr &&
-                isSameAddress(*one->ifa_addr, reinterpret_cast<const sockaddr&>(own))) {
-                return one->ifa_name;
-            }
+    for (const ifaddrs* one = interfaces.get(); one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr != nullptr &&
+            isSameAddress(*one->ifa_addr, reinterpret_cast<const sockaddr&>(own))) {
+            return one->ifa_name;
         }
     }
     return "";
+}
+
+std::string addressFacing(const std::string& host) {
+    sockaddr_storage own{};
+    char text[INET6_ADDRSTRLEN] = "";
+    if (!ownAddressFacing(host, own)) {
+        return "";
+    }
+    const bool isV6 = own.ss_family == AF_INET6;
+    const void* address =
+        isV6 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(own).sin6_addr)
+             : &reinterpret_cast<const sockaddr_in&>(own).sin_addr;
+    ::inet_ntop(own.ss_family, address, text, sizeof text);
+    return isV6 ? strCat("[", text, "]") : text;
 }
 
 }  // namespace millrace

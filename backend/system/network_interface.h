@@ -1,5 +1,5 @@
 #pragma once
-// The network interface of this machine that faces another one.
+// The network interface of this machine that faces another one, and its address.
 //
 // Threads: any. Failure: "" where it cannot be told.
 #include <string>
@@ -10,5 +10,7 @@ namespace millrace {
 /// address of this machine itself the one that has it. Nothing is sent to `host`; a name is looked
 /// up.
 std::string interfaceFacing(const std::string& host);
+/// The address of that interface: "10.1.2.3", "[fd00::1]".
+std::string addressFacing(const std::string& host);
 
 }  // namespace millrace

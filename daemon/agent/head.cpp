@@ -78,6 +78,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     ASSIGN_OR_RETURN(engine_, engines::EmbeddedEngine::open(options, clock));
     LoaderInspectorOptions inspect;
     inspect.program = config.binDir + "/millrace-loader";
+    inspect.trainsHere = config.trainsHere;
     inspector_ = std::make_unique<LoaderInspector>(std::move(inspect));
     inspection_ =
         std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax, config.runsDir());
@@ -88,6 +89,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
+    control.trainsHere = config.trainsHere;
     control.dataListen = config.nodesHost();
     control.rankInterface = control.dataListen.empty() ? "" : interfaceFacing(control.dataListen);
     controller_ = std::make_unique<RunController>(
@@ -99,8 +101,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
                                             .logs = *logs_,
                                             .pokeEngine = [this] { poller_->poke(); },
                                             .system = telemetry_.get(),
-                                            .nodes = nodes_.get(),
-                                            .partNodes = nodes_.get()});
+                                            .nodes = nodes_.get()});
     const values::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
                            node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};

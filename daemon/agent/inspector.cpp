@@ -145,7 +145,9 @@ Result<std::string> LoaderInspector::ask(const Json& question, const std::string
     }
     SubprocessOptions options;
     options.argv = {options_.program, "inspect"};
-    options.input = dumpJson(question) + "\n";
+    Json whole = question;
+    whole["trains_here"] = options_.trainsHere;
+    options.input = dumpJson(whole) + "\n";
     options.timeout = options_.timeout;
     options.memoryLimitBytes = options_.memoryLimitBytes;
     options.maxOutputBytes = options_.maxAnswerBytes;

@@ -71,7 +71,8 @@ Result<InspectReply> parseInspectReply(const std::string& text);
 inline constexpr int kInspectorsMax = 5;
 
 struct LoaderInspectorOptions {
-    std::string program;  ///< millrace-loader
+    std::string program;     ///< millrace-loader
+    bool trainsHere = true;  ///< runs are held against this machine's GPUs and memory
     std::chrono::milliseconds timeout{120'000};
     std::int64_t memoryLimitBytes = memoryShareOf(kInspectorsMax);  ///< of address space
     std::int64_t maxAnswerBytes = std::int64_t{256} << 20;

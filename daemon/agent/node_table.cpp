@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/core/log.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 namespace {
@@ -31,16 +32,12 @@ void NodeTable::run(const std::vector<Errand>& errands) {
     }
 }
 
-NodeOrders::Placed NodeTable::orderOf(const DataPlacement& placement) const {
-    const DataWorkerName& name = placement.name;
-    return {placement, logs_.end({name.run, name.attempt, name.worker()})};
-}
-
-NodeOrders::Part NodeTable::orderOf(const PartPlacement& placement) const {
-    const PartName& name = placement.name;
-    NodeOrders::Part order{placement, {}};
-    for (const std::string& worker : workersOf(placement)) {
-        order.logOffsets[worker] = logs_.end({name.run, name.attempt, worker});
+NodeOrders::Placed NodeTable::orderOf(const Placement& placement) const {
+    NodeOrders::Placed order{placement, {}};
+    if (const auto owner = job::ownerOf(placement.key)) {
+        for (const std::string& worker : workersOf(placement)) {
+            order.logOffsets[worker] = logs_.end({owner->run, owner->attempt, worker});
+        }
     }
     return order;
 }
@@ -61,8 +58,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         return alreadyExists("node '", name,
                              "': the head's own node has this name; give the agent another --name");
     }
-    std::vector<DataPlacement> placements;
-    std::vector<PartPlacement> parts;
+    std::vector<Placement> placements;
     NodeOrders orders;
     {
         MutexLock lock(mutex_);
@@ -86,31 +82,21 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         for (const auto& [key, placement] : node.placed) {
             placements.push_back(placement);
         }
-        for (const auto& [key, placement] : node.parts) {
-            parts.push_back(placement);
-        }
         orders.ended = toEnd(node);
         orders.wantsSamples = numWatches_ > 0;
         orders.isEnd = isOver_;
         forgetOldest();
     }
-    for (const DataPlacement& placement : placements) {
+    for (const Placement& placement : placements) {
         orders.placed.push_back(orderOf(placement));
     }
-    for (const PartPlacement& placement : parts) {
-        orders.parts.push_back(orderOf(placement));
-    }
-    logInfo("nodes: attached",
-            {{"node", name}, {"placed", orders.placed.size() + orders.parts.size()}});
+    logInfo("nodes: attached", {{"node", name}, {"placed", orders.placed.size()}});
     // What was ended while the ends of logs were read is not to be begun: the order to end it went
     // before this one.
     MutexLock lock(mutex_);
     const Node& node = nodes_[name];
     std::erase_if(orders.placed, [&](const NodeOrders::Placed& one) {
-        return !node.placed.contains(one.placement.name.key());
-    });
-    std::erase_if(orders.parts, [&](const NodeOrders::Part& one) {
-        return !node.parts.contains(one.placement.name.key());
+        return !node.placed.contains(one.placement.key);
     });
     session->send(orders);
     return okStatus();
@@ -188,10 +174,10 @@ std::vector<std::string> NodeTable::toEnd(Node& node) {
     return keys;
 }
 
-// Of parts of which no line is expected any more.
+// Of gangs of which no line is expected any more.
 void NodeTable::Node::dropWorkers() {
-    std::erase_if(workers, [this](const auto& part) {
-        return !parts.contains(part.first) && !ended.contains(part.first);
+    std::erase_if(workers, [this](const auto& gang) {
+        return !placed.contains(gang.first) && !ended.contains(gang.first);
     });
 }
 
@@ -231,18 +217,13 @@ std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const st
     if (node == nodes_.end()) {
         return std::nullopt;
     }
-    const auto& [name, seen] = *node;
-    if (const auto data = DataWorkerName::parse(key)) {
-        const bool isKnown = seen.placed.contains(key) || seen.ended.contains(key);
-        return isKnown ? std::optional(job::LogKey{data->run, data->attempt, data->worker()})
-                       : std::nullopt;
-    }
-    const auto part = PartName::parse(key);
-    const auto known = seen.workers.find(key);
+    const auto& workers = node->second.workers;
+    const auto known = workers.find(key);
+    const auto owner = job::ownerOf(key);
     const bool isKnown =
-        part.has_value() && known != seen.workers.end() &&
+        owner.has_value() && known != workers.end() &&
         std::find(known->second.begin(), known->second.end(), worker) != known->second.end();
-    return isKnown ? std::optional(job::LogKey{part->run, part->attempt, worker}) : std::nullopt;
+    return isKnown ? std::optional(job::LogKey{owner->run, owner->attempt, worker}) : std::nullopt;
 }
 
 bool NodeTable::hasPartOf(const std::string& run, int attempt) const {
@@ -281,8 +262,15 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     const std::int64_t silentNs = nowNs() - node.heardNs;
     NodeStanding standing;
     standing.name = name;
-    standing.cores = node.info.cores;
-    standing.numPlaced = static_cast<int>(node.placed.size() + node.parts.size());
+    standing.address = node.info.address;
+    standing.total = {static_cast<double>(node.info.cores), static_cast<int>(node.info.gpus.size()),
+                      node.info.memoryBytes};
+    standing.free = standing.total;
+    for (const auto& [key, needs] : node.kept) {
+        standing.free -= needs;
+    }
+    standing.numPlaced = static_cast<int>(node.placed.size());
+    standing.heardMs = node.heardMs;
     standing.isThere = node.session != nullptr && silentNs < kSilentNs;
     standing.isLost = !standing.isThere && silentNs >= options_.away.count() * kNsPerMs;
     return standing;
@@ -309,43 +297,6 @@ NodeStanding NodeTable::standing(const std::string& name) const {
     return standingOf(name, never);
 }
 
-PartStanding NodeTable::partStandingOf(const std::string& name, const Node& node) const {
-    const NodeStanding seen = standingOf(name, node);
-    PartStanding standing;
-    standing.name = name;
-    standing.total = {static_cast<double>(node.info.cores), static_cast<int>(node.info.gpus.size()),
-                      node.info.memoryBytes};
-    standing.free = standing.total;
-    for (const auto& [key, needs] : node.kept) {
-        standing.free -= needs;
-    }
-    standing.heardMs = node.heardMs;
-    standing.isThere = seen.isThere;
-    standing.isLost = seen.isLost;
-    return standing;
-}
-
-std::vector<PartStanding> NodeTable::partStandings() const {
-    std::vector<PartStanding> all;
-    MutexLock lock(mutex_);
-    for (const auto& [name, node] : nodes_) {
-        if (node.heardMs != 0) {
-            all.push_back(partStandingOf(name, node));
-        }
-    }
-    return all;
-}
-
-PartStanding NodeTable::partStanding(const std::string& name) const {
-    MutexLock lock(mutex_);
-    const auto found = nodes_.find(name);
-    if (found != nodes_.end() && found->second.heardMs != 0) {
-        return partStandingOf(name, found->second);
-    }
-    Node never;
-    return partStandingOf(name, never);
-}
-
 void NodeTable::setUnread(bool areSomeUnread) {
     MutexLock lock(mutex_);
     if (areSomeUnread) {
@@ -359,32 +310,15 @@ void NodeTable::keep(const std::string& name, const std::string& key,
     nodes_[name].kept[key] = needs;
 }
 
-void NodeTable::place(const std::string& name, const PartPlacement& placement) {
+void NodeTable::place(const std::string& name, const Placement& placement) {
     std::shared_ptr<NodeSession> session;
     NodeOrders orders;
     {
         MutexLock lock(mutex_);
         Node& node = nodes_[name];
-        node.parts[placement.name.key()] = placement;
-        node.workers[placement.name.key()] = workersOf(placement);
-        node.ended.erase(placement.name.key());
-        session = node.session;
-        orders.wantsSamples = numWatches_ > 0;
-    }
-    if (session != nullptr) {
-        orders.parts.push_back(orderOf(placement));
-        session->send(orders);
-    }
-}
-
-void NodeTable::place(const std::string& name, const DataPlacement& placement) {
-    std::shared_ptr<NodeSession> session;
-    NodeOrders orders;
-    {
-        MutexLock lock(mutex_);
-        Node& node = nodes_[name];
-        node.placed[placement.name.key()] = placement;
-        node.ended.erase(placement.name.key());
+        node.placed[placement.key] = placement;
+        node.workers[placement.key] = workersOf(placement);
+        node.ended.erase(placement.key);
         session = node.session;
         orders.wantsSamples = numWatches_ > 0;
     }
@@ -404,7 +338,7 @@ void NodeTable::end(const std::string& name, const std::string& key) {
         }
         Node& node = found->second;
         node.kept.erase(key);
-        const bool wasPlaced = node.placed.erase(key) + node.parts.erase(key) > 0;
+        const bool wasPlaced = node.placed.erase(key) > 0;
         const auto gang = node.gangs.find(key);
         const bool isKnown = gang != node.gangs.end();
         const bool isOver = isKnown && !isLiving(gang->second);

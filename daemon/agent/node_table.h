@@ -23,8 +23,7 @@
 #include "backend/core/mutex.h"
 #include "backend/job/worker_logs.h"
 #include "backend/values/node.h"
-#include "daemon/agent/crew/data_nodes.h"
-#include "daemon/agent/crew/part_nodes.h"
+#include "daemon/agent/crew/nodes.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -32,15 +31,10 @@ namespace millrace::agent {
 /// What a node is told.
 struct NodeOrders {
     struct Placed {
-        DataPlacement placement;
-        std::uint64_t logOffset = 0;  ///< so much of its log is here
-    };
-    struct Part {
-        PartPlacement placement;
-        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much is here
+        Placement placement;
+        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much of it is here
     };
     std::vector<Placed> placed;
-    std::vector<Part> parts;
     std::vector<std::string> ended;  ///< keys of gangs that are to be there no more
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent ends, with all its workers
@@ -65,7 +59,7 @@ struct NodeTableOptions {
     std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
 };
 
-class NodeTable final : public DataNodes, public PartNodes {
+class NodeTable final : public Nodes {
  public:
     static constexpr std::size_t kNodesMost = 4096;
     static constexpr std::size_t kLastWordsMost = 64;  ///< of a node
@@ -116,18 +110,15 @@ class NodeTable final : public DataNodes, public PartNodes {
     std::string ownName() const override { return options_.ownName; }
     std::vector<NodeStanding> standings() const override;
     NodeStanding standing(const std::string& node) const override;
-    void place(const std::string& node, const DataPlacement& placement) override;
+    void setUnread(bool areSomeUnread) override;
+    void keep(const std::string& node, const std::string& key,
+              const schedule::Resources& needs) override;
+    void place(const std::string& node, const Placement& placement) override;
     void end(const std::string& node, const std::string& key) override;
     std::optional<engines::State> state(const std::string& node,
                                         const std::string& key) const override;
     std::optional<engines::State> lastWord(const std::string& node,
                                            const std::string& key) const override;
-    std::vector<PartStanding> partStandings() const override;
-    PartStanding partStanding(const std::string& node) const override;
-    void setUnread(bool areSomeUnread) override;
-    void keep(const std::string& node, const std::string& key,
-              const schedule::Resources& needs) override;
-    void place(const std::string& node, const PartPlacement& placement) override;
 
  private:
     struct Node {
@@ -136,17 +127,16 @@ class NodeTable final : public DataNodes, public PartNodes {
         std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
         bool isExpected = false;
         std::string trouble;
-        std::map<std::string, DataPlacement> placed;
-        std::map<std::string, PartPlacement> parts;
-        std::map<std::string, std::vector<std::string>> workers;  ///< of parts: logs may come
-        std::map<std::string, schedule::Resources> kept;          ///< for parts, by key
+        std::map<std::string, Placement> placed;                  ///< by key
+        std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
+        std::map<std::string, schedule::Resources> kept;          ///< by gang
         std::map<std::string, engines::State> gangs;              ///< as it says
         std::set<std::string> ended;                              ///< that are to be there no more
         std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
         std::set<std::string> told;  ///< of those: on this session
         NodeReport report;
         bool isWanted(const std::string& key) const {
-            return placed.contains(key) || parts.contains(key) || kept.contains(key);
+            return placed.contains(key) || kept.contains(key);
         }
         void dropWorkers();
         void remember(const std::string& key, engines::State state);
@@ -157,10 +147,7 @@ class NodeTable final : public DataNodes, public PartNodes {
     std::int64_t nowNs() const MR_REQUIRES(mutex_);
     Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
-    PartStanding partStandingOf(const std::string& name, const Node& node) const
-        MR_REQUIRES(mutex_);
-    NodeOrders::Placed orderOf(const DataPlacement& placement) const;
-    NodeOrders::Part orderOf(const PartPlacement& placement) const;
+    NodeOrders::Placed orderOf(const Placement& placement) const;
     void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
     std::vector<std::string> toEnd(Node& node) MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);

@@ -41,7 +41,7 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              .listener = [this](const std::string& runId) { return listenerFor(runId); },
              .find = [this](const std::string& runId) { return active(runId); },
              .nodes = parts_.nodes,
-             .partNodes = parts_.partNodes,
+             .trainsHere = options_.trainsHere,
              .times = options_.times,
              .dataListen = options_.dataListen,
              .rankInterface = options_.rankInterface},
@@ -140,14 +140,14 @@ void RunController::step() {
 
 // Parts of runs that cannot be read may live on other nodes.
 void RunController::tellUnread() {
-    if (parts_.partNodes == nullptr) {
+    if (parts_.nodes == nullptr) {
         return;
     }
     const bool areSome =
         !unread_.empty() || std::any_of(active_.begin(), active_.end(), [](const auto& one) {
             return one.second->stage() == Stage::kUnknown;
         });
-    parts_.partNodes->setUnread(areSome);
+    parts_.nodes->setUnread(areSome);
 }
 
 void RunController::flushLines() {
@@ -317,7 +317,7 @@ Status RunController::adoptOne(const std::string& id) {
         return okStatus();
     }
     run.specText.clear();
-    const schedule::Resources needs = needsOf(*facts, supply().total);
+    const schedule::Resources needs = needsOf(*facts, supply().total, options_.trainsHere);
     auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts, needs);
     ActiveRun& adopted = *active;
     active_[id] = std::move(active);

@@ -33,6 +33,7 @@ struct ControllerOptions {
     std::string warning;                        ///< that stands as long as the daemon does
     std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
     RunTimes times = {};
+    bool trainsHere = true;          ///< as Workplace
     std::string dataListen = {};     ///< as Workplace
     std::string rankInterface = {};  ///< as Workplace
 };
@@ -46,8 +47,7 @@ struct ControllerParts {
     const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
-    DataNodes* nodes = nullptr;      ///< null: there is no other node
-    PartNodes* partNodes = nullptr;  ///< the same, for ranks
+    Nodes* nodes = nullptr;          ///< null: there is no other node
 };
 
 class RunController {

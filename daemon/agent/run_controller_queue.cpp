@@ -58,7 +58,7 @@ Status RunController::readQueue() {
             continue;  // damage of one run holds back no other
         }
         facts_.emplace(run.id, *known);
-        queue_.push_back({run.id, run.resumeFrom, needsOf(*known, total)});
+        queue_.push_back({run.id, run.resumeFrom, needsOf(*known, total, options_.trainsHere)});
     }
     return okStatus();
 }
@@ -74,17 +74,17 @@ void RunController::noteUnread(const std::string& id, const Status& why) {
     unreadNs_ = parts_.clock.steadyNs() + kUnreadRetryNs;
 }
 
-// A run whose ranks are spread over several nodes waits until there are so many, and until the one
-// before it has got its own: what is free is not known before. `taking`: that run; "": none.
+// A run with parts on other nodes waits until there are so many, and until the one before it has
+// got its own: what is free is not known before. `taking`: that run; "": none.
 bool RunController::lacksNodes(const std::string& id, std::string& taking) {
-    const JobFacts& facts = facts_.at(id);
-    if (facts.nodes <= 1) {
+    const std::vector<schedule::Resources> needs = nodeNeeds(facts_.at(id), options_.trainsHere);
+    if (needs.empty()) {
         return false;
     }
-    const auto standings = parts_.partNodes == nullptr ? std::vector<PartStanding>()
-                                                       : parts_.partNodes->partStandings();
+    const auto standings =
+        parts_.nodes == nullptr ? std::vector<NodeStanding>() : parts_.nodes->standings();
     const Status found = taking.empty()
-                             ? chooseNodes(standings, facts.nodes - 1, partNeeds(facts)).status()
+                             ? chooseNodes(standings, needs, options_.trainsHere).status()
                              : unavailable("waits until run ", taking, " has its nodes");
     if (found.ok()) {
         taking = id;

@@ -9,9 +9,9 @@
 #include "backend/core/text.h"
 #include "backend/runs/params.h"
 #include "backend/runs/run_filter.h"
+#include "daemon/agent/crew/gang.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/rank_change.h"
-#include "daemon/agent/run/gang.h"
 
 namespace millrace::agent {
 namespace {

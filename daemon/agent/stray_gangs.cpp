@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/log.h"
-#include "daemon/agent/run/gang.h"
+#include "daemon/agent/crew/gang.h"
 
 namespace millrace::agent {
 namespace {

@@ -12,9 +12,13 @@ namespace {
 /// Paths and doors are told to each start: they are the place where the file is looked for.
 const std::vector<std::string>& keys() {
     static const std::vector<std::string> kKeys = {
-        "hosts", "nodes_listen", "node_away", "silent_after", "crew_pace", "keep_deleted_days"};
+        "hosts",     "nodes_listen", "node_away",        "silent_after",
+        "crew_pace", "here.train",   "keep_deleted_days"};
     return kKeys;
 }
+
+/// Of --no-train-here, a flag.
+constexpr std::string_view kTrainHere = "here.train";
 
 std::string optionOf(std::string key) {
     std::replace(key.begin(), key.end(), '_', '-');
@@ -34,6 +38,15 @@ Result<std::map<std::string, std::string>> readConfigFile(std::string_view text,
         }
         if (setting.name != "hosts" && setting.values.size() != 1) {
             return invalidArgument(setting.place, ": '", setting.name, "': one value is wanted");
+        }
+        if (setting.name == kTrainHere) {
+            if (setting.values.front() != "true" && setting.values.front() != "false") {
+                return invalidArgument(setting.place,
+                                       ": here.train: true or false is wanted, not '",
+                                       setting.values.front(), "'");
+            }
+            options["--no-train-here"] = setting.values.front() == "false" ? "true" : "";
+            continue;
         }
         std::string joined;
         for (const std::string& value : setting.values) {

@@ -34,6 +34,7 @@ usage: millraced [options]
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
+  --no-train-here        feeds, ranks and data workers run on other nodes only (needs --nodes-listen)
   --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
   --silent-after SECONDS a rank of which nothing is heard for so long: its gang is ended (14)
   --crew-pace SECONDS    between one more or fewer data worker of a run and the next (5)
@@ -53,7 +54,7 @@ struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
     std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
-    bool slot = false;
+    bool slot = false, noTrainHere = false;
 };
 
 struct Option {
@@ -80,6 +81,7 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--join", &raw.join, nullptr},
             {"--name", &raw.name, nullptr},
             {"--slot", nullptr, &raw.slot},
+            {"--no-train-here", nullptr, &raw.noTrainHere},
             {"--insecure-loopback", nullptr, &raw.insecureLoopback},
             {"--foreground", nullptr, &raw.foreground},
             {"--version", nullptr, &raw.version},
@@ -223,6 +225,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     RETURN_IF_ERROR(readSeconds("--silent-after", raw.silentAfter, config.silentAfter));
     RETURN_IF_ERROR(readSeconds("--crew-pace", raw.crewPace, config.crewPace));
     config.nodesListen = raw.nodesListen;
+    config.trainsHere = !raw.noTrainHere;
     config.isSlot = raw.slot;
     if (!raw.slot) {
         RETURN_IF_ERROR(readHosts(raw.hosts, config));
@@ -235,9 +238,10 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
             "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
     }
     if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.hosts.empty() ||
-        !raw.config.empty()) {
+        !raw.config.empty() || raw.noTrainHere) {
         return invalidArgument(
-            "--slot listens nowhere: leave --socket, --nodes-listen, --hosts and --config");
+            "--slot listens nowhere, and is there to train: leave --socket, --nodes-listen, "
+            "--hosts, --config and --no-train-here");
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
@@ -254,7 +258,12 @@ Status addConfigFile(const Surroundings& around, const std::string& path, Raw& r
     ASSIGN_OR_RETURN(const auto values, readConfigFile(*text, path));
     for (const Option& option : optionsOf(raw)) {
         const auto value = values.find(std::string(option.name));
-        if (value != values.end() && option.text->empty()) {
+        if (value == values.end()) {
+            continue;
+        }
+        if (option.flag != nullptr) {
+            *option.flag = *option.flag || !value->second.empty();
+        } else if (option.text->empty()) {
             *option.text = value->second;
         }
     }

@@ -40,9 +40,10 @@ struct DaemonConfig {
     std::chrono::milliseconds nodeAway{20'000};     ///< until a node counts as lost
     std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
     std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
-    bool isSlot = false;                            ///< the agent of a node, not a daemon
-    std::string joinFile;                           ///< of a slot: its head's
-    std::string nodeName;                           ///< of a slot; "": the host's
+    bool trainsHere = true;  ///< feeds, ranks and data workers may be on this machine
+    bool isSlot = false;     ///< the agent of a node, not a daemon
+    std::string joinFile;    ///< of a slot: its head's
+    std::string nodeName;    ///< of a slot; "": the host's
     std::string argv0 = "millraced";
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }

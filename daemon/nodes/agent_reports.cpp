@@ -3,7 +3,9 @@
 #include <map>
 #include <utility>
 
+#include "backend/core/files.h"
 #include "backend/core/log.h"
+#include "backend/job/attempt_paths.h"
 #include "backend/job/log_mirror.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/transport/join_file.h"
@@ -59,7 +61,23 @@ Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentRep
     for (const v1::LogPart& part : report.logs()) {
         RETURN_IF_ERROR(keep(session, part));  // it comes again, and sends from where the log ends
     }
-    return table_.report(session, std::move(news));
+    RETURN_IF_ERROR(table_.report(session, std::move(news)));
+    for (const v1::GangReport& gang : report.gangs()) {
+        RETURN_IF_ERROR(keepJoinFile(session, gang));
+    }
+    return okStatus();
+}
+
+// Where the crews of the attempt find it, as that of a feed on this machine.
+Status AgentReports::keepJoinFile(const agent::NodeSession& session,
+                                  const v1::GangReport& gang) const {
+    const auto part = agent::PartName::parse(gang.key());
+    if (gang.join_file().empty() || !part.has_value() || part->part != 0 ||
+        !table_.logOf(session, gang.key(), part->feed()).has_value()) {
+        return okStatus();
+    }
+    const job::AttemptPaths paths = job::RunPaths(runsDir_, part->run).attempt(part->attempt);
+    return writeFileAtomic(paths.joinFile(), gang.join_file(), 0600);
 }
 
 // Only of what was placed there: a node names no files of the head's.

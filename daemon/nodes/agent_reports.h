@@ -34,6 +34,7 @@ class AgentReports {
  private:
     Status admits(const v1::Attachment& attachment) const;
     Status keep(const agent::NodeSession& session, const v1::LogPart& part);
+    Status keepJoinFile(const agent::NodeSession& session, const v1::GangReport& gang) const;
 
     const std::string runsDir_, buildId_;
     agent::NodeTable& table_;

@@ -62,6 +62,7 @@ v1::GangReport toProto(const std::string& key, const engines::State& state, std:
     message.set_worker(state.worker);
     message.set_exit_code(state.exitCode);
     message.set_reason(state.reason);
+    message.set_master_port(state.masterPort);
     for (const engines::WorkerState& worker : state.workers) {
         fill(worker, nowMs, *message.add_workers());
     }
@@ -75,6 +76,7 @@ engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
     state.worker = message.worker();
     state.exitCode = message.exit_code();
     state.reason = message.reason();
+    state.masterPort = message.master_port();
     for (const v1::GangWorker& worker : message.workers()) {
         state.workers.push_back(fromProto(worker, nowMs));
     }
@@ -85,25 +87,14 @@ engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
 v1::HeadOrders toProto(const agent::NodeOrders& orders) {
     v1::HeadOrders message;
     for (const agent::NodeOrders::Placed& one : orders.placed) {
-        v1::DataPlacement& placed = *message.add_placed();
-        placed.set_run(one.placement.name.run);
-        placed.set_attempt(one.placement.name.attempt);
-        placed.set_number(one.placement.name.number);
+        v1::Placement& placed = *message.add_placed();
+        placed.set_key(one.placement.key);
+        placed.set_gang(one.placement.gang);
+        placed.set_job_file(one.placement.jobFile);
         placed.set_join_file(one.placement.joinFile);
-        placed.set_log_offset(one.logOffset);
-    }
-    for (const agent::NodeOrders::Part& one : orders.parts) {
-        const agent::PartPlacement& placement = one.placement;
-        v1::PartPlacement& part = *message.add_parts();
-        part.set_run(placement.name.run);
-        part.set_attempt(placement.name.attempt);
-        part.set_part(placement.name.part);
-        part.set_ranks(placement.ranks);
-        part.set_job_file(placement.jobFile);
-        part.set_join_file(placement.joinFile);
-        part.set_probe_path(placement.probePath);
-        part.set_probe_text(placement.probeText);
-        part.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());
+        placed.set_probe_path(one.placement.probePath);
+        placed.set_probe_text(one.placement.probeText);
+        placed.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());
     }
     for (const std::string& key : orders.ended) {
         message.add_ended(key);
@@ -115,20 +106,12 @@ v1::HeadOrders toProto(const agent::NodeOrders& orders) {
 
 agent::NodeOrders fromProto(const v1::HeadOrders& message) {
     agent::NodeOrders orders;
-    for (const v1::DataPlacement& one : message.placed()) {
-        orders.placed.push_back(
-            {{{one.run(), one.attempt(), one.number()}, one.join_file()}, one.log_offset()});
-    }
-    for (const v1::PartPlacement& one : message.parts()) {
-        agent::NodeOrders::Part part;
-        part.placement = {{one.run(), one.attempt(), one.part()},
-                          one.ranks(),
-                          one.job_file(),
-                          one.join_file(),
-                          one.probe_path(),
-                          one.probe_text()};
-        part.logOffsets.insert(one.log_offsets().begin(), one.log_offsets().end());
-        orders.parts.push_back(std::move(part));
+    for (const v1::Placement& one : message.placed()) {
+        agent::NodeOrders::Placed placed;
+        placed.placement = {one.key(),       one.gang(),       one.job_file(),
+                            one.join_file(), one.probe_path(), one.probe_text()};
+        placed.logOffsets.insert(one.log_offsets().begin(), one.log_offsets().end());
+        orders.placed.push_back(std::move(placed));
     }
     orders.ended.assign(message.ended().begin(), message.ended().end());
     orders.wantsSamples = message.wants_samples();

@@ -1,4 +1,4 @@
-#include "daemon/nodes/part_files.h"
+#include "daemon/nodes/placed_files.h"
 
 #include <filesystem>
 
@@ -11,46 +11,72 @@
 namespace millrace::nodes {
 namespace {
 
-constexpr std::size_t kPartBytesMost = std::size_t{4} << 20;
+constexpr std::size_t kGangBytesMost = std::size_t{4} << 20;
 
-std::string partFile(const job::AttemptPaths& paths) {
-    return paths.directory() + "/part.json";
+Result<job::AttemptPaths> attemptOf(const std::string& runsDir, const std::string& key) {
+    const auto owner = job::ownerOf(key);
+    if (!owner.has_value()) {
+        return invalidArgument("gang ", key, ": is of no attempt");
+    }
+    return job::RunPaths(runsDir, owner->run).attempt(owner->attempt);
+}
+
+std::string gangFile(const job::AttemptPaths& paths, const std::string& key) {
+    return strCat(paths.directory(), "/placed.", key.substr(key.rfind('.') + 1), ".json");
+}
+
+// Whose join file the attempt's is.
+bool leadsHere(const job::AttemptPaths& paths, const std::string& key) {
+    const auto owner = job::ownerOf(key);
+    const std::string lead = agent::PartName{owner->run, owner->attempt, 0}.key();
+    return ::access(gangFile(paths, lead).c_str(), F_OK) == 0;
 }
 
 }  // namespace
 
-Status layOutPart(const std::string& runsDir, const agent::PartPlacement& placement,
-                  const std::string& interface) {
-    const agent::PartName& name = placement.name;
-    const job::AttemptPaths paths = job::RunPaths(runsDir, name.run).attempt(name.attempt);
+Status layOut(const std::string& runsDir, const agent::Placement& placement,
+              const std::string& interface) {
+    ASSIGN_OR_RETURN(const job::AttemptPaths paths, attemptOf(runsDir, placement.key));
     RETURN_IF_ERROR(makeDirectories(paths.directory(), 0700));
-    RETURN_IF_ERROR(writeFileAtomic(paths.joinFile(), placement.joinFile, 0600));
-    if (::access(partFile(paths).c_str(), F_OK) == 0) {
+    if (!placement.joinFile.empty() && !leadsHere(paths, placement.key)) {
+        RETURN_IF_ERROR(writeFileAtomic(paths.joinFile(), placement.joinFile, 0600));
+    }
+    const std::string path = gangFile(paths, placement.key);
+    if (::access(path.c_str(), F_OK) == 0) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::fromText(placement.jobFile));
-    job.moveTo(paths);
-    RETURN_IF_ERROR(job.write(paths.jobFile()));
-    ASSIGN_OR_RETURN(engines::Group ranks, engines::groupFromText(placement.ranks));
-    if (ranks.isUsers && !interface.empty()) {
-        ranks.environment.try_emplace("GLOO_SOCKET_IFNAME", interface);
+    if (!placement.jobFile.empty()) {
+        ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::fromText(placement.jobFile));
+        job.moveTo(paths);
+        RETURN_IF_ERROR(job.write(paths.jobFile()));
     }
-    return writeFileAtomic(partFile(paths), engines::groupText(ranks), 0600);
+    ASSIGN_OR_RETURN(engines::Gang gang, engines::gangFromText(placement.gang));
+    for (engines::Group& group : gang.groups) {
+        if (group.isUsers && group.place.nodes > 1 && !interface.empty()) {
+            group.environment.try_emplace("GLOO_SOCKET_IFNAME", interface);
+        }
+    }
+    return writeFileAtomic(path, engines::gangText(gang), 0600);
 }
 
-Result<engines::Gang> partGangOf(const std::string& runsDir, const agent::PartName& name,
+Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& key,
                                  const std::string& binDir) {
-    const job::AttemptPaths paths = job::RunPaths(runsDir, name.run).attempt(name.attempt);
-    ASSIGN_OR_RETURN(const std::string text, readFile(partFile(paths), kPartBytesMost));
-    auto ranks = engines::groupFromText(text);
-    if (!ranks.ok()) {
-        return annotate(ranks.status(), partFile(paths));
+    ASSIGN_OR_RETURN(const job::AttemptPaths paths, attemptOf(runsDir, key));
+    const std::string path = gangFile(paths, key);
+    ASSIGN_OR_RETURN(const std::string text, readFile(path, kGangBytesMost));
+    auto gang = engines::gangFromText(text);
+    if (!gang.ok()) {
+        return annotate(gang.status(), path);
     }
-    return agent::partGang(name, std::move(*ranks), paths.jobFile(), binDir);
+    agent::settle(*gang, binDir, paths.directory());
+    return gang;
 }
 
-Status checkProbe(const agent::PartPlacement& placement) {
-    const Result<std::string> text = readFile(placement.probePath, kPartBytesMost);
+Status checkProbe(const agent::Placement& placement) {
+    if (placement.probePath.empty()) {
+        return okStatus();
+    }
+    const Result<std::string> text = readFile(placement.probePath, kGangBytesMost);
     if (text.ok() && *text == placement.probeText) {
         return okStatus();
     }
@@ -58,7 +84,7 @@ Status checkProbe(const agent::PartPlacement& placement) {
     return failedPrecondition(
         "does not see the run's checkpoints: ", directory,
         text.ok() ? " is another directory here" : strCat(" (", messageOf(text.status()), ")"),
-        "; ranks on several nodes need the head's state directory (millraced --state-dir) on a "
+        "; ranks on other nodes need the head's state directory (millraced --state-dir) on a "
         "file system that all of them mount at this path");
 }
 

@@ -18,7 +18,7 @@
 #include "backend/telemetry/probes.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/messages.h"
-#include "daemon/nodes/part_files.h"
+#include "daemon/nodes/placed_files.h"
 #include "daemon/nodes/rank_tunnel.h"
 #include "daemon/transport/join_file.h"
 #include "proto/convert/node_convert.h"
@@ -31,25 +31,14 @@ constexpr std::int64_t kAliveNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
 // Of one report, of one log.
 constexpr std::size_t kLogBytes = 256 << 10;
+constexpr std::size_t kJoinBytesMost = std::size_t{1} << 20;
 
 bool isOver(const engines::State& state) {
     return state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
 }
 
-/// Whose gang this is.
-struct Owner {
-    std::string run;
-    int attempt = 1;
-};
-
 bool isPart(std::string_view key) {
     return agent::PartName::parse(key).has_value();
-}
-
-std::optional<Owner> attemptOf(std::string_view key) {
-    auto parts = job::partOf(key, 'd');
-    parts = parts.has_value() ? parts : job::partOf(key, 'p');
-    return parts.has_value() ? std::optional(Owner{parts->run, parts->attempt}) : std::nullopt;
 }
 
 engines::State refused(const Status& why) {
@@ -151,6 +140,8 @@ void Slot::call() {
     values::NodeInfo info = parts_.info;
     info.stateDir = config_.stateDir;
     info.pid = ::getpid();
+    const std::string host = hostOfHead();
+    info.address = host.empty() ? "" : addressFacing(host);
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
     recallParts();
@@ -176,9 +167,6 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         place(order);
     }
-    for (const agent::NodeOrders::Part& order : orders.parts) {
-        place(order);
-    }
     for (const std::string& key : orders.ended) {
         // An attempt that is over writes no checkpoint any more.
         cancel(key, isPart(key) ? kEndGrace : kLeaveGrace, "the head ended it");
@@ -199,14 +187,14 @@ void Slot::obey(const v1::HeadOrders& message) {
 
 // The folders of attempt and run go with the last worker in them.
 void Slot::forget(const std::string& key) {
-    const auto owner = attemptOf(key);
+    const auto owner = job::ownerOf(key);
     if (!owner.has_value() || !parts_.engine->forget({parts_.engine->name(), "", key}).ok()) {
         return;
     }
     const job::RunPaths run(config_.runsDir(), owner->run);
     const job::AttemptPaths attempt = run.attempt(owner->attempt);
     const bool isLast = std::none_of(gangs_.begin(), gangs_.end(), [&](const auto& gang) {
-        const auto other = attemptOf(gang.first);
+        const auto other = job::ownerOf(gang.first);
         return other.has_value() && other->run == owner->run && other->attempt == owner->attempt;
     });
     if (isLast && attempt.workers().empty()) {
@@ -229,50 +217,27 @@ void Slot::forgetOld() {
     }
 }
 
-std::string Slot::joinPathOf(const agent::DataWorkerName& name) const {
-    return job::RunPaths(config_.runsDir(), name.run).attempt(name.attempt).joinFile();
-}
-
-// Where ranks of a script meet those of other nodes.
-std::string Slot::interfaceToHead() const {
+// "" where the head is this machine.
+std::string Slot::hostOfHead() const {
     const auto file = transport::JoinFile::read(config_.joinFile);
-    return !file.ok() || file->isUnix()
-               ? ""
-               : interfaceFacing(file->address.substr(0, file->address.rfind(':')));
+    return !file.ok() || file->isUnix() ? "" : file->address.substr(0, file->address.rfind(':'));
 }
 
 // Only a key that makes sense names a directory.
 bool Slot::mayPlace(const std::string& key) const {
-    return !isEnding_ && parts_.engine->gangDirectory(key).ok() && attemptOf(key).has_value();
+    return !isEnding_ && parts_.engine->gangDirectory(key).ok() && job::ownerOf(key).has_value();
 }
 
 // Its state is told in any case: of one that has ended while nobody was there to hear it, too.
 void Slot::place(const agent::NodeOrders::Placed& order) {
-    const agent::DataWorkerName& name = order.placement.name;
-    const std::string key = name.key();
+    const std::string& key = order.placement.key;
     if (!mayPlace(key)) {
         return;
     }
-    placed_[key] = {};
-    placed_[key].logs = {{{name.run, name.attempt, name.worker()}, order.logOffset}};
-    told_.erase(key);
-    const std::string path = joinPathOf(name);
-    Status status = makeDirectories(job::AttemptPaths::ofJob(path).directory(), 0700);
-    if (status.ok()) {
-        status = writeFileAtomic(path, order.placement.joinFile, 0600);
-    }
-    started(key, status.ok() ? start(key) : status);
-}
-
-void Slot::place(const agent::NodeOrders::Part& order) {
-    const agent::PartName& name = order.placement.name;
-    const std::string key = name.key();
-    if (!mayPlace(key)) {
-        return;
-    }
+    const auto owner = job::ownerOf(key);
     placed_[key] = {};
     for (const auto& [worker, offset] : order.logOffsets) {
-        placed_[key].logs.push_back({{name.run, name.attempt, worker}, offset});
+        placed_[key].logs.push_back({{owner->run, owner->attempt, worker}, offset});
     }
     told_.erase(key);
     const auto known = parts_.engine->find(key);
@@ -282,7 +247,9 @@ void Slot::place(const agent::NodeOrders::Part& order) {
         gangs_[key].cause = engines::Cause::kRefused;
         return;
     }
-    Status status = layOutPart(config_.runsDir(), order.placement, interfaceToHead());
+    const std::string host = hostOfHead();
+    Status status =
+        layOut(config_.runsDir(), order.placement, host.empty() ? "" : interfaceFacing(host));
     if (status.ok()) {
         status = openTunnel(key);
     }
@@ -307,18 +274,8 @@ Status Slot::openTunnel(const std::string& key) {
     return okStatus();
 }
 
-Result<engines::Gang> Slot::gangOf(const std::string& key) const {
-    if (const auto part = agent::PartName::parse(key)) {
-        return partGangOf(config_.runsDir(), *part, config_.binDir);
-    }
-    const auto data = agent::DataWorkerName::parse(key);
-    return data.has_value()
-               ? Result<engines::Gang>(agent::dataGang(*data, joinPathOf(*data), config_.binDir))
-               : notFound("gang ", key, ": is of no kind that a node has");
-}
-
 Status Slot::start(const std::string& key) {
-    ASSIGN_OR_RETURN(const engines::Gang gang, gangOf(key));
+    ASSIGN_OR_RETURN(const engines::Gang gang, placedGang(config_.runsDir(), key, config_.binDir));
     const auto placed = parts_.engine->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed.status()) ? okStatus() : placed.status());
     ASSIGN_OR_RETURN(gangs_[key], parts_.engine->state({parts_.engine->name(), "", key}));
@@ -383,7 +340,7 @@ void Slot::giveUp(const std::string& key, engines::State& state, const Status& w
 void Slot::showWorkers() {
     std::map<std::string, values::RunLive> runs;
     for (const auto& [key, state] : gangs_) {
-        const auto owner = attemptOf(key);
+        const auto owner = job::ownerOf(key);
         for (const engines::WorkerState& worker : state.workers) {
             const bool isRunning = worker.isStarted && !worker.exitCode.has_value();
             if (owner.has_value() && isRunning) {
@@ -406,10 +363,13 @@ void Slot::addGangs(v1::AgentReport& report) {
     for (auto gang = gangs_.begin(); gang != gangs_.end();) {
         const auto& [key, state] = *gang;
         // Compared without the spans, which grow.
-        std::string plain = toProto(key, state, 0).SerializeAsString();
-        if (told_[key] != plain) {
-            told_[key] = std::move(plain);
-            *report.add_gangs() = toProto(key, state, clock_.wallMs());
+        v1::GangReport plain = toProto(key, state, 0);
+        plain.set_join_file(joinFileOf(key));
+        if (std::string text = plain.SerializeAsString(); told_[key] != text) {
+            told_[key] = std::move(text);
+            v1::GangReport& told = *report.add_gangs();
+            told = toProto(key, state, clock_.wallMs());
+            told.set_join_file(plain.join_file());
         }
         if (isOver(state)) {
             told_.erase(key);
@@ -418,6 +378,16 @@ void Slot::addGangs(v1::AgentReport& report) {
             ++gang;
         }
     }
+}
+
+// Of the feed that leads, once it listens: the head tells the others.
+std::string Slot::joinFileOf(const std::string& key) const {
+    const auto part = agent::PartName::parse(key);
+    if (!part.has_value() || part->part != 0) {
+        return "";
+    }
+    const job::RunPaths run(config_.runsDir(), part->run);
+    return readFile(run.attempt(part->attempt).joinFile(), kJoinBytesMost).value_or("");
 }
 
 void Slot::addLogs(v1::AgentReport& report) {

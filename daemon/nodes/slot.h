@@ -68,11 +68,9 @@ class Slot {
     void call();
     void obey(const v1::HeadOrders& message);
     void place(const agent::NodeOrders::Placed& order);
-    void place(const agent::NodeOrders::Part& order);
     bool mayPlace(const std::string& key) const;
     void started(const std::string& key, const Status& status);
     Status openTunnel(const std::string& key);
-    Result<engines::Gang> gangOf(const std::string& key) const;
     Status start(const std::string& key);
     void cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why);
     void dropUnplaced(const std::string& key);
@@ -86,8 +84,8 @@ class Slot {
     void forget(const std::string& key);
     void forgetOld();
     void news();
-    std::string joinPathOf(const agent::DataWorkerName& name) const;
-    std::string interfaceToHead() const;
+    std::string joinFileOf(const std::string& key) const;
+    std::string hostOfHead() const;
     bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
 
     const config::DaemonConfig config_;

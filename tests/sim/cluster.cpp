@@ -63,8 +63,7 @@ void Cluster::startHead() {
                                         .clock = machine.clock,
                                         .logs = one.logs,
                                         .pokeEngine = [] {},
-                                        .nodes = one.table.get(),
-                                        .partNodes = one.table.get()});
+                                        .nodes = one.table.get()});
     one.deleted = std::make_unique<agent::DeletedRuns>(machine.root + "/runs", *one.store,
                                                        machine.clock, std::chrono::days(30));
     one.service = std::make_unique<agent::RunService>(

@@ -25,6 +25,9 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }
     }
+    if (args.has("--no-train-here")) {
+        command += " --no-train-here";
+    }
     return command;
 }
 

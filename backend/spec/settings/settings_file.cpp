@@ -29,6 +29,22 @@ void readValues(const YamlNode& node, Setting& setting, SpecErrors& errors) {
     }
 }
 
+void readMap(const YamlNode& map, const std::string& prefix, std::string_view fileName,
+             std::vector<Setting>& settings, SpecErrors& errors) {
+    for (const YamlNode::Member& member : map.members) {
+        if (prefix.empty() && member.value.isMap()) {
+            readMap(member.value, member.key + ".", fileName, settings, errors);
+            continue;
+        }
+        Setting setting{
+            prefix + member.key,
+            {},
+            strCat(fileName, ":", member.keyPosition.line, ":", member.keyPosition.column)};
+        readValues(member.value, setting, errors);
+        settings.push_back(std::move(setting));
+    }
+}
+
 }  // namespace
 
 Result<std::vector<Setting>> readSettings(std::string_view text, std::string_view fileName) {
@@ -40,14 +56,7 @@ Result<std::vector<Setting>> readSettings(std::string_view text, std::string_vie
                           strCat("a map of settings is wanted, not ", root->describe()), "",
                           "type"});
     } else if (root.has_value()) {
-        for (const YamlNode::Member& member : root->members) {
-            Setting setting{
-                member.key,
-                {},
-                strCat(fileName, ":", member.keyPosition.line, ":", member.keyPosition.column)};
-            readValues(member.value, setting, errors);
-            settings.push_back(std::move(setting));
-        }
+        readMap(*root, "", fileName, settings, errors);
     }
     if (!errors.empty()) {
         return toStatus(errors, fileName);

@@ -1,5 +1,6 @@
 #pragma once
-// A program's own settings: a YAML file that is one map of names to a text or a list of texts.
+// A program's own settings: a YAML file that is one map of names to a text or a list of texts, or
+// to a map of such.
 //
 // Pure. Failure: kInvalidArgument, a line for each mistake with its place. Bounds as a spec's.
 #include <string>
@@ -11,7 +12,7 @@
 namespace millrace::spec {
 
 struct Setting {
-    std::string name;
+    std::string name;                 ///< in a map below: "map.name"
     std::vector<std::string> values;  ///< one, or the items of a list
     std::string place;                ///< "FILE:LINE:COLUMN", of the name
 };

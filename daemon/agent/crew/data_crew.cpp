@@ -109,7 +109,7 @@ int DataCrew::target() {
 }
 
 bool DataCrew::mayPlace(const std::string& node) const {
-    return node.empty() || place_.nodes->standing(node).isThere;
+    return node.empty() ? place_.trainsHere : place_.nodes->standing(node).isThere;
 }
 
 // The node that has least to do. While one may still come back none is had on the head's own.
@@ -123,7 +123,7 @@ std::string DataCrew::nodeForNext() const {
         const auto numDue = std::count_if(members_.begin(), members_.end(), [&](const Member& m) {
             return m.node == node.name && m.joinFile.empty();
         });
-        return (node.numPlaced + static_cast<double>(numDue) + 1) / std::max(1, node.cores);
+        return (node.numPlaced + static_cast<double>(numDue) + 1) / std::max(1.0, node.total.cpus);
     };
     const auto best = std::min_element(
         nodes.begin(), nodes.end(), [&](const NodeStanding& a, const NodeStanding& b) {
@@ -172,12 +172,17 @@ void DataCrew::release(Member& member) {
 void DataCrew::place(Member& member, const std::string& joinFile) {
     member.joinFile = joinFile;
     member.isPlaced = true;
-    place_.nodes->place(member.node, {member.name, joinFile});
+    Placement placement;
+    placement.key = member.name.key();
+    placement.gang = engines::gangText(dataGang(member.name));
+    placement.joinFile = joinFile;
+    place_.nodes->place(member.node, placement);
 }
 
 void DataCrew::placeHere(Member& member) {
-    const auto placed =
-        place_.engine.submit(dataGang(member.name, paths_.joinFile(), place_.binDir));
+    engines::Gang gang = dataGang(member.name);
+    settle(gang, place_.binDir, paths_.directory());
+    const auto placed = place_.engine.submit(gang);
     member.isPlaced = placed.ok() || absl::IsAlreadyExists(placed.status());
     if (!member.isPlaced) {
         member.state.reason = messageOf(placed.status());

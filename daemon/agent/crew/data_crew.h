@@ -17,7 +17,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/job/attempt_paths.h"
-#include "daemon/agent/crew/data_nodes.h"
+#include "daemon/agent/crew/nodes.h"
 
 namespace millrace::agent {
 
@@ -25,7 +25,8 @@ namespace millrace::agent {
 struct CrewPlace {
     engines::Engine& engine;  ///< of the head's own node
     const Clock& clock;
-    DataNodes* nodes = nullptr;  ///< null: there is no other
+    Nodes* nodes = nullptr;  ///< null: there is no other
+    bool trainsHere = true;  ///< the head's own machine may have data workers
     std::string binDir;
     std::function<void()> pokeEngine;     ///< something was asked of the engine
     std::int64_t paceNs = 5'000'000'000;  ///< between one more or fewer and the next

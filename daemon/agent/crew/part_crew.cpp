@@ -39,88 +39,170 @@ const engines::WorkerState* workerOf(const engines::State& state) {
 
 }  // namespace
 
-Status PartCrew::begin(const job::RunPaths& paths, int attempt, const schedule::Resources& needs) {
-    if (numParts_ < 1 || (attempt == attempt_ && !parts_.empty())) {
+Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
+    if (attempt == attempt_ && isChosen_) {
         return okStatus();
     }
     paths_ = paths.attempt(attempt);
     attempt_ = attempt;
     probePath_ = paths.checkpoints() + "/.probe";
-    isEnding_ = false;
+    isEnding_ = isChosen_ = false;
     doneNs_ = 0;
+    lead_.reset();
     parts_.clear();
-    const Result<bool> found = read();
-    Status status = found.status();
-    if (status.ok() && !*found) {
-        status = choose(needs);
-    }
+    const Status status = read();
     if (!status.ok()) {
+        lead_.reset();
         parts_.clear();
-        return status;
+    }
+    return status;
+}
+
+Status PartCrew::begin(const job::RunPaths& paths, int attempt) {
+    RETURN_IF_ERROR(recall(paths, attempt));
+    if (!isChosen_) {
+        RETURN_IF_ERROR(choose());
+    }
+    if (lead_.has_value()) {
+        keep(*lead_);
     }
     for (const Part& part : parts_) {
-        const PartStanding node = place_.nodes->partStanding(part.node);
-        place_.nodes->keep(part.node, part.name.key(), withinNode(needs, node.total));
+        keep(part);
     }
     return okStatus();
 }
 
-Status PartCrew::choose(const schedule::Resources& needs) {
-    const std::vector<PartStanding> standings =
-        place_.nodes == nullptr ? std::vector<PartStanding>() : place_.nodes->partStandings();
-    ASSIGN_OR_RETURN(const auto nodes, chooseNodes(standings, numParts_, needs));
-    for (int part = 1; part <= numParts_; ++part) {
-        Part one;
-        one.name = {run_, attempt_, part};
-        one.node = nodes[static_cast<std::size_t>(part - 1)];
-        one.state.phase = engines::Phase::kPlacing;
-        parts_.push_back(std::move(one));
+schedule::Resources PartCrew::needsOf(const Part& part) const {
+    return withinNode(place_.needs(part.name.part), place_.nodes->standing(part.node).total);
+}
+
+void PartCrew::keep(const Part& part) {
+    place_.nodes->keep(part.node, part.name.key(), needsOf(part));
+}
+
+PartCrew::Part PartCrew::partOn(int part, const std::string& node) const {
+    Part one;
+    one.name = {run_, attempt_, part};
+    one.node = node;
+    one.state.phase = engines::Phase::kPlacing;
+    return one;
+}
+
+Status PartCrew::choose() {
+    const int first = place_.trainsHere ? 1 : 0;
+    std::vector<schedule::Resources> needs;
+    for (int part = first; part < numNodes_; ++part) {
+        needs.push_back(place_.needs(part));
     }
-    RETURN_IF_ERROR(writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600));
-    return save();
+    if (needs.empty()) {
+        isChosen_ = true;
+        return okStatus();
+    }
+    const std::vector<NodeStanding> standings =
+        place_.nodes == nullptr ? std::vector<NodeStanding>() : place_.nodes->standings();
+    ASSIGN_OR_RETURN(const auto nodes, chooseNodes(standings, needs, place_.trainsHere));
+    for (int part = first; part < numNodes_; ++part) {
+        Part one = partOn(part, nodes[static_cast<std::size_t>(part - first)]);
+        if (part == 0) {
+            lead_ = std::move(one);
+        } else {
+            parts_.push_back(std::move(one));
+        }
+    }
+    Status status = writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600);
+    status = status.ok() ? save() : status;
+    isChosen_ = status.ok();
+    if (!isChosen_) {
+        lead_.reset();
+        parts_.clear();
+    }
+    return status;
 }
 
 Status PartCrew::save() const {
     Json parts = Json::array();
+    if (lead_.has_value()) {
+        parts.push_back({{"part", 0}, {"node", lead_->node}});
+    }
     for (const Part& part : parts_) {
         parts.push_back({{"part", part.name.part}, {"node", part.node}});
     }
     return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
 }
 
-// Of an earlier daemon; false: there are none.
-Result<bool> PartCrew::read() {
+// Of an earlier daemon; nothing is chosen where there is no such file.
+Status PartCrew::read() {
     const std::string path = paths_.directory() + "/parts.json";
     const Result<std::string> text = readFile(path, kPartsBytesMost);
     if (place_.nodes == nullptr || absl::IsNotFound(text.status())) {
-        return false;
+        return okStatus();
     }
     RETURN_IF_ERROR(text.status());
     ASSIGN_OR_RETURN(const Json json, parseJson(*text, path));
     std::set<int> numbers;
     for (const Json& one : json) {
-        Part part;
-        part.name = {run_, attempt_, static_cast<int>(jsonInt(one, "part"))};
-        part.node = jsonString(one, "node");
-        part.state.phase = engines::Phase::kPlacing;
+        Part part = partOn(static_cast<int>(jsonInt(one, "part")), jsonString(one, "node"));
         const bool isNew = numbers.insert(part.name.part).second;
-        if (!isNew || part.name.part < 1 || part.name.part > numParts_ || part.node.empty()) {
+        if (!isNew || part.name.part < 0 || part.name.part >= numNodes_ || part.node.empty()) {
             return dataLoss(path, ": part ", part.name.part, " on node '", part.node,
                             "' makes no sense");
         }
-        parts_.push_back(std::move(part));
+        if (part.name.part == 0) {
+            lead_ = std::move(part);
+        } else {
+            parts_.push_back(std::move(part));
+        }
     }
-    if (static_cast<int>(numbers.size()) != numParts_) {
-        return dataLoss(path, ": names ", numbers.size(), " parts of ", numParts_);
+    if (static_cast<int>(parts_.size()) != numNodes_ - 1) {
+        return dataLoss(path, ": names ", parts_.size(), " of the ", numNodes_ - 1,
+                        " parts beside the first");
     }
-    return true;
+    isChosen_ = true;
+    return okStatus();
+}
+
+std::string PartCrew::leadAddress() const {
+    return lead_.has_value() ? place_.nodes->standing(lead_->node).address : "";
+}
+
+Status PartCrew::placeLead() {
+    ASSIGN_OR_RETURN(Placement made, place_.make(lead_->name, 0, needsOf(*lead_)));
+    made.probePath = probePath_;
+    made.probeText = strCat(run_, ".a", attempt_);
+    place_.nodes->place(lead_->node, made);
+    return okStatus();
+}
+
+Result<bool> PartCrew::findLead() const {
+    const NodeStanding node = place_.nodes->standing(lead_->node);
+    if (node.isLost || place_.nodes->state(lead_->node, lead_->name.key()).has_value()) {
+        return true;
+    }
+    if (!node.isThere) {
+        return unavailable("node ", lead_->node, ", where its feed is, is away");
+    }
+    return false;
+}
+
+engines::State PartCrew::lookAtLead(std::vector<std::string>& news) {
+    look(*lead_, news);
+    engines::State state = lead_->state;
+    if (const auto failure = failureOf(*lead_)) {
+        state.cause = failure->state.cause;
+        state.reason = failure->state.reason;
+        state.asOfMs = failure->timeMs;
+    }
+    if (lead_->isOver()) {
+        state.phase = engines::Phase::kEnded;
+    }
+    return state;
 }
 
 void PartCrew::look(Part& part, std::vector<std::string>& news) {
     if (part.isOver()) {
         return;
     }
-    const PartStanding node = place_.nodes->partStanding(part.node);
+    const NodeStanding node = place_.nodes->standing(part.node);
     if (const auto state = place_.nodes->state(part.node, part.name.key())) {
         part.state = *state;
     } else if (isEnding_ && node.isThere) {  // it never was there, or has said its end
@@ -141,7 +223,7 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
 
 void PartCrew::place(Part& part, const std::string& joinFile, int masterPort,
                      std::vector<std::string>& news) {
-    Result<PartPlacement> made = place_.make(part.name, masterPort);
+    Result<Placement> made = place_.make(part.name, masterPort, needsOf(part));
     if (!made.ok()) {
         part.state.phase = engines::Phase::kEnded;
         part.state.cause = engines::Cause::kEngineFailed;
@@ -188,7 +270,10 @@ std::vector<std::string> PartCrew::tick(const std::optional<engines::State>& gan
 
 void PartCrew::end() {
     isEnding_ = true;
-    for (Part& part : parts_) {
+    if (lead_.has_value()) {
+        place_.nodes->end(lead_->node, lead_->name.key());
+    }
+    for (const Part& part : parts_) {
         place_.nodes->end(part.node, part.name.key());
     }
 }
@@ -206,7 +291,7 @@ std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
         failure.timeMs = part.lostMs;
         failure.state.cause = engines::Cause::kNodeLost;
         failure.state.reason =
-            strCat("node ", part.node, " with ", part.name.relay(), " and its ranks is lost");
+            strCat("node ", part.node, " with ", part.name.feed(), " and its ranks is lost");
         return failure;
     }
     // One that nobody here asked to end does not go on either.
@@ -260,22 +345,28 @@ bool PartCrew::hasFailed() const {
 }
 
 bool PartCrew::isAwaited() const {
-    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+    const auto isUnheard = [](const Part& part) {
         return !part.isOver() && part.state.workers.empty();
-    });
+    };
+    return (lead_.has_value() && isUnheard(*lead_)) ||
+           std::any_of(parts_.begin(), parts_.end(), isUnheard);
 }
 
 std::set<std::string> PartCrew::unreached(int ranksPerNode) const {
     std::set<std::string> names;
-    for (const Part& part : parts_) {
-        if (part.isOver() || place_.nodes->partStanding(part.node).isThere) {
-            continue;
+    const auto add = [&](const Part& part) {
+        if (part.isOver() || place_.nodes->standing(part.node).isThere) {
+            return;
         }
-        names.insert(part.name.relay());
+        names.insert(part.name.feed());
         for (int i = 0; i < ranksPerNode; ++i) {
             names.insert(job::rankName(part.name.part * ranksPerNode + i));
         }
+    };
+    if (lead_.has_value()) {
+        add(*lead_);
     }
+    std::for_each(parts_.begin(), parts_.end(), add);
     return names;
 }
 

@@ -1,13 +1,13 @@
 #pragma once
-// PartCrew: the parts of an attempt on other nodes than the head's (train.nodes), from the choice
-// of the nodes to the end of the last worker there.
+// PartCrew: the parts of an attempt on nodes, from the choice of the nodes to the end of the last
+// worker there.
 //
-// The attempt's own gang has the feed that leads and the ranks of node 0; each part is a gang of
-// its own on its node. They are one attempt all the same: the first failure anywhere is the
-// attempt's, and it is over when nothing of it is left anywhere that can be known. Which part is
-// where stands in parts.json of the attempt before anything is asked of a node, so that the next
-// daemon finds them. A node that has been away for too long is lost: its part counts as ended, and
-// is ended when it comes back.
+// Part 0, with the feed that leads, is on the head's machine or, where that does not train, on a
+// node as the others; each part is a gang of its own. They are one attempt all the same: the first
+// failure anywhere is the attempt's, and it is over when nothing of it is left anywhere that can be
+// known. Which part is where stands in parts.json of the attempt before anything is asked of a
+// node, so that the next daemon finds them. A node that has been away for too long is lost: its
+// part counts as ended, and is ended when it comes back.
 // Threads: the controller's only. Failure: begin() says why the attempt cannot be placed; what
 // happens to parts later is told by with().
 #include <cstdint>
@@ -19,30 +19,50 @@
 
 #include "backend/core/clock.h"
 #include "backend/job/attempt_paths.h"
-#include "daemon/agent/crew/part_nodes.h"
+#include "daemon/agent/crew/nodes.h"
 
 namespace millrace::agent {
 
 /// What a crew of parts works with; all of it outlives it.
 struct PartCrewPlace {
     const Clock& clock;
-    PartNodes* nodes = nullptr;  ///< null: there is no other
-    /// A part without its join file and its probe. `masterPort`: where the ranks meet.
-    std::function<Result<PartPlacement>(const PartName& name, int masterPort)> make;
+    Nodes* nodes = nullptr;  ///< null: there is none but the head's machine
+    bool trainsHere = true;  ///< part 0 of a new attempt is on the head's machine
+    /// What a part takes of its node.
+    std::function<schedule::Resources(int part)> needs;
+    /// A part without its join file and its probe. `masterPort`: where the ranks meet; `needs`:
+    /// what it takes of its node, which has so much.
+    std::function<Result<Placement>(const PartName& name, int masterPort,
+                                    const schedule::Resources& needs)>
+        make;
 };
 
 class PartCrew {
  public:
-    /// `numNodes`: that train, the head's too.
+    /// `numNodes`: that train, that of part 0 too.
     PartCrew(PartCrewPlace place, std::string run, int numNodes)
-        : place_(std::move(place)), run_(std::move(run)), numParts_(numNodes - 1) {}
+        : place_(std::move(place)), run_(std::move(run)), numNodes_(numNodes) {}
 
-    /// The attempt is to be placed: its nodes are chosen, or found again, and kept for it. `needs`:
-    /// of one part. kUnavailable: too few nodes are ready. Another error: where the parts are
-    /// cannot be read; they may live there, so no nodes are chosen anew.
-    Status begin(const job::RunPaths& paths, int attempt, const schedule::Resources& needs);
-    /// What happened since, sentences for the run's history. `gang`: the attempt's own, as its
-    /// engine tells it. Parts are placed once its feed listens.
+    /// An attempt that an earlier daemon may have placed: its nodes are found again, if it chose
+    /// any. An error: where the parts are cannot be read; they may live there.
+    Status recall(const job::RunPaths& paths, int attempt);
+    /// The attempt is to be placed: its nodes are chosen, or found again, and kept for it.
+    /// kUnavailable: too few nodes are ready. Another error: as of recall().
+    Status begin(const job::RunPaths& paths, int attempt);
+
+    /// The node of part 0; "": the head's machine.
+    std::string leadNode() const { return lead_.has_value() ? lead_->node : ""; }
+    /// Where other nodes reach it; "": all are one machine.
+    std::string leadAddress() const;
+    /// Part 0 is to be on its node.
+    Status placeLead();
+    /// Whether part 0 is, or may be, on its node. kUnavailable: not known before the node comes.
+    Result<bool> findLead() const;
+    /// How part 0 stands on its node. `news`: sentences for the run's history.
+    engines::State lookAtLead(std::vector<std::string>& news);
+
+    /// What happened since, sentences for the run's history. `gang`: part 0, as its engine or its
+    /// node tells it. The other parts are placed once its feed listens.
     std::vector<std::string> tick(const std::optional<engines::State>& gang);
     /// All parts are to end.
     void end();
@@ -70,9 +90,12 @@ class PartCrew {
         engines::State state;
     };
 
-    Result<bool> read();
-    Status choose(const schedule::Resources& needs);
+    Status read();
+    Status choose();
     Status save() const;
+    Part partOn(int part, const std::string& node) const;
+    schedule::Resources needsOf(const Part& part) const;
+    void keep(const Part& part);
     void look(Part& part, std::vector<std::string>& news);
     void place(Part& part, const std::string& joinFile, int masterPort,
                std::vector<std::string>& news);
@@ -82,11 +105,13 @@ class PartCrew {
 
     const PartCrewPlace place_;
     const std::string run_;
-    const int numParts_;
+    const int numNodes_;
     job::AttemptPaths paths_{""};
     std::string probePath_;
     int attempt_ = 0;
-    std::vector<Part> parts_;
+    bool isChosen_ = false;     ///< of this attempt it is known what is where
+    std::optional<Part> lead_;  ///< part 0, where it is on a node
+    std::vector<Part> parts_;   ///< the others
     bool isEnding_ = false;
     std::int64_t doneNs_ = 0;  ///< the attempt's own gang has ended well; steady, 0: not yet
 };

@@ -21,20 +21,21 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       facts_(std::move(facts)),
       needs_(needs),
       journal_(place, std::move(run)),
-      door_(place.doors, isSpread() ? facts_.ranks : 0),
+      door_(place.doors, facts_.nodes > 1 ? facts_.ranks : 0),
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock),
       cut_(facts_, place.times.silentRankNs, health_, done_),
-      crew_({place.engine, place.clock, place.nodes, place.binDir, place.pokeEngine,
-             place.times.crewPaceNs},
+      crew_({place.engine, place.clock, place.nodes, place.trainsHere, place.binDir,
+             place.pokeEngine, place.times.crewPaceNs},
             journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
-      parts_({place.clock, place.partNodes,
-              [this](const PartName& name, int masterPort) {
-                  return makePart(journal_.run(), name, facts_, journal_.directory().paths(),
-                                  {place_.dataListen, place_.rankInterface}, masterPort);
+      parts_({place.clock, place.nodes, place.trainsHere,
+              [this](int part) { return partNeeds(facts_, part); },
+              [this](const PartName& name, int port, const schedule::Resources& needs) {
+                  return lead_.placementOf(name, port, needs);
               }},
              journal_.id(), facts_.nodes),
+      lead_(place, journal_, facts_, needs_, parts_),
       recovery_(place.clock) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
@@ -212,7 +213,8 @@ void ActiveRun::followGoing(bool isFlushed) {
     if (stage() == Stage::kUnknown) {
         return askAgain();
     }
-    if (gang_ && gang_->phase == engines::Phase::kSubmitting && stage() == Stage::kRunning) {
+    const bool isVacant = gang_ && gang_->phase == engines::Phase::kSubmitting;
+    if (isVacant && lead_.isHere() && stage() == Stage::kRunning) {
         fillPlaces();
     }
     if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
@@ -225,8 +227,25 @@ void ActiveRun::followGoing(bool isFlushed) {
     }
 }
 
+// What is new of part 0, which no event tells.
+void ActiveRun::askLead() {
+    std::vector<std::string> news;
+    const Result<engines::State> state = lead_.state(news);
+    journal_.addNews(news, "run: parts");
+    if (!state.ok()) {
+        return;
+    }
+    const bool isWaiting = state->phase == engines::Phase::kSubmitting && !lead_.isHere();
+    journal_.live().queuedReason =
+        isWaiting ? strCat("node ", parts_.leadNode(), ": ", state->reason) : "";
+    engineSays(*state);
+}
+
 // One attempt: what fails on one node ends it on all.
 void ActiveRun::followParts() {
+    if (!lead_.isHere() && stage() != Stage::kUnknown) {
+        askLead();
+    }
     journal_.addNews(parts_.tick(own_), "run: parts");
     if (own_.has_value()) {
         lookAtGang();
@@ -271,9 +290,8 @@ void ActiveRun::cut(Move how) {
 void ActiveRun::askCancel() {
     parts_.end();
     const std::string why = whyCut(cut_.why(), stop_ ? stop_->reason : "", gang_);
-    const Status status = place_.engine.cancel(job_, kForcedGrace, why);
+    const Status status = lead_.cancel(kForcedGrace, why);
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
-    place_.pokeEngine();
 }
 
 // Data workers are had while the feed goes; none outlives it.
@@ -307,7 +325,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
     cut_.tell(facts);
-    addLastWords(place_, id(), job_, *gang_, facts);
+    addLastWords(place_, id(), lead_.job(), *gang_, facts);
     return facts;
 }
 

@@ -13,13 +13,14 @@
 
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/data_crew.h"
+#include "daemon/agent/crew/gang.h"
 #include "daemon/agent/crew/part_crew.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/checkpoint_keeper.h"
 #include "daemon/agent/run/done_words.h"
-#include "daemon/agent/run/gang.h"
 #include "daemon/agent/run/gang_cut.h"
 #include "daemon/agent/run/gang_door.h"
+#include "daemon/agent/run/lead_gang.h"
 #include "daemon/agent/run/preparation.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/run_journal.h"
@@ -60,12 +61,14 @@ class ActiveRun {
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
     /// Its ranks are spread over nodes that it has not got yet.
-    bool isTakingNodes() const { return facts_.nodes > 1 && isToBePlaced(stage()); }
+    bool isTakingNodes() const {
+        return (facts_.nodes > 1 || !place_.trainsHere) && isToBePlaced(stage());
+    }
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     /// The last step that was reported, with its epoch and rows; no values.
     const runs::ReportedLine& position() const { return position_; }
-    const std::string& jobNative() const { return job_.native; }
+    std::string jobNative() const { return lead_.job().native; }
     const schedule::Resources& needs() const { return needs_; }
 
  private:
@@ -91,7 +94,7 @@ class ActiveRun {
     void tryLater(const Status& status);
     void place();
     Status placeNow();
-    Result<engines::JobId> submitGang();
+    void askLead();
     void fillPlaces();
     void followPlacing();
     void stopPlacing();
@@ -112,7 +115,7 @@ class ActiveRun {
     void followGoing(bool isFlushed);
     void followParts();
     void lookAtGang();
-    bool isSpread() const { return facts_.nodes > 1; }
+    bool isSpread() const { return facts_.nodes > 1 || !lead_.isHere(); }
     void followDeadlines();
     void cut(Move move);
     void askCancel();
@@ -150,18 +153,18 @@ class ActiveRun {
     GangCut cut_;
     DataCrew crew_;
     PartCrew parts_;
+    LeadGang lead_;
     Recovery recovery_;
     TimeAccount times_;
     std::optional<Preparation> preparation_;
     std::uint64_t numPreparations_ = 0;
-    std::int64_t startBackoffNs_ = 0;  // > 0: its start did not go for something that passes
-    std::string startFailure_;         // why the present attempt cannot be placed, for good
-    AttemptStart begin_;               // of the present attempt
-    bool hasBegun_ = false;            // the present attempt: the store has cut what it replaces
-    bool isAdopted_ = false;           // the present attempt: another daemon started it
-    engines::JobId job_;
-    std::optional<engines::State> own_;          // the engine's newest word of it
-    std::optional<engines::State> gang_;         // the same with the parts on other nodes
+    std::int64_t startBackoffNs_ = 0;     // > 0: its start did not go for something that passes
+    std::string startFailure_;            // why the present attempt cannot be placed, for good
+    AttemptStart begin_;                  // of the present attempt
+    bool hasBegun_ = false;               // the present attempt: the store has cut what it replaces
+    bool isAdopted_ = false;              // the present attempt: another daemon started it
+    std::optional<engines::State> own_;   // the newest word of part 0
+    std::optional<engines::State> gang_;  // of all parts together
     std::map<std::string, std::string> errors_;  // worker -> its own sentence
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;

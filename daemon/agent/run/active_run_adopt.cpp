@@ -45,16 +45,14 @@ void ActiveRun::adopt() {
 
 // There, not there, or unknown: only the first two are acted on.
 void ActiveRun::findGang() {
-    const auto found = place_.engine.find(gangKey(id(), attempt()));
-    if (found.ok() && !found->has_value()) {
+    const Result<bool> found = lead_.find();
+    if (found.ok() && !*found) {
         // The store knows the attempt, but the engine never got it.
         move(Move::kNeverPlaced);
-        job_ = {};
         return stop_.has_value() ? endStopped() : place();
     }
     Status status = found.status();
     if (status.ok()) {
-        job_ = **found;
         status = followGang();
     } else if (!door_.isOpen()) {
         // What its workers say can be taken all the same.
@@ -73,15 +71,16 @@ Status ActiveRun::followGang() {
     if (!door_.isOpen()) {
         RETURN_IF_ERROR(openDoor());
     }
-    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt(), partNeeds(facts_)));
+    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     bool isOther = false;  // this daemon would start something else
-    if (journal_.run().state == values::RunState::kStarting) {
+    if (!lead_.isHere() || journal_.run().state == values::RunState::kStarting) {
         // A daemon that ended in the middle of a start may have left workers out.
-        const Status status = submitGang().status();
+        const Status status = lead_.submit();
         isOther = absl::IsAlreadyExists(status);
         RETURN_IF_ERROR(isOther ? okStatus() : status);
     }
-    ASSIGN_OR_RETURN(const engines::State state, place_.engine.state(job_));
+    std::vector<std::string> news;
+    ASSIGN_OR_RETURN(const engines::State state, lead_.state(news));
     if (isOther && !isWhole(state) && state.phase != engines::Phase::kEnded) {
         journal_.addEvent(strCat("attempt ", attempt(),
                                  ": an earlier daemon started a part of its workers, in another "
@@ -111,15 +110,10 @@ void ActiveRun::noteUnknown(const Status& status) {
 // An engine that follows it keeps its workers alive: they would train beside the next attempt.
 void ActiveRun::cancelLost() {
     parts_.end();
-    const std::string key = gangKey(id(), attempt());
-    const engines::JobId lost =
-        job_.native == key ? job_ : engines::JobId{place_.engine.name(), "", key};
-    const Status status =
-        place_.engine.cancel(lost, kLostGrace, "its daemon had lost this attempt");
+    const Status status = lead_.cancel(kLostGrace, "its daemon had lost this attempt");
     if (!status.ok()) {
         logWarn("run: lost workers not ended", {{"run", id()}, {"why", messageOf(status)}});
     }
-    place_.pokeEngine();
 }
 
 void ActiveRun::askAgain() {

@@ -156,7 +156,6 @@ Status ActiveRun::beginAttempt() {
     position_.step = resumeStep;
     journal_.setAttempt(next);
     times_.begin(place_.store.attempts(id()), journal_.live());
-    job_ = {};
     errors_.clear();
     done_.begin(next);
     own_.reset();
@@ -177,13 +176,13 @@ void ActiveRun::place() {
 
 Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
-    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt(), partNeeds(facts_)));
+    RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     values::RunLive& live = journal_.live();
     live.attempt = attempt();
     live.resumeStep = begin_.resumeStep;
     live.queuedReason.clear();
     journal_.publish();
-    ASSIGN_OR_RETURN(job_, submitGang());
+    RETURN_IF_ERROR(lead_.submit());
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();
     startBackoffNs_ = 0;
@@ -192,19 +191,10 @@ Status ActiveRun::placeNow() {
     return okStatus();
 }
 
-Result<engines::JobId> ActiveRun::submitGang() {
-    ASSIGN_OR_RETURN(const engines::Gang gang,
-                     makeGang(journal_.run(), attempt(), facts_, journal_.directory().paths(),
-                              place_.binDir, needs_, {place_.dataListen, place_.rankInterface}));
-    return place_.engine.submit(gang);
-}
-
 // A worker's place has become free (Group::replacements).
 void ActiveRun::fillPlaces() {
-    journal_.noteReplaced(submitGang().status());
-    if (const auto state = place_.engine.state(job_); state.ok()) {
-        engineSays(*state);
-    }
+    journal_.noteReplaced(lead_.submit());
+    askLead();
 }
 
 // The attempt is in the store; its door or a part of its gang could not be had.
@@ -219,26 +209,20 @@ void ActiveRun::followPlacing() {
     if (stage() != Stage::kRunning) {
         return;
     }
-    // What happened to the part that was there, nobody heard.
-    if (const auto state = place_.engine.state(job_); state.ok()) {
-        engineSays(*state);
-    }
+    askLead();  // what happened to the part that was there, nobody heard
 }
 
 // It was stopped, or cannot be placed: what was started of it ends before the run does.
 void ActiveRun::stopPlacing() {
-    const auto found = place_.engine.find(gangKey(id(), attempt()));
+    const Result<bool> found = lead_.find();
     if (!found.ok()) {
         return tryLater(found.status());
     }
-    if (!found->has_value()) {
+    if (!*found) {
         return stop_.has_value() ? endStopped() : end(values::RunState::kFailed, startFailure_);
     }
-    job_ = **found;
     cut(Move::kCut);
-    if (const auto state = place_.engine.state(job_); state.ok()) {
-        engineSays(*state);
-    }
+    askLead();
 }
 
 Status ActiveRun::openDoor() {

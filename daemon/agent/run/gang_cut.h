@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "daemon/agent/crew/gang.h"
 #include "daemon/agent/run/attempt_state.h"
 #include "daemon/agent/run/done_words.h"
-#include "daemon/agent/run/gang.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/verdict.h"
 

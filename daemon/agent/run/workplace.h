@@ -7,8 +7,7 @@
 #include "backend/engines/engine.h"
 #include "backend/job/worker_logs.h"
 #include "backend/runs/run_store.h"
-#include "daemon/agent/crew/data_nodes.h"
-#include "daemon/agent/crew/part_nodes.h"
+#include "daemon/agent/crew/nodes.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
 #include "daemon/agent/run/live_table.h"
 #include "daemon/agent/run/side_thread.h"
@@ -38,8 +37,8 @@ struct Workplace {
     std::function<void()> pokeEngine;  ///< something was asked of the engine
     std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
-    DataNodes* nodes = nullptr;      ///< for data workers; null: there is no other node
-    PartNodes* partNodes = nullptr;  ///< for ranks; null: there is no other node
+    Nodes* nodes = nullptr;                                    ///< null: there is no other node
+    bool trainsHere = true;  ///< feeds, ranks and data workers may be on the head's machine
     RunTimes times = {};
     std::string dataListen = {};  ///< HOST where a feed listens for other nodes; "": a unix socket
     std::string rankInterface = {};  ///< of this machine that `dataListen` is on; "": not known

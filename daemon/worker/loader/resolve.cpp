@@ -172,10 +172,12 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     if (!command.ok()) {
         reply.errors.push_back(errorOf(command.status(), "command", "file", &run.spec));
     }
-    if (const Status gpus = checkGpus(run.spec); !gpus.ok()) {
+    const Status gpus = request_.trainsHere ? checkGpus(run.spec) : okStatus();
+    if (!gpus.ok()) {
         reply.errors.push_back(errorOf(gpus, "resources.gpus_per_rank", "check", &run.spec));
     }
-    const Status tables = spec::checkTableMemory(run.spec, machineMemory());
+    const Status tables =
+        request_.trainsHere ? spec::checkTableMemory(run.spec, machineMemory()) : okStatus();
     if (!tables.ok()) {
         reply.errors.push_back(errorOf(tables, "embeddings", "check", &run.spec));
     }

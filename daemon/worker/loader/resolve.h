@@ -26,6 +26,7 @@ struct ResolveRequest {
     bool isAll = false;                   ///< the base and every variation
     /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
     bool isForTraining = false;
+    bool trainsHere = true;     ///< false: on other machines, of which nothing is known here
     bool wantsColumns = false;  ///< opens the dataset also beside errors
     std::vector<std::string> sets;
     /// Where the spec is submitted from, as far as it is known: then its command is looked for.

@@ -24,6 +24,7 @@ while os.environ["RANK"] == "0" and os.path.exists(os.path.join(HERE, "late")):
 
 class SpreadCase(RunCase):
     listen = "unix"
+    options = ()  # of the head
 
     def begin(self):
         self.head()
@@ -32,12 +33,22 @@ class SpreadCase(RunCase):
         self.await_nodes(*NODES)
 
     def head(self):
-        subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", self.listen, *LIMITS], check=True, capture_output=True, timeout=60)
+        subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", self.listen, *LIMITS, *self.options], check=True, capture_output=True, timeout=60)
 
     def agent(self, name):
         join = os.path.join(self.folder, "state", "millrace", "nodes.join")
         subprocess.run([*self.prefix(), os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
                         os.path.join(self.folder, name)], check=True, capture_output=True, timeout=60)
+
+    def kill_head(self):
+        head = self.pids("--nodes-listen")[0]
+        os.kill(head, signal.SIGKILL)
+        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{head}"))
+
+    def next_head(self):
+        self.kill_head()
+        self.head()
+        self.await_nodes(*NODES)
 
     def prefix(self):
         """Of an agent's command."""
@@ -167,13 +178,6 @@ class Spread(SpreadCase):
         wait_for("it is seen again", lambda: any(w["name"] == "rank1" and w["state"] == "running" for w in self.show(run)["workers"]))
         self.release()
         self.assert_whole(run, spec, 1)
-
-    def next_head(self):
-        head = self.pids("--nodes-listen")[0]
-        os.kill(head, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{head}"))
-        self.head()
-        self.await_nodes(*NODES)
 
     def await_part_ended(self, run, attempt=1):
         """By its node's engine: nothing of it is left there."""

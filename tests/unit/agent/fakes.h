@@ -93,9 +93,10 @@ class AgentTest : public ::testing::Test {
         options.runsDir = root + "/runs";
         options.binDir = "/opt/bin";
         options.noTrainer = noTrainer;
+        options.trainsHere = trainsHere;
         controller = std::make_unique<RunController>(
-            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, nullptr,
-                                     nullptr, partNodes});
+            options,
+            ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, nullptr, nodes});
         service.reset();
         deleted =
             std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
@@ -187,7 +188,8 @@ class AgentTest : public ::testing::Test {
     std::string root, noTrainer;
     FakeClock clock;
     LiveTable live;
-    PartNodes* partNodes = nullptr;
+    Nodes* nodes = nullptr;
+    bool trainsHere = true;
     FakeEngine engine;
     FakeDoors doors;
     FakeInspector inspector;

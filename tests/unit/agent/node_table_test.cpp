@@ -34,10 +34,29 @@ engines::State ended() {
     return state;
 }
 
-const DataPlacement kPlacement{{"r-abcde", 1, 0}, "join"};
-const std::string kKey = kPlacement.name.key();
-const PartPlacement kPart{{"r-abcde", 1, 1}, R"({"name":"rank","ranks":true})", "", "join", "", ""};
-const std::string kPartKey = kPart.name.key();
+Placement partPlacement(engines::Group ranks) {
+    const PartName name{"r-abcde", 1, 1};
+    return {name.key(), engines::gangText(relayGang(name, std::move(ranks))), "", "join", "", ""};
+}
+
+Placement dataPlacement(int number) {
+    const DataWorkerName name{"r-abcde", 1, number};
+    return {name.key(), engines::gangText(dataGang(name)), "", "join", "", ""};
+}
+
+engines::Group ranksFrom(int first, int count) {
+    engines::Group ranks;
+    ranks.name = "rank";
+    ranks.procs = count;
+    ranks.hasRanks = true;
+    ranks.place.first = first;
+    return ranks;
+}
+
+const Placement kPlacement = dataPlacement(0);
+const std::string kKey = kPlacement.key;
+const std::string kPartKey = "r-abcde.a1.p1";
+const Placement kPart = partPlacement(ranksFrom(0, 1));
 
 class NodeTableTest : public ::testing::Test {
  protected:
@@ -106,7 +125,7 @@ TEST_F(NodeTableTest, ANodeOfTheConfigurationIsShownBeforeItComesAndGetsNothing)
     EXPECT_EQ(stateOf("node1"), "absent");
     EXPECT_EQ(table.nodes().front().trouble, "ssh: no route to host");
     EXPECT_THAT(table.standings(), IsEmpty());
-    EXPECT_THAT(table.partStandings(), IsEmpty());
+    EXPECT_THAT(table.standings(), IsEmpty());
     EXPECT_FALSE(table.knows("node1"));
     attach();
     EXPECT_EQ(stateOf("node1"), "attached");
@@ -184,7 +203,6 @@ TEST_F(NodeTableTest, WhatIsEndedWhileItsNodeComesIsNotBegun) {
     std::vector<std::string> ended;
     for (const NodeOrders& orders : session->sent) {
         EXPECT_THAT(orders.placed, IsEmpty());
-        EXPECT_THAT(orders.parts, IsEmpty());
         ended.insert(ended.end(), orders.ended.begin(), orders.ended.end());
     }
     EXPECT_THAT(ended, ElementsAre(kKey, kPartKey));
@@ -228,8 +246,8 @@ TEST_F(NodeTableTest, WhatIsPlacedIsToldNowOrWhenTheNodeComes) {
     ASSERT_EQ(session->sent.size(), 1U);
     ASSERT_EQ(session->sent[0].placed.size(), 1U);
     EXPECT_EQ(session->sent[0].placed[0].placement.joinFile, "join");
-    table.place("node1", DataPlacement{{"r-abcde", 1, 1}, "join"});
-    EXPECT_EQ(session->sent.at(1).placed.at(0).placement.name.number, 1);
+    table.place("node1", dataPlacement(1));
+    EXPECT_EQ(session->sent.at(1).placed.at(0).placement.key, "r-abcde.a1.d1");
     EXPECT_EQ(table.standing("node1").numPlaced, 2);
     EXPECT_EQ(table.logOf(*session, kKey, "data0")->worker, "data0");
     EXPECT_FALSE(table.logOf(*session, "r-other.a1.d0", "data0").has_value());
@@ -237,35 +255,29 @@ TEST_F(NodeTableTest, WhatIsPlacedIsToldNowOrWhenTheNodeComes) {
 
 TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
     const auto session = attach();
-    const PartPlacement part{{"r-abcde", 1, 1}, R"({"name":"rank","ranks":true})", "", "join"};
-    const std::string key = part.name.key();
+    const std::string& key = kPartKey;
     EXPECT_FALSE(table.hasPartOf("r-abcde", 1));
     table.keep("node1", key, {3, 0, 0});
-    EXPECT_EQ(table.partStanding("node1").free.cpus, 1);
-    EXPECT_EQ(table.partStandings().at(0).total.cpus, 4);
+    EXPECT_EQ(table.standing("node1").free.cpus, 1);
+    EXPECT_EQ(table.standings().at(0).total.cpus, 4);
     EXPECT_TRUE(table.hasPartOf("r-abcde", 1));
     EXPECT_FALSE(table.hasPartOf("r-abcde", 2));
-    table.place("node1", part);
-    EXPECT_THAT(session->sent.back().parts.at(0).logOffsets,
+    table.place("node1", kPart);
+    EXPECT_THAT(session->sent.back().placed.at(0).logOffsets,
                 ElementsAre(std::pair("feed1", 0), std::pair("rank0", 0)));
     EXPECT_EQ(table.logOf(*session, key, "rank0")->worker, "rank0");
     EXPECT_FALSE(table.logOf(*session, key, "../rank0").has_value());
     say(*session, {{key, living()}});
     table.end("node1", key);
     EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
-    EXPECT_EQ(table.partStanding("node1").free.cpus, 4);
+    EXPECT_EQ(table.standing("node1").free.cpus, 4);
     EXPECT_TRUE(table.logOf(*session, key, "feed1").has_value()) << "its last lines";
 }
 
 TEST_F(NodeTableTest, ANodeSendsLogsOfTheWorkersThatWerePlacedThere) {
-    engines::Group ranks;
-    ranks.name = "rank";
-    ranks.procs = 2;
-    ranks.hasRanks = true;
-    ranks.place.first = 2;
     const auto session = attach(), other = attach("node2");
     EXPECT_FALSE(table.logOf(*session, kPartKey, "rank2").has_value());
-    table.place("node1", PartPlacement{kPart.name, engines::groupText(ranks), "", "join", "", ""});
+    table.place("node1", partPlacement(ranksFrom(2, 2)));
     const auto expectOpen = [&] {
         for (const char* worker : {"feed1", "rank2", "rank3"}) {
             EXPECT_EQ(table.logOf(*session, kPartKey, worker)->worker, worker);

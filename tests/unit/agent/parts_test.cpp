@@ -317,8 +317,7 @@ TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     facts.dataWorkers = 2;
     EXPECT_EQ(needsOf(facts, machine).cpus, 3 * 2 + 1);
     EXPECT_EQ(needsOf(facts, machine).memoryBytes, 300'000'000U);
-    const job::RunPaths paths("/runs", run.id);
-    EXPECT_EQ(makeGang(run, 3, facts, paths, "/bin", {}, {})->groups.size(), 2U);
+    EXPECT_EQ(makeGang(run, 3, facts, {}, {})->groups.size(), 2U);
 }
 
 TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
@@ -328,14 +327,14 @@ TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
     facts.ranks = 4;
     facts.threadsPerRank = 2;
     facts.loaderThreads = 1;
-    EXPECT_EQ(
-        makeGang(run, 1, facts, job::RunPaths("/runs", run.id), "/bin", {}, {})->groups.at(1).place,
-        engines::RankPlace());
+    EXPECT_EQ(makeGang(run, 1, facts, {}, {})->groups.at(1).place, engines::RankPlace());
     facts.nodes = 2;
     EXPECT_EQ(needsOf(facts, {64, 0, 0}).cpus, 1 + 2 * 2);
-    EXPECT_EQ(partNeeds(facts).cpus, 2 * 2);
-    const auto gang =
-        makeGang(run, 1, facts, job::RunPaths("/runs", run.id), "/bin", {}, {"10.0.0.1", "eth0"});
+    EXPECT_EQ(partNeeds(facts, 1).cpus, 2 * 2);
+    EXPECT_EQ(partNeeds(facts, 0).cpus, 2 * 2 + 1) << "with the feed";
+    EXPECT_EQ(nodeNeeds(facts, true).size(), 1U);
+    EXPECT_EQ(nodeNeeds(facts, false).size(), 2U);
+    const auto gang = makeGang(run, 1, facts, {}, {"10.0.0.1", "eth0"});
     const engines::Group& ranks = gang->groups.at(1);
     EXPECT_THAT(engines::workerNames(ranks), ElementsAre("rank0", "rank1"));
     EXPECT_EQ(ranks.place, (engines::RankPlace{0, 4, 0, 2, "10.0.0.1", 0}));
@@ -352,7 +351,8 @@ TEST(Job, ADataWorkerIsAGangOfItsOwn) {
     for (const char* other : {"r-abcde.a3", "r-abcde.a3.d", "r-abcde.d1", ".a3.d1", "r.a3.d-1"}) {
         EXPECT_FALSE(DataWorkerName::parse(other).has_value()) << other;
     }
-    const engines::Gang gang = dataGang(name, "/j/data.join", "/bin");
+    engines::Gang gang = dataGang(name);
+    settle(gang, "/bin", "/j");
     EXPECT_EQ(gang.key, name.key());
     const engines::Group& data = gang.groups.at(0);
     EXPECT_THAT(engines::workerNames(data), ElementsAre("data12"));
@@ -368,8 +368,7 @@ TEST(Job, AWaitPolicyThatWasSetOnPurposeStays) {
     const auto policyOf = [] {
         runs::RunRecord run;
         run.id = "r-abcde";
-        const auto gang =
-            makeGang(run, 1, JobFacts{}, job::RunPaths("/runs", run.id), "/bin", {}, {});
+        const auto gang = makeGang(run, 1, JobFacts{}, {}, {});
         const auto found = gang->groups.at(1).environment.find("OMP_WAIT_POLICY");
         return found == gang->groups.at(1).environment.end() ? "inherited" : found->second;
     };

@@ -18,7 +18,7 @@ class SpreadQueueTest : public AgentTest {
  protected:
     SpreadQueueTest() {
         engine.total.cpus = 16;
-        partNodes = &table;
+        nodes = &table;
         makeController();
         inspector.reply->runs = {someInspected()};
         Json& spec = inspector.reply->runs[0].spec;

@@ -151,11 +151,12 @@ TEST(DaemonConfig, WhatStandsInTheFileHoldsWhereTheCommandLineSaysNothing) {
         }
         return std::string(
             "# of this site\nnodes_listen: gpu1\nhosts: [cpu-1, bob@cpu-2:7000]\n"
-            "node_away: 30\n");
+            "node_away: 30\nhere: {train: false}\n");
     };
     const auto line = parseCommandLine({"--node-away", "7"}, around);
     ASSERT_TRUE(line.ok()) << line.status();
     EXPECT_EQ(line->config.nodesListen, "gpu1");
+    EXPECT_FALSE(line->config.trainsHere);
     EXPECT_EQ(line->config.nodeAway.count(), 7'000);
     EXPECT_EQ(line->config.sshConfig, "/ssh_config");
     ASSERT_EQ(line->config.hosts.size(), 2U);
@@ -187,7 +188,10 @@ TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
     EXPECT_THAT(errorOfText("host: [a]\n"), HasSubstr("did you mean 'hosts'"));
     EXPECT_THAT(errorOfText("nodes_listen: [a, b]\n"), HasSubstr("one value"));
     EXPECT_THAT(errorOfText("- a\n"), HasSubstr("/srv/c.yaml:1:1: a map of settings is wanted"));
-    EXPECT_THAT(errorOfText("hosts: {a: b}\n"), HasSubstr("a text or a list"));
+    EXPECT_THAT(errorOfText("hosts: {a: b}\n"), HasSubstr("unknown key 'hosts.a'"));
+    EXPECT_THAT(errorOfText("here: {train: {a: b}}\n"), HasSubstr("a text or a list"));
+    EXPECT_THAT(errorOfText("here: {train: maybe}\n"), HasSubstr("true or false is wanted"));
+    EXPECT_EQ(errorOfText("here: {train: true}\n"), "");
     EXPECT_THAT(errorOfText("hosts: [[a]]\n"), HasSubstr("a list of texts"));
     EXPECT_THAT(errorOfText("hosts: [a\n"), HasSubstr("/srv/c.yaml:"));
     EXPECT_THAT(errorOfText("hosts: [a]\n"), HasSubstr("--nodes-listen HOST"));

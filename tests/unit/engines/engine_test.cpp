@@ -26,7 +26,7 @@ TEST(Engine, RanksOfAnotherNodeAreNumberedBehindThoseBeforeThem) {
     EXPECT_EQ(workerNames(group), (std::vector<std::string>{"rank2", "rank3"}));
 }
 
-TEST(Engine, AGroupGoesToAnotherNodeAsText) {
+TEST(Engine, AGangGoesToAnotherNodeAsText) {
     Group group;
     group.name = "rank";
     group.procs = 2;
@@ -39,13 +39,20 @@ TEST(Engine, AGroupGoesToAnotherNodeAsText) {
     group.workingDirectory = "/work";
     group.replacements = 3;
     group.place = {2, 4, 1, 2, "10.0.0.1", 4711};
-    const auto read = groupFromText(groupText(group));
+    Gang gang;
+    gang.key = "r-abcde.a3";
+    gang.attempt = 3;
+    gang.groups = {group, group};
+    const auto read = gangFromText(gangText(gang));
     ASSERT_TRUE(read.ok()) << read.status();
-    EXPECT_EQ(groupText(*read), groupText(group));
-    EXPECT_EQ(read->place, group.place);
-    EXPECT_EQ(read->argv, group.argv);
-    EXPECT_FALSE(groupFromText("{}").ok());
-    EXPECT_FALSE(groupFromText("rank").ok());
+    EXPECT_EQ(gangText(*read), gangText(gang));
+    EXPECT_EQ(gangHash(*read), gangHash(gang));
+    EXPECT_EQ(read->key, gang.key);
+    EXPECT_EQ(read->groups.at(1).place, group.place);
+    EXPECT_EQ(read->groups.at(1).argv, group.argv);
+    for (const char* text : {"{}", "gang", R"({"key":"a"})", R"({"key":"a","groups":[{}]})"}) {
+        EXPECT_FALSE(gangFromText(text).ok()) << text;
+    }
 }
 
 TEST(Engine, TheFourOutcomesOfAskingStayApart) {

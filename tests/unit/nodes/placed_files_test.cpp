@@ -1,4 +1,4 @@
-#include "daemon/nodes/part_files.h"
+#include "daemon/nodes/placed_files.h"
 
 #include <filesystem>
 
@@ -15,9 +15,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class PartFilesTest : public ::testing::Test {
+class PlacedFilesTest : public ::testing::Test {
  protected:
-    PartFilesTest() {
+    PlacedFilesTest() {
         job::JobFile job;
         job.run = "r-abcde";
         job.attempt = 2;
@@ -36,26 +36,28 @@ class PartFilesTest : public ::testing::Test {
         ranks.argv = {"/usr/bin/python3", "train.py"};
         ranks.environment = {{"HOME", "/srv/ada"}};
         ranks.place = {2, 4, 1, 2, "10.0.0.1", 4711};
-        placement = {{"r-abcde", 2, 1},
-                     engines::groupText(ranks),
-                     job.toText(),
-                     "join",
-                     directory / "checkpoints/.probe",
+        placement = {name.key(),  "", job.toText(), "join", directory / "checkpoints/.probe",
                      "r-abcde.a2"};
+        setGang();
+    }
+    void setGang() { placement.gang = engines::gangText(agent::relayGang(name, ranks)); }
+    Result<engines::Gang> gangHere() const {
+        return placedGang(directory / "runs", placement.key, "/bin");
     }
     job::AttemptPaths paths() const {
         return job::RunPaths(directory / "runs", "r-abcde").attempt(2);
     }
     Status layOut(const std::string& interface = "eth0") {
-        return layOutPart(directory / "runs", placement, interface);
+        return nodes::layOut(directory / "runs", placement, interface);
     }
 
     tests::TempDir directory;
+    const agent::PartName name{"r-abcde", 2, 1};
     engines::Group ranks;
-    agent::PartPlacement placement;
+    agent::Placement placement;
 };
 
-TEST_F(PartFilesTest, AJobLiesOnThisNodeAndItsCheckpointsWhereTheyAre) {
+TEST_F(PlacedFilesTest, AJobLiesOnThisNodeAndItsCheckpointsWhereTheyAre) {
     ASSERT_TRUE(layOut().ok());
     const auto job = job::JobFile::read(paths().jobFile());
     ASSERT_TRUE(job.ok()) << job.status();
@@ -67,14 +69,13 @@ TEST_F(PartFilesTest, AJobLiesOnThisNodeAndItsCheckpointsWhereTheyAre) {
     EXPECT_EQ(readFile(paths().joinFile()).value(), "join");
 }
 
-TEST_F(PartFilesTest, TheGangIsTheSameAgainAlsoForAnAgentThatFindsIt) {
+TEST_F(PlacedFilesTest, TheGangIsTheSameAgainAlsoForAnAgentThatFindsIt) {
     ASSERT_TRUE(layOut().ok());
-    const auto gang = partGangOf(directory / "runs", placement.name, "/bin");
+    const auto gang = gangHere();
     ASSERT_TRUE(gang.ok()) << gang.status();
     placement.joinFile = "another";
     ASSERT_TRUE(layOut("eth1").ok());
-    EXPECT_EQ(engines::gangHash(*partGangOf(directory / "runs", placement.name, "/bin")),
-              engines::gangHash(*gang));
+    EXPECT_EQ(engines::gangHash(*gangHere()), engines::gangHash(*gang));
     EXPECT_EQ(readFile(paths().joinFile()).value(), "another");
     const engines::Group& script = gang->groups.at(1);
     EXPECT_THAT(engines::workerNames(script), ElementsAre("rank2", "rank3"));
@@ -84,17 +85,32 @@ TEST_F(PartFilesTest, TheGangIsTheSameAgainAlsoForAnAgentThatFindsIt) {
     EXPECT_EQ(script.environment.at("MILLRACE_JOB"), paths().jobFile());
 }
 
-TEST_F(PartFilesTest, WhatTheSubmitterSetStays) {
-    ranks.environment["GLOO_SOCKET_IFNAME"] = "ib0";
-    placement.ranks = engines::groupText(ranks);
-    ASSERT_TRUE(layOut().ok());
-    EXPECT_EQ(partGangOf(directory / "runs", placement.name, "/bin")
-                  ->groups.at(1)
-                  .environment.at("GLOO_SOCKET_IFNAME"),
-              "ib0");
+TEST_F(PlacedFilesTest, WhereTheFeedThatLeadsIsItsOwnJoinFileStays) {
+    const agent::PartName lead{"r-abcde", 2, 0};
+    agent::Placement first = placement;
+    first.key = lead.key();
+    first.joinFile.clear();
+    ASSERT_TRUE(nodes::layOut(directory / "runs", first, "").ok());
+    ASSERT_TRUE(writeFileAtomic(paths().joinFile(), "its own", 0600).ok());
+    const agent::DataWorkerName data{"r-abcde", 2, 0};
+    const agent::Placement worker{
+        data.key(), engines::gangText(agent::dataGang(data)), "", "of before", "", ""};
+    ASSERT_TRUE(nodes::layOut(directory / "runs", worker, "").ok());
+    EXPECT_EQ(readFile(paths().joinFile()).value(), "its own");
+    EXPECT_EQ(placedGang(directory / "runs", worker.key, "/bin")->groups.at(0).argv.at(3),
+              paths().joinFile());
+    EXPECT_TRUE(checkProbe(worker).ok()) << "it writes no checkpoints";
+    EXPECT_FALSE(placedGang(directory / "runs", "r-abcde", "/bin").ok());
 }
 
-TEST_F(PartFilesTest, ANodeThatDoesNotSeeTheCheckpointsSaysSo) {
+TEST_F(PlacedFilesTest, WhatTheSubmitterSetStays) {
+    ranks.environment["GLOO_SOCKET_IFNAME"] = "ib0";
+    setGang();
+    ASSERT_TRUE(layOut().ok());
+    EXPECT_EQ(gangHere()->groups.at(1).environment.at("GLOO_SOCKET_IFNAME"), "ib0");
+}
+
+TEST_F(PlacedFilesTest, ANodeThatDoesNotSeeTheCheckpointsSaysSo) {
     Status seen = checkProbe(placement);
     EXPECT_TRUE(absl::IsFailedPrecondition(seen));
     EXPECT_THAT(std::string(messageOf(seen)),

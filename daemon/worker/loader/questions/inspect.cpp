@@ -70,6 +70,7 @@ ResolveRequest resolveRequestOf(const Json& request) {
         resolve.variations = textsOf(variations);
     }
     resolve.sets = textsOf(jsonMember(request, "sets"));
+    resolve.trainsHere = jsonBool(request, "trains_here", true);
     const Json& place = jsonMember(request, "place");
     if (place.is_object()) {
         const std::string directory = jsonString(place, "directory");

@@ -5,6 +5,7 @@
 
 #include "backend/core/exit_codes.h"
 #include "backend/values/metric_names.h"
+#include "tests/unit/agent/crew/fake_nodes.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -14,44 +15,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Nodes that do what the test says.
-class FakeNodes final : public DataNodes {
- public:
-    std::string ownName() const override { return "head"; }
-    std::vector<NodeStanding> standings() const override {
-        std::vector<NodeStanding> all;
-        for (const auto& [name, node] : nodes) {
-            all.push_back(node);
-        }
-        return all;
-    }
-    NodeStanding standing(const std::string& node) const override {
-        const auto found = nodes.find(node);
-        return found == nodes.end() ? NodeStanding{node} : found->second;
-    }
-    void place(const std::string& node, const DataPlacement& placement) override {
-        placed[placement.name.key()] = {node, placement.joinFile};
-        nodes[node].numPlaced += 1;
-    }
-    void end(const std::string& node, const std::string& key) override {
-        ended.push_back(strCat(key, " on ", node));
-        placed.erase(key);
-        states.erase(key);
-    }
-    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
-        const auto found = states.find(key);
-        return found == states.end() ? std::nullopt : std::optional(found->second);
-    }
-    void come(const std::string& name, int cores = 2) {
-        nodes[name] = {name, cores, 0, true, false};
-    }
-
-    std::map<std::string, NodeStanding> nodes;
-    std::map<std::string, std::pair<std::string, std::string>> placed;  ///< node, join file
-    std::map<std::string, engines::State> states;
-    std::vector<std::string> ended;
-};
-
 class DataCrewTest : public AgentTest {
  protected:
     void begin(int least, int most) {
@@ -59,6 +22,7 @@ class DataCrewTest : public AgentTest {
         std::filesystem::create_directories(paths.directory());
         crew = std::make_unique<DataCrew>(place, "r-abcde", least, most);
         crew->begin(paths, 1);
+        nodes.isForgetful = true;
     }
     void feedListens(const std::string& text = "join") { std::ofstream(paths.joinFile()) << text; }
     std::string tick(bool isWanted = true) {
@@ -89,7 +53,7 @@ class DataCrewTest : public AgentTest {
     }
 
     FakeNodes nodes;
-    CrewPlace place{engine, clock, &nodes, "/opt/bin", [] {}};
+    CrewPlace place{engine, clock, &nodes, true, "/opt/bin", [] {}};
     job::AttemptPaths paths{""};
     std::unique_ptr<DataCrew> crew;
 };
@@ -102,6 +66,18 @@ TEST_F(DataCrewTest, WithoutOtherNodesTheLeastAreOnTheHeadsOwn) {
     EXPECT_THAT(names(), ElementsAre("data0", "data1"));
     EXPECT_EQ(engine.gangs.count(keyOf(0)), 1U);
     EXPECT_EQ(engine.gangs.at(keyOf(1)).groups.at(0).argv.at(3), paths.joinFile());
+}
+
+TEST_F(DataCrewTest, WhereTheHeadDoesNotTrainTheyWaitForANode) {
+    place.trainsHere = false;
+    begin(1, 1);
+    tick();
+    tick();
+    EXPECT_THAT(names(), IsEmpty());
+    EXPECT_THAT(engine.gangs, IsEmpty());
+    nodes.come("node1");
+    tick();
+    EXPECT_THAT(names(), ElementsAre("data0@node1"));
 }
 
 TEST_F(DataCrewTest, TheyAreSpreadOverTheOtherNodesByTheirCores) {
@@ -125,10 +101,10 @@ TEST_F(DataCrewTest, NothingIsPlacedElsewhereBeforeTheFeedListensAndAgainWhenItL
     EXPECT_THAT(nodes.placed, IsEmpty());
     feedListens("first");
     tick();
-    EXPECT_EQ(nodes.placed.at(keyOf(0)).second, "first");
+    EXPECT_EQ(nodes.placed.at(keyOf(0)).second.joinFile, "first");
     feedListens("second");
     tick();
-    EXPECT_EQ(nodes.placed.at(keyOf(0)).second, "second");
+    EXPECT_EQ(nodes.placed.at(keyOf(0)).second.joinFile, "second");
 }
 
 TEST_F(DataCrewTest, WhatIsOnALostNodeIsHadElsewhereAndEndedThere) {

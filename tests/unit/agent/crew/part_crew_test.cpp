@@ -12,6 +12,7 @@
 #include "backend/core/files.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/agent/crew/fake_nodes.h"
 
 namespace millrace::agent {
 namespace {
@@ -19,51 +20,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-/// Nodes with parts that do what the test says.
-class FakePartNodes final : public PartNodes {
- public:
-    void setUnread(bool) override {}
-    std::vector<PartStanding> partStandings() const override {
-        std::vector<PartStanding> all;
-        for (const auto& [name, node] : nodes) {
-            all.push_back(node);
-        }
-        return all;
-    }
-    PartStanding partStanding(const std::string& node) const override {
-        const auto found = nodes.find(node);
-        return found == nodes.end() ? PartStanding{node} : found->second;
-    }
-    void keep(const std::string& node, const std::string& key,
-              const schedule::Resources& needs) override {
-        kept[key] = {node, needs.cpus};
-    }
-    void place(const std::string& node, const PartPlacement& placement) override {
-        placed[placement.name.key()] = {node, placement};
-    }
-    void end(const std::string& node, const std::string& key) override {
-        ended.push_back(strCat(key, " on ", node));
-    }
-    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
-        const auto found = states.find(key);
-        return found == states.end() ? std::nullopt : std::optional(found->second);
-    }
-    std::optional<engines::State> lastWord(const std::string&,
-                                           const std::string& key) const override {
-        const auto found = lastWords.find(key);
-        return found == lastWords.end() ? std::nullopt : std::optional(found->second);
-    }
-    void come(const std::string& name, double cores = 2) {
-        nodes[name] = {name, {cores, 0, 1'000}, {cores, 0, 1'000}, 1'000, true, false};
-    }
-
-    std::map<std::string, PartStanding> nodes;
-    std::map<std::string, std::pair<std::string, double>> kept;
-    std::map<std::string, std::pair<std::string, PartPlacement>> placed;
-    std::map<std::string, engines::State> states, lastWords;
-    std::vector<std::string> ended;
-};
 
 engines::WorkerState worker(const std::string& name, std::optional<int> code, int signal = 0,
                             std::int64_t endedMs = 0) {
@@ -114,14 +70,17 @@ class PartCrewTest : public ::testing::Test {
         nodes.come("node2");
     }
     std::unique_ptr<PartCrew> make(int numNodes = 2) {
-        const auto part = [](const PartName& name, int port) -> Result<PartPlacement> {
-            return PartPlacement{name, strCat("port ", port), "job", "", "", ""};
-        };
-        return std::make_unique<PartCrew>(PartCrewPlace{clock, &nodes, part}, "r-abcde", numNodes);
+        PartCrewPlace place{
+            clock, &nodes, trainsHere,
+            [](int part) { return schedule::Resources{part == 0 ? 2.0 : 1.0, 0, 500}; },
+            [](const PartName& name, int port, const schedule::Resources&) -> Result<Placement> {
+                return Placement{name.key(), strCat("port ", port), "job", "", "", ""};
+            }};
+        return std::make_unique<PartCrew>(std::move(place), "r-abcde", numNodes);
     }
     void begin(int numNodes = 2) {
         crew = make(numNodes);
-        begun = crew->begin(paths, 1, {1, 0, 500});
+        begun = crew->begin(paths, 1);
     }
     void feedListens(const std::string& text = "join") {
         std::ofstream(paths.attempt(1).joinFile()) << text;
@@ -144,7 +103,8 @@ class PartCrewTest : public ::testing::Test {
     const std::string kKey = "r-abcde.a1.p1";
     tests::TempDir directory;
     FakeClock clock;
-    FakePartNodes nodes;
+    FakeNodes nodes;
+    bool trainsHere = true;
     job::RunPaths paths{directory / "runs", "r-abcde"};
     std::unique_ptr<PartCrew> crew;
     Status begun;
@@ -178,8 +138,8 @@ TEST_F(PartCrewTest, TheNodesWithTheMostThatIsFreeAreChosenAndTooFewIsSaid) {
 
 TEST_F(PartCrewTest, ANeedWrittenForALargerMachineFitsAFreeOne) {
     EXPECT_EQ(withinNode({64, 1, 9'000}, {2, 0, 1'000}), (schedule::Resources{2, 1, 1'000}));
-    EXPECT_TRUE(chooseNodes(nodes.partStandings(), 2, {64, 0, 9'000}).ok());
-    EXPECT_FALSE(chooseNodes(nodes.partStandings(), 1, {1, 1, 0}).ok()) << "there is no GPU";
+    EXPECT_TRUE(chooseNodes(nodes.standings(), {{64, 0, 9'000}, {64, 0, 9'000}}, true).ok());
+    EXPECT_FALSE(chooseNodes(nodes.standings(), {{1, 1, 0}}, true).ok()) << "there is no GPU";
 }
 
 TEST_F(PartCrewTest, APartIsPlacedWhenTheFeedListensAndAgainWhenItListensAnew) {
@@ -190,7 +150,7 @@ TEST_F(PartCrewTest, APartIsPlacedWhenTheFeedListensAndAgainWhenItListensAnew) {
     EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("part 1 of its ranks is placed on node"));
     const auto& [node, placement] = nodes.placed.at(kKey);
     EXPECT_EQ(node, "node1");
-    EXPECT_EQ(placement.ranks, "port 4711");
+    EXPECT_EQ(placement.gang, "port 4711");
     EXPECT_EQ(placement.joinFile, "first");
     EXPECT_EQ(readFile(placement.probePath).value(), placement.probeText);
     feedListens("second");
@@ -236,7 +196,7 @@ TEST_F(PartCrewTest, WhereThePartsAreIsNotGuessed) {
     EXPECT_THAT(nodes.kept, IsEmpty());
     std::filesystem::remove(path);
     std::ofstream(path) << R"([{"part":2,"node":"node1"},{"part":1,"node":"node2"}])";
-    EXPECT_TRUE(crew->begin(paths, 1, {1, 0, 500}).ok()) << "tried again";
+    EXPECT_TRUE(crew->begin(paths, 1).ok()) << "tried again";
     EXPECT_EQ(nodes.kept.at(kKey).first, "node2");
 }
 
@@ -362,6 +322,60 @@ TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
     EXPECT_EQ(all.reason, "node node1 with feed1 and its ranks is lost");
 }
 
+TEST_F(PartCrewTest, WhereTheHeadDoesNotTrainTheFirstPartIsOnANodeToo) {
+    trainsHere = false;
+    nodes.come("big", 8);
+    begin();
+    ASSERT_TRUE(begun.ok()) << begun;
+    EXPECT_EQ(crew->leadNode(), "big");
+    EXPECT_EQ(nodes.kept.at("r-abcde.a1").second, 2);
+    EXPECT_EQ(nodes.kept.at(kKey).first, "node1");
+    ASSERT_TRUE(crew->placeLead().ok());
+    const auto& [node, placement] = nodes.placed.at("r-abcde.a1");
+    EXPECT_EQ(node, "big");
+    EXPECT_EQ(placement.joinFile, "");
+    EXPECT_EQ(readFile(placement.probePath).value(), placement.probeText);
+    std::vector<std::string> news;
+    EXPECT_EQ(crew->lookAtLead(news).phase, engines::Phase::kPlacing);
+    nodes.states["r-abcde.a1"] = going("feed", "rank0");
+    const engines::State lead = crew->lookAtLead(news);
+    EXPECT_EQ(lead.masterPort, 4711);
+    feedListens();
+    tick(lead);
+    EXPECT_EQ(nodes.placed.at(kKey).second.gang, "port 4711");
+    EXPECT_THAT(news, IsEmpty());
+    nodes.nodes["big"].isThere = false;
+    EXPECT_THAT(crew->unreached(1), ::testing::ElementsAre("feed", "rank0"));
+    nodes.nodes["big"].isLost = true;
+    const engines::State lost = crew->lookAtLead(news);
+    EXPECT_EQ(lost.phase, engines::Phase::kEnded);
+    EXPECT_EQ(lost.cause, engines::Cause::kNodeLost);
+    EXPECT_THAT(news, ElementsAre(HasSubstr("node big is lost")));
+    crew->end();
+    EXPECT_THAT(nodes.ended, ElementsAre("r-abcde.a1 on big", kKey + " on node1"));
+}
+
+TEST_F(PartCrewTest, TheNextDaemonAsksForTheFirstPartWhereItIs) {
+    trainsHere = false;
+    begin(1);
+    ASSERT_TRUE(begun.ok()) << begun;
+    trainsHere = true;  // another configuration
+    crew = make(1);
+    ASSERT_TRUE(crew->recall(paths, 1).ok());
+    EXPECT_EQ(crew->leadNode(), "node1");
+    EXPECT_FALSE(crew->findLead().value()) << "it never was placed";
+    nodes.nodes["node1"].isThere = false;
+    EXPECT_TRUE(absl::IsUnavailable(crew->findLead().status()));
+    nodes.states["r-abcde.a1"] = going("feed", "rank0");
+    EXPECT_TRUE(crew->findLead().value());
+    nodes.states.clear();
+    nodes.nodes["node1"].isLost = true;
+    EXPECT_TRUE(crew->findLead().value()) << "its end is to be told";
+    crew = make(1);
+    ASSERT_TRUE(crew->recall(paths, 2).ok());
+    EXPECT_EQ(crew->leadNode(), "") << "of an attempt that has no such file";
+}
+
 TEST_F(PartCrewTest, AnAttemptThatNeverWasPlacedIsOverAtOnce) {
     begin();
     crew->end();
@@ -372,11 +386,16 @@ TEST_F(PartCrewTest, AnAttemptThatNeverWasPlacedIsOverAtOnce) {
 TEST(PartName, IsReadAsItIsWritten) {
     const PartName name{"r-abcde", 3, 2};
     EXPECT_EQ(name.key(), "r-abcde.a3.p2");
-    EXPECT_EQ(name.relay(), "feed2");
+    EXPECT_EQ(name.feed(), "feed2");
     const auto read = PartName::parse(name.key());
     ASSERT_TRUE(read.has_value());
     EXPECT_EQ(read->key(), name.key());
-    for (const char* other : {"r-abcde.a3", "r-abcde.a3.d1", "r-abcde.a3.p", ".a3.p1"}) {
+    const PartName lead{"r-abcde", 3, 0};
+    EXPECT_EQ(lead.key(), "r-abcde.a3");
+    EXPECT_EQ(lead.feed(), "feed");
+    EXPECT_EQ(PartName::parse(lead.key())->part, 0);
+    for (const char* other :
+         {"r-abcde", "r-abcde.a", ".a3", "r-abcde.a3.d1", "r-abcde.a3.p", ".a3.p1"}) {
         EXPECT_FALSE(PartName::parse(other).has_value()) << other;
     }
 }
@@ -387,17 +406,20 @@ TEST(PartName, ItsGangHasARelayAndItsRanks) {
     ranks.procs = 2;
     ranks.hasRanks = true;
     ranks.place = {2, 4, 1, 2, "10.0.0.1", 4711};
-    const engines::Gang gang = partGang({"r-abcde", 1, 1}, ranks, "/n/job.json", "/bin");
+    giveCommand(ranks);
+    engines::Gang gang = relayGang({"r-abcde", 1, 1}, ranks);
+    settle(gang, "/bin", "/n");
     EXPECT_THAT(engines::workerNames(gang.groups.at(0)), ElementsAre("feed1"));
     EXPECT_THAT(engines::workerNames(gang.groups.at(1)), ElementsAre("rank2", "rank3"));
     EXPECT_EQ(gang.groups.at(0).replacements, 0);
     EXPECT_THAT(gang.groups.at(1).argv,
                 ElementsAre("/bin/millrace-trainer", "--job", "/n/job.json", "--rank", "{rank}"));
     ranks.isUsers = true;
-    ranks.argv = {"/usr/bin/python3", "train.py"};
-    const engines::Gang script = partGang({"r-abcde", 1, 1}, ranks, "/n/job.json", "/bin");
+    ranks.argv = {"/usr/bin/python3", "{bin}", "{attempt}"};
+    engines::Gang script = relayGang({"r-abcde", 1, 1}, ranks);
+    settle(script, "/bin", "/n");
     EXPECT_GT(script.groups.at(0).replacements, 3);
-    EXPECT_EQ(script.groups.at(1).argv, ranks.argv);
+    EXPECT_EQ(script.groups.at(1).argv, ranks.argv) << "a user's arguments stay as they are";
     EXPECT_EQ(script.groups.at(1).environment.at("MILLRACE_JOB"), "/n/job.json");
 }
 

@@ -11,7 +11,7 @@
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
 #include "backend/runs/run_record.h"
-#include "daemon/agent/crew/part_nodes.h"
+#include "daemon/agent/crew/nodes.h"
 
 namespace millrace::agent {
 
@@ -47,31 +47,36 @@ Status checkStartable(const JobFacts& facts, const std::string& noTrainer);
 std::string reasonToWait(const Status& why);
 
 /// What the run takes of the head's machine, which has `total`: never more cores or memory than
-/// there are, so that a default written for a larger machine still runs.
-schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total);
+/// there are, so that a default written for a larger machine still runs; nothing of one that does
+/// not train.
+schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total,
+                            bool trainsHere = true);
 
-/// What each part of it takes of another node.
-schedule::Resources partNeeds(const JobFacts& facts);
+/// What each part of it takes of another node; part 0 beside its ranks' what the feed computes
+/// with.
+schedule::Resources partNeeds(const JobFacts& facts, int part);
+
+/// Of all its parts that are on other nodes than the head's, in order.
+std::vector<schedule::Resources> nodeNeeds(const JobFacts& facts, bool trainsHere);
 
 /// The attempt's job without a plan and without checkpoints.
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
 
-/// How the head's node is reached by the ranks of other nodes.
+/// How the node of part 0 is reached by the ranks of other nodes.
 struct Meeting {
-    std::string host;       ///< "": all nodes are this machine
-    std::string interface;  ///< of this machine that `host` is on; "": not known
+    std::string host;       ///< "": all nodes are one machine
+    std::string interface;  ///< of part 0's machine that `host` is on; "": not known, or told there
 };
 
-/// Of a run with a command: kNotFound when its program or its script is not there any more. Of
-/// several training nodes: what is on the head's.
+/// Part 0: the feed that leads, and its node's ranks. Of a run with a command: kNotFound when its
+/// program or its script is not there any more.
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                               const job::RunPaths& paths, const std::string& binDir,
                                const schedule::Resources& needs, const Meeting& meeting);
 /// The part of the attempt on another training node, without its join file. Its job is the
 /// attempt's, which `paths` has.
-Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
-                               const JobFacts& facts, const job::RunPaths& paths,
-                               const Meeting& meeting, int masterPort);
+Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
+                           const job::RunPaths& paths, const Meeting& meeting, int masterPort,
+                           const schedule::Resources& needs);
 
 /// What RunRecord::launch holds, from and to text.
 std::string launchText(const values::LaunchPlace& place);

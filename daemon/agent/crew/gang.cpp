@@ -1,4 +1,4 @@
-#include "daemon/agent/run/gang.h"
+#include "daemon/agent/crew/gang.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,7 +60,10 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& fac
     }
     if (facts.isScript()) {
         RETURN_IF_ERROR(becomeScript(rank, run, facts, meeting));
-    } else if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+        return rank;
+    }
+    giveCommand(rank);
+    if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
         // The trainer wants its waiting threads asleep; set here it need not start itself again.
         // What was set for the daemon on purpose reaches it as it is.
         rank.environment["OMP_WAIT_POLICY"] = "PASSIVE";
@@ -110,8 +113,12 @@ std::string reasonToWait(const Status& why) {
                : strCat("cannot be read: ", messageOf(why), "; trying again");
 }
 
-schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total) {
+schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total,
+                            bool trainsHere) {
     schedule::Resources needs;
+    if (!trainsHere) {
+        return needs;
+    }
     const double loader =
         facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : total.cpus;
     const double ranks = static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank);
@@ -124,10 +131,22 @@ schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& to
     return needs;
 }
 
-schedule::Resources partNeeds(const JobFacts& facts) {
-    return {static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank),
+schedule::Resources partNeeds(const JobFacts& facts, int part) {
+    const double ranks = static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank);
+    const double loader = part > 0                  ? 0
+                          : facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads)
+                                                    : kAllCores;
+    return {std::min(kAllCores, ranks + loader),
             static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank),
             static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000};
+}
+
+std::vector<schedule::Resources> nodeNeeds(const JobFacts& facts, bool trainsHere) {
+    std::vector<schedule::Resources> needs;
+    for (int part = trainsHere ? 1 : 0; part < facts.nodes; ++part) {
+        needs.push_back(partNeeds(facts, part));
+    }
+    return needs;
 }
 
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
@@ -165,15 +184,12 @@ Result<values::LaunchPlace> launchOf(const std::string& text) {
 }
 
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
-                               const job::RunPaths& paths, const std::string& binDir,
                                const schedule::Resources& needs, const Meeting& meeting) {
-    const std::string job = paths.attempt(attempt).jobFile();
     engines::Group feed;
     feed.name = job::kFeed;
-    feed.argv = {binDir + "/millrace-loader", "feed", "--job", job};
+    feed.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
     feed.resources.memoryBytes = needs.memoryBytes;
     ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, facts, 0, meeting));
-    giveCommand(rank, job, binDir);
     if (facts.isScript()) {
         feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
     }
@@ -187,13 +203,13 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     return gang;
 }
 
-Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
-                               const JobFacts& facts, const job::RunPaths& paths,
-                               const Meeting& meeting, int masterPort) {
+Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
+                           const job::RunPaths& paths, const Meeting& meeting, int masterPort,
+                           const schedule::Resources& needs) {
     ASSIGN_OR_RETURN(engines::Group ranks, makeRanks(run, facts, name.part, meeting));
     ranks.place.masterPort = masterPort;
-    ranks.resources.cpus = partNeeds(facts).cpus;
-    ranks.resources.gpus = partNeeds(facts).gpus;
+    ranks.resources.cpus = needs.cpus;
+    ranks.resources.gpus = needs.gpus;
     const job::AttemptPaths files = paths.attempt(name.attempt);
     ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::read(files.jobFile()));
     job.planText = {};  // a relay opens no dataset
@@ -203,7 +219,8 @@ Result<PartPlacement> makePart(const runs::RunRecord& run, const PartName& name,
     for (int i = 0; i < facts.ranksPerNode(); ++i) {
         job.ranks.push_back(ranks.place.first + i);
     }
-    return PartPlacement{name, engines::groupText(ranks), job.toText(), "", "", ""};
+    return Placement{
+        name.key(), engines::gangText(relayGang(name, std::move(ranks))), job.toText(), "", "", ""};
 }
 
 std::string gangKey(const std::string& runId, int attempt) {

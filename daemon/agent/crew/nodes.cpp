@@ -1,0 +1,176 @@
+#include "daemon/agent/crew/nodes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/core/text.h"
+#include "backend/job/attempt_paths.h"
+
+namespace millrace::agent {
+namespace {
+
+// Of each data worker or relay: a budget of its own, as losing one costs the run little.
+constexpr int kReplacements = 16;
+// How long a data worker waits for the feed to say where to come.
+constexpr int kJoinWaitSeconds = 120;
+
+constexpr std::string_view kBin = "{bin}", kAttempt = "{attempt}";
+
+void replace(std::string& text, std::string_view what, const std::string& by) {
+    if (const std::size_t at = text.find(what); at != std::string::npos) {
+        text.replace(at, what.size(), by);
+    }
+}
+
+std::string amounts(const schedule::Resources& needs) {
+    std::string text = needs.cpus >= kAllCores
+                           ? "all its cores"
+                           : strCat(needs.cpus, needs.cpus == 1 ? " core" : " cores");
+    if (needs.gpus > 0) {
+        strAppend(&text, ", ", needs.gpus, needs.gpus == 1 ? " GPU" : " GPUs");
+    }
+    if (needs.memoryBytes > 0) {
+        strAppend(&text, " and ", formatBytes(static_cast<double>(needs.memoryBytes)));
+    }
+    return text;
+}
+
+std::string namesOf(const std::vector<NodeStanding>& nodes) {
+    std::string names;
+    for (const NodeStanding& node : nodes) {
+        strAppend(&names, names.empty() ? "" : ", ", node.name);
+    }
+    return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+std::string PartName::key() const {
+    return part == 0 ? strCat(run, ".a", attempt) : strCat(run, ".a", attempt, ".p", part);
+}
+
+std::string PartName::feed() const {
+    return job::feedName(part);
+}
+
+std::optional<PartName> PartName::parse(std::string_view key) {
+    if (const auto lead = job::attemptOf(key)) {
+        return PartName{lead->run, lead->attempt, 0};
+    }
+    const auto parts = job::partOf(key, 'p');
+    return parts.has_value() ? std::optional(PartName{parts->run, parts->attempt, parts->number})
+                             : std::nullopt;
+}
+
+std::string DataWorkerName::key() const {
+    return strCat(run, ".a", attempt, ".d", number);
+}
+
+std::string DataWorkerName::worker() const {
+    return strCat(job::kData, number);
+}
+
+std::optional<DataWorkerName> DataWorkerName::parse(std::string_view key) {
+    const auto parts = job::partOf(key, 'd');
+    return parts.has_value()
+               ? std::optional(DataWorkerName{parts->run, parts->attempt, parts->number})
+               : std::nullopt;
+}
+
+void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory) {
+    for (engines::Group& group : gang.groups) {
+        if (group.isUsers) {
+            // Where its module finds the library and the programs of this daemon's version.
+            group.environment.try_emplace("MILLRACE_BIN_DIR", binDir);
+            group.environment["MILLRACE_JOB"] = job::AttemptPaths(attemptDirectory).jobFile();
+            continue;
+        }
+        for (std::string& argument : group.argv) {
+            replace(argument, kBin, binDir);
+            replace(argument, kAttempt, attemptDirectory);
+        }
+    }
+}
+
+engines::Gang dataGang(const DataWorkerName& name) {
+    engines::Group worker;
+    worker.name = name.worker();
+    worker.argv = {"{bin}/millrace-loader", "data",   "--join",
+                   "{attempt}/data.join",   "--wait", std::to_string(kJoinWaitSeconds)};
+    worker.isCritical = false;
+    worker.replacements = kReplacements;
+    engines::Gang gang;
+    gang.key = name.key();
+    gang.attempt = name.attempt;
+    gang.groups = {std::move(worker)};
+    return gang;
+}
+
+void giveCommand(engines::Group& ranks) {
+    ranks.argv = {"{bin}/millrace-trainer", "--job", "{attempt}/job.json", "--rank", "{rank}"};
+}
+
+engines::Gang relayGang(const PartName& name, engines::Group ranks) {
+    engines::Group relay;
+    relay.name = name.feed();
+    relay.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
+    // As the feed's: a script's ranks wait for another one, the built-in trainer's begin again.
+    relay.replacements = ranks.isUsers ? kReplacements : 0;
+    engines::Gang gang;
+    gang.key = name.key();
+    gang.attempt = name.attempt;
+    gang.groups = {std::move(relay), std::move(ranks)};
+    return gang;
+}
+
+std::vector<std::string> workersOf(const Placement& placement) {
+    std::vector<std::string> names;
+    if (const auto gang = engines::gangFromText(placement.gang); gang.ok()) {
+        for (const engines::Group& group : gang->groups) {
+            const auto all = engines::workerNames(group);
+            names.insert(names.end(), all.begin(), all.end());
+        }
+    }
+    return names;
+}
+
+schedule::Resources withinNode(const schedule::Resources& needs, const schedule::Resources& total) {
+    return {std::min(needs.cpus, total.cpus), needs.gpus,
+            std::min(needs.memoryBytes, total.memoryBytes)};
+}
+
+Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& nodes,
+                                             const std::vector<schedule::Resources>& needs,
+                                             bool isBesideHead) {
+    std::vector<NodeStanding> ready = nodes;
+    std::erase_if(ready, [](const NodeStanding& node) { return !node.isThere; });
+    std::stable_sort(ready.begin(), ready.end(), [](const NodeStanding& a, const NodeStanding& b) {
+        return std::make_pair(-a.free.cpus, a.name) < std::make_pair(-b.free.cpus, b.name);
+    });
+    std::vector<std::string> chosen;
+    for (const schedule::Resources& one : needs) {
+        const auto found = std::find_if(ready.begin(), ready.end(), [&](const NodeStanding& node) {
+            return withinNode(one, node.total).fitsIn(node.free);
+        });
+        if (found == ready.end()) {
+            break;
+        }
+        chosen.push_back(found->name);
+        ready.erase(found);
+    }
+    if (chosen.size() == needs.size()) {
+        return chosen;
+    }
+    ready = nodes;
+    std::erase_if(ready, [&](const NodeStanding& node) {
+        return !node.isThere || !withinNode(needs.back(), node.total).fitsIn(node.free);
+    });
+    const std::string more = needs.front() == needs.back()
+                                 ? ""
+                                 : strCat(", and on one of them ", amounts(needs.front()));
+    return unavailable("needs ", needs.size(), needs.size() == 1 ? " node" : " nodes",
+                       isBesideHead ? " beside the head's" : "", " with ", amounts(needs.back()),
+                       " free for each", more, "; ready: ", namesOf(ready), " (millrace nodes)");
+}
+
+}  // namespace millrace::agent

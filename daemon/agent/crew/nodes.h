@@ -1,0 +1,123 @@
+#pragma once
+// Nodes: the machines on which gangs of a run's attempts may be placed, as its crews see them;
+// fakes stand in for it in tests.
+//
+// Everything that runs on another machine than the head's is a gang of its own there: the part of
+// an attempt that trains on a node (the feed that leads or a relay, with that node's ranks), and
+// each data worker. Threads: any. No call waits for a node: what is wanted is noted and told to it
+// when it is there.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/core/status.h"
+#include "backend/engines/engine.h"
+
+namespace millrace::agent {
+
+/// One part of an attempt, by the number of its node among those that train. Part 0 has the feed
+/// that leads.
+struct PartName {
+    std::string run;
+    int attempt = 1;
+    int part = 0;
+
+    std::string key() const;   ///< of its gang: "<run>.a<attempt>", "<run>.a<attempt>.p<part>"
+    std::string feed() const;  ///< "feed", "feed<part>": its folder, its log
+    /// Nothing for another gang's key.
+    static std::optional<PartName> parse(std::string_view key);
+};
+
+/// One data worker of an attempt. A number is given once: a worker that is had elsewhere has
+/// another one.
+struct DataWorkerName {
+    std::string run;
+    int attempt = 1;
+    int number = 0;
+
+    std::string key() const;     ///< of its gang: "<run>.a<attempt>.d<number>"
+    std::string worker() const;  ///< "data<number>": its folder, its log
+    /// Nothing for another gang's key.
+    static std::optional<DataWorkerName> parse(std::string_view key);
+};
+
+/// Gangs are made without the machine they will be on: in the arguments of programs of ours
+/// "{bin}" stands for the programs' directory and "{attempt}" for the attempt's. settle() puts
+/// them in, and tells a user's own program where they are.
+void settle(engines::Gang& gang, const std::string& binDir, const std::string& attemptDirectory);
+
+/// The gang of a data worker. One that is lost is started again in its place, up to 16 times.
+engines::Gang dataGang(const DataWorkerName& name);
+/// Of a part other than 0: a relay of the feed that leads, and `ranks`.
+engines::Gang relayGang(const PartName& name, engines::Group ranks);
+/// Gives ranks of the built-in trainer their command.
+void giveCommand(engines::Group& ranks);
+
+/// What a node is to have.
+struct Placement {
+    std::string key;       ///< of the gang
+    std::string gang;      ///< engines::gangText(), not settled
+    std::string jobFile;   ///< text of its job.json, with the head's paths; "": it needs none
+    std::string joinFile;  ///< text of what it joins the feed that leads with; "": it leads
+    /// A file in the directory of checkpoints, and what stands in it: who cannot read that there
+    /// does not see the checkpoints. "": the gang writes none.
+    std::string probePath, probeText;
+    bool operator==(const Placement&) const = default;
+};
+
+/// Names of its workers, in order; none of what is no gang.
+std::vector<std::string> workersOf(const Placement& placement);
+
+struct NodeStanding {
+    std::string name;
+    std::string address;        ///< where other nodes reach it; "": all nodes are one machine
+    schedule::Resources total;  ///< what the node has
+    schedule::Resources free;   ///< without what is kept
+    int numPlaced = 0;          ///< gangs of all runs
+    std::int64_t heardMs = 0;   ///< the last sign of it, UTC by the head's clock; 0: none yet
+    bool isThere = false;       ///< heard of within the last seconds
+    bool isLost = false;        ///< away for so long that what was on it counts as ended
+};
+
+class Nodes {
+ public:
+    virtual ~Nodes() = default;
+    /// Of the head's own machine.
+    virtual std::string ownName() const = 0;
+    /// Of the nodes that have come since the head started, by name.
+    virtual std::vector<NodeStanding> standings() const = 0;
+    /// Of a node that has not come either: it is away since the head started.
+    virtual NodeStanding standing(const std::string& node) const = 0;
+    /// Whether there are runs under way whose parts nobody knows yet, as their run or their gang
+    /// cannot be read: gangs that nobody asks for may be theirs.
+    virtual void setUnread(bool areSomeUnread) = 0;
+    /// So much of the node is kept for this gang until end().
+    virtual void keep(const std::string& node, const std::string& key,
+                      const schedule::Resources& needs) = 0;
+    /// It is to be there; again with another join file where the feed has a new one.
+    virtual void place(const std::string& node, const Placement& placement) = 0;
+    /// It is to be there no more; told to a node that is away when it comes back.
+    virtual void end(const std::string& node, const std::string& key) = 0;
+    /// What the node said last; nothing: not known (yet), or its end was asked for and is heard.
+    /// One of which nothing was heard before its end was asked for is stopping until it is.
+    virtual std::optional<engines::State> state(const std::string& node,
+                                                const std::string& key) const = 0;
+    /// How a part stood at its end, of one whose end was asked for and is heard: for a while.
+    virtual std::optional<engines::State> lastWord(const std::string& node,
+                                                   const std::string& key) const = 0;
+};
+
+/// Of what takes all cores of a node, however many it has.
+inline constexpr double kAllCores = 1e6;
+
+/// A node for each of `needs`, in their order: the one with the most that is free, by name where
+/// that is equal. kUnavailable: too few are ready, with a sentence for the run's owner.
+/// `isBesideHead`: the head's machine trains too, and is none of them.
+Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& nodes,
+                                             const std::vector<schedule::Resources>& needs,
+                                             bool isBesideHead);
+/// Never more cores or memory than a node has, so that a default written for a larger one runs.
+schedule::Resources withinNode(const schedule::Resources& needs, const schedule::Resources& total);
+
+}  // namespace millrace::agent

@@ -1,0 +1,68 @@
+#pragma once
+// Nodes that do what the test says.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/agent/crew/nodes.h"
+
+namespace millrace::agent {
+
+class FakeNodes final : public Nodes {
+ public:
+    std::string ownName() const override { return "head"; }
+    std::vector<NodeStanding> standings() const override {
+        std::vector<NodeStanding> all;
+        for (const auto& [name, node] : nodes) {
+            all.push_back(node);
+        }
+        return all;
+    }
+    NodeStanding standing(const std::string& node) const override {
+        const auto found = nodes.find(node);
+        return found == nodes.end() ? NodeStanding{node} : found->second;
+    }
+    void setUnread(bool) override {}
+    void keep(const std::string& node, const std::string& key,
+              const schedule::Resources& needs) override {
+        kept[key] = {node, needs.cpus};
+    }
+    void place(const std::string& node, const Placement& placement) override {
+        placed[placement.key] = {node, placement};
+        nodes[node].numPlaced += 1;
+    }
+    void end(const std::string& node, const std::string& key) override {
+        ended.push_back(strCat(key, " on ", node));
+        if (isForgetful) {
+            placed.erase(key);
+            states.erase(key);
+        }
+    }
+    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
+        const auto found = states.find(key);
+        return found == states.end() ? std::nullopt : std::optional(found->second);
+    }
+    std::optional<engines::State> lastWord(const std::string&,
+                                           const std::string& key) const override {
+        const auto found = lastWords.find(key);
+        return found == lastWords.end() ? std::nullopt : std::optional(found->second);
+    }
+    void come(const std::string& name, double cores = 2) {
+        NodeStanding& node = nodes[name];
+        node.name = name;
+        node.total = node.free = {cores, 0, 1'000};
+        node.heardMs = 1'000;
+        node.isThere = true;
+        node.isLost = false;
+    }
+
+    std::map<std::string, NodeStanding> nodes;
+    std::map<std::string, std::pair<std::string, double>> kept;
+    std::map<std::string, std::pair<std::string, Placement>> placed;
+    std::map<std::string, engines::State> states, lastWords;
+    std::vector<std::string> ended;
+    bool isForgetful = false;  ///< what is ended is gone at once
+};
+
+}  // namespace millrace::agent
