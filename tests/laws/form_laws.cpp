@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 602},
         {"daemon/agent", "RunController", 789},
-        {"daemon/agent/run", "ActiveRun", 966},
+        {"daemon/agent/run", "ActiveRun", 965},
     };
     return kClasses;
 }
