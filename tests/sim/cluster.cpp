@@ -20,7 +20,7 @@ Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
             std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i));
     }
     slots_.resize(machines_.size());
-    judge_ = std::make_unique<Judge>(world, machines_);
+    judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere);
 }
 
 Cluster::~Cluster() {
@@ -54,6 +54,7 @@ void Cluster::startHead() {
     control.runsDir = machine.root + "/runs";
     control.binDir = "/opt/bin";
     control.dataListen = "head";
+    control.trainsHere = plan.trainsHere;
     one.poller = std::make_unique<engines::Poller>(one.engine);
     one.controller = std::make_unique<agent::RunController>(
         control, agent::ControllerParts{.store = *one.store,
@@ -167,7 +168,7 @@ void Cluster::submit() {
     run.spec["batch"]["rows"] = 768;
     run.spec["batch"]["micro_rows"] = 64;
     run.spec["train"]["ranks"] = plan.ranks;
-    run.spec["train"]["nodes"] = 1 + plan.nodes;
+    run.spec["train"]["nodes"] = plan.trainNodes;
     run.spec["train"]["max_restarts"] = 1'000;
     run.spec["train"]["max_steps"] = plan.steps;
     run.spec["resources"]["loader_threads"] = 1;
@@ -224,7 +225,7 @@ void Cluster::happen(const Plan::Fault& fault) {
                 if (rank->begun() == rank->resumedFrom()) {
                     return world.after(kSecond, [this, fault] { happen(fault); });
                 }
-                judge_->blame("a rank was killed");
+                judge_->rankKilled(*rank);
                 rank->end(137);
             }
             break;

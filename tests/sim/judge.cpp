@@ -6,6 +6,9 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
+// From then on an agent that could not be reached has come back, heard what is to end, and ended
+// it.
+constexpr std::int64_t kReachedNs = 5 * kSecond;
 
 }  // namespace
 
@@ -24,8 +27,12 @@ std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int
     return found;
 }
 
-Judge::Judge(World& world, const Machines& machines)
-    : world_(world), machines_(machines), apartSinceNs_(machines.size(), -1) {}
+Judge::Judge(World& world, const Machines& machines, bool trainsHere)
+    : world_(world),
+      machines_(machines),
+      trainsHere_(trainsHere),
+      apartSinceNs_(machines.size(), -1),
+      apartNs_(machines.size(), -kReachedNs) {}
 
 void Judge::wrong(const std::string& what) {
     problems_.push_back(what);
@@ -35,6 +42,12 @@ void Judge::wrong(const std::string& what) {
 void Judge::blame(const std::string& why) {
     world_.tell(strCat("attempt ", attempt_, " may end: ", why));
     blamed_.try_emplace(attempt_, why);
+}
+
+void Judge::rankKilled(const Rank& rank) {
+    blame("a rank was killed");
+    const auto steps = rank.untold();
+    untold_.insert(steps.begin(), steps.end());
 }
 
 void Judge::rankFailed(const Rank& rank) {
@@ -52,6 +65,7 @@ void Judge::look() {
             apartSinceNs_[i] = -1;
             continue;
         }
+        apartNs_[i] = world_.nowNs();
         if (apartSinceNs_[i] < 0) {
             apartSinceNs_[i] = world_.nowNs();
         }
@@ -63,7 +77,10 @@ void Judge::look() {
     }
 }
 
-void Judge::placed(const std::string& gang) {
+void Judge::placed(const std::string& gang, const Machine& machine) {
+    if (!trainsHere_ && machine.number == 0) {
+        wrong(strCat(gang, " begins on the head's machine, which does not train"));
+    }
     const std::string rest = gang.substr(gang.rfind(".a") + 2);
     if (rest.find('.') != std::string::npos) {
         return;
@@ -91,8 +108,9 @@ void Judge::cancelled(const std::string& gang, const std::string& why) {
 void Judge::beginsStep(const Rank& rank) {
     for (int attempt = rank.attempt() + 1; attempt <= attempt_; ++attempt) {
         for (const Rank* other : ranksOf(machines_, rank.run(), attempt)) {
-            const bool isApart = apartSinceNs_[static_cast<std::size_t>(rank.machine.number)] >= 0;
-            if (other->begun() > other->resumedFrom() && !isApart) {
+            const auto machine = static_cast<std::size_t>(rank.machine.number);
+            const bool isReached = world_.nowNs() - apartNs_[machine] >= kReachedNs;
+            if (other->begun() > other->resumedFrom() && isReached) {
                 return wrong(strCat("attempt ", rank.attempt(), " takes steps on ",
                                     rank.machine.name, " beside attempt ", attempt));
             }
@@ -109,7 +127,9 @@ void Judge::checkEnd(runs::RunStore& store, const std::string& id, std::int64_t 
     INVARIANT(losses.ok(), "the store is read");
     std::int64_t step = 0;
     for (const auto& point : losses->points) {
-        if (point.step != ++step || point.value != lossOf(point.step)) {
+        for (++step; point.step != step && untold_.contains(step); ++step) {
+        }
+        if (point.step != step || point.value != lossOf(point.step)) {
             return wrong(
                 strCat("the points of loss: step ", point.step, " in the place of ", step));
         }

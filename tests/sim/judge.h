@@ -4,6 +4,7 @@
 //
 // Threads: one.
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,18 +19,20 @@ std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int
 class Judge {
  public:
     /// `machines`: the head's first.
-    Judge(World& world, const Machines& machines);
+    Judge(World& world, const Machines& machines, bool trainsHere);
 
     // Causes.
     void blame(const std::string& why);
+    /// A rank is killed, and with it what it has not told.
+    void rankKilled(const Rank& rank);
     /// A rank ended by itself, as a collective fails.
     void rankFailed(const Rank& rank);
     /// After each event: which nodes the head cannot reach.
     void look();
 
     // Deeds.
-    /// A gang is placed: the attempt before it is over.
-    void placed(const std::string& gang);
+    /// A gang begins on that machine: the attempt before it is over.
+    void placed(const std::string& gang, const Machine& machine);
     /// The head ends a gang, or a part of one.
     void cancelled(const std::string& gang, const std::string& why);
     void beginsStep(const Rank& rank);
@@ -44,10 +47,13 @@ class Judge {
  private:
     World& world_;
     const Machines& machines_;
+    const bool trainsHere_;
     int attempt_ = 0;
     std::map<int, std::string> blamed_;  ///< by attempt
     /// By machine: since when its agent and the head are apart; -1: they are not.
     std::vector<std::int64_t> apartSinceNs_;
+    std::vector<std::int64_t> apartNs_;  ///< when they were so last
+    std::set<std::int64_t> untold_;      ///< steps of which a rank died before it told of them
     std::vector<std::string> problems_;
 };
 

@@ -175,7 +175,7 @@ Result<engines::JobId> SimEngine::submit(const engines::Gang& gang) {
         }
     }
     machine_.cluster.world.tell(strCat(machine_.name, ": ", gang.key, " begins"));
-    machine_.cluster.judge().placed(gang.key);
+    machine_.cluster.judge().placed(gang.key, machine_);
     for (auto& worker : made.workers) {
         worker->life.begin();
         worker->begin();

@@ -54,11 +54,20 @@ Plan Plan::drawn(std::uint64_t seed) {
         }
         plan.faults.push_back(fault);
     }
+    plan.trainNodes = 1 + plan.nodes;
+    if (draw.chance(40)) {
+        plan.trainsHere = false;
+        plan.trainNodes = static_cast<int>(draw.between(1, plan.nodes));
+        plan.ranks = plan.trainNodes * static_cast<int>(draw.between(1, 2));
+    }
     return plan;
 }
 
 std::string Plan::text() const {
     std::string text = strCat(nodes, " ", ranks, " ", steps, " ", checkpointEvery);
+    if (!trainsHere) {
+        strAppend(&text, " ", trainNodes);
+    }
     for (const Fault& fault : faults) {
         strAppend(&text, " | ", static_cast<int>(fault.kind), " ", fault.atMs, " ", fault.forMs,
                   " ", fault.node, " ", fault.rank, " ", fault.isUp ? 1 : 0);
@@ -70,10 +79,13 @@ std::optional<Plan> Plan::of(std::string_view text) {
     Plan plan;
     long long steps = 0, every = 0;
     const std::string head(text.substr(0, text.find('|')));
-    if (std::sscanf(head.c_str(), "%d %d %lld %lld", &plan.nodes, &plan.ranks, &steps, &every) !=
-        4) {
+    const int found = std::sscanf(head.c_str(), "%d %d %lld %lld %d", &plan.nodes, &plan.ranks,
+                                  &steps, &every, &plan.trainNodes);
+    if (found < 4) {
         return std::nullopt;
     }
+    plan.trainsHere = found == 4;
+    plan.trainNodes = plan.trainsHere ? 1 + plan.nodes : plan.trainNodes;
     plan.steps = steps;
     plan.checkpointEvery = every;
     for (std::size_t at = text.find('|'); at != text.npos; at = text.find('|', at + 1)) {

@@ -31,14 +31,17 @@ struct Plan {
         int rank = 0;       ///< of a killed one
         bool isUp = false;  ///< of a cut: towards the head
     };
-    int nodes = 1;  ///< beside the head's
+    int nodes = 1;           ///< beside the head's
+    bool trainsHere = true;  ///< the head's machine has part 0
+    int trainNodes = 2;      ///< that the ranks are spread over
     int ranks = 2;
     std::int64_t steps = 100, checkpointEvery = 10;
     std::vector<Fault> faults;
 
     static Plan drawn(std::uint64_t seed);
     static std::optional<Plan> of(std::string_view text);
-    /// "nodes ranks steps every | kind at for node rank up | ...", times in ms.
+    /// "nodes ranks steps every [elsewhere] | kind at for node rank up | ...", times in ms;
+    /// elsewhere: trainNodes, where the head's machine has no part.
     std::string text() const;
 };
 

@@ -37,6 +37,16 @@ void Rank::begin() {
     });
 }
 
+std::vector<std::int64_t> Rank::untold() const {
+    std::vector<std::int64_t> steps;
+    for (const rank::RankLine& line : unacked_) {
+        if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
+            steps.push_back(metrics->step);
+        }
+    }
+    return steps;
+}
+
 void Rank::end(int code) {
     if (connection_ != nullptr) {
         connection_->wire->close(To::kHead);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/rank/rank_line.h"
 #include "tests/sim/machine.h"
@@ -37,6 +38,8 @@ class Rank final : public Worker {
     int attempt() const { return attempt_; }
     std::int64_t begun() const { return begun_; }
     std::int64_t resumedFrom() const { return resumedFrom_; }
+    /// Steps whose lines are not acknowledged.
+    std::vector<std::int64_t> untold() const;
 
  private:
     void connect();
