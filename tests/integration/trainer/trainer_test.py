@@ -86,6 +86,8 @@ class Job:
             if line["type"] == "hello":
                 role = line["role"]
                 continue
+            if line["type"] == "alive":  # has no number: nothing is acknowledged
+                continue
             with self.changed:
                 self.lines.append((role, line))
                 self.changed.notify_all()
