@@ -20,8 +20,10 @@
 #include "daemon/agent/head.h"
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"
+#include "daemon/config/installed_program.h"
 #include "daemon/config/instance_lock.h"
 #include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/head_link.h"
 #include "daemon/nodes/host_agents.h"
 #include "daemon/nodes/slot.h"
 #include "daemon/rpc/rpc_server.h"
@@ -29,7 +31,7 @@
 namespace millrace {
 namespace {
 
-constexpr int kFailed = 1, kUsage = 2;
+constexpr int kFailed = 1, kUsage = 2, kRefused = 4;
 
 void endThisProcess() {
     ::kill(::getpid(), SIGTERM);
@@ -136,6 +138,21 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
     return okStatus();
 }
 
+// Until the agent ends by itself or a signal ends it. A bound one leaves first: the head has what
+// is here elsewhere, unless a second signal comes.
+int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
+    int number = 0;
+    for (bool isLeaving = false;; isLeaving = true) {
+        do {
+            ::sigwait(&signals, &number);
+        } while (number == SIGHUP);
+        if (!isBound || isLeaving || slot.isOver()) {
+            return number;
+        }
+        slot.leave();
+    }
+}
+
 // The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
     ASSIGN_OR_RETURN(const config::InstanceLock lock, config::takeStateDirectory(config));
@@ -148,12 +165,9 @@ Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice
                              {"pid", ::getpid()},
                              {"build", buildId()}});
     notice.tellReady();
-    int number = 0;
-    do {
-        ::sigwait(&signals, &number);
-    } while (number == SIGHUP);
+    const int number = waitForSlotsEnd(signals, config.isBound, *slot);
     logInfo("slot: ends", {{"signal", number}});
-    return okStatus();
+    return slot->failure();
 }
 
 int run(const std::vector<std::string>& arguments) {
@@ -182,12 +196,16 @@ int run(const std::vector<std::string>& arguments) {
     if (status.ok()) {
         return 0;
     }
+    const bool isRefusedSlot = line->config.isSlot && nodes::isRefusal(status);
+    if (isRefusedSlot && absl::IsFailedPrecondition(status)) {
+        config::becomeInstalled(line->config, arguments, buildId());
+    }
     // A starter that waits says it on the terminal.
     const bool isHeard = notice.tellFailure(messageOf(status));
     if (!isHeard || isLogging) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
     }
-    return kFailed;
+    return isRefusedSlot ? kRefused : kFailed;  // systemd's RestartPreventExitStatus
 }
 
 }  // namespace

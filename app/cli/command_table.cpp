@@ -354,10 +354,14 @@ std::vector<CommandSpec> daemonCommands() {
         {"nodes",
          "Daemon",
          "the machines: cores, memory, GPUs",
-         "",
-         {},
-         {},
-         {"millrace nodes"},
+         "'drain' keeps work off a node: data workers there are had elsewhere, runs that train "
+         "there stop all their ranks behind one step, with a checkpoint, and go on on other nodes; "
+         "it costs them none of their restarts. 'undrain' takes that back. Both hold over restarts "
+         "of the daemon.",
+         {{"WHAT", 0, 1, "drain or undrain; nothing: the nodes are listed"},
+          {"NODE", 0, 64, "of drain, undrain: their names"}},
+         {flag("--wait", "of drain: until nothing is left on them")},
+         {"millrace nodes", "millrace nodes drain node2 --wait", "millrace nodes undrain node2"},
          &runNodes},
         {"top",
          "Daemon",

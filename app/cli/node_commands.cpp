@@ -33,10 +33,12 @@ std::string gpuText(const values::NodeInfo& node) {
                                  : strCat(node.gpus.size(), " x ", node.gpus.front().name);
 }
 
+// Nothing is heard of the others.
 std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
+    static const std::set<std::string> kThere = {"attached", "leaving", "draining", "drained"};
     std::set<std::string> names;
     for (const values::NodeInfo& node : nodes) {
-        if (node.state == "attached") {
+        if (kThere.contains(node.state)) {
             names.insert(node.name);
         }
     }
@@ -199,10 +201,62 @@ int startNodes(CliContext& context, const ParsedArgs& args, const Address& addre
     return kExitOk;
 }
 
+namespace {
+
+// Until nothing is left on them that is heard of. `says`: as it comes.
+Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<std::string> names,
+                    bool says) {
+    session::Follower follower(daemon, context.clock, samplesAlone());
+    while (!names.empty()) {
+        ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
+        for (const values::NodeInfo& node : nodes) {
+            if (node.state != "draining" && names.erase(node.name) > 0 && says) {
+                context.out << "node " << node.name << ": " << node.state << std::endl;
+            }
+        }
+        (void)follower.next(std::chrono::milliseconds(kLookMs));
+    }
+    return okStatus();
+}
+
+int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
+    const bool isBack = args.words.front() == "undrain";
+    if ((!isBack && args.words.front() != "drain") || args.words.size() < 2) {
+        return fail(context, invalidArgument("nodes ", args.words.front(),
+                                             ": 'nodes drain NODE' or 'nodes undrain NODE' is "
+                                             "wanted; 'nodes' alone lists them"));
+    }
+    const std::set<std::string> names(args.words.begin() + 1, args.words.end());
+    for (const std::string& name : names) {
+        if (const Status status = daemon.drain(name, isBack); !status.ok()) {
+            return fail(context, status);
+        }
+        if (!args.isJson()) {
+            context.out << "node " << name
+                        << (isBack ? ": takes work again" : ": what is on it goes on elsewhere")
+                        << std::endl;
+        }
+    }
+    const bool waits = args.has("--wait") && !isBack;
+    const Status done = waits ? awaitDrained(context, daemon, names, !args.isJson()) : okStatus();
+    if (!done.ok()) {
+        return fail(context, done);
+    }
+    if (args.isJson()) {
+        printDocument(context, {{isBack ? "undrained" : "drained", names}});
+    }
+    return kExitOk;
+}
+
+}  // namespace
+
 int runNodes(CliContext& context, const ParsedArgs& args) {
     const auto daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());
+    }
+    if (!args.words.empty()) {
+        return drainNodes(context, **daemon, args);
     }
     const auto nodes = (*daemon)->nodes();
     if (!nodes.ok()) {
@@ -252,7 +306,8 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
     for (const values::NodeInfo& node : *nodes) {
         if (!node.trouble.empty()) {
             context.err << paint(context.errorTerminal, Tone::kWarn, node.name + ":")
-                        << " its agent cannot be started: "
+                        << (node.state == "refused" ? " its agent is refused: "
+                                                    : " its agent cannot be started: ")
                         << shown(context.errorTerminal, node.trouble) << '\n';
         }
     }

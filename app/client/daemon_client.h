@@ -76,6 +76,9 @@ class DaemonClient {
                                                const std::vector<std::string>& remove) = 0;
     virtual Result<values::FilterCheck> parseFilter(const std::string& filter) = 0;
     virtual Result<std::vector<values::NodeInfo>> nodes() = 0;
+    /// What is on the node goes on elsewhere, and nothing more is placed there; `isBack`: it takes
+    /// work again. kNotFound: no such node.
+    virtual Status drain(const std::string& node, bool isBack) = 0;
 
     virtual Result<values::CheckReply> check(const values::CheckRequest& request) = 0;
     virtual Result<values::DatasetReply> dataset(const values::DatasetRequest& request) = 0;

@@ -359,6 +359,13 @@ class GrpcClient final : public DaemonClient {
         return all;
     }
 
+    Status drain(const std::string& node, bool isBack) override {
+        v1::DrainNodeRequest request;
+        request.set_name(node);
+        request.set_is_back(isBack);
+        return call<v1::Nodes>(&v1::Nodes::Stub::Drain, request).status();
+    }
+
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
                                             StreamHandler<values::RunUpdate> handler) override {
         v1::WatchRunsRequest request;

@@ -12,6 +12,7 @@
 #include "backend/engines/embedded_job.h"
 #include "backend/job/log_files.h"
 #include "backend/job/log_text.h"
+#include "backend/system/machine_memory.h"
 
 namespace millrace::engines {
 namespace {
@@ -23,8 +24,7 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
         options.total.cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     }
     if (options.total.memoryBytes == 0) {
-        options.total.memoryBytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                                    static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+        options.total.memoryBytes = static_cast<std::uint64_t>(machineMemory());
     }
     if (!options.gpus.empty()) {
         options.total.gpus = static_cast<int>(options.gpus.size());
@@ -243,7 +243,7 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
         return alreadyExists("gang ", gang.key, ": exists with other contents; use a new attempt");
     }
     if (!job.record().isEnded) {
-        RETURN_IF_ERROR(job.startMissing(gang, options_.execProgram));
+        RETURN_IF_ERROR(job.startMissing(gang, {options_.execProgram, options_.lifeFd}));
         job.advance();
     }
     return JobId{name(), options_.root, gang.key};

@@ -31,6 +31,7 @@ struct EmbeddedOptions {
     std::string execProgram;    ///< millrace-exec
     schedule::Resources total;  ///< what this machine gives; 0 cpus or memory: asked of the machine
     std::vector<std::string> gpus;  ///< it gives, by their names for CUDA_VISIBLE_DEVICES
+    int lifeFd = -1;  ///< workers end when its other end is closed; -1: they outlive this process
 };
 
 class EmbeddedEngine final : public Engine {

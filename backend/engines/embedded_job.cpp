@@ -95,7 +95,7 @@ std::string EmbeddedJob::workerDirectory(std::string_view worker) const {
     return strCat(directory_, "/", worker);
 }
 
-Status EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgram) {
+Status EmbeddedJob::startMissing(const Gang& gang, const GuardianProgram& program) {
     std::size_t at = 0;
     for (const Group& group : gang.groups) {
         for (int number = 0; number < group.slots * group.procs; ++number, ++at) {
@@ -104,7 +104,7 @@ Status EmbeddedJob::startMissing(const Gang& gang, const std::string& execProgra
             if (worker.guardian || worker.exit || isEnding()) {
                 continue;
             }
-            const Status started = startWorker(worker, group, number, execProgram);
+            const Status started = startWorker(worker, group, number, program);
             if (absl::IsResourceExhausted(started)) {  // no room: the same submit starts the rest
                 return unavailable(worker.record.name, ": ", messageOf(started));
             }
@@ -165,17 +165,22 @@ std::vector<std::string> EmbeddedJob::environmentOf(const Worker& worker, const 
 }
 
 Status EmbeddedJob::startWorker(Worker& worker, const Group& group, int number,
-                                const std::string& program) {
+                                const GuardianProgram& program) {
     RETURN_IF_ERROR(makeDirectories(worker.directory, 0700));
     SubprocessOptions options;
-    options.argv = {program,
+    options.argv = {program.path,
                     "--dir",
                     worker.directory,
                     "--grace",
                     strCat(seconds(record_.grace)),
                     "--orphan-lease",
-                    strCat(record_.orphanLease.count()),
-                    "--"};
+                    strCat(record_.orphanLease.count())};
+    if (program.lifeFd >= 0) {
+        constexpr int kInChild = 3;
+        options.passFds = {{program.lifeFd, kInChild}};
+        options.argv.insert(options.argv.end(), {"--life-fd", std::to_string(kInChild)});
+    }
+    options.argv.emplace_back("--");
     for (const std::string& argument : group.argv) {
         options.argv.push_back(group.isUsers ? argument
                                              : withRank(argument, group.place.first + number));

@@ -15,6 +15,12 @@
 
 namespace millrace::engines {
 
+/// With what a worker is kept: millrace-exec, and a pipe at whose end the worker ends (-1: none).
+struct GuardianProgram {
+    std::string path;
+    int lifeFd = -1;
+};
+
 class EmbeddedJob {
  public:
     /// Writes gang.json and the living mark: nothing is started yet.
@@ -31,7 +37,7 @@ class EmbeddedJob {
 
     /// Starts every worker that has no guardian yet. One that cannot be started ends the gang with
     /// Cause::kEngineFailed; an error that passes by itself is returned, and nothing is ended.
-    Status startMissing(const Gang& gang, const std::string& execProgram);
+    Status startMissing(const Gang& gang, const GuardianProgram& program);
     /// Reads the guardians' files and answers, draws the consequences, renews the orphan leases.
     void advance();
     /// Tells all workers to end; told again with a shorter grace, that counts.
@@ -51,7 +57,8 @@ class EmbeddedJob {
     };
 
     EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock);
-    Status startWorker(Worker& worker, const Group& group, int number, const std::string& program);
+    Status startWorker(Worker& worker, const Group& group, int number,
+                       const GuardianProgram& program);
     std::vector<std::string> environmentOf(const Worker& worker, const Group& group,
                                            int number) const;
     void refresh(Worker& worker);

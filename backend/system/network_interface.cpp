@@ -1,7 +1,13 @@
 #include "backend/system/network_interface.h"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -28,6 +34,68 @@ bool isSameAddress(const sockaddr& a, const sockaddr& b) {
                        &reinterpret_cast<const sockaddr_in6&>(b).sin6_addr, sizeof(in6_addr)) == 0;
 }
 
+// "[fd00::1]" as the system's functions take it.
+std::string withoutBrackets(const std::string& host) {
+    return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
+}
+
+std::string textOf(const sockaddr& address) {
+    char text[INET6_ADDRSTRLEN] = "";
+    const bool isV6 = address.sa_family == AF_INET6;
+    const void* bytes =
+        isV6 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
+             : &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+    ::inet_ntop(address.sa_family, bytes, text, sizeof text);
+    return isV6 ? strCat("[", text, "]") : text;
+}
+
+/// A network in CIDR notation.
+struct Network {
+    int family = AF_INET;
+    std::array<unsigned char, 16> bytes{};
+    int bits = 0;
+
+    bool has(const sockaddr& address) const {
+        if (address.sa_family != family) {
+            return false;
+        }
+        const auto* own = family == AF_INET6
+                              ? reinterpret_cast<const sockaddr_in6&>(address).sin6_addr.s6_addr
+                              : reinterpret_cast<const unsigned char*>(
+                                    &reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+        for (int bit = 0; bit < bits; ++bit) {
+            const auto at = static_cast<std::size_t>(bit / 8);
+            if (((own[at] ^ bytes[at]) >> (7 - bit % 8) & 1) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+std::optional<Network> networkOf(const std::string& text) {
+    const std::size_t slash = text.find('/');
+    const std::string address = withoutBrackets(text.substr(0, slash));
+    Network network;
+    network.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
+    const int most = network.family == AF_INET ? 32 : 128;
+    const char* const end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + slash + 1, end, network.bits);
+    const bool isNumber = parsed.ec == std::errc() && parsed.ptr == end && network.bits >= 0;
+    return isNumber && network.bits <= most &&
+                   ::inet_pton(network.family, address.c_str(), network.bytes.data()) == 1
+               ? std::optional(network)
+               : std::nullopt;
+}
+
+bool isHostName(const std::string& text) {
+    constexpr std::size_t kMost = 253;  // RFC 1035
+    return !text.empty() && text.size() <= kMost &&
+           std::all_of(text.begin(), text.end(), [](unsigned char c) {
+               return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+           });
+}
+
 // The address of this machine from which `peer` is reached: a datagram socket that is connected
 // has one, and sends nothing.
 bool ownAddress(const addrinfo& peer, sockaddr_storage& own) {
@@ -38,7 +106,8 @@ bool ownAddress(const addrinfo& peer, sockaddr_storage& own) {
 }
 
 // The first of the host's addresses that this machine has a way to.
-bool ownAddressFacing(const std::string& host, sockaddr_storage& own) {
+bool ownAddressFacing(const std::string& bracketed, sockaddr_storage& own) {
+    const std::string host = withoutBrackets(bracketed);
     addrinfo hints{};
     hints.ai_socktype = SOCK_DGRAM;
     addrinfo* found = nullptr;
@@ -74,16 +143,36 @@ std::string interfaceFacing(const std::string& host) {
 
 std::string addressFacing(const std::string& host) {
     sockaddr_storage own{};
-    char text[INET6_ADDRSTRLEN] = "";
-    if (!ownAddressFacing(host, own)) {
-        return "";
+    return ownAddressFacing(host, own) ? textOf(reinterpret_cast<const sockaddr&>(own)) : "";
+}
+
+Result<std::string> ownAddressAs(const std::string& text) {
+    if (text.find('/') == std::string::npos) {
+        const std::string host = withoutBrackets(text);
+        in6_addr v6{};
+        if (::inet_pton(AF_INET6, host.c_str(), &v6) == 1) {
+            return strCat("[", host, "]");
+        }
+        return isHostName(text) ? Result<std::string>(text)
+                                : invalidArgument("'", text,
+                                                  "': a name, an address or a network "
+                                                  "(10.1.0.0/16) is wanted");
     }
-    const bool isV6 = own.ss_family == AF_INET6;
-    const void* address =
-        isV6 ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(own).sin6_addr)
-             : &reinterpret_cast<const sockaddr_in&>(own).sin_addr;
-    ::inet_ntop(own.ss_family, address, text, sizeof text);
-    return isV6 ? strCat("[", text, "]") : text;
+    const std::optional<Network> network = networkOf(text);
+    if (!network.has_value()) {
+        return invalidArgument("'", text, "': a network is written as 10.1.0.0/16 or fd00::/8");
+    }
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) {
+        return errnoStatus(errno, "getifaddrs");
+    }
+    const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> interfaces(first, &::freeifaddrs);
+    for (const ifaddrs* one = interfaces.get(); one != nullptr; one = one->ifa_next) {
+        if (one->ifa_addr != nullptr && network->has(*one->ifa_addr)) {
+            return textOf(*one->ifa_addr);
+        }
+    }
+    return notFound("no interface of this machine has an address in ", text);
 }
 
 }  // namespace millrace

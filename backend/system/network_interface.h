@@ -1,8 +1,10 @@
 #pragma once
 // The network interface of this machine that faces another one, and its address.
 //
-// Threads: any. Failure: "" where it cannot be told.
+// Threads: any. Failure: "" where it cannot be told, or a sentence.
 #include <string>
+
+#include "backend/core/status.h"
 
 namespace millrace {
 
@@ -12,5 +14,10 @@ namespace millrace {
 std::string interfaceFacing(const std::string& host);
 /// The address of that interface: "10.1.2.3", "[fd00::1]".
 std::string addressFacing(const std::string& host);
+/// Where this machine is to be reached, as somebody says it: a name or an address is taken as it
+/// is ("node7", "10.1.2.3", "fd00::1" as "[fd00::1]"); of a network in CIDR notation
+/// ("10.1.0.0/16", "fd00::/8", RFC 4632 and 4291) the first address that an interface has in it.
+/// kInvalidArgument for what is none of these, kNotFound where no interface is in that network.
+Result<std::string> ownAddressAs(const std::string& text);
 
 }  // namespace millrace

@@ -27,9 +27,11 @@ struct NodeInfo {
     std::string gpuNote;  ///< why there are no GPUs, "" when there are
     std::string stateDir, address;
     /// "attached"; "away": nothing is heard of it; "lost": for so long that its data workers are
-    /// had elsewhere; "absent": the configuration names it, and it has not come yet
+    /// had elsewhere; "absent": the configuration names it, and it has not come yet; "refused": its
+    /// agent came and was not taken in; "leaving": its agent ends; "draining", "drained": nothing
+    /// is placed there, and something or nothing is left there
     std::string state = "attached";
-    std::string trouble;  ///< why its agent cannot be started, in ssh's words; "": none is known
+    std::string trouble;  ///< why its agent cannot be started, or is refused; "": none is known
     bool isHead = false;
     int cores = 0;  ///< logical ones that the daemon may use
     int pid = 0;    ///< of the daemon

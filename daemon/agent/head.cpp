@@ -68,8 +68,9 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     logs_ = std::make_unique<job::FileLogs>(config.runsDir());
     telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
                                                     std::string(config::daemonVersion()));
-    nodes_ = std::make_unique<NodeTable>(NodeTableOptions{telemetry_->info().name, config.nodeAway},
-                                         clock, *logs_);
+    nodes_ = std::make_unique<NodeTable>(
+        NodeTableOptions{telemetry_->info().name, config.nodeAway, config.drainedFile()}, clock,
+        *logs_);
     engines::EmbeddedOptions options;
     options.gpus =
         telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));

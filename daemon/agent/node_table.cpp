@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/core/files.h"
+#include "backend/core/json.h"
 #include "backend/core/log.h"
 #include "backend/job/attempt_paths.h"
 
@@ -18,11 +20,28 @@ constexpr std::int64_t kUnknownNs = 60'000 * kNsPerMs;
 // Nobody has looked for longer only where the head itself stood still, or had nothing to do.
 constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 
+// A drained node's ranks have time for a step and a checkpoint, however long these take.
+constexpr std::chrono::milliseconds kDrainGrace{10 * 60 * 1'000};
+constexpr std::size_t kDrainedBytesMost = std::size_t{1} << 20;
+
 bool isPart(const std::string& key) {
     return PartName::parse(key).has_value();
 }
 
 }  // namespace
+
+NodeTable::NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
+    : options_(std::move(options)), clock_(clock), logs_(logs), lookedNs_(clock.steadyNs()) {
+    const auto text = readFile(options_.drainedFile, kDrainedBytesMost);
+    const auto names = text.ok() ? parseJson(*text, options_.drainedFile) : Result<Json>(Json());
+    if (!names.ok()) {
+        logWarn("nodes: not known which are drained", {{"why", messageOf(names.status())}});
+    } else {
+        for (const Json& name : *names) {
+            drained_.insert(name.is_string() ? name.get<std::string>() : "");
+        }
+    }
+}
 
 void NodeTable::run(const std::vector<Errand>& errands) {
     for (const auto& [session, orders] : errands) {
@@ -76,6 +95,8 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         node.told.clear();
         node.report = {};
         node.trouble.clear();
+        node.isRefused = false;
+        node.leave.reset();
         take(node, std::move(gangs));
         std::erase_if(node.ended,
                       [&](const std::string& key) { return !node.gangs.contains(key); });
@@ -103,6 +124,11 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
 }
 
 void NodeTable::forgetOldest() {
+    const std::int64_t awayNs = options_.away.count() * kNsPerMs;
+    std::erase_if(nodes_, [&](const auto& one) {  // its last words have been heard by then
+        const Node& node = one.second;
+        return node.hasLeft() && node.isFree() && nowNs() - node.heardNs >= awayNs;
+    });
     while (nodes_.size() > kNodesMost) {
         const auto oldest = std::min_element(nodes_.begin(), nodes_.end(), [](auto& a, auto& b) {
             return a.second.heardNs < b.second.heardNs;
@@ -153,12 +179,20 @@ std::optional<engines::State> NodeTable::lastWord(const std::string& name,
     return found == words.end() ? std::nullopt : std::optional(found->second);
 }
 
+// No line of it counts any more, whatever else is not known of its run.
+bool NodeTable::isOlder(const std::string& key) const {
+    const auto owner = job::ownerOf(key);
+    const auto run = owner.has_value() ? attempts_.find(owner->run) : attempts_.end();
+    return run != attempts_.end() && owner->attempt < run->second;
+}
+
 std::vector<std::string> NodeTable::toEnd(Node& node) {
     const bool isOld = nowNs() - knownSinceNs_ >= kUnknownNs;
     std::vector<std::string> keys;
     for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
         auto& [key, state] = *gang;
-        const bool isUnwanted = !node.isWanted(key) && (isOld || node.ended.contains(key));
+        const bool isUnwanted =
+            !node.isWanted(key) && (isOld || isOlder(key) || node.ended.contains(key));
         if (isUnwanted && node.told.insert(key).second) {
             keys.push_back(key);
         }
@@ -196,6 +230,9 @@ Status NodeTable::report(const NodeSession& session, NodeNews news) {
             node->report = {node->report.number + 1, std::move(*news.sample)};
             node->report.sample.node = node->info.name;
             node->report.sample.timeMs = node->heardMs;
+        }
+        if (news.leave.has_value()) {
+            node->leave = news.leave;
         }
         NodeOrders orders;
         orders.ended = toEnd(*node);
@@ -272,8 +309,46 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     standing.numPlaced = static_cast<int>(node.placed.size());
     standing.heardMs = node.heardMs;
     standing.isThere = node.session != nullptr && silentNs < kSilentNs;
-    standing.isLost = !standing.isThere && silentNs >= options_.away.count() * kNsPerMs;
+    standing.hasLeft = node.hasLeft();
+    standing.isLost =
+        !standing.isThere && (standing.hasLeft || silentNs >= options_.away.count() * kNsPerMs);
+    if (node.leave.has_value()) {
+        standing.leaving = "ends its agent";
+        standing.leaveGrace = node.leave->grace;
+    } else if (drained_.contains(name)) {
+        standing.leaving = "is drained";
+        standing.leaveGrace = kDrainGrace;
+    }
     return standing;
+}
+
+Status NodeTable::drain(const std::string& name, bool isDrained) {
+    if (name == options_.ownName) {
+        return invalidArgument("node ", name,
+                               " is the head's own: to keep runs off it start the daemon with "
+                               "--no-train-here");
+    }
+    MutexLock writing(drainMutex_);
+    std::set<std::string> names;
+    {
+        MutexLock lock(mutex_);
+        names = drained_;
+        if (!nodes_.contains(name) && !names.contains(name)) {
+            return notFound("there is no node '", name, "' ('millrace nodes' lists them)");
+        }
+    }
+    isDrained ? static_cast<void>(names.insert(name)) : static_cast<void>(names.erase(name));
+    RETURN_IF_ERROR(writeDrained(names));
+    MutexLock lock(mutex_);
+    drained_ = std::move(names);
+    logInfo("nodes: drained", {{"node", name}, {"drained", isDrained}});
+    return okStatus();
+}
+
+Status NodeTable::writeDrained(const std::set<std::string>& names) const {
+    return options_.drainedFile.empty()
+               ? okStatus()
+               : writeFileAtomic(options_.drainedFile, dumpJson(Json(names)) + "\n", 0600);
 }
 
 std::vector<NodeStanding> NodeTable::standings() const {
@@ -297,11 +372,12 @@ NodeStanding NodeTable::standing(const std::string& name) const {
     return standingOf(name, never);
 }
 
-void NodeTable::setUnread(bool areSomeUnread) {
+void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
     MutexLock lock(mutex_);
     if (areSomeUnread) {
         knownSinceNs_ = nowNs();
     }
+    attempts_ = std::move(attempts);
 }
 
 void NodeTable::keep(const std::string& name, const std::string& key,
@@ -388,21 +464,35 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
     std::vector<values::NodeInfo> all;
     MutexLock lock(mutex_);
     for (const auto& [name, node] : nodes_) {
-        if (node.heardMs == 0 && !node.isExpected) {
+        const bool isShown = node.isExpected || node.isRefused;
+        if (!isShown && (node.heardMs == 0 || (node.hasLeft() && node.isFree()))) {
             continue;
         }
         const NodeStanding standing = standingOf(name, node);
         values::NodeInfo info = node.info;
         info.name = name;
-        info.state = standing.isThere    ? "attached"
-                     : node.heardMs == 0 ? "absent"
-                     : standing.isLost   ? "lost"
-                                         : "away";
+        info.state = stateOf(node, standing);
         info.awaySinceMs = standing.isThere ? 0 : node.heardMs;
         info.trouble = node.trouble;
         all.push_back(std::move(info));
     }
     return all;
+}
+
+std::string NodeTable::stateOf(const Node& node, const NodeStanding& standing) const {
+    if (!standing.isThere && node.isRefused) {
+        return "refused";
+    }
+    if (!standing.isThere) {
+        return node.heardMs == 0 ? "absent" : standing.isLost ? "lost" : "away";
+    }
+    if (node.leave.has_value()) {
+        return "leaving";
+    }
+    if (standing.leaving.empty()) {
+        return "attached";
+    }
+    return node.isFree() ? "drained" : "draining";
 }
 
 std::map<std::string, NodeReport> NodeTable::samples() const {
@@ -427,6 +517,19 @@ void NodeTable::expect(const std::string& name, const std::string& trouble) {
     Node& node = nodes_[name];
     node.isExpected = true;
     node.trouble = trouble;
+}
+
+void NodeTable::noteRefused(const std::string& name, const std::string& why) {
+    MutexLock lock(mutex_);
+    if (name.empty() || name == options_.ownName) {
+        return;
+    }
+    Node& node = nodes_[name];
+    if (!standingOf(name, node).isThere) {
+        node.isRefused = true;
+        node.trouble = why;
+    }
+    forgetOldest();
 }
 
 void NodeTable::addWatch(int change) {

@@ -7,8 +7,9 @@
 // ended until it is told that nobody wants it any more: so no part is begun twice because its end
 // was lost on the way, or with the head that heard it. Nothing is asked of a
 // node that waits for its answer. Threads: any; sessions are called without the lock. Owns: nothing
-// of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost; a node's
-// placements are its crews'. Failure: attach() says why a node may not come in.
+// of the nodes. Bounded: nodes that never came back are forgotten beyond kNodesMost, one whose
+// agent has left at once; a node's placements are its crews'. Failure: attach() says why a node may
+// not come in.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -48,15 +49,24 @@ class NodeSession {
     virtual void send(const NodeOrders& orders) = 0;
 };
 
+/// An agent ends, and its workers with it.
+struct NodeLeave {
+    std::chrono::milliseconds grace{0};  ///< until it ends what is left there
+    bool isGone = false;                 ///< nothing is left there: its last word
+};
+
 /// What an agent says.
 struct NodeNews {
     std::map<std::string, engines::State> gangs;  ///< that changed, by key
     std::optional<values::NodeSample> sample;
+    std::optional<NodeLeave> leave;
 };
 
 struct NodeTableOptions {
     std::string ownName;                     ///< of the head's node: no other may have it
     std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
+    /// Where the names of drained nodes stand; "": they are forgotten with the table.
+    std::string drainedFile = {};
 };
 
 class NodeTable final : public Nodes {
@@ -77,8 +87,7 @@ class NodeTable final : public Nodes {
     };
 
     /// `clock` and `logs` outlive it.
-    NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
-        : options_(std::move(options)), clock_(clock), logs_(logs), lookedNs_(clock.steadyNs()) {}
+    NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs);
 
     // The agents' side.
     /// A node comes, or comes back; `gangs`: all that live there. It is told what it is to have.
@@ -102,6 +111,11 @@ class NodeTable final : public Nodes {
     /// A node that the configuration names: it is shown before it comes. `trouble`: why its agent
     /// could not be started, "" when nothing is known; shown until it comes.
     void expect(const std::string& node, const std::string& trouble);
+    /// An agent with the token was not taken in: shown until one is.
+    void noteRefused(const std::string& node, const std::string& why);
+    /// Whether a node is drained: what is on it goes on elsewhere, and nothing more is placed
+    /// there. Kept for the next daemon. kNotFound: there is no such node.
+    Status drain(const std::string& node, bool isDrained);
     /// All agents end, with their workers.
     void endAll();
     /// After endAll().
@@ -110,7 +124,7 @@ class NodeTable final : public Nodes {
     std::string ownName() const override { return options_.ownName; }
     std::vector<NodeStanding> standings() const override;
     NodeStanding standing(const std::string& node) const override;
-    void setUnread(bool areSomeUnread) override;
+    void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) override;
     void keep(const std::string& node, const std::string& key,
               const schedule::Resources& needs) override;
     void place(const std::string& node, const Placement& placement) override;
@@ -125,8 +139,9 @@ class NodeTable final : public Nodes {
         values::NodeInfo info;
         std::shared_ptr<NodeSession> session;   ///< null: it is not connected
         std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
-        bool isExpected = false;
+        bool isExpected = false, isRefused = false;
         std::string trouble;
+        std::optional<NodeLeave> leave;                           ///< its agent ends
         std::map<std::string, Placement> placed;                  ///< by key
         std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
         std::map<std::string, schedule::Resources> kept;          ///< by gang
@@ -138,6 +153,8 @@ class NodeTable final : public Nodes {
         bool isWanted(const std::string& key) const {
             return placed.contains(key) || kept.contains(key);
         }
+        bool isFree() const { return placed.empty() && kept.empty(); }
+        bool hasLeft() const { return session == nullptr && leave.has_value() && leave->isGone; }
         void dropWorkers();
         void remember(const std::string& key, engines::State state);
     };
@@ -150,7 +167,10 @@ class NodeTable final : public Nodes {
     NodeOrders::Placed orderOf(const Placement& placement) const;
     void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
     std::vector<std::string> toEnd(Node& node) MR_REQUIRES(mutex_);
+    bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);
+    Status writeDrained(const std::set<std::string>& names) const;
+    std::string stateOf(const Node& node, const NodeStanding& standing) const;
     void addWatch(int change);
     static void run(const std::vector<Errand>& errands);
 
@@ -161,8 +181,11 @@ class NodeTable final : public Nodes {
     // Time as this table has seen it pass: a head that stood still saw none of its nodes fall
     // silent. Steady, ns.
     mutable std::int64_t seenNs_ MR_GUARDED_BY(mutex_) = 0, lookedNs_ MR_GUARDED_BY(mutex_);
-    std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;  ///< all runs have been read since
+    std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;        ///< all runs have been read since
+    std::map<std::string, int> attempts_ MR_GUARDED_BY(mutex_);  ///< present ones, by run
     std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
+    Mutex drainMutex_;  ///< of who writes the file; before mutex_
+    std::set<std::string> drained_ MR_GUARDED_BY(mutex_);
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;
     bool isOver_ MR_GUARDED_BY(mutex_) = false;
 };

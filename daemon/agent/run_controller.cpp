@@ -124,7 +124,7 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
-    tellUnread();
+    parts_.nodes != nullptr ? tellUnread() : void();
     strays_.look();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
@@ -140,14 +140,13 @@ void RunController::step() {
 
 // Parts of runs that cannot be read may live on other nodes.
 void RunController::tellUnread() {
-    if (parts_.nodes == nullptr) {
-        return;
+    bool areSome = !unread_.empty();
+    std::map<std::string, int> attempts;
+    for (const auto& [id, run] : active_) {
+        areSome = areSome || run->stage() == Stage::kUnknown;
+        attempts[id] = run->attempt();
     }
-    const bool areSome =
-        !unread_.empty() || std::any_of(active_.begin(), active_.end(), [](const auto& one) {
-            return one.second->stage() == Stage::kUnknown;
-        });
-    parts_.nodes->setUnread(areSome);
+    parts_.nodes->setUnread(areSome, std::move(attempts));
 }
 
 void RunController::flushLines() {

@@ -11,6 +11,7 @@
 
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "backend/system/network_interface.h"
 #include "daemon/config/config_file.h"
 
 namespace millrace::config {
@@ -41,6 +42,15 @@ usage: millraced [options]
   --slot                 be the agent of a node, not a daemon: with --join and a --state-dir of its own
   --join FILE            of --slot: the head's nodes.join
   --name NAME            of --slot: the node's name (default: the host's)
+  --address WHERE        of --slot: where other nodes reach this one: a name, an address, or a network
+                         (10.1.0.0/16) that it has an address in (default: as it reaches its head)
+  --cores N              of --slot: gives so many cores, so much memory and so many GPUs (default: all)
+  --memory-mb N
+  --gpus N
+  --bound                of --slot: no worker outlives this agent, as in a job of an engine; SIGTERM: what is
+                         here goes on elsewhere, then the agent ends
+  --leave-grace SECONDS  of --bound: after a SIGTERM, until what is still here is ended (30)
+  --lease SECONDS        of --bound: without a head for so long it ends (60; 0: never)
   --config FILE          options of this and coming starts (default: STATE-DIR/millraced.yaml, if it is there)
   --foreground           do not go into the background
   --version              print the version
@@ -53,8 +63,9 @@ constexpr std::size_t kFileMost = 1 << 20;
 struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
     std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
+    std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
-    bool slot = false, noTrainHere = false;
+    bool slot = false, noTrainHere = false, bound = false;
 };
 
 struct Option {
@@ -80,6 +91,13 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--crew-pace", &raw.crewPace, nullptr},
             {"--join", &raw.join, nullptr},
             {"--name", &raw.name, nullptr},
+            {"--address", &raw.nodeAddress, nullptr},
+            {"--cores", &raw.cores, nullptr},
+            {"--memory-mb", &raw.memoryMb, nullptr},
+            {"--gpus", &raw.gpus, nullptr},
+            {"--lease", &raw.lease, nullptr},
+            {"--leave-grace", &raw.leaveGrace, nullptr},
+            {"--bound", nullptr, &raw.bound},
             {"--slot", nullptr, &raw.slot},
             {"--no-train-here", nullptr, &raw.noTrainHere},
             {"--insecure-loopback", nullptr, &raw.insecureLoopback},
@@ -147,17 +165,22 @@ Status readTls(const Raw& raw, const Surroundings& around, DaemonConfig& config)
     return okStatus();
 }
 
-Status readKeepDeleted(const std::string& text, DaemonConfig& config) {
-    constexpr int kMostDays = 36'500;
+/// "a number of days from 0 to 36500"
+struct NumberRange {
+    std::string_view what;
+    int least, most;
+};
+
+Status readNumber(const char* option, const std::string& text, const NumberRange& range,
+                  int& into) {
     if (text.empty()) {
         return okStatus();
     }
     const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, config.keepDeletedDays);
-    if (parsed.ec != std::errc() || parsed.ptr != end || config.keepDeletedDays < 0 ||
-        config.keepDeletedDays > kMostDays) {
-        return invalidArgument("--keep-deleted-days ", text, ": a number of days from 0 to ",
-                               kMostDays, " is wanted");
+    const auto parsed = std::from_chars(text.data(), end, into);
+    if (parsed.ec != std::errc() || parsed.ptr != end || into < range.least || into > range.most) {
+        return invalidArgument(option, " ", text, ": a number of ", range.what, " from ",
+                               range.least, " to ", range.most, " is wanted");
     }
     return okStatus();
 }
@@ -220,6 +243,48 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
     return okStatus();
 }
 
+bool isForSlot(const Raw& raw) {
+    const std::string* const texts[] = {&raw.join,  &raw.name,      &raw.nodeAddress,
+                                        &raw.cores, &raw.memoryMb,  &raw.gpus,
+                                        &raw.lease, &raw.leaveGrace};
+    return raw.bound || std::any_of(std::begin(texts), std::end(texts),
+                                    [](const std::string* text) { return !text->empty(); });
+}
+
+// What the agent gives of its node, and where others reach it.
+Status readShare(const Raw& raw, DaemonConfig& config) {
+    constexpr std::uint64_t kMegabyte = 1 << 20;
+    int megabytes = 0;
+    NodeShare& share = config.share;
+    RETURN_IF_ERROR(readNumber("--cores", raw.cores, {"cores", 1, 65'536}, share.cores));
+    RETURN_IF_ERROR(readNumber("--memory-mb", raw.memoryMb, {"megabytes", 64, 1 << 30}, megabytes));
+    RETURN_IF_ERROR(readNumber("--gpus", raw.gpus, {"GPUs", 0, 1'024}, share.gpus));
+    share.memoryBytes = static_cast<std::uint64_t>(megabytes) * kMegabyte;
+    if (raw.nodeAddress.empty()) {
+        return okStatus();
+    }
+    const auto address = ownAddressAs(raw.nodeAddress);
+    if (!address.ok()) {
+        return annotate(address.status(), "--address");
+    }
+    config.nodeAddress = *address;
+    return okStatus();
+}
+
+Status readBound(const Raw& raw, DaemonConfig& config) {
+    config.isBound = raw.bound;
+    if (!raw.bound && !(raw.lease.empty() && raw.leaveGrace.empty())) {
+        return invalidArgument(
+            "--lease and --leave-grace are for --bound: without it workers outlive their agent");
+    }
+    RETURN_IF_ERROR(readSeconds("--leave-grace", raw.leaveGrace, config.leaveGrace));
+    if (raw.lease == "0") {
+        config.lease = std::chrono::milliseconds(0);
+        return okStatus();
+    }
+    return readSeconds("--lease", raw.lease, config.lease);
+}
+
 Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) {
     RETURN_IF_ERROR(readSeconds("--node-away", raw.nodeAway, config.nodeAway));
     RETURN_IF_ERROR(readSeconds("--silent-after", raw.silentAfter, config.silentAfter));
@@ -229,9 +294,11 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     config.isSlot = raw.slot;
     if (!raw.slot) {
         RETURN_IF_ERROR(readHosts(raw.hosts, config));
-        return raw.join.empty() && raw.name.empty()
-                   ? okStatus()
-                   : invalidArgument("--join and --name are for --slot, the agent of a node");
+        return isForSlot(raw) ? invalidArgument(
+                                    "--join, --name, --address, --cores, --memory-mb, --gpus, "
+                                    "--bound, --lease and --leave-grace are for --slot, the "
+                                    "agent of a node")
+                              : okStatus();
     }
     if (raw.join.empty() || raw.stateDir.empty()) {
         return invalidArgument(
@@ -245,7 +312,9 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
-    return checkName("--name", raw.name);
+    RETURN_IF_ERROR(checkName("--name", raw.name));
+    RETURN_IF_ERROR(readShare(raw, config));
+    return readBound(raw, config);
 }
 
 // What the file says, where the command line says nothing.
@@ -355,7 +424,8 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     } else if (!config.isForeground) {
         config.logFile = config.stateDir + "/millraced.log";
     }
-    RETURN_IF_ERROR(readKeepDeleted(raw.keepDeletedDays, line.config));
+    RETURN_IF_ERROR(readNumber("--keep-deleted-days", raw.keepDeletedDays, {"days", 0, 36'500},
+                               config.keepDeletedDays));
     RETURN_IF_ERROR(readNodes(raw, here, config));
     RETURN_IF_ERROR(readTls(raw, around, config));
     RETURN_IF_ERROR(checkAddress(config));

@@ -22,6 +22,13 @@ struct TlsFiles {
     std::string authority;    ///< clients' certificates are signed by this one
 };
 
+/// What a node's agent gives of it.
+struct NodeShare {
+    int cores = 0;                  ///< 0: all
+    std::uint64_t memoryBytes = 0;  ///< 0: all
+    int gpus = -1;                  ///< -1: all
+};
+
 struct DaemonConfig {
     Address address;       ///< where to listen
     std::string stateDir;  ///< runs, workers' directories, the store; absolute
@@ -40,16 +47,23 @@ struct DaemonConfig {
     std::chrono::milliseconds nodeAway{20'000};     ///< until a node counts as lost
     std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
     std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
-    bool trainsHere = true;  ///< feeds, ranks and data workers may be on this machine
-    bool isSlot = false;     ///< the agent of a node, not a daemon
-    std::string joinFile;    ///< of a slot: its head's
-    std::string nodeName;    ///< of a slot; "": the host's
+    bool trainsHere = true;   ///< feeds, ranks and data workers may be on this machine
+    bool isSlot = false;      ///< the agent of a node, not a daemon
+    std::string joinFile;     ///< of a slot: its head's
+    std::string nodeName;     ///< of a slot; "": the host's
+    std::string nodeAddress;  ///< of a slot, where other nodes reach it; "": as it reaches its head
+    NodeShare share;          ///< of a slot
+    bool isBound = false;     ///< of a slot: its workers end with it
+    std::chrono::milliseconds lease{60'000};       ///< of a bound slot, without a head; 0: for ever
+    std::chrono::milliseconds leaveGrace{30'000};  ///< of a bound slot that is told to end
     std::string argv0 = "millraced";
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }
     std::string runsDir() const { return stateDir + "/runs"; }
     /// With which agents come to this daemon.
     std::string nodesJoinFile() const { return stateDir + "/nodes.join"; }
+    /// Names of nodes that nothing is placed on.
+    std::string drainedFile() const { return stateDir + "/nodes.drained"; }
     std::string nodesSocket() const { return stateDir + "/nodes.sock"; }
     /// Where agents come over a network, without the port; "": they do not.
     std::string nodesHost() const {

@@ -22,6 +22,13 @@ std::map<std::string, engines::State> gangsOf(const v1::AgentReport& report, std
     return gangs;
 }
 
+std::optional<agent::NodeLeave> leaveOf(const v1::AgentReport& report) {
+    return report.has_leave() ? std::optional(agent::NodeLeave{
+                                    std::chrono::milliseconds(report.leave().grace_ms()),
+                                    report.leave().is_gone()})
+                              : std::nullopt;
+}
+
 }  // namespace
 
 // The token first: who does not have it learns nothing else.
@@ -46,6 +53,9 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
                                gangsOf(report, clock_.wallMs()));
     }
     if (!status.ok()) {
+        if (!absl::IsUnauthenticated(status)) {
+            table_.noteRefused(report.attachment().node().name(), std::string(messageOf(status)));
+        }
         logWarn("nodes: refused",
                 {{"node", report.attachment().node().name()}, {"why", messageOf(status)}});
     }
@@ -53,7 +63,7 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
 }
 
 Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentReport& report) {
-    agent::NodeNews news{gangsOf(report, clock_.wallMs()), std::nullopt};
+    agent::NodeNews news{gangsOf(report, clock_.wallMs()), std::nullopt, leaveOf(report)};
     if (report.has_sample()) {
         news.sample = convert::fromProto(report.sample());
     }
@@ -65,7 +75,7 @@ Status AgentReports::heard(const agent::NodeSession& session, const v1::AgentRep
     for (const v1::GangReport& gang : report.gangs()) {
         RETURN_IF_ERROR(keepJoinFile(session, gang));
     }
-    return okStatus();
+    return report.leave().is_gone() ? cancelled("the agent has left") : okStatus();
 }
 
 // Where the crews of the attempt find it, as that of a feed on this machine.

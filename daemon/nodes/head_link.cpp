@@ -12,8 +12,17 @@ namespace {
 constexpr std::int64_t kFirstBackoffNs = 100'000'000, kMostBackoffNs = 2'000'000'000;
 // Reports that have not gone out; more would only be older ones.
 constexpr std::size_t kWaitingMost = 4;
+// A refusal that stays for so long: a head that is just being started has written its file by then,
+// and one that is gone has let go of the node's name.
+constexpr std::int64_t kRefusedNs = 10'000'000'000;
 
 }  // namespace
+
+bool isRefusal(const Status& why) {
+    return absl::IsUnauthenticated(why) || absl::IsAlreadyExists(why) ||
+           absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why) ||
+           absl::IsInvalidArgument(why);
+}
 
 HeadLink::HeadLink(std::string joinPath, std::string buildId, const Clock& clock,
                    std::function<void()> onNews)
@@ -41,8 +50,18 @@ void HeadLink::failed(const Status& why) {
         logWarn("slot: the head is away, trying again", {{"why", sentence}});
         told_ = sentence;
     }
+    if (!isRefusal(why)) {
+        refused_ = okStatus();
+    } else if (refused_.ok()) {
+        refusedNs_ = clock_.steadyNs();
+        refused_ = why;
+    }
     backoffNs_ = std::clamp(2 * backoffNs_, kFirstBackoffNs, kMostBackoffNs);
     nextNs_ = clock_.steadyNs() + backoffNs_;
+}
+
+Status HeadLink::refusal() const {
+    return clock_.steadyNs() - refusedNs_ >= kRefusedNs ? refused_ : okStatus();
 }
 
 void HeadLink::open(v1::AgentReport first) {
@@ -108,6 +127,7 @@ std::vector<v1::HeadOrders> HeadLink::take() {
     if (!orders.empty()) {
         backoffNs_ = 0;
         told_.clear();
+        refused_ = okStatus();
     }
     if (isOver) {
         stream_->close();

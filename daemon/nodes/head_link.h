@@ -20,6 +20,10 @@
 
 namespace millrace::nodes {
 
+/// Whether an agent that failed so would fail so again: another token, build or name, a file that
+/// it may not read.
+bool isRefusal(const Status& why);
+
 class HeadLink final : public Uplink {
  public:
     /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.
@@ -29,6 +33,7 @@ class HeadLink final : public Uplink {
 
     bool isOpen() const override { return stream_ != nullptr; }
     bool isDue() const override { return !isOpen() && clock_.steadyNs() >= nextNs_; }
+    Status refusal() const override;
     void open(v1::AgentReport first) override;
     bool isReady() const override;
     void send(v1::AgentReport report) override;
@@ -53,6 +58,8 @@ class HeadLink final : public Uplink {
     std::unique_ptr<v1::Agents::Stub> stub_;
     std::string told_;  ///< the last reason that stands in the log
     std::int64_t backoffNs_ = 0, nextNs_ = 0;
+    Status refused_ = okStatus();
+    std::int64_t refusedNs_ = 0;  ///< since when it is refused
 };
 
 }  // namespace millrace::nodes

@@ -14,7 +14,9 @@
 #include "backend/core/transient.h"
 #include "backend/engines/embedded_engine.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/system/machine_memory.h"
 #include "backend/system/network_interface.h"
+#include "backend/system/pipe.h"
 #include "backend/telemetry/probes.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/messages.h"
@@ -29,16 +31,41 @@ namespace {
 constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
 constexpr std::int64_t kAliveNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+// For the rest of logs and the last words of an agent that leaves.
+constexpr std::int64_t kLastWordsNs = 5'000'000'000;
 // Of one report, of one log.
 constexpr std::size_t kLogBytes = 256 << 10;
 constexpr std::size_t kJoinBytesMost = std::size_t{1} << 20;
 
-bool isOver(const engines::State& state) {
+bool isEnd(const engines::State& state) {
     return state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
 }
 
 bool isPart(std::string_view key) {
     return agent::PartName::parse(key).has_value();
+}
+
+// What the agent gives where it was told to give less than there is.
+Status takeShare(const config::NodeShare& share, values::NodeInfo& info) {
+    info.memoryBytes = std::min(info.memoryBytes, static_cast<std::uint64_t>(machineMemory()));
+    const auto usable = telemetry::usableGpus(info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
+    std::erase_if(info.gpus, [&](const values::GpuInfo& gpu) {
+        const auto name = telemetry::usableGpus({gpu}, nullptr);
+        return std::find(usable.begin(), usable.end(), name.front()) == usable.end();
+    });
+    info.cores = share.cores > 0 ? share.cores : info.cores;
+    info.memoryBytes = share.memoryBytes > 0 ? share.memoryBytes : info.memoryBytes;
+    if (share.gpus < 0) {
+        return okStatus();
+    }
+    const auto wanted = static_cast<std::size_t>(share.gpus);
+    if (wanted > info.gpus.size()) {
+        return invalidArgument("--gpus ", share.gpus, ": this node has ", info.gpus.size(),
+                               info.gpuNote.empty() ? "" : strCat(" (", info.gpuNote, ")"));
+    }
+    info.gpus.resize(wanted);
+    info.gpuNote = wanted == 0 ? "its agent gives none (--gpus 0)" : info.gpuNote;
+    return okStatus();
 }
 
 engines::State refused(const Status& why) {
@@ -57,7 +84,8 @@ Slot::Slot(const config::DaemonConfig& config, const Clock& clock, std::function
       clock_(clock),
       end_(std::move(end)),
       logs_(config.runsDir()),
-      parts_(std::move(parts)) {}
+      parts_(std::move(parts)),
+      aloneNs_(clock.steadyNs()) {}
 
 Status Slot::open(const std::string& buildId) {
     RETURN_IF_ERROR(makePrivateDirectory(config_.runsDir()));
@@ -67,7 +95,14 @@ Status Slot::open(const std::string& buildId) {
     telemetry_ = std::make_unique<agent::TelemetryService>(
         clock_, live_, config_.stateDir, std::string(config::daemonVersion()), config_.nodeName);
     parts_.info = telemetry_->info();
-    options.gpus = telemetry::usableGpus(parts_.info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
+    RETURN_IF_ERROR(takeShare(config_.share, parts_.info));
+    options.gpus = telemetry::usableGpus(parts_.info.gpus, nullptr);
+    options.total.cpus = parts_.info.cores;
+    options.total.memoryBytes = parts_.info.memoryBytes;
+    if (config_.isBound) {
+        RETURN_IF_ERROR(makePipe(lifeOfWorkers_, life_));
+        options.lifeFd = lifeOfWorkers_.get();
+    }
     ASSIGN_OR_RETURN(parts_.engine, engines::EmbeddedEngine::open(options, clock_));
     parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, clock_, [this] { news(); });
     parts_.openTunnel = [this](const agent::PartName& part) {
@@ -119,8 +154,13 @@ void Slot::turn() {
         obey(orders);
     }
     follow();
-    if (isEnding_ && gangs_.empty() && !std::exchange(hasEnded_, true)) {
-        end_();
+    followLease();
+    followLeave();
+    if (isEnding_ && leaveByNs_ == 0 && gangs_.empty()) {
+        finish(leaseOver_);
+    }
+    if (const Status refusal = parts_.link->refusal(); !refusal.ok()) {
+        finish(refusal);
     }
     if (parts_.link->isOpen()) {
         report();
@@ -136,12 +176,11 @@ void Slot::turn() {
 void Slot::call() {
     placed_.clear();
     told_.clear();
-    isLookedThrough_ = false;
+    isLookedThrough_ = isAttached_ = false;
     values::NodeInfo info = parts_.info;
     info.stateDir = config_.stateDir;
     info.pid = ::getpid();
-    const std::string host = hostOfHead();
-    info.address = host.empty() ? "" : addressFacing(host);
+    info.address = ownAddress();
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
     recallParts();
@@ -164,6 +203,7 @@ void Slot::recallParts() {
 
 void Slot::obey(const v1::HeadOrders& message) {
     const agent::NodeOrders orders = fromProto(message);
+    isAttached_ = true;
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         place(order);
     }
@@ -177,11 +217,82 @@ void Slot::obey(const v1::HeadOrders& message) {
     if (telemetry_ != nullptr && orders.wantsSamples != (watch_ != nullptr)) {
         watch_ = orders.wantsSamples ? telemetry_->watch() : nullptr;
     }
-    if (orders.isEnd && !std::exchange(isEnding_, true)) {
-        logInfo("slot: the head ends this node's agent", {{"workers", gangs_.size()}});
-        for (const auto& [key, state] : gangs_) {
-            cancel(key, kEndGrace, "the head ends this node's agent");
+    if (orders.isEnd) {
+        endAll("the head ends this node's agent");
+    }
+}
+
+void Slot::endAll(std::string_view why) {
+    if (std::exchange(isEnding_, true)) {
+        return;
+    }
+    logInfo("slot: ends all that is here", {{"why", why}, {"workers", gangs_.size()}});
+    for (const auto& [key, state] : gangs_) {
+        cancel(key, kEndGrace, why);
+    }
+}
+
+void Slot::leave() {
+    MutexLock lock(mutex_);
+    isLeaveAsked_ = hasNews_ = true;
+    wake_.notifyAll();
+}
+
+bool Slot::isOver() const {
+    MutexLock lock(mutex_);
+    return isOver_;
+}
+
+Status Slot::failure() const {
+    MutexLock lock(mutex_);
+    return failure_;
+}
+
+void Slot::finish(const Status& why) {
+    {
+        MutexLock lock(mutex_);
+        if (std::exchange(isOver_, true)) {
+            return;
         }
+        failure_ = why;
+    }
+    end_();
+}
+
+// A head that is restarted is back sooner.
+void Slot::followLease() {
+    const std::int64_t now = clock_.steadyNs();
+    if (!config_.isBound || config_.lease.count() == 0 || (isAttached_ && parts_.link->isOpen())) {
+        aloneNs_ = now;
+    } else if (now - aloneNs_ >= config_.lease.count() * 1'000'000 && leaseOver_.ok()) {
+        leaseOver_ = unavailable("no head for ", config_.lease.count() / 1'000.0,
+                                 " s (--lease): the agent ends with its workers");
+        endAll(messageOf(leaseOver_));
+    }
+}
+
+// The head ends what is here and has it elsewhere. What it has not ended in time ends all the same.
+void Slot::followLeave() {
+    const std::int64_t now = clock_.steadyNs();
+    {
+        MutexLock lock(mutex_);
+        if (isLeaveAsked_ && leaveByNs_ == 0) {
+            leaveByNs_ = now + config_.leaveGrace.count() * 1'000'000;
+            logInfo("slot: leaves", {{"workers", gangs_.size()}});
+        }
+    }
+    if (leaveByNs_ == 0) {
+        return;
+    }
+    if (now >= leaveByNs_) {
+        endAll("its agent was told to end, and the time for that is over");
+    }
+    // At the last word the head closes the connection.
+    const bool isAlone = !isAttached_ || !parts_.link->isOpen();
+    const bool areOver = std::all_of(gangs_.begin(), gangs_.end(),
+                                     [](const auto& gang) { return isEnd(gang.second); });
+    if ((isAlone && areOver) || now >= leaveByNs_ + kLastWordsNs) {
+        finish(okStatus());
     }
 }
 
@@ -223,9 +334,26 @@ std::string Slot::hostOfHead() const {
     return !file.ok() || file->isUnix() ? "" : file->address.substr(0, file->address.rfind(':'));
 }
 
+// As --address says, else the one that faces the head.
+std::string Slot::ownAddress() const {
+    if (!config_.nodeAddress.empty()) {
+        return config_.nodeAddress;
+    }
+    const std::string host = hostOfHead();
+    return host.empty() ? "" : addressFacing(host);
+}
+
+std::string Slot::ownInterface() const {
+    const std::string host = hostOfHead();
+    return host.empty() ? ""
+                        : interfaceFacing(config_.nodeAddress.empty() ? host : config_.nodeAddress);
+}
+
 // Only a key that makes sense names a directory.
 bool Slot::mayPlace(const std::string& key) const {
-    return !isEnding_ && parts_.engine->gangDirectory(key).ok() && job::ownerOf(key).has_value();
+    const bool mayStart = leaveByNs_ == 0 || gangs_.contains(key);
+    return !isEnding_ && mayStart && parts_.engine->gangDirectory(key).ok() &&
+           job::ownerOf(key).has_value();
 }
 
 // Its state is told in any case: of one that has ended while nobody was there to hear it, too.
@@ -247,9 +375,7 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
         gangs_[key].cause = engines::Cause::kRefused;
         return;
     }
-    const std::string host = hostOfHead();
-    Status status =
-        layOut(config_.runsDir(), order.placement, host.empty() ? "" : interfaceFacing(host));
+    Status status = layOut(config_.runsDir(), order.placement, ownInterface());
     if (status.ok()) {
         status = openTunnel(key);
     }
@@ -308,13 +434,14 @@ void Slot::follow() {
         }
     }
     for (auto& [key, state] : gangs_) {
-        if (isOver(state)) {
+        if (isEnd(state)) {
             tunnels_.erase(key);
             troubles_.erase(key);
             continue;
         }
         Status status = openTunnel(key);
-        if (status.ok() && state.phase == engines::Phase::kSubmitting && !isEnding_) {
+        if (status.ok() && state.phase == engines::Phase::kSubmitting && !isEnding_ &&
+            leaveByNs_ == 0) {
             status = start(key);
         }
         if (!status.ok() && !isTransient(status)) {
@@ -322,8 +449,9 @@ void Slot::follow() {
         }
     }
     showWorkers();
-    if (!parts_.link->isOpen() || isEnding_) {  // an end that nobody hears is asked about again
-        std::erase_if(gangs_, [](const auto& gang) { return isOver(gang.second); });
+    const bool isHeard = parts_.link->isOpen() && (!isEnding_ || leaveByNs_ != 0);
+    if (!isHeard) {  // an end that nobody hears is asked about again
+        std::erase_if(gangs_, [](const auto& gang) { return isEnd(gang.second); });
     }
 }
 
@@ -371,7 +499,7 @@ void Slot::addGangs(v1::AgentReport& report) {
             told = toProto(key, state, clock_.wallMs());
             told.set_join_file(plain.join_file());
         }
-        if (isOver(state)) {
+        if (isEnd(state)) {
             told_.erase(key);
             gang = gangs_.erase(gang);
         } else {
@@ -424,6 +552,16 @@ bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) co
     return isAll;
 }
 
+void Slot::addLeave(v1::AgentReport& report) const {
+    if (leaveByNs_ == 0) {
+        return;
+    }
+    constexpr std::int64_t kNsPerMs = 1'000'000;
+    const std::int64_t leftNs = std::max<std::int64_t>(0, leaveByNs_ - clock_.steadyNs());
+    report.mutable_leave()->set_grace_ms(leftNs / kNsPerMs);
+    report.mutable_leave()->set_is_gone(gangs_.empty() && placed_.empty());
+}
+
 void Slot::report() {
     if (!parts_.link->isReady()) {
         return;
@@ -437,7 +575,9 @@ void Slot::report() {
             *report.mutable_sample() = convert::toProto(sample.sample);
         }
     }
-    const bool isNews = report.gangs_size() + report.logs_size() > 0 || report.has_sample();
+    addLeave(report);
+    const bool isNews = report.gangs_size() + report.logs_size() > 0 || report.has_sample() ||
+                        report.leave().is_gone();
     const std::int64_t now = clock_.steadyNs();
     if (isNews || now - sentNs_ >= kAliveNs) {
         sentNs_ = now;

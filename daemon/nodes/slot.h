@@ -4,12 +4,13 @@
 // they do.
 //
 // Workers outlive the agent and the head: when either is gone they go on, and a new agent over the
-// same state directory adopts them. What is new goes to the head at most five times a second:
+// same state directory adopts them. Not so those of a bound agent: they end with it, and it ends
+// with its head (--lease). What is new goes to the head at most five times a second:
 // states of gangs, lines of logs, samples of the node while somebody watches. Files of a data
 // worker go when its end and its log are told; those of a part only when the head says that it is
 // to be there no more: a part that nobody remembers would be started a second time. Threads: made
 // and ended by one owner; works on a thread of its own ("slot"). Owns: engine, telemetry, the
-// connection. Failure: of start(), a sentence.
+// connection. Failure: of start(), a sentence; later, failure().
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
+#include "backend/core/unique_fd.h"
 #include "backend/engines/engine.h"
 #include "backend/job/log_files.h"
 #include "daemon/agent/node_table.h"
@@ -48,6 +50,13 @@ class Slot {
          SlotParts parts);
     /// Its workers go on.
     ~Slot();
+    /// Of a bound agent: the head is told to have what is here elsewhere; `end` is called when
+    /// nothing is left, or the grace is over. From any thread.
+    void leave();
+    /// Whether `end` was called, and why where nobody asked for it. kFailedPrecondition and its
+    /// like: its head will never take this agent in. From any thread.
+    bool isOver() const;
+    Status failure() const;
     /// Does what is due: obeys the head, follows the workers, reports.
     void turn();
 
@@ -76,6 +85,11 @@ class Slot {
     void dropUnplaced(const std::string& key);
     void follow();
     void report();
+    void addLeave(v1::AgentReport& report) const;
+    void followLeave();
+    void followLease();
+    void endAll(std::string_view why);
+    void finish(const Status& why);
     void recallParts();
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
@@ -86,11 +100,14 @@ class Slot {
     void news();
     std::string joinFileOf(const std::string& key) const;
     std::string hostOfHead() const;
+    std::string ownAddress() const;
+    std::string ownInterface() const;
     bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
 
     const config::DaemonConfig config_;
     const Clock& clock_;
     const std::function<void()> end_;
+    UniqueFd life_, lifeOfWorkers_;  ///< of a bound agent: its workers end with the first
     agent::LiveTable live_;
     const job::FileLogs logs_;
     SlotParts parts_;
@@ -104,12 +121,19 @@ class Slot {
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
     std::int64_t sentNs_ = 0;
-    bool isEnding_ = false, hasEnded_ = false;
+    bool isEnding_ = false;
+    bool isAttached_ = false;     ///< the head has answered on this connection
+    std::int64_t aloneNs_ = 0;    ///< since when it has not
+    std::int64_t leaveByNs_ = 0;  ///< it leaves, and ends all by then; 0: it stays
+    Status leaseOver_ = okStatus();
     bool isLookedThrough_ = false;  ///< on this connection, for files of workers of before
 
-    Mutex mutex_;
+    mutable Mutex mutex_;
     CondVar wake_;
     bool hasNews_ MR_GUARDED_BY(mutex_) = false;
+    bool isLeaveAsked_ MR_GUARDED_BY(mutex_) = false;
+    bool isOver_ MR_GUARDED_BY(mutex_) = false;
+    Status failure_ MR_GUARDED_BY(mutex_) = okStatus();
     std::jthread thread_;
 };
 

@@ -4,6 +4,7 @@
 // Threads: one owner. Failure: none that ends it; it is made again whenever it ends.
 #include <vector>
 
+#include "backend/core/status.h"
 #include "millrace/v1/agent.pb.h"
 
 namespace millrace::nodes {
@@ -14,6 +15,9 @@ class Uplink {
     virtual bool isOpen() const = 0;
     /// Not open and due for another attempt.
     virtual bool isDue() const = 0;
+    /// Why the head does not take this agent in, and would not if it were asked again; OK: none is
+    /// known.
+    virtual Status refusal() const = 0;
     /// Calls the head; `first` is sent with the token. Whether it takes us in, its first orders
     /// say.
     virtual void open(v1::AgentReport first) = 0;

@@ -53,6 +53,11 @@ grpc::ServerUnaryReactor* NodesService::List(Context* context, const v1::ListNod
     return finished(context, okStatus());
 }
 
+grpc::ServerUnaryReactor* NodesService::Drain(Context* context, const v1::DrainNodeRequest* request,
+                                              v1::DrainNodeResponse*) {
+    return finished(context, nodes_.drain(request->name(), !request->is_back()));
+}
+
 // The newest of each node, the daemon's own among them.
 std::map<std::string, agent::NodeReport> NodesService::samples() const {
     std::map<std::string, agent::NodeReport> all = nodes_.samples();

@@ -38,6 +38,8 @@ class NodesService final : public v1::Nodes::CallbackService {
                                         v1::HandshakeResponse*) override;
     grpc::ServerUnaryReactor* List(Context*, const v1::ListNodesRequest*,
                                    v1::ListNodesResponse*) override;
+    grpc::ServerUnaryReactor* Drain(Context*, const v1::DrainNodeRequest*,
+                                    v1::DrainNodeResponse*) override;
     grpc::ServerWriteReactor<v1::NodeSample>* WatchTelemetry(
         Context*, const v1::WatchTelemetryRequest*) override;
 

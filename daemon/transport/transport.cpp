@@ -55,6 +55,7 @@ grpc::ChannelArguments channelArguments() {
     // Each call here means a connection of its own.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetSslTargetNameOverride(kCertificateName);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // no way to a machine of the same cluster
     return arguments;
 }
 

@@ -1,4 +1,4 @@
-// packaging/systemd/millraced.service: systemd reads it without a complaint and finds it closed.
+// The units of packaging/systemd: systemd reads them without a complaint and finds them closed.
 #include <gtest/gtest.h>
 
 #include "backend/core/files.h"
@@ -11,7 +11,7 @@ namespace {
 // In tenths, as systemd-analyze takes it.
 constexpr const char* kExposureMax = "--threshold=20";
 
-class SystemdUnitTest : public ::testing::Test {
+class SystemdUnitTest : public ::testing::TestWithParam<const char*> {
  protected:
     void SetUp() override {
         SubprocessOptions options;
@@ -20,8 +20,7 @@ class SystemdUnitTest : public ::testing::Test {
         if (!version.ok() || version->exitCode != 0) {
             GTEST_SKIP() << "systemd-analyze is not installed";
         }
-        const auto text =
-            readFile(std::string(MILLRACE_SOURCE_DIR) + "/packaging/systemd/millraced.service");
+        const auto text = readFile(strCat(MILLRACE_SOURCE_DIR, "/packaging/systemd/", GetParam()));
         ASSERT_TRUE(text.ok()) << text.status();
         // The program of the installed place is not there; what it is does not matter here.
         unit_ = *text;
@@ -30,7 +29,7 @@ class SystemdUnitTest : public ::testing::Test {
         unit_.replace(unit_.find(program), program.size(), "/bin/true");
     }
     SubprocessOutput analyze(std::vector<std::string> arguments, const std::string& unit) {
-        const std::string path = dir_ / "millraced.service";
+        const std::string path = dir_ / GetParam();
         EXPECT_TRUE(writeFileAtomic(path, unit).ok());
         SubprocessOptions options;
         options.argv = {"systemd-analyze"};
@@ -47,22 +46,25 @@ class SystemdUnitTest : public ::testing::Test {
     std::string unit_;
 };
 
-TEST_F(SystemdUnitTest, IsReadWithoutAComplaint) {
+TEST_P(SystemdUnitTest, IsReadWithoutAComplaint) {
     const SubprocessOutput output = analyze({"--user", "verify"}, unit_);
     EXPECT_EQ(output.exitCode, 0);
     EXPECT_EQ(output.out + output.err, "");
 }
 
-TEST_F(SystemdUnitTest, LeavesLittleOpen) {
+TEST_P(SystemdUnitTest, LeavesLittleOpen) {
     const SubprocessOutput output = analyze({"security", "--offline=true", kExposureMax}, unit_);
     EXPECT_EQ(output.exitCode, 0) << output.out << output.err;
 }
 
-TEST_F(SystemdUnitTest, AnOpenUnitIsSeen) {
+TEST_P(SystemdUnitTest, AnOpenUnitIsSeen) {
     const SubprocessOutput output =
         analyze({"security", "--offline=true", kExposureMax}, "[Service]\nExecStart=/bin/true\n");
     EXPECT_NE(output.exitCode, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Units, SystemdUnitTest,
+                         ::testing::Values("millraced.service", "millrace-agent.service"));
 
 }  // namespace
 }  // namespace millrace

@@ -114,6 +114,8 @@ void Cluster::startAgent(Machine& machine) {
     config.stateDir = machine.root;
     config.binDir = "/opt/bin";
     config.nodeName = machine.name;
+    config.isBound = true;
+    config.lease = std::chrono::milliseconds(0);
     nodes::SlotParts parts;
     parts.engine = std::make_unique<SimEngine>(machine);
     parts.link = std::make_unique<NodeLink>(*this, machine);
@@ -129,7 +131,25 @@ void Cluster::startAgent(Machine& machine) {
         return std::unique_ptr<nodes::PartTunnel>(new Tunnel(*this, machine, part.key()));
     };
     slots_[i] = std::make_unique<nodes::Slot>(config, machine.clock, [] {}, std::move(parts));
-    machine.agent.every(200 * kMs, [this, i] { slots_[i]->turn(); });
+    machine.agent.every(200 * kMs, [this, i, &machine] {
+        slots_[i]->turn();
+        if (slots_[i]->isOver()) {
+            world.after(0, [this, &machine] { agentLeft(machine); });
+        }
+    });
+}
+
+// What is left of its workers ends with a bound agent. Another one comes in its place.
+void Cluster::agentLeft(Machine& machine) {
+    if (!machine.agent.isAlive()) {
+        return;
+    }
+    killAgent(machine);
+    machine.isToBeLeft = false;
+    for (auto& [key, gang] : machine.gangs) {
+        machine.cancel(gang, engines::Cause::kCancelled, kSecond, "its agent has ended");
+    }
+    world.after(2 * kSecond, [this, &machine] { startAgent(machine); });
 }
 
 void Cluster::killAgent(Machine& machine) {
@@ -186,91 +206,6 @@ void Cluster::submit() {
     poke();
 }
 
-void Cluster::happen(const Plan::Fault& fault) {
-    using Kind = Plan::Kind;
-    Machine& node = *machines_[static_cast<std::size_t>(fault.node)];
-    world.tell(strCat("FAULT: ", sentenceOf(fault)));
-    switch (fault.kind) {
-        case Kind::kPauseHead:
-            head().agent.pause(fault.forMs * kMs);
-            break;
-        case Kind::kPauseAgent:
-            node.agent.pause(fault.forMs * kMs);
-            break;
-        case Kind::kKillHead:
-            if (head_ != nullptr) {
-                killHead();
-                world.after(fault.forMs * kMs, [this] { startHead(); });
-            }
-            break;
-        case Kind::kKillAgent:
-            if (node.agent.isAlive()) {
-                killAgent(node);
-                world.after(fault.forMs * kMs, [this, &node] { startAgent(node); });
-            }
-            break;
-        case Kind::kCut:
-            node.cable.cut(To::kHead, fault.forMs * kMs);
-            node.cable.cut(To::kNode, fault.forMs * kMs);
-            break;
-        case Kind::kCutOneWay:
-            node.cable.cut(fault.isUp ? To::kHead : To::kNode, fault.forMs * kMs);
-            break;
-        case Kind::kKillRank:
-            for (Rank* rank : ranksOf(machines_, run_, judge_->attempt())) {
-                if (rank->state.rank != fault.rank || rank->state.exitCode.has_value()) {
-                    continue;
-                }
-                // Two attempts without a step in a row end a run, as scripts.md says.
-                if (rank->begun() == rank->resumedFrom()) {
-                    return world.after(kSecond, [this, fault] { happen(fault); });
-                }
-                judge_->rankKilled(*rank);
-                rank->end(137);
-            }
-            break;
-        case Kind::kUnreadable:
-            if (head_ != nullptr) {
-                head().unreadableUntilNs = world.nowNs() + fault.forMs * kMs;
-                killHead();
-                world.after(kSecond, [this] { startHead(); });
-            }
-            break;
-        case Kind::kNoTunnel:
-            if (node.agent.isAlive()) {
-                node.noTunnelUntilNs = world.nowNs() + fault.forMs * kMs;
-                killAgent(node);
-                world.after(kSecond, [this, &node] { startAgent(node); });
-            }
-            break;
-        case Kind::kStop:
-            if (head_ != nullptr && !head().agent.isPaused() &&
-                head_->controller->stop(run_, "asked to", std::chrono::seconds(30)).ok()) {
-                judge_->blame("it was stopped");
-                world.after(40 * kSecond, [this] { resume(); });
-            }
-            break;
-    }
-}
-
-// As a user does: until it is taken.
-void Cluster::resume() {
-    if (head_ == nullptr || head().agent.isPaused()) {
-        return world.after(kSecond, [this] { resume(); });
-    }
-    const Result<runs::RunRecord> run = head_->store->get(run_);
-    if (run.ok() && run->state == values::RunState::kCancelled) {
-        Status status = head_->controller->resume(run_, values::kFromLast);
-        if (!status.ok()) {  // there is no checkpoint yet
-            status = head_->controller->resume(run_, values::kFromStart);
-        }
-        world.tell("resume: " + std::string(messageOf(status)));
-        poke();
-    } else if (run.ok() && !values::isEnded(run->state)) {
-        world.after(kSecond, [this] { resume(); });
-    }
-}
-
 bool Cluster::isAtRest(std::string* why) {
     if (head_ == nullptr) {
         *why = "there is no head";
@@ -311,7 +246,7 @@ void Cluster::run() {
     std::int64_t lastNs = 5 * kSecond;
     for (const Plan::Fault& fault : plan.faults) {
         world.tell("drawn: " + sentenceOf(fault));
-        world.at(2 * kSecond + fault.atMs * kMs, [this, fault] { happen(fault); });
+        world.at(2 * kSecond + fault.atMs * kMs, [this, fault] { faults_.happen(fault); });
         lastNs =
             std::max(lastNs, 2 * kSecond + fault.atMs * kMs + fault.forMs * kMs + 45 * kSecond);
     }

@@ -18,6 +18,7 @@
 #include "daemon/agent/run_controller.h"
 #include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/slot.h"
+#include "tests/sim/faults.h"
 #include "tests/sim/judge.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/plan.h"
@@ -53,6 +54,7 @@ class Cluster {
     Meets meets(const Rank& rank);
 
  private:
+    friend class Faults;
     struct Head;
     class Doors;
     class Door;
@@ -82,6 +84,7 @@ class Cluster {
     void startHead();
     void killHead();
     void startAgent(Machine& machine);
+    void agentLeft(Machine& machine);
     void killAgent(Machine& machine);
     std::shared_ptr<Wire> callHead(Machine& machine,
                                    std::function<void(const v1::HeadOrders&)> deliver);
@@ -91,14 +94,13 @@ class Cluster {
     void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
     void doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line);
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
-    void happen(const Plan::Fault& fault);
     void submit();
-    void resume();
     void poke();
     bool isAtRest(std::string* why);
 
     Machines machines_;
     std::unique_ptr<Judge> judge_;
+    Faults faults_{*this};
     std::map<std::string, Page> pages_;
     std::unique_ptr<Head> head_;
     std::vector<std::unique_ptr<nodes::Slot>> slots_;  ///< by machine; the head's is null

@@ -122,6 +122,7 @@ class Cluster::NodeLink final : public nodes::Uplink {
     bool isOpen() const override { return wire_ != nullptr; }
     bool isDue() const override { return !isOpen() && cluster_.world.nowNs() >= nextNs_; }
     bool isReady() const override { return isOpen(); }
+    Status refusal() const override { return okStatus(); }
     void open(v1::AgentReport first) override {
         first.mutable_attachment()->set_token(kToken);
         first.mutable_attachment()->set_build_id(kBuild);

@@ -59,6 +59,9 @@ void Judge::rankFailed(const Rank& rank) {
 void Judge::look() {
     for (std::size_t i = 1; i < machines_.size(); ++i) {
         const Machine& machine = *machines_[i];
+        if (machine.isToBeLeft && !blamed_.contains(attempt_) && hasRanks(machine)) {
+            blame(machine.name + " is to be left");
+        }
         const bool isApart =
             !machine.cable.isWhole() || !machine.agent.isAlive() || machine.agent.isPaused();
         if (!isApart) {
@@ -75,6 +78,13 @@ void Judge::look() {
             blame(strCat(machine.name, " was away for ", kAwayNs / kSecond, " s"));
         }
     }
+}
+
+bool Judge::hasRanks(const Machine& machine) const {
+    return std::any_of(machine.gangs.begin(), machine.gangs.end(), [&](const auto& one) {
+        const std::string& key = one.first;
+        return std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_ && !one.second.isForgotten;
+    });
 }
 
 void Judge::placed(const std::string& gang, const Machine& machine) {

@@ -45,6 +45,9 @@ class Judge {
     int attempt() const { return attempt_; }
 
  private:
+    /// Of the latest attempt.
+    bool hasRanks(const Machine& machine) const;
+
     World& world_;
     const Machines& machines_;
     const bool trainsHere_;

@@ -59,6 +59,7 @@ class Machine {
     std::map<std::string, SimGang> gangs;  ///< by key
     std::set<std::string> tunnels;         ///< keys of parts whose workers have a way to the head
     std::int64_t pid = 1'000;
+    bool isToBeLeft = false;  ///< it is drained, or its agent was told to end
     std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0;
 
     /// What the embedded engine does with each look: consequences, leases.

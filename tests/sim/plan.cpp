@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Plan::Kind;
 
-constexpr int kKinds = static_cast<int>(Kind::kNoTunnel) + 1;
+constexpr int kKinds = static_cast<int>(Kind::kLeave) + 1;
 
 std::string secondsOf(std::int64_t ms) {
     return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
@@ -133,6 +133,11 @@ std::string sentenceOf(const Plan::Fault& fault) {
         case Kind::kNoTunnel:
             return strCat("the agent of node", fault.node,
                           " is killed, and no tunnel can be opened", during);
+        case Kind::kDrain:
+            return strCat("node", fault.node, " is drained", during);
+        case Kind::kLeave:
+            return strCat("the agent of node", fault.node, " leaves", at,
+                          ", and another one comes");
     }
     return "";
 }

@@ -22,7 +22,9 @@ struct Plan {
         kKillRank,
         kStop,
         kUnreadable,  ///< the head is killed, and the next one cannot read its gang's record
-        kNoTunnel     ///< an agent is killed, and the next one cannot open its tunnels
+        kNoTunnel,    ///< an agent is killed, and the next one cannot open its tunnels
+        kDrain,       ///< a node is drained for a while
+        kLeave        ///< a bound agent is told to end, and another one comes
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;

@@ -159,6 +159,7 @@ class FakeClient : public DaemonClient {
         return answer(answers_.onPair, request, values::PairReply{});
     }
     Result<std::vector<values::NodeInfo>> nodes() override { return answers_.nodeInfos; }
+    Status drain(const std::string&, bool) override { return okStatus(); }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
                                             StreamHandler<values::RunUpdate> handler) override {

@@ -109,7 +109,7 @@ int DataCrew::target() {
 }
 
 bool DataCrew::mayPlace(const std::string& node) const {
-    return node.empty() ? place_.trainsHere : place_.nodes->standing(node).isThere;
+    return node.empty() ? place_.trainsHere : place_.nodes->standing(node).mayTake();
 }
 
 // The node that has least to do. While one may still come back none is had on the head's own.
@@ -118,7 +118,8 @@ std::string DataCrew::nodeForNext() const {
     if (place_.nodes != nullptr) {
         nodes = place_.nodes->standings();
     }
-    std::erase_if(nodes, [](const NodeStanding& node) { return node.isLost; });
+    std::erase_if(nodes,
+                  [](const NodeStanding& node) { return node.isLost || !node.leaving.empty(); });
     const auto load = [this](const NodeStanding& node) {
         const auto numDue = std::count_if(members_.begin(), members_.end(), [&](const Member& m) {
             return m.node == node.name && m.joinFile.empty();
@@ -165,6 +166,18 @@ void DataCrew::release(Member& member) {
         place_.pokeEngine();
     } else {
         place_.nodes->end(member.node, member.name.key());
+    }
+}
+
+// Its segments are computed by others.
+void DataCrew::leaveNode(Member& member, std::vector<std::string>& news) {
+    if (isEnding_ || member.isLeaving || member.isOver() || member.node.empty()) {
+        return;
+    }
+    if (const NodeStanding node = place_.nodes->standing(member.node); !node.leaving.empty()) {
+        news.push_back(
+            strCat("node ", member.node, " ", node.leaving, ": ", member.name.worker(), " leaves"));
+        release(member);
     }
 }
 
@@ -243,6 +256,7 @@ void DataCrew::follow(std::vector<std::string>& news) {
     bool isChanged = false;
     for (auto member = members_.begin(); member != members_.end();) {
         look(*member);
+        leaveNode(*member, news);
         const bool isGone = !isEnding_ && member->isLeaving && member->isOver();
         const bool isReplaced = !isEnding_ && !member->isLeaving && isLost(*member, news);
         if (isReplaced && !member->node.empty()) {

@@ -71,6 +71,7 @@ class DataCrew {
     bool mayPlace(const std::string& node) const;
     void add(std::vector<std::string>& news);
     void release(Member& member);
+    void leaveNode(Member& member, std::vector<std::string>& news);
     void place(Member& member, const std::string& joinFile);
     void placeHere(Member& member);
     void look(Member& member);

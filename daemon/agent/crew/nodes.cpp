@@ -143,7 +143,7 @@ Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& no
                                              const std::vector<schedule::Resources>& needs,
                                              bool isBesideHead) {
     std::vector<NodeStanding> ready = nodes;
-    std::erase_if(ready, [](const NodeStanding& node) { return !node.isThere; });
+    std::erase_if(ready, [](const NodeStanding& node) { return !node.mayTake(); });
     std::stable_sort(ready.begin(), ready.end(), [](const NodeStanding& a, const NodeStanding& b) {
         return std::make_pair(-a.free.cpus, a.name) < std::make_pair(-b.free.cpus, b.name);
     });
@@ -163,7 +163,7 @@ Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& no
     }
     ready = nodes;
     std::erase_if(ready, [&](const NodeStanding& node) {
-        return !node.isThere || !withinNode(needs.back(), node.total).fitsIn(node.free);
+        return !node.mayTake() || !withinNode(needs.back(), node.total).fitsIn(node.free);
     });
     const std::string more = needs.front() == needs.back()
                                  ? ""

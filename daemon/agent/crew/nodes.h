@@ -6,6 +6,8 @@
 // an attempt that trains on a node (the feed that leads or a relay, with that node's ranks), and
 // each data worker. Threads: any. No call waits for a node: what is wanted is noted and told to it
 // when it is there.
+#include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +80,11 @@ struct NodeStanding {
     std::int64_t heardMs = 0;   ///< the last sign of it, UTC by the head's clock; 0: none yet
     bool isThere = false;       ///< heard of within the last seconds
     bool isLost = false;        ///< away for so long that what was on it counts as ended
+    bool hasLeft = false;       ///< lost, and its agent said that nothing is left there
+    std::string leaving;        ///< why it is to be left, for people; "": it is not
+    std::chrono::milliseconds leaveGrace{0};  ///< of a leaving one: how long its ranks may take
+    /// More may be placed on it.
+    bool mayTake() const { return isThere && leaving.empty(); }
 };
 
 class Nodes {
@@ -90,8 +97,9 @@ class Nodes {
     /// Of a node that has not come either: it is away since the head started.
     virtual NodeStanding standing(const std::string& node) const = 0;
     /// Whether there are runs under way whose parts nobody knows yet, as their run or their gang
-    /// cannot be read: gangs that nobody asks for may be theirs.
-    virtual void setUnread(bool areSomeUnread) = 0;
+    /// cannot be read: gangs that nobody asks for may be theirs. `attempts`: the present ones of
+    /// the runs under way, by run; no gang of an earlier one is wanted.
+    virtual void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) = 0;
     /// So much of the node is kept for this gang until end().
     virtual void keep(const std::string& node, const std::string& key,
                       const schedule::Resources& needs) = 0;

@@ -205,7 +205,8 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     const NodeStanding node = place_.nodes->standing(part.node);
     if (const auto state = place_.nodes->state(part.node, part.name.key())) {
         part.state = *state;
-    } else if (isEnding_ && node.isThere) {  // it never was there, or has said its end
+    } else if (isEnding_ &&
+               (node.isThere || node.hasLeft)) {  // it never was there, or has said its end
         // How it ended is told even where its end was asked for: it may have failed before.
         part.state = place_.nodes->lastWord(part.node, part.name.key()).value_or(part.state);
         part.state.phase = engines::Phase::kEnded;
@@ -342,6 +343,21 @@ std::optional<PartCrew::Failure> PartCrew::firstFailure(
 bool PartCrew::hasFailed() const {
     return std::any_of(parts_.begin(), parts_.end(),
                        [this](const Part& part) { return failureOf(part).has_value(); });
+}
+
+std::optional<PartCrew::Leave> PartCrew::leave() const {
+    const auto of = [this](const Part& part) -> std::optional<Leave> {
+        const NodeStanding node = place_.nodes->standing(part.node);
+        return part.isOver() || node.leaving.empty()
+                   ? std::nullopt
+                   : std::optional(
+                         Leave{strCat("node ", part.node, " ", node.leaving), node.leaveGrace});
+    };
+    std::optional<Leave> found = lead_.has_value() ? of(*lead_) : std::nullopt;
+    for (auto part = parts_.begin(); part != parts_.end() && !found.has_value(); ++part) {
+        found = of(*part);
+    }
+    return found;
 }
 
 bool PartCrew::isAwaited() const {

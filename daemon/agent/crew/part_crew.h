@@ -10,6 +10,7 @@
 // part counts as ended, and is ended when it comes back.
 // Threads: the controller's only. Failure: begin() says why the attempt cannot be placed; what
 // happens to parts later is told by with().
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -66,6 +67,12 @@ class PartCrew {
     std::vector<std::string> tick(const std::optional<engines::State>& gang);
     /// All parts are to end.
     void end();
+    /// A node with a part is to be left.
+    struct Leave {
+        std::string why;                  ///< a sentence
+        std::chrono::milliseconds grace;  ///< until what is there is ended
+    };
+    std::optional<Leave> leave() const;
     /// A part failed, or is lost: the attempt is to end.
     bool hasFailed() const;
     /// Whether nothing is known yet of a part that is not over: its ranks may live.

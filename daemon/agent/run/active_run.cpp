@@ -97,11 +97,9 @@ void ActiveRun::committed(const CommittedLine& line) {
         position_.step = std::max(position_.step, done->step);
         done_.say(line.worker, *done);
     } else if (const auto* receipt = std::get_if<rank::ReceiptLine>(&line.line.body)) {
-        journal_.notePackages(jsonMember(receipt->receipt, "packages"));
+        journal_.noteReceipt(receipt->receipt,
+                             facts_.isScript() && line.worker == job::rankName(0));
         done_.account(line.worker, receipt->receipt);
-        if (facts_.isScript() && line.worker == job::rankName(0)) {
-            journal_.noteScript(jsonMember(receipt->receipt, "script"));
-        }
     }
 }
 
@@ -148,12 +146,12 @@ void ActiveRun::lookAtGang() {
 
 void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds grace) {
     const std::int64_t deadline = place_.clock.steadyNs() + grace.count() * kNsPerMs;
-    if (isOver(stage()) || (stop_.has_value() && stop_->deadlineNs <= deadline)) {
+    if (isOver(stage()) || (isStopped() && stop_->deadlineNs <= deadline)) {
         return;
     }
     // The next daemon, should this one end meanwhile, gives no less and no more.
     (void)journal_.directory().writeStop(attempt(), place_.clock.wallMs() + grace.count());
-    if (stop_.has_value()) {
+    if (isStopped()) {
         stop_->deadlineNs = deadline;
         return;
     }
@@ -253,6 +251,18 @@ void ActiveRun::followParts() {
     if (parts_.hasFailed() && state_.may(Move::kCut)) {
         cut(Move::kCut);
     }
+    leaveNodes();
+}
+
+// A node is to be left: all ranks stop behind one step, with a checkpoint, and go on elsewhere.
+void ActiveRun::leaveNodes() {
+    const auto leave = parts_.leave();
+    if (!leave.has_value() || stop_.has_value() || stage() != Stage::kRunning) {
+        return;
+    }
+    stop_ = StopWish{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};
+    journal_.addEvent(strCat(leave->why, ": its ranks stop behind a step and go on elsewhere"));
+    door_.stopRanks();
 }
 
 // Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
@@ -316,11 +326,14 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.isScript = facts_.isScript();
     facts.idleRanks = done_.idleRanks(extent(), health_);
     facts.cutRanks = done_.cutRanks();
-    facts.isStopRequested = stop_.has_value();
-    facts.stopReason = stop_.has_value() ? stop_->reason : "";
+    facts.isStopRequested = isStopped();
+    facts.stopReason = isStopped() ? stop_->reason : "";
+    facts.moveReason = stop_.has_value() && stop_->isMove ? stop_->reason : "";
+    facts.lackedRoom = journal_.lackedRoom();
     facts.resumeStep = begin_.resumeStep;
     facts.lastStep = position_.step;
     facts.idleAttempts = begin_.idleAttempts;
+    facts.lostAttempts = begin_.lostAttempts;
     facts.restarts = begin_.restarts;
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
@@ -331,31 +344,22 @@ AttemptFacts ActiveRun::attemptFacts() const {
 
 void ActiveRun::conclude() {
     done_.cost(*gang_);
-    if (stage() == Stage::kDropped && !stop_.has_value()) {
+    if (stage() == Stage::kDropped && !isStopped()) {
         return launch(begin_.fromStep);
     }
-    if (!startFailure_.empty() && !stop_.has_value()) {
+    if (!startFailure_.empty() && !isStopped()) {
         return end(values::RunState::kFailed, startFailure_);
     }
     const AttemptFacts facts = attemptFacts();
     const Verdict verdict = judge(facts, *gang_);
-    const bool isRoomless =
-        verdict.isFailure() && facts.lastStep <= facts.resumeStep && journal_.lackedRoom();
-    if (isRoomless) {
-        journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason,
-                                 "; the disk was full, so it does not count"));
-        return launch(hasBegun_ ? values::kFromLast : begin_.fromStep);
-    }
     if (const auto state = endOf(verdict.kind)) {
         return end(*state, verdict.reason);
     }
-    journal_.addEvent(strCat("attempt ", attempt(), " failed: ", verdict.reason));
-    logWarn("run: restarts", {{"run", id()}, {"attempt", attempt()}, {"why", verdict.reason}});
+    journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
-    ++begin_.restarts;
-    begin_.idleAttempts = facts.lastStep > facts.resumeStep ? 0 : begin_.idleAttempts + 1;
+    begin_.follow(facts.lastStep > facts.resumeStep, verdict.isCounted);
     // What was asked for holds until an attempt has begun.
-    launch(hasBegun_ ? values::kFromLast : begin_.fromStep, true);
+    launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }
 
 }  // namespace millrace::agent

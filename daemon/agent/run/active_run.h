@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/data_crew.h"
@@ -75,11 +76,7 @@ class ActiveRun {
     struct StopWish {
         std::string reason;
         std::int64_t deadlineNs = 0;
-    };
-    /// The run's end, from the verdict until the store has it.
-    struct Ending {
-        values::RunState state;
-        std::string reason;
+        bool isMove = false;  // its ranks go on elsewhere, in another attempt
     };
 
     // An attempt's start.
@@ -114,6 +111,7 @@ class ActiveRun {
     void retained(const Status& status);
     void followGoing(bool isFlushed);
     void followParts();
+    void leaveNodes();
     void lookAtGang();
     bool isSpread() const { return facts_.nodes > 1 || !lead_.isHere(); }
     void followDeadlines();
@@ -126,6 +124,7 @@ class ActiveRun {
 
     // The run's end.
     void end(values::RunState state, const std::string& reason);
+    bool isStopped() const { return stop_.has_value() && !stop_->isMove; }
     void endStopped() { end(values::RunState::kCancelled, stop_->reason); }
     void askReceipt();
     void storeEnd();
@@ -169,7 +168,8 @@ class ActiveRun {
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;
     std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
-    std::optional<Ending> ending_;
+    /// The run's end and why, from the verdict until the store has it.
+    std::optional<std::pair<values::RunState, std::string>> ending_;
 };
 
 }  // namespace millrace::agent

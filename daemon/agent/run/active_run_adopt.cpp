@@ -34,8 +34,7 @@ void ActiveRun::adopt() {
     move(Move::kAdopt);
     isAdopted_ = true;
     readAttemptFile();
-    journal_.live().attempt = attempt();
-    journal_.live().resumeStep = begin_.resumeStep;
+    journal_.tellPlaced(begin_.resumeStep);
     if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason,
                     journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));

@@ -15,6 +15,7 @@ constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * k
 
 void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     move(Move::kLaunch);
+    stop_ = isStopped() ? stop_ : std::nullopt;
     preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart);
     if (attempt() > 0) {
         return askSurvey();
@@ -176,11 +177,7 @@ void ActiveRun::place() {
 Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
-    values::RunLive& live = journal_.live();
-    live.attempt = attempt();
-    live.resumeStep = begin_.resumeStep;
-    live.queuedReason.clear();
-    journal_.publish();
+    journal_.tellPlaced(begin_.resumeStep);
     RETURN_IF_ERROR(lead_.submit());
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();

@@ -35,6 +35,15 @@ std::string RunDirectory::inAttempt(int attempt, const char* name) const {
     return strCat(paths_.attempt(attempt).directory(), "/", name);
 }
 
+void AttemptStart::follow(bool tookSteps, bool isCounted) {
+    restarts += isCounted ? 1 : 0;
+    if (tookSteps) {
+        idleAttempts = lostAttempts = 0;
+    } else {
+        ++(isCounted ? idleAttempts : lostAttempts);
+    }
+}
+
 Status RunDirectory::checkRoom() const {
     const std::string root = path().substr(0, path().rfind('/'));
     struct statvfs disk{};
@@ -65,7 +74,8 @@ Status RunDirectory::writeAttempt(int attempt, const AttemptStart& start) const 
     const Json json = {{"resume_step", start.resumeStep},
                        {"from_step", start.fromStep},
                        {"restarts", start.restarts},
-                       {"idle_attempts", start.idleAttempts}};
+                       {"idle_attempts", start.idleAttempts},
+                       {"lost_attempts", start.lostAttempts}};
     return writeFileAtomic(inAttempt(attempt, "attempt.json"), dumpJson(json), 0600);
 }
 
@@ -76,6 +86,7 @@ AttemptStart RunDirectory::readAttempt(int attempt) const {
     start.fromStep = jsonInt(json, "from_step");
     start.restarts = jsonInt(json, "restarts");
     start.idleAttempts = static_cast<int>(jsonInt(json, "idle_attempts"));
+    start.lostAttempts = static_cast<int>(jsonInt(json, "lost_attempts"));
     return start;
 }
 

@@ -24,6 +24,9 @@ struct AttemptStart {
     std::int64_t fromStep = 0;    ///< what was asked for: a step, values::kFromLast or kFromStart
     std::int64_t restarts = 0;    ///< attempts before it that the daemon started by itself
     int idleAttempts = 0;         ///< of these the last ones, in a row, that took no step
+    int lostAttempts = 0;         ///< likewise, of attempts whose end was no fault of the run
+    /// The attempt is over, and another one follows. `isCounted`: the run is to blame.
+    void follow(bool tookSteps, bool isCounted);
     bool operator==(const AttemptStart&) const = default;
 };
 

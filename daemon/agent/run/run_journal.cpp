@@ -70,6 +70,25 @@ void RunJournal::noteReplaced(const Status& started) {
     }
 }
 
+void RunJournal::tellNext(const std::string& reason, bool isMove) {
+    addEvent(strCat("attempt ", run_.attempt, isMove ? " moves: " : " failed: ", reason));
+    logWarn("run: restarts", {{"run", run_.id}, {"attempt", run_.attempt}, {"why", reason}});
+}
+
+void RunJournal::tellPlaced(std::int64_t resumeStep) {
+    live_.attempt = run_.attempt;
+    live_.resumeStep = resumeStep;
+    live_.queuedReason.clear();
+    publish();
+}
+
+void RunJournal::noteReceipt(const Json& receipt, bool isOfScript) {
+    notePackages(jsonMember(receipt, "packages"));
+    if (isOfScript) {
+        noteScript(jsonMember(receipt, "script"));
+    }
+}
+
 void RunJournal::noteScript(const Json& script) {
     const bool isFit = script.is_object() && dumpJson(script).size() <= kMostScriptBytes;
     const Status status = isFit ? directory_.writeScript(run_.attempt, script) : okStatus();
@@ -85,6 +104,7 @@ void RunJournal::addNews(const std::vector<std::string>& news, std::string_view 
     }
 }
 
+// Those that are no texts, or too many, are left out.
 void RunJournal::notePackages(const Json& packages) {
     std::map<std::string, std::string> versions;
     for (const auto& [name, version] : packages.items()) {

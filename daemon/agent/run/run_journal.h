@@ -47,14 +47,19 @@ class RunJournal {
     void tellEnd(values::RunState state, const std::string& reason);
     /// addEvent() of all, and of each a line in the daemon's log: "run: health".
     void addNews(const std::vector<std::string>& news, std::string_view log);
-    /// Versions that a worker tells; those that are no texts, or too many, are left out.
-    void notePackages(const Json& packages);
-    /// What rank 0 of a script says of itself: its file, its interpreter.
-    void noteScript(const Json& script);
+    /// The attempt is over, and another one follows. `isMove`: it went well, but not here.
+    void tellNext(const std::string& reason, bool isMove);
+    /// The attempt goes on after that step, and is live.
+    void tellPlaced(std::int64_t resumeStep);
+    /// Of a worker's receipt its versions and, of rank 0 of a script, its file and interpreter.
+    void noteReceipt(const Json& receipt, bool isOfScript);
     /// The feed failed, and another one was to take its place.
     void noteReplaced(const Status& started);
 
  private:
+    void notePackages(const Json& packages);
+    void noteScript(const Json& script);
+
     Workplace& place_;
     runs::RunRecord run_;  // without the spec's text once started
     const RunDirectory directory_;

@@ -136,6 +136,17 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     return reason;
 }
 
+// No fault of the run, but neither is it tried for ever.
+Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
+    constexpr int kLostMost = 20;
+    const bool tookSteps = facts.lastStep > facts.resumeStep;
+    if (!tookSteps && facts.lostAttempts + 1 >= kLostMost) {
+        return {Verdict::Kind::kFailed,
+                strCat(reason, " (given up after ", kLostMost, " nodes in a row without a step)")};
+    }
+    return {Verdict::Kind::kRestart, reason, false};
+}
+
 Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     if (!facts.cutReason.empty()) {
         return {Verdict::Kind::kFailed,
@@ -150,11 +161,14 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
     const bool isOfScript = facts.isScript && worker != nullptr && worker->rank >= 0;
     const bool wasKilled =
-        facts.stoodStill || gang.cause == engines::Cause::kNodeLost ||
+        facts.stoodStill ||
         (worker != nullptr && (worker->signal != 0 || worker->exitCode > kExitSignal ||
                                (worker->exitCode == kExitResources && !isOfScript)));
     if (facts.maxRestarts == 0) {
         return {Verdict::Kind::kFailed, reason};
+    }
+    if (gang.cause == engines::Cause::kNodeLost) {
+        return afterLostNode(facts, reason);
     }
     if (facts.restarts >= facts.maxRestarts) {
         return {Verdict::Kind::kFailed,
@@ -164,6 +178,31 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
         return {Verdict::Kind::kFailed, strCat(reason, " (no restart: it got no step further)")};
     }
     return {Verdict::Kind::kRestart, reason};
+}
+
+Verdict judgeEnd(const AttemptFacts& facts, const engines::State& gang) {
+    if (!rankWithoutDone(facts).has_value()) {
+        const engines::WorkerState* rank0 = findWorker(gang, "rank0");
+        const auto leftWell = [&](const engines::WorkerState& worker) {
+            return worker.exitCode.value_or(0) == 0 || facts.cutRanks.contains(worker.name);
+        };
+        const bool endedWell =
+            rank0 == nullptr || leftWell(*rank0) || (rank0->isExitAssumed && facts.isDoneKept);
+        const bool allEndedWell =
+            !facts.isScript ||
+            std::all_of(gang.workers.begin(), gang.workers.end(),
+                        [&](const auto& worker) { return worker.rank < 0 || leftWell(worker); });
+        if (endedWell && allEndedWell && !idleRank(facts, gang).has_value()) {
+            return {Verdict::Kind::kFinished, facts.doneReason};
+        }
+    }
+    if (facts.isStopRequested) {
+        return {Verdict::Kind::kCancelled, facts.stopReason};
+    }
+    if (!facts.moveReason.empty()) {
+        return {Verdict::Kind::kRestart, facts.moveReason, false};
+    }
+    return afterFailure(facts, gang);
 }
 
 }  // namespace
@@ -209,25 +248,12 @@ std::optional<values::RunState> endOf(Verdict::Kind kind) {
 }
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
-    if (!rankWithoutDone(facts).has_value()) {
-        const engines::WorkerState* rank0 = findWorker(gang, "rank0");
-        const auto leftWell = [&](const engines::WorkerState& worker) {
-            return worker.exitCode.value_or(0) == 0 || facts.cutRanks.contains(worker.name);
-        };
-        const bool endedWell =
-            rank0 == nullptr || leftWell(*rank0) || (rank0->isExitAssumed && facts.isDoneKept);
-        const bool allEndedWell =
-            !facts.isScript ||
-            std::all_of(gang.workers.begin(), gang.workers.end(),
-                        [&](const auto& worker) { return worker.rank < 0 || leftWell(worker); });
-        if (endedWell && allEndedWell && !idleRank(facts, gang).has_value()) {
-            return {Verdict::Kind::kFinished, facts.doneReason};
-        }
+    const Verdict verdict = judgeEnd(facts, gang);
+    if (verdict.isFailure() && facts.lackedRoom && facts.lastStep <= facts.resumeStep) {
+        return {Verdict::Kind::kRestart,
+                verdict.reason + "; the disk was full, so it does not count", false};
     }
-    if (facts.isStopRequested) {
-        return {Verdict::Kind::kCancelled, facts.stopReason};
-    }
-    return afterFailure(facts, gang);
+    return verdict;
 }
 
 }  // namespace millrace::agent

@@ -4,7 +4,8 @@
 // Exit 0 is no success: every rank must have said done, and an attempt of a script that has read no
 // batch has failed where the stream was not at its end. Where rank 0's end was not recorded (a
 // power cut), its word and the checkpoint that it wrote before decide. A failed attempt is followed
-// by another one from the last checkpoint while the restarts allow it and attempts get on.
+// by another one from the last checkpoint while the restarts allow it and attempts get on. Losing a
+// node is no failure of the run: it costs none of its restarts, and neither does leaving a node.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -36,9 +37,12 @@ struct AttemptFacts {
     std::string cutReason;
     bool isStopRequested = false;
     std::string stopReason;
+    std::string moveReason;       ///< why its ranks stopped to go on elsewhere; "": they did not
+    bool lackedRoom = false;      ///< the head's disk was full meanwhile
     std::int64_t resumeStep = 0;  ///< the step this attempt started after
     std::int64_t lastStep = 0;    ///< the newest it reported
     int idleAttempts = 0;         ///< attempts before this one, in a row, that took no step
+    int lostAttempts = 0;         ///< likewise, of those whose node was lost
     std::int64_t restarts = 0, maxRestarts = 0;
     std::map<std::string, std::string> errors;     ///< a worker's own error sentence
     std::map<std::string, std::string> lastWords;  ///< last line of its log
@@ -48,7 +52,8 @@ struct AttemptFacts {
 
 struct Verdict {
     enum class Kind { kFinished, kCancelled, kFailed, kRestart } kind = Kind::kFailed;
-    std::string reason;  ///< one sentence; empty when finished at the end of its rows
+    std::string reason;     ///< one sentence; empty when finished at the end of its rows
+    bool isCounted = true;  ///< a restart for which the run itself is to blame
     bool isFailure() const { return kind == Kind::kFailed || kind == Kind::kRestart; }
 };
 

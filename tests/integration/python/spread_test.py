@@ -35,10 +35,13 @@ class SpreadCase(RunCase):
     def head(self):
         subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", self.listen, *LIMITS, *self.options], check=True, capture_output=True, timeout=60)
 
-    def agent(self, name):
+    def agent_command(self, name, *more):
         join = os.path.join(self.folder, "state", "millrace", "nodes.join")
-        subprocess.run([*self.prefix(), os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
-                        os.path.join(self.folder, name)], check=True, capture_output=True, timeout=60)
+        return [*self.prefix(), os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
+                os.path.join(self.folder, name), *more]
+
+    def agent(self, name, *more):
+        subprocess.run(self.agent_command(name, *more), check=True, capture_output=True, timeout=60)
 
     def kill_head(self):
         head = self.pids("--nodes-listen")[0]

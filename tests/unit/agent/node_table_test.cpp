@@ -211,15 +211,70 @@ TEST_F(NodeTableTest, WhatIsEndedWhileItsNodeComesIsNotBegun) {
 TEST_F(NodeTableTest, PartsOfRunsThatCannotBeReadAreLeftAlone) {
     const auto session = attach("node1", {{kPartKey, living()}});
     for (int i = 0; i < 120; ++i) {
-        table.setUnread(true);
+        table.setUnread(true, {});
         pass(1'000);
         say(*session);
     }
     EXPECT_EQ(session->sent.size(), 1U);
-    table.setUnread(false);
+    table.setUnread(false, {});
     pass(60'000);
     say(*session);
     EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey)) << "all runs are known now";
+}
+
+TEST_F(NodeTableTest, APartOfAnAttemptThatAnotherFollowedIsEndedWhateverIsNotRead) {
+    const auto owner = job::ownerOf(kPartKey);
+    table.setUnread(true, {{owner->run, owner->attempt + 1}});
+    const auto session = attach("node1", {{kPartKey, living()}});
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+}
+
+TEST_F(NodeTableTest, ADrainedNodeIsToBeLeftAlsoForTheNextHead) {
+    const std::string file = directory / "nodes.drained";
+    NodeTable drained({"head", std::chrono::seconds(20), file}, clock, logs);
+    EXPECT_TRUE(absl::IsNotFound(drained.drain("node1", true)));
+    EXPECT_TRUE(absl::IsInvalidArgument(drained.drain("head", true)));
+    values::NodeInfo info;
+    info.name = "node1";
+    ASSERT_TRUE(drained.attach(std::make_shared<FakeSession>(), info, {}).ok());
+    EXPECT_TRUE(drained.standing("node1").mayTake());
+    ASSERT_TRUE(drained.drain("node1", true).ok());
+    EXPECT_FALSE(drained.standing("node1").mayTake());
+    EXPECT_EQ(drained.nodes().front().state, "drained");
+    drained.keep("node1", kPartKey, {1, 0, 0});
+    EXPECT_EQ(drained.nodes().front().state, "draining");
+
+    NodeTable next({"head", std::chrono::seconds(20), file}, clock, logs);
+    ASSERT_TRUE(next.attach(std::make_shared<FakeSession>(), info, {}).ok());
+    EXPECT_FALSE(next.standing("node1").mayTake());
+    ASSERT_TRUE(next.drain("node1", false).ok());
+    EXPECT_TRUE(next.standing("node1").mayTake());
+}
+
+TEST_F(NodeTableTest, AnAgentThatLeavesIsNotWaitedForAndGoesFromTheList) {
+    const auto session = attach("node1");
+    NodeNews news;
+    news.leave = NodeLeave{std::chrono::seconds(30), false};
+    ASSERT_TRUE(table.report(*session, news).ok());
+    EXPECT_FALSE(table.standing("node1").mayTake());
+    EXPECT_EQ(table.standing("node1").leaveGrace, std::chrono::seconds(30));
+    EXPECT_EQ(table.nodes().front().state, "leaving");
+    news.leave->isGone = true;
+    ASSERT_TRUE(table.report(*session, news).ok());
+    table.detach(*session);
+    EXPECT_TRUE(table.standing("node1").isLost) << "20 s are not waited for";
+    EXPECT_TRUE(table.standing("node1").hasLeft);
+    EXPECT_THAT(table.nodes(), IsEmpty());
+}
+
+TEST_F(NodeTableTest, AnAgentThatIsNotTakenInIsShownWithTheReason) {
+    table.noteRefused("node7", "build a came to build b");
+    ASSERT_EQ(table.nodes().size(), 1U);
+    EXPECT_EQ(table.nodes().front().state, "refused");
+    EXPECT_EQ(table.nodes().front().trouble, "build a came to build b");
+    attach("node7");
+    EXPECT_EQ(table.nodes().front().state, "attached");
+    EXPECT_EQ(table.nodes().front().trouble, "");
 }
 
 TEST_F(NodeTableTest, HowAPartEndedIsKnownAlsoWhereItsNodeComesAfterItsEndWasAskedFor) {

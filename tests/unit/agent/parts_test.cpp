@@ -295,6 +295,64 @@ TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
     EXPECT_EQ(verdict.reason, gang.reason);
 }
 
+TEST(Verdict, ALostNodeCostsNoneOfTheRunsRestartsButIsNotTriedForEver) {
+    AttemptFacts facts = someFacts();
+    facts.restarts = facts.maxRestarts = 2;
+    engines::State gang;
+    gang.phase = engines::Phase::kEnded;
+    gang.cause = engines::Cause::kNodeLost;
+    gang.reason = "node node1 with feed1 and its ranks is lost";
+    Verdict verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_FALSE(verdict.isCounted);
+    facts.lastStep = facts.resumeStep;
+    facts.lostAttempts = 18;
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
+    facts.lostAttempts = 19;
+    verdict = judge(facts, gang);
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
+    EXPECT_EQ(verdict.reason, gang.reason + " (given up after 20 nodes in a row without a step)");
+    facts.maxRestarts = 0;
+    facts.lostAttempts = 0;
+    EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFailed) << "none was wanted";
+}
+
+TEST(Verdict, AnAttemptThatLeftItsNodeGoesOnElsewhereAndCostsNothing) {
+    AttemptFacts facts = someFacts();
+    facts.restarts = facts.maxRestarts;
+    facts.lastStep = facts.resumeStep;
+    facts.moveReason = "node node1 is drained";
+    Verdict verdict = judge(facts, gangOf(3, 3));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_FALSE(verdict.isCounted);
+    EXPECT_EQ(verdict.reason, facts.moveReason);
+    facts.isStopRequested = true;
+    EXPECT_EQ(judge(facts, gangOf(3, 3)).kind, Verdict::Kind::kCancelled) << "the user's word";
+}
+
+TEST(Verdict, AnAttemptThatFoundNoRoomDoesNotCount) {
+    AttemptFacts facts = someFacts();
+    facts.lastStep = facts.resumeStep;
+    facts.lackedRoom = true;
+    const Verdict verdict = judge(facts, gangOf(kExitResources, 0));
+    EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
+    EXPECT_FALSE(verdict.isCounted);
+    EXPECT_THAT(verdict.reason, ::testing::EndsWith("the disk was full, so it does not count"));
+}
+
+TEST(AttemptStart, RestartsAreCountedWhereTheRunIsToBlame) {
+    AttemptStart start;
+    start.follow(false, true);
+    start.follow(false, false);
+    start.follow(false, false);
+    EXPECT_EQ(start.restarts, 1);
+    EXPECT_EQ(start.idleAttempts, 1);
+    EXPECT_EQ(start.lostAttempts, 2);
+    start.follow(true, false);
+    EXPECT_EQ(start.restarts, 1);
+    EXPECT_EQ(start.idleAttempts + start.lostAttempts, 0);
+}
+
 TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     JobFacts facts;
     facts.loaderThreads = 64;

@@ -142,6 +142,33 @@ TEST(DaemonConfig, ASlotHasAHeadAndAPlaceOfItsOwn) {
     EXPECT_THAT(with({"--name", "a/b"}), HasSubstr("--name a/b"));
 }
 
+TEST(DaemonConfig, ASlotGivesAShareOfItsNodeAndMayBeBound) {
+    std::vector<std::string> slot = {"--slot", "--join", "n.join", "--state-dir", "s"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), slot.begin(), slot.end());
+        return parse(more);
+    };
+    const auto line = with({"--cores", "8", "--memory-mb", "2048", "--gpus", "0", "--bound",
+                            "--lease", "90", "--leave-grace", "10", "--address", "fd00::1"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->config.share.cores, 8);
+    EXPECT_EQ(line->config.share.memoryBytes, std::uint64_t{2} << 30);
+    EXPECT_EQ(line->config.share.gpus, 0);
+    EXPECT_TRUE(line->config.isBound);
+    EXPECT_EQ(line->config.lease, std::chrono::seconds(90));
+    EXPECT_EQ(line->config.leaveGrace, std::chrono::seconds(10));
+    EXPECT_EQ(line->config.nodeAddress, "[fd00::1]");
+    EXPECT_EQ(with({"--bound"})->config.lease, std::chrono::seconds(60));
+    EXPECT_EQ(with({"--bound", "--lease", "0"})->config.lease.count(), 0);
+    EXPECT_EQ(with({})->config.share.gpus, -1);
+    for (const char* option : {"--cores", "--memory-mb", "--gpus", "--address"}) {
+        EXPECT_THAT(std::string(messageOf(with({option, "-1 x"}).status())), HasSubstr(option));
+        EXPECT_THAT(errorOf({option, "1000"}), HasSubstr("--slot")) << option;
+    }
+    EXPECT_THAT(std::string(messageOf(with({"--lease", "60"}).status())), HasSubstr("--bound"));
+    EXPECT_THAT(errorOf({"--bound"}), HasSubstr("--slot"));
+}
+
 TEST(DaemonConfig, WhatStandsInTheFileHoldsWhereTheCommandLineSaysNothing) {
     Surroundings around = surroundings();
     around.sshConfig = "/ssh_config";

@@ -7,6 +7,7 @@
 #include "backend/core/transient.h"
 #include "backend/engines/gang_files.h"
 #include "backend/engines/poller.h"
+#include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/engines/fixture.h"
@@ -101,6 +102,20 @@ TEST_F(EmbeddedEngineTest, AKilledWorkerIsAFailureWithItsSignal) {
     EXPECT_EQ(end.worker, "rank1");
     EXPECT_EQ(end.exitCode, 137);
     EXPECT_TRUE(nothingLeft());
+}
+
+TEST_F(EmbeddedEngineTest, WorkersWithALifeLineEndWhenItIsCut) {
+    UniqueFd readEnd, writeEnd;
+    ASSERT_TRUE(makePipe(readEnd, writeEnd).ok());
+    engine.reset();
+    EmbeddedOptions options{file("runs"), execProgram(), {4, 0, 0}, {}, readEnd.get()};
+    auto opened = EmbeddedEngine::open(options, clock);
+    ASSERT_TRUE(opened.ok()) << opened.status();
+    engine = std::move(*opened);
+    const JobId id = submit(gang({group("rank", "sleep 4343", true)}));
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    writeEnd.reset();
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kWorkerFailed);
 }
 
 TEST_F(EmbeddedEngineTest, ACommandThatIsNotThereIsAFailureWith127) {

@@ -23,7 +23,7 @@ class FakeNodes final : public Nodes {
         const auto found = nodes.find(node);
         return found == nodes.end() ? NodeStanding{node} : found->second;
     }
-    void setUnread(bool) override {}
+    void setUnread(bool, std::map<std::string, int>) override {}
     void keep(const std::string& node, const std::string& key,
               const schedule::Resources& needs) override {
         kept[key] = {node, needs.cpus};

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Nodes that are to be left: drained ones, agents that end with their allocation, agents that no head takes in."""
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from elsewhere_test import TWO_DATA, ElsewhereCase
+from harness import BIN
+from poll import wait_for
+from run_harness import SCRIPT
+from spread_test import NODES, SpreadCase
+
+# Where it is at its end.
+PLACE = "told(job=os.environ['MILLRACE_JOB'])\n"
+BOUND = ("--bound", "--leave-grace", "20")
+
+
+class LeaveCase(ElsewhereCase):
+    def other(self, node):
+        return next(one for one in NODES if one != node)
+
+    def states(self):
+        return {node["name"]: node["state"] for node in self.json("nodes")["nodes"]}
+
+    def release_asked(self, run):
+        """The ranks go on once they are to stop."""
+        wait_for("its ranks are asked to stop", lambda: "its ranks stop behind a step and go on elsewhere" in self.history(run), 60)
+        self.release()
+
+    def assert_ended_on(self, node):
+        self.assertTrue(self.told(0)[-1]["job"].startswith(os.path.join(self.folder, node) + "/"), self.told(0)[-1])
+
+    def assert_moved(self, run, spec, why):
+        """It went on behind the step it stopped at, in another attempt, which costs none of its restarts."""
+        ended = self.assert_whole(run, spec, 2)
+        self.assertEqual(ended["restarts"], 0)
+        self.assertIn(why, self.history(run))
+        self.assertEqual(self.steps_told(0), list(range(1, ended["progress"]["step"] + 1)), "no step twice")
+
+
+class Drain(LeaveCase):
+    def test_ranks_of_a_drained_node_go_on_elsewhere(self):
+        spec = self.prepare(SCRIPT + PLACE, total=2000, train="max_restarts: 1")
+        run = self.begin_one(spec)
+        node = self.node_of(run, "feed")
+        self.assertIn(f"node {node}: what is on it goes on elsewhere", self.cli("nodes", "drain", node))
+        self.assertEqual(self.states()[node], "draining")
+        self.next_head()  # which knows it too
+        self.release_asked(run)
+        self.assert_moved(run, spec, f"attempt 1 moves: node {node} is drained")
+        self.assert_ended_on(self.other(node))
+        self.cli("nodes", "drain", node, "--wait", timeout=60)
+        self.assertEqual(self.states()[node], "drained")
+        self.cli("nodes", "undrain", node)
+        self.assertEqual(self.states()[node], "attached")
+
+    def next_head(self):
+        self.kill_head()
+        self.head()
+        wait_for("the nodes are back", lambda: all(self.states().get(node) in ("attached", "draining", "drained") for node in NODES), 60)
+
+    def test_a_run_waits_where_every_node_is_drained(self):
+        spec = self.prepare(total=500)
+        self.assertEqual(self.json("nodes", "drain", *NODES), {"schema_version": 1, "drained": list(NODES)})
+        run = self.submit(spec)[0]
+        wait_for(lambda: f"it says why: {self.show(run)}", lambda: "needs 1 node with 3 cores" in (self.show(run).get("queued_reason") or ""))
+        self.cli("nodes", "undrain", *NODES)
+        self.assert_whole(run, spec, 1)
+
+    def test_what_is_no_node_is_refused(self):
+        self.assertEqual(self.cli("nodes", "drain", "nowhere", code=1), "")
+        self.assertIn("there is no node 'nowhere' ('millrace nodes' lists them)", self.err)
+        self.cli("nodes", "drian", "node1", code=1)
+        self.assertIn("'nodes drain NODE' or 'nodes undrain NODE' is wanted", self.err)
+        head = next(node["name"] for node in self.json("nodes")["nodes"] if node["head"])
+        self.cli("nodes", "drain", head, code=1)
+        self.assertIn("--no-train-here", self.err)
+
+
+class DrainData(LeaveCase):
+    options = ()
+
+    def test_data_workers_of_a_drained_node_are_had_elsewhere(self):
+        spec = self.prepare(total=2000, more=TWO_DATA)
+        self.hold(*range(1, 3))
+        run = self.submit(spec)[0]
+        self.at_step(3)
+        wait_for("both are there", lambda: {w["node"] for w in self.show(run)["workers"] if w["name"].startswith("data")} == set(NODES))
+        self.cli("nodes", "drain", "node1", "--wait", timeout=60)
+        wait_for("both are elsewhere", lambda: [w["node"] for w in self.show(run)["workers"] if w["name"].startswith("data")] == ["node2", "node2"])
+        self.release()
+        self.assert_whole(run, spec, 1)
+
+
+class Bound(LeaveCase):
+    def begin(self):
+        self.head()
+        for node in NODES:
+            self.agent(node, *BOUND)
+        self.await_nodes(*NODES)
+
+    def agent_pid(self, node):
+        return self.pids("--slot", node)[0]
+
+    def is_empty(self, node):
+        return not self.pids("--slot", node) and not self.pids(f"/{node}/") and not self.pids_beneath(node)
+
+    def test_what_an_agent_has_goes_on_elsewhere_before_it_ends(self):
+        spec = self.prepare(SCRIPT + PLACE, total=2000, train="max_restarts: 1", more=TWO_DATA)
+        run = self.begin_one(spec)
+        node = self.node_of(run, "feed")
+        os.kill(self.agent_pid(node), signal.SIGTERM)
+        self.release_asked(run)
+        wait_for("nothing is left there", lambda: self.is_empty(node), 60)
+        self.assertNotIn(node, self.states())
+        self.assert_moved(run, spec, f"attempt 1 moves: node {node} ends its agent")
+        self.assert_ended_on(self.other(node))
+
+    def test_no_worker_outlives_an_agent(self):
+        spec = self.prepare(total=2000, train="max_restarts: 1", more=TWO_DATA)
+        run = self.begin_one(spec)
+        for attempt in (1, 2, 3):  # more often than the run may restart
+            wait_for("it goes", lambda: self.show(run)["attempt"] == attempt and self.show(run)["state"] == "running")
+            node = self.node_of(run, "feed")
+            wait_for("the next step", lambda at=attempt: self.told(1)[-1:] != [] and sum("begun" in line for line in self.told(1)) == at)
+            os.kill(self.agent_pid(node), signal.SIGKILL)
+            wait_for("its workers end too", lambda: self.is_empty(node), 60)
+            self.await_nodes(node, state="lost")
+            self.agent(node, *BOUND)
+            self.await_nodes(node)
+        self.release()
+        ended = self.assert_whole(run, spec)
+        self.assertEqual(ended["restarts"], 0)
+
+    def test_a_second_signal_ends_it_at_once(self):
+        node = NODES[0]
+        spec = self.prepare(total=2000)
+        run = self.begin_one(spec)
+        node = self.node_of(run, "feed")
+        agent = self.agent_pid(node)
+        os.kill(agent, signal.SIGTERM)
+        wait_for("the head knows", lambda: self.states().get(node) == "leaving")
+        os.kill(agent, signal.SIGTERM)
+        wait_for("nothing is left there", lambda: self.is_empty(node), 60)
+        self.release()
+        self.assert_whole(run, spec, 2)
+
+
+class Lease(LeaveCase):
+    def begin(self):
+        self.head()
+        self.agent(NODES[0], "--bound", "--lease", "2")
+        self.await_nodes(NODES[0])
+
+    def test_an_agent_without_a_head_ends_with_its_workers(self):
+        self.begin_one(self.prepare(total=2000))
+        self.kill_head()
+        wait_for("nothing is left there", lambda: not self.pids("--slot", NODES[0]) and not self.pids_beneath(NODES[0]) and not self.pids(f"/{NODES[0]}/"), 60)
+        with open(os.path.join(self.folder, NODES[0], "millraced.log"), encoding="utf-8") as log:
+            self.assertIn("no head for 2 s (--lease)", log.read())
+
+
+class Refused(SpreadCase):
+    def begin(self):
+        self.head()
+
+    def foreground(self, name, *more):
+        return subprocess.run(self.agent_command(name, "--foreground", *more), capture_output=True, text=True, timeout=60, check=False)
+
+    def test_an_agent_that_is_never_taken_in_ends_with_the_reason(self):
+        self.agent("node1")
+        self.await_nodes("node1")
+        taken = self.foreground("node1", "--state-dir", os.path.join(self.folder, "other"))
+        self.assertEqual(taken.returncode, 4, taken.stderr)
+        self.assertIn("an agent of this name is here", taken.stderr)
+        join = os.path.join(self.folder, "state", "millrace", "nodes.join")
+        with open(join, encoding="utf-8") as file:
+            text = file.read()
+        token = text.split('"token":')[1].split('"')[1]
+        wrong = os.path.join(self.folder, "wrong.join")
+        with open(os.open(wrong, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(text.replace(token, token[::-1]))
+        refused = self.foreground("node2", "--join", wrong)
+        self.assertEqual(refused.returncode, 4, refused.stderr)
+        self.assertIn("another token", refused.stderr)
+        self.assertEqual([node["name"] for node in self.json("nodes")["nodes"] if not node["head"]], ["node1"])
+
+    def test_an_agent_gives_what_it_is_told_to_give(self):
+        self.agent("node1", "--cores", "7", "--memory-mb", "3072", "--gpus", "0", "--address", "127.0.0.0/8")
+        self.await_nodes("node1")
+        node = next(one for one in self.json("nodes")["nodes"] if one["name"] == "node1")
+        self.assertEqual((node["cores"], node["memory_bytes"], node["gpus"]), (7, 3072 << 20, []))
+        self.assertEqual(node["address"], "127.0.0.1")
+
+    def old_program(self):
+        """A copy of the agent that says that it is of another build."""
+        version = subprocess.run([os.path.join(BIN, "millraced"), "--version"], capture_output=True, text=True, check=True).stdout
+        build = version.split("build ")[1].strip()
+        os.makedirs(os.path.join(self.folder, "programs"))
+        program = os.path.join(self.folder, "programs", "millraced")
+        with open(os.path.join(BIN, "millraced"), "rb") as file:
+            data = file.read()
+        with open(program, "wb") as file:
+            file.write(data.replace(build.encode(), build[::-1].encode()))
+        os.chmod(program, 0o755)
+        return program, build
+
+    def test_after_an_upgrade_the_installed_program_takes_the_agents_place(self):
+        program, build = self.old_program()
+        command = [program, *self.agent_command("node1", "--bin-dir", BIN)[1:]]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        self.await_nodes("node1", state="refused")
+        self.assertIn(f"came to build {build}", self.cli("nodes") + self.err)
+        agent = self.pids("--slot", "node1")[0]
+        new = program + ".new"
+        shutil.copy(os.path.join(BIN, "millraced"), new)
+        os.rename(new, program)
+        self.await_nodes("node1")
+        self.assertEqual(self.pids("--slot", "node1"), [agent], "in the same process")
+
+    def test_an_agent_of_another_build_that_was_not_upgraded_ends(self):
+        program, build = self.old_program()
+        command = [program, *self.agent_command("node1", "--bin-dir", BIN, "--foreground")[1:]]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(ended.returncode, 4, ended.stderr)
+        self.assertIn(f"came to build {build}", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+#include "tests/sim/faults.h"
+
+#include <memory>
+
+#include "tests/sim/cluster_head.h"
+
+namespace millrace::sim {
+
+void Faults::happen(const Plan::Fault& fault) {
+    using Kind = Plan::Kind;
+    Machine& node = *cluster_.machines_[static_cast<std::size_t>(fault.node)];
+    cluster_.world.tell(strCat("FAULT: ", sentenceOf(fault)));
+    switch (fault.kind) {
+        case Kind::kPauseHead:
+            cluster_.head().agent.pause(fault.forMs * kMs);
+            break;
+        case Kind::kPauseAgent:
+            node.agent.pause(fault.forMs * kMs);
+            break;
+        case Kind::kKillHead:
+            if (cluster_.head_ != nullptr) {
+                cluster_.killHead();
+                cluster_.world.after(fault.forMs * kMs, [this] { cluster_.startHead(); });
+            }
+            break;
+        case Kind::kKillAgent:
+            if (node.agent.isAlive()) {
+                cluster_.killAgent(node);
+                cluster_.world.after(fault.forMs * kMs,
+                                     [this, &node] { cluster_.startAgent(node); });
+            }
+            break;
+        case Kind::kCut:
+            node.cable.cut(To::kHead, fault.forMs * kMs);
+            node.cable.cut(To::kNode, fault.forMs * kMs);
+            break;
+        case Kind::kCutOneWay:
+            node.cable.cut(fault.isUp ? To::kHead : To::kNode, fault.forMs * kMs);
+            break;
+        case Kind::kKillRank:
+            killRank(fault);
+            break;
+        case Kind::kUnreadable:
+            if (cluster_.head_ != nullptr) {
+                cluster_.head().unreadableUntilNs = cluster_.world.nowNs() + fault.forMs * kMs;
+                cluster_.killHead();
+                cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
+            }
+            break;
+        case Kind::kNoTunnel:
+            if (node.agent.isAlive()) {
+                node.noTunnelUntilNs = cluster_.world.nowNs() + fault.forMs * kMs;
+                cluster_.killAgent(node);
+                cluster_.world.after(kSecond, [this, &node] { cluster_.startAgent(node); });
+            }
+            break;
+        case Kind::kDrain:
+            drain(fault, true);
+            break;
+        case Kind::kLeave:
+            leave(fault);
+            break;
+        case Kind::kStop:
+            if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
+                cluster_.head_->controller
+                    ->stop(cluster_.run_, "asked to", std::chrono::seconds(30))
+                    .ok()) {
+                cluster_.judge_->blame("it was stopped");
+                cluster_.world.after(40 * kSecond, [this] { resume(); });
+            }
+            break;
+    }
+}
+
+void Faults::killRank(const Plan::Fault& fault) {
+    for (Rank* rank : ranksOf(cluster_.machines_, cluster_.run_, cluster_.judge_->attempt())) {
+        if (rank->state.rank != fault.rank || rank->state.exitCode.has_value()) {
+            continue;
+        }
+        // Two attempts without a step in a row end a run, as scripts.md says.
+        if (rank->begun() == rank->resumedFrom()) {
+            return cluster_.world.after(kSecond, [this, fault] { happen(fault); });
+        }
+        cluster_.judge_->rankKilled(*rank);
+        rank->end(137);
+    }
+}
+
+// An operator who asks until the head takes it.
+void Faults::drain(const Plan::Fault& fault, bool isDrained) {
+    const std::string name = strCat("node", fault.node);
+    if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused() ||
+        !cluster_.head_->table->drain(name, isDrained).ok()) {
+        return cluster_.world.after(kSecond, [this, fault, isDrained] { drain(fault, isDrained); });
+    }
+    cluster_.world.tell(strCat(name, isDrained ? " is drained" : " is not drained any more"));
+    cluster_.machines_[static_cast<std::size_t>(fault.node)]->isToBeLeft = isDrained;
+    if (isDrained) {
+        cluster_.world.after(fault.forMs * kMs, [this, fault] { drain(fault, false); });
+    }
+}
+
+void Faults::leave(const Plan::Fault& fault) {
+    Machine& node = *cluster_.machines_[static_cast<std::size_t>(fault.node)];
+    const auto i = static_cast<std::size_t>(fault.node);
+    if (!node.agent.isAlive() || node.agent.isPaused() || cluster_.slots_[i]->isOver()) {
+        return;
+    }
+    node.isToBeLeft = true;
+    cluster_.slots_[i]->leave();
+}
+
+// As a user does: until it is taken.
+void Faults::resume() {
+    if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused()) {
+        return cluster_.world.after(kSecond, [this] { resume(); });
+    }
+    const Result<runs::RunRecord> run = cluster_.head_->store->get(cluster_.run_);
+    if (run.ok() && run->state == values::RunState::kCancelled) {
+        Status status = cluster_.head_->controller->resume(cluster_.run_, values::kFromLast);
+        if (!status.ok()) {  // there is no checkpoint yet
+            status = cluster_.head_->controller->resume(cluster_.run_, values::kFromStart);
+        }
+        cluster_.world.tell("resume: " + std::string(messageOf(status)));
+        cluster_.poke();
+    } else if (run.ok() && !values::isEnded(run->state)) {
+        cluster_.world.after(kSecond, [this] { resume(); });
+    }
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,26 @@
+#pragma once
+// Faults: what is done to a cluster from outside, by whoever pulls its cables, kills its processes
+// or operates it.
+//
+// Threads: one.
+#include "tests/sim/plan.h"
+
+namespace millrace::sim {
+
+class Cluster;
+
+class Faults {
+ public:
+    explicit Faults(Cluster& cluster) : cluster_(cluster) {}
+    void happen(const Plan::Fault& fault);
+
+ private:
+    void killRank(const Plan::Fault& fault);
+    void drain(const Plan::Fault& fault, bool isDrained);
+    void leave(const Plan::Fault& fault);
+    void resume();
+
+    Cluster& cluster_;
+};
+
+}  // namespace millrace::sim
