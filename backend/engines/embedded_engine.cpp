@@ -29,6 +29,9 @@ EmbeddedOptions filledIn(EmbeddedOptions options) {
     if (!options.gpus.empty()) {
         options.total.gpus = static_cast<int>(options.gpus.size());
     }
+    if (options.here.host.empty()) {
+        options.here = PidScope::ofThisProcess();
+    }
     return options;
 }
 
@@ -106,7 +109,7 @@ Result<std::unique_ptr<EmbeddedEngine>> EmbeddedEngine::open(const EmbeddedOptio
     std::unique_ptr<EmbeddedEngine> engine(new EmbeddedEngine(filledIn(options), clock));
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, livingMarks(options.root));
     for (const std::string& key : keys) {
-        auto job = EmbeddedJob::load(options.root, key, clock);
+        auto job = EmbeddedJob::load(options.root, key, clock, engine->options_.here);
         if (job.ok()) {
             auto entry = std::make_shared<Entry>();
             entry->job = std::move(*job);
@@ -206,13 +209,14 @@ Status EmbeddedEngine::grantGpus(GangRecord& record, Entry& entry) {
 
 // From its files, or made on disk.
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, Entry& entry) {
-    Result<std::unique_ptr<EmbeddedJob>> job = EmbeddedJob::load(options_.root, record.key, clock_);
+    Result<std::unique_ptr<EmbeddedJob>> job =
+        EmbeddedJob::load(options_.root, record.key, clock_, options_.here);
     if (job.status().code() != absl::StatusCode::kNotFound) {
         return job;
     }
     RETURN_IF_ERROR(checkFits(record.key, record.resources));
     RETURN_IF_ERROR(grantGpus(record, entry));
-    auto made = EmbeddedJob::create(options_.root, record, clock_);
+    auto made = EmbeddedJob::create(options_.root, record, clock_, options_.here);
     if (absl::IsResourceExhausted(made.status())) {
         return unavailable(messageOf(made.status()));  // a full disk passes by itself
     }
@@ -259,7 +263,8 @@ Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
     if (!record->isEnded && entryOf(key) == nullptr) {
         // It could not be read when the engine was opened.
         auto entry = std::make_shared<Entry>();
-        ASSIGN_OR_RETURN(entry->job, EmbeddedJob::load(options_.root, std::string(key), clock_));
+        ASSIGN_OR_RETURN(entry->job,
+                         EmbeddedJob::load(options_.root, std::string(key), clock_, options_.here));
         {
             Turn(*this, entry);
         }
@@ -279,7 +284,7 @@ Result<State> EmbeddedEngine::state(const JobId& id) {
         return seenOf(*entry);
     }
     const Result<std::unique_ptr<EmbeddedJob>> job =
-        EmbeddedJob::load(options_.root, id.native, clock_);
+        EmbeddedJob::load(options_.root, id.native, clock_, options_.here);
     if (job.status().code() == absl::StatusCode::kNotFound) {
         State missing;
         missing.reason = "no gang.json";

@@ -47,11 +47,12 @@ double seconds(Milliseconds time) {
 }  // namespace
 
 EmbeddedJob::EmbeddedJob(std::string root, std::string directory, GangRecord record,
-                         const Clock& clock)
+                         const Clock& clock, PidScope here)
     : root_(std::move(root)),
       directory_(std::move(directory)),
       record_(std::move(record)),
-      clock_(clock) {
+      clock_(clock),
+      here_(std::move(here)) {
     for (const WorkerRecord& record : record_.workers) {
         Worker worker;
         worker.record = record;
@@ -62,7 +63,7 @@ EmbeddedJob::EmbeddedJob(std::string root, std::string directory, GangRecord rec
 
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root,
                                                          const GangRecord& record,
-                                                         const Clock& clock) {
+                                                         const Clock& clock, const PidScope& here) {
     ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, record.key));
     RETURN_IF_ERROR(makeDirectories(directory, 0700));
     GangRecord filled = record;
@@ -75,20 +76,33 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::create(const std::string& root
     RETURN_IF_ERROR(writeGangRecord(directory, filled));
     RETURN_IF_ERROR(addLivingMark(root, record.key));
     return std::unique_ptr<EmbeddedJob>(
-        new EmbeddedJob(root, std::move(directory), std::move(filled), clock));
+        new EmbeddedJob(root, std::move(directory), std::move(filled), clock, here));
 }
 
 Result<std::unique_ptr<EmbeddedJob>> EmbeddedJob::load(const std::string& root,
-                                                       std::string_view key, const Clock& clock) {
+                                                       std::string_view key, const Clock& clock,
+                                                       const PidScope& here) {
     ASSIGN_OR_RETURN(std::string directory, gangDirectoryOf(root, key));
     ASSIGN_OR_RETURN(GangRecord record, readGangRecord(directory, key));
     std::unique_ptr<EmbeddedJob> job(
-        new EmbeddedJob(root, std::move(directory), std::move(record), clock));
+        new EmbeddedJob(root, std::move(directory), std::move(record), clock, here));
     job->endGrace_ = job->record_.grace;
     for (Worker& worker : job->workers_) {
         job->refresh(worker);
     }
+    RETURN_IF_ERROR(job->checkReach());
     return job;
+}
+
+Status EmbeddedJob::checkReach() const {
+    for (const Worker& worker : workers_) {
+        if (isLiving(worker) && fateOf(*worker.guardian, here_) == GuardianFate::kUnknown) {
+            return unavailable(
+                "its workers were started on ", worker.guardian->scope.host,
+                ", on another machine or in another pid namespace, and cannot be seen from here");
+        }
+    }
+    return okStatus();
 }
 
 std::string EmbeddedJob::workerDirectory(std::string_view worker) const {
@@ -219,11 +233,11 @@ void EmbeddedJob::refresh(Worker& worker) {
     if (worker.guardian && !worker.line) {
         worker.line = std::make_unique<GuardianLine>(worker.guardian->controlSocket);
     }
-    // Alive is asked first: a guardian that ended in between has written its record by then.
-    const bool isAlive = worker.guardian && isGuardianAlive(*worker.guardian);
+    // This is asked first: a guardian that ended in between has written its record by then.
+    const bool isGone = worker.guardian && fateOf(*worker.guardian, here_) == GuardianFate::kGone;
     const auto exit = readExitRecord(worker.directory);
     worker.exit = exit.ok() ? *exit : std::nullopt;
-    if (!exit.ok() || worker.exit || !worker.guardian || isAlive) {
+    if (!exit.ok() || worker.exit || !isGone) {
         return;
     }
     const Result<int> numLeft = killLeftovers(worker.directory);
@@ -376,7 +390,7 @@ void EmbeddedJob::press(Worker& worker) {
         worker.isToldToStop = worker.line->say(
             {{"stop", true}, {"grace", seconds(grace)}, {"why", wordsFor(record_.reason)}});
     }
-    if (leftMs < -kHungGuardianMs) {
+    if (leftMs < -kHungGuardianMs && reachOf(worker.guardian->scope, here_) == PidReach::kHere) {
         logWarn("engine: guardian hangs, killing it",
                 {{"gang", record_.key}, {"worker", worker.record.name}});
         ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);

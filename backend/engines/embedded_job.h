@@ -25,11 +25,13 @@ class EmbeddedJob {
  public:
     /// Writes gang.json and the living mark: nothing is started yet.
     static Result<std::unique_ptr<EmbeddedJob>> create(const std::string& root,
-                                                       const GangRecord& record,
-                                                       const Clock& clock);
-    /// From its files; kNotFound when there is no such gang.
+                                                       const GangRecord& record, const Clock& clock,
+                                                       const PidScope& here);
+    /// From its files; kNotFound when there is no such gang. kUnavailable while a worker that was
+    /// started on another machine or in another pid namespace has left no exit record: nothing is
+    /// known about it, and nothing may be concluded.
     static Result<std::unique_ptr<EmbeddedJob>> load(const std::string& root, std::string_view key,
-                                                     const Clock& clock);
+                                                     const Clock& clock, const PidScope& here);
 
     const GangRecord& record() const { return record_; }
     const std::string& directory() const { return directory_; }
@@ -56,7 +58,8 @@ class EmbeddedJob {
         std::int64_t answeredMs = 0;  // wall; of the guardian's last answer; 0: none yet
     };
 
-    EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock);
+    EmbeddedJob(std::string root, std::string directory, GangRecord record, const Clock& clock,
+                PidScope here);
     Status startWorker(Worker& worker, const Group& group, int number,
                        const GuardianProgram& program);
     std::vector<std::string> environmentOf(const Worker& worker, const Group& group,
@@ -69,6 +72,7 @@ class EmbeddedJob {
     void press(Worker& worker);
     void renewLeases();
     void finish();
+    Status checkReach() const;
     static bool isSilent(const Worker& worker);
     bool isLiving(const Worker& worker) const { return worker.guardian && !worker.exit; }
     bool isEnding() const { return record_.cause != Cause::kNone; }
@@ -78,6 +82,7 @@ class EmbeddedJob {
     const std::string root_, directory_;
     GangRecord record_;
     const Clock& clock_;
+    const PidScope here_;
     std::vector<Worker> workers_;
     std::chrono::milliseconds endGrace_{0};
     std::int64_t renewedMs_ = 0;  // steady; 0: not yet

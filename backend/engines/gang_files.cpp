@@ -287,7 +287,7 @@ std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirect
     }
     return GuardianRecord{jsonInt(*json, "pid"), jsonInt(*json, "start_time"),
                           jsonInt(*json, "command_pid"), jsonString(*json, "control_socket"),
-                          jsonString(*json, "boot_id")};
+                          PidScope::fromJson(*json)};
 }
 
 Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory) {

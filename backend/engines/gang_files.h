@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/engines/engine.h"
+#include "backend/system/pid_scope.h"
 
 namespace millrace::engines {
 
@@ -65,7 +66,7 @@ Result<std::vector<std::string>> livingMarks(const std::string& root);
 struct GuardianRecord {
     std::int64_t pid = 0, startTime = 0, commandPid = 0;
     std::string controlSocket;
-    std::string bootId;  ///< "": unknown
+    PidScope scope;  ///< of the pids
 };
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
 /// Makes room for another guardian: what the one before wrote stays under other names.

@@ -13,33 +13,12 @@
 
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
-#include "backend/system/boot.h"
 #include "backend/system/unix_socket.h"
 
 namespace millrace::engines {
 namespace {
 
 constexpr std::size_t kReplyMax = 4096;
-
-// Field 22 of /proc/PID/stat, counted behind the name's closing bracket; -1 when there is no such
-// process, an error when that cannot be found out (no descriptor is left to look with).
-Result<std::int64_t> startTimeOf(std::int64_t pid) {
-    const Result<std::string> stat = readFile(strCat("/proc/", pid, "/stat"), kReplyMax);
-    if (!stat.ok()) {
-        const bool isGone = absl::IsNotFound(stat.status()) ||
-                            (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH);
-        return isGone ? Result<std::int64_t>(-1) : Result<std::int64_t>(stat.status());
-    }
-    std::size_t at = stat->rfind(')');
-    // A zombie has ended: it waits only for its parent.
-    if (at == std::string::npos || at + 2 >= stat->size() || (*stat)[at + 2] == 'Z') {
-        return -1;
-    }
-    for (int field = 2; field < 22 && at != std::string::npos; ++field) {
-        at = stat->find(' ', at + 1);
-    }
-    return at == std::string::npos ? -1 : std::strtoll(stat->c_str() + at, nullptr, 10);
-}
 
 bool hasVariable(std::string_view environment, std::string_view name, std::string_view value) {
     const std::string wanted = strCat(name, "=", value);
@@ -79,13 +58,18 @@ Result<std::set<pid_t>> killOnce(std::string_view directory) {
 
 }  // namespace
 
-bool isGuardianAlive(const GuardianRecord& guardian) {
-    const std::string boot = bootId();
-    if (!boot.empty() && !guardian.bootId.empty() && guardian.bootId != boot) {
-        return false;
+GuardianFate fateOf(const GuardianRecord& guardian, const PidScope& here) {
+    switch (reachOf(guardian.scope, here)) {
+        case PidReach::kGone:
+            return GuardianFate::kGone;
+        case PidReach::kElsewhere:
+            return GuardianFate::kUnknown;
+        case PidReach::kHere:
+            break;
     }
-    const Result<std::int64_t> started = startTimeOf(guardian.pid);
-    return !started.ok() || *started == guardian.startTime;
+    const Result<std::int64_t> started = processStartTime(static_cast<pid_t>(guardian.pid));
+    return !started.ok() || *started == guardian.startTime ? GuardianFate::kAlive
+                                                           : GuardianFate::kGone;
 }
 
 bool GuardianLine::connect() {

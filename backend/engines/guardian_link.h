@@ -11,9 +11,13 @@
 
 namespace millrace::engines {
 
-/// True while the very process that wrote the record lives (a reused pid does not count, nor one of
-/// another boot), and while that cannot be found out: only what is seen to be gone has ended.
-bool isGuardianAlive(const GuardianRecord& guardian);
+/// What became of a guardian. Only what is seen to be gone has ended.
+enum class GuardianFate {
+    kAlive,    ///< the very process that wrote the record lives, or no descriptor is free to look
+    kGone,     ///< its pid is free or another process's, or the machine has booted since
+    kUnknown,  ///< it was started on another machine or in another pid namespace
+};
+GuardianFate fateOf(const GuardianRecord& guardian, const PidScope& here);
 
 /// One lasting control connection to a guardian. Nothing here waits: requests go into the socket's
 /// buffer, answers are taken when they have come, and a guardian that is stopped shows itself by

@@ -11,6 +11,7 @@
 #include "backend/core/files.h"
 #include "backend/core/json.h"
 #include "backend/system/boot.h"
+#include "backend/system/pid_scope.h"
 
 namespace millrace::exec {
 namespace {
@@ -54,11 +55,14 @@ Result<WorkerDirectory> WorkerDirectory::take(const std::string& path) {
 
 Status WorkerDirectory::writeGuardian(pid_t commandPid) const {
     ASSIGN_OR_RETURN(const std::int64_t startTime, processStartTime(::getpid()));
-    const Json guardian = {{"pid", ::getpid()},
-                           {"start_time", startTime},
-                           {"boot_id", bootId()},
-                           {"control_socket", socketPath()},
-                           {"command_pid", commandPid}};
+    if (startTime < 0) {
+        return notFound("/proc: does not show this process; mount it");
+    }
+    Json guardian = {{"pid", ::getpid()},
+                     {"start_time", startTime},
+                     {"control_socket", socketPath()},
+                     {"command_pid", commandPid}};
+    PidScope::ofThisProcess().addTo(guardian);
     return writeFileAtomic(path_ + "/guardian.json", dumpJson(guardian) + "\n", 0600);
 }
 
@@ -86,20 +90,6 @@ Status WorkerDirectory::writeExit(int code, int signal, std::string_view reason,
     ::unlink(socketPath().c_str());
     RETURN_IF_ERROR(synced);
     return syncDirectory(path_);
-}
-
-Result<std::int64_t> processStartTime(pid_t pid) {
-    const std::string path = strCat("/proc/", pid, "/stat");
-    ASSIGN_OR_RETURN(const std::string stat, readFile(path, 4096));
-    // The name in brackets may hold anything, so fields are counted behind its end.
-    std::size_t at = stat.rfind(')');
-    for (int field = 2; field < 22 && at != std::string::npos; ++field) {
-        at = stat.find(' ', at + 1);
-    }
-    if (at == std::string::npos) {
-        return dataLoss(path, ": has too few fields");
-    }
-    return std::strtoll(stat.c_str() + at, nullptr, 10);
 }
 
 }  // namespace millrace::exec

@@ -39,7 +39,4 @@ class WorkerDirectory {
     UniqueFd lock_, exit_;
 };
 
-/// Field 22 of /proc/PID/stat: clock ticks after boot. With the pid it names one process for ever.
-Result<std::int64_t> processStartTime(pid_t pid);
-
 }  // namespace millrace::exec

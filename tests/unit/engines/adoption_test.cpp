@@ -4,7 +4,6 @@
 
 #include "backend/engines/gang_files.h"
 #include "backend/engines/guardian_link.h"
-#include "backend/system/boot.h"
 #include "tests/support/poll.h"
 #include "tests/unit/engines/fixture.h"
 
@@ -164,15 +163,53 @@ TEST_F(AdoptionTest, AGangThatCannotBeReadKeepsNoOtherFromBeingAdopted) {
 
 TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
     const JobId id = submit(gang({group("one", "exec sleep 4343")}));
-    const auto record = readGuardianRecord(file("runs/r-abcde/a1/one"));
+    auto record = readGuardianRecord(file("runs/r-abcde/a1/one"));
     ASSERT_TRUE(record.has_value());
-    EXPECT_EQ(record->bootId, bootId());
-    EXPECT_TRUE(isGuardianAlive(*record));
-    GuardianRecord other = *record;
-    other.bootId = "00000000-0000-0000-0000-000000000000";
-    EXPECT_FALSE(isGuardianAlive(other)) << "the same pid and start time, after a reboot";
+    EXPECT_EQ(record->scope, PidScope::ofThisProcess());
+    const PidScope now{"machine", "boot-1", 1, "host"};
+    record->scope = now;
+    EXPECT_EQ(fateOf(*record, now), GuardianFate::kAlive);
+    record->scope.boot = "boot-0";
+    EXPECT_EQ(fateOf(*record, now), GuardianFate::kGone)
+        << "the same pid and start time, after a reboot";
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
+}
+
+TEST_F(AdoptionTest, WorkersOfAnotherMachineOrNamespaceAreNeitherDeadNorSignalled) {
+    const JobId id = submit(gang({group("one", "exec sleep 4343")}));
+    const auto record = readGuardianRecord(file("runs/r-abcde/a1/one"));
+    ASSERT_TRUE(record.has_value());
+    PidScope container = record->scope;
+    ++container.pidNamespace;
+    for (const PidScope& other : {PidScope{"other", "other", 1, "other"}, container}) {
+        here = other;
+        restart();
+        const Status asked = engine->find(id.native).status();
+        EXPECT_TRUE(absl::IsUnavailable(asked)) << asked;
+        EXPECT_NE(messageOf(asked).find("were started on " + record->scope.host), std::string::npos)
+            << asked;
+        EXPECT_TRUE(absl::IsUnavailable(engine->state(id).status()));
+        EXPECT_TRUE(
+            absl::IsUnavailable(engine->submit(gang({group("one", "exec sleep 4343")})).status()));
+        EXPECT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
+        EXPECT_TRUE(engine->list()->empty());
+    }
+    here = {};
+    restart();
+    EXPECT_EQ(fateOf(*record, record->scope), GuardianFate::kAlive) << "nobody signalled it";
+    EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
+    ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
+    EXPECT_EQ(waitForEnd(id).cause, Cause::kCancelled);
+}
+
+TEST_F(AdoptionTest, TheExitRecordOfAnotherMachinesWorkerCounts) {
+    const JobId id = submit(gang({group("one", "exit 3")}));
+    ASSERT_TRUE(
+        test::eventually([&] { return readExitRecord(file("runs/r-abcde/a1/one"))->has_value(); }));
+    here = {"other", "other", 1, "other"};
+    restart();
+    EXPECT_EQ(waitForEnd(id).exitCode, 3);
 }
 
 TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
@@ -181,7 +218,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
     ASSERT_TRUE(record.has_value());
     {
         const NoDescriptors none;
-        EXPECT_TRUE(isGuardianAlive(*record));
+        EXPECT_EQ(fateOf(*record, record->scope), GuardianFate::kAlive);
         EXPECT_FALSE(readExitRecord(file("runs/r-abcde/a1/one")).ok());
         EXPECT_FALSE(killLeftovers(file("runs/r-abcde/a1/one")).ok());
         EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
@@ -189,7 +226,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
     waitForEnd(id);
-    EXPECT_TRUE(eventually([&] { return !isGuardianAlive(*record); }));
+    EXPECT_TRUE(eventually([&] { return fateOf(*record, record->scope) == GuardianFate::kGone; }));
 }
 
 TEST(ExitRecord, WhoEndedFirstIsToldByTheTimeSinceTheBoot) {

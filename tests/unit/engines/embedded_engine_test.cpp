@@ -108,7 +108,8 @@ TEST_F(EmbeddedEngineTest, WorkersWithALifeLineEndWhenItIsCut) {
     UniqueFd readEnd, writeEnd;
     ASSERT_TRUE(makePipe(readEnd, writeEnd).ok());
     engine.reset();
-    EmbeddedOptions options{file("runs"), execProgram(), {4, 0, 0}, {}, readEnd.get()};
+    EmbeddedOptions options{file("runs"), execProgram(), {4, 0, 0}};
+    options.lifeFd = readEnd.get();
     auto opened = EmbeddedEngine::open(options, clock);
     ASSERT_TRUE(opened.ok()) << opened.status();
     engine = std::move(*opened);

@@ -15,7 +15,8 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
     /// What a killed and restarted daemon has: a new object over the same directory.
     void restart() {
         engine.reset();
-        auto opened = EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}, gpus}, clock);
+        auto opened =
+            EmbeddedEngine::open({file("runs"), execProgram(), {4, 0, 0}, gpus, here}, clock);
         EXPECT_TRUE(opened.ok()) << opened.status();
         if (opened.ok()) {
             engine = std::move(*opened);
@@ -67,6 +68,7 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
 
     SystemClock clock;
     std::vector<std::string> gpus;  ///< of the next restart()
+    PidScope here;                  ///< of the next restart(); without a host: this process's
     std::unique_ptr<EmbeddedEngine> engine;
 };
 

@@ -1,0 +1,46 @@
+#pragma once
+// Where a pid names a process: one pid namespace of one boot of one machine. Files that another
+// daemon may read later (a worker's guardian.json, the lock of a state directory) hold this beside
+// the pid.
+//
+// Threads: any.
+#include <cstdint>
+#include <string>
+
+#include <sys/types.h>
+
+#include "backend/core/json.h"
+
+namespace millrace {
+
+struct PidScope {
+    std::string machine;            ///< /etc/machine-id; "": unknown
+    std::string boot;               ///< bootId(); "": unknown
+    std::int64_t pidNamespace = 0;  ///< its inode, unique within a boot; 0: unknown
+    std::string host;               ///< the host's name; "": a record of an older version
+
+    static PidScope ofThisProcess();
+    /// From the members that addTo() wrote; what is missing is unknown.
+    static PidScope fromJson(const Json& record);
+    void addTo(Json& record) const;
+    bool operator==(const PidScope&) const = default;
+};
+
+/// What a process can find out about the pids in a record.
+enum class PidReach {
+    kHere,       ///< its own namespace: they can be looked up, and signalled
+    kGone,       ///< this machine has booted since: they have all ended
+    kElsewhere,  ///< another machine or namespace: nothing is known about them
+};
+
+/// Two boots are of one machine only where both the machine id and the host's name are equal:
+/// images of virtual machines and containers are copied with their id. A machine without an id
+/// cannot prove it. A record without a host's name is judged by its boot alone.
+PidReach reachOf(const PidScope& record, const PidScope& here);
+
+/// Field 22 of /proc/PID/stat: clock ticks after the boot; with the pid it names one process of a
+/// boot. -1 when there is no such process or it is a zombie; an error when that cannot be found out
+/// (no descriptor is free).
+Result<std::int64_t> processStartTime(pid_t pid);
+
+}  // namespace millrace
