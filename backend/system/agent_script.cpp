@@ -6,6 +6,8 @@ namespace millrace {
 namespace {
 
 // Without a login shell's PATH: where pip, --install and packages put programs is looked at too.
+// Hosts may have one home, and names may be equal: the place has the host's name and a piece of its
+// id.
 constexpr std::string_view kFindProgram = R"sh(set -e
 umask 077
 PATH="$PATH:$HOME/.local/bin:/usr/local/bin:/opt/millrace/bin"; export PATH
@@ -14,7 +16,8 @@ if [ -z "$program" ]; then
     echo "millrace is not installed there for $(id -un): 'millrace up --install --host ssh://HOST' brings it" >&2
     exit 3
 fi
-place="${XDG_STATE_HOME:-$HOME/.local/state}/millrace-node"
+host=$(uname -n)-$(cut -c1-8 /etc/machine-id 2>/dev/null || true)
+place="${XDG_STATE_HOME:-$HOME/.local/state}/millrace-node-${host%-}"
 mkdir -p "$place"
 )sh";
 
