@@ -21,7 +21,7 @@
 #include "daemon/config/background.h"
 #include "daemon/config/daemon_config.h"
 #include "daemon/config/installed_program.h"
-#include "daemon/config/instance_lock.h"
+#include "daemon/config/premises.h"
 #include "daemon/nodes/agents_door.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/host_agents.h"
@@ -35,6 +35,12 @@ constexpr int kFailed = 1, kUsage = 2, kRefused = 4;
 
 void endThisProcess() {
     ::kill(::getpid(), SIGTERM);
+}
+
+// As after a SIGKILL: the store is another daemon's now, and an orderly end writes to it.
+[[noreturn]] void leaveAtOnce(const Status& why) {
+    logError("daemon: ends at once", {{"why", messageOf(why)}});
+    ::_exit(kFailed);
 }
 
 // Before any thread is started, so that all of them inherit it.
@@ -85,12 +91,17 @@ void warnOfNetworkFileSystem(const std::string& path) {
 }
 
 // What daemon and agent begin with: their log, signals, descriptors. The signals that end them.
-Result<sigset_t> beginServing(const config::DaemonConfig& config, bool& isLogging) {
+Result<sigset_t> beginServing(const config::DaemonConfig& config, const config::StateLock& lock,
+                              bool& isLogging) {
     if (!config.logFile.empty()) {
         RETURN_IF_ERROR(config::redirectOutput(config.logFile));
         isLogging = true;
     }
     warnOfNetworkFileSystem(config.stateDir);
+    if (!lock.takenFrom().empty()) {
+        logWarn("daemon: takes the state directory over",
+                {{"state", config.stateDir}, {"from", lock.takenFrom()}});
+    }
     const sigset_t signals = blockSignals();
     raiseFileLimit();
     return signals;
@@ -99,7 +110,7 @@ Result<sigset_t> beginServing(const config::DaemonConfig& config, bool& isLoggin
 // `isLogging`: stderr has become the log file.
 Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
     config::DaemonConfig config = asked;
-    ASSIGN_OR_RETURN(const config::Premises premises, config::takePremises(config));
+    ASSIGN_OR_RETURN(config::Premises premises, config::takePremises(config));
     const std::string listenedBefore = nodes::listenedBefore(config);
     if (config.nodesListen.empty()) {
         config.nodesListen = listenedBefore;
@@ -109,7 +120,8 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
             "--no-train-here (here.train: false): there would be nowhere to run; give "
             "--nodes-listen too, where agents of other nodes come");
     }
-    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
+    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, premises.state, isLogging));
+    const config::Heartbeat heartbeat(premises.state, config::StateLock::kBeat, &leaveAtOnce);
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
     ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
@@ -155,8 +167,9 @@ int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
 
 // The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
-    ASSIGN_OR_RETURN(const config::InstanceLock lock, config::takeStateDirectory(config));
-    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, isLogging));
+    ASSIGN_OR_RETURN(config::StateLock lock, config::takeStateDirectory(config));
+    ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, lock, isLogging));
+    const config::Heartbeat heartbeat(lock, config::StateLock::kBeat, &leaveAtOnce);
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto slot,
                      nodes::Slot::start(config, std::string(buildId()), clock, &endThisProcess));

@@ -324,6 +324,7 @@ std::vector<CommandSpec> daemonCommands() {
           text("--hosts", "NAMES", "agents on these hosts too, over ssh: a,b"),
           text("--nodes-listen", "HOST", "this machine as agents of other hosts reach it"),
           flag("--no-train-here", "runs train on the other nodes only"),
+          flag("--take-over", "takes the runs over from a daemon elsewhere that has ended"),
           text("--tls-cert", "FILE", "PEM certificate of the daemon"),
           text("--tls-key", "FILE", "its key"), text("--tls-ca", "FILE", "signs the clients'"),
           flag("--insecure-loopback", "TCP on loopback without TLS, for tests"),

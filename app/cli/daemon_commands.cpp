@@ -60,7 +60,7 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
             argv.insert(argv.end(), {option, args.text(option)});
         }
     }
-    for (const char* flag : {"--insecure-loopback", "--no-train-here"}) {
+    for (const char* flag : {"--insecure-loopback", "--no-train-here", "--take-over"}) {
         if (args.has(flag)) {
             argv.emplace_back(flag);
         }

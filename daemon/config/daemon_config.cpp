@@ -30,6 +30,8 @@ usage: millraced [options]
   --tls-ca FILE
   --insecure-loopback    allow a loopback TCP address without TLS (for tests)
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
+  --take-over            take the state directory from a daemon on another machine or in another container
+                         at once, not when it has been silent for 11 minutes; end that one first
   --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
                          has run for 24 hours of them (default: 30)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
@@ -65,7 +67,7 @@ struct Raw {
     std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
     std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
-    bool slot = false, noTrainHere = false, bound = false;
+    bool slot = false, noTrainHere = false, bound = false, takeOver = false;
 };
 
 struct Option {
@@ -100,6 +102,7 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--bound", nullptr, &raw.bound},
             {"--slot", nullptr, &raw.slot},
             {"--no-train-here", nullptr, &raw.noTrainHere},
+            {"--take-over", nullptr, &raw.takeOver},
             {"--insecure-loopback", nullptr, &raw.insecureLoopback},
             {"--foreground", nullptr, &raw.foreground},
             {"--version", nullptr, &raw.version},
@@ -418,6 +421,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     }
     config.binDir = pathOr(raw.binDir, around.programDirectory);
     config.isForeground = raw.foreground;
+    config.takesOver = raw.takeOver;
     config.isInsecureLoopback = raw.insecureLoopback;
     if (!raw.logFile.empty()) {
         config.logFile = absolutePath(raw.logFile, here);

@@ -48,6 +48,7 @@ struct DaemonConfig {
     std::chrono::milliseconds silentAfter{14'000};  ///< until the gang of a silent rank is ended
     std::chrono::milliseconds crewPace{5'000};      ///< between changes of data workers' number
     bool trainsHere = true;   ///< feeds, ranks and data workers may be on this machine
+    bool takesOver = false;   ///< the state directory, from a daemon elsewhere that is silent
     bool isSlot = false;      ///< the agent of a node, not a daemon
     std::string joinFile;     ///< of a slot: its head's
     std::string nodeName;     ///< of a slot; "": the host's

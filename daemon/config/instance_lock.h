@@ -1,5 +1,5 @@
 #pragma once
-// One daemon a socket and one a state directory: lock files that a dead process gives back.
+// One daemon for a socket: a lock file that a dead process gives back.
 //
 // Owns: the lock (flock on a file that stays); the destructor releases it. Failure:
 // kAlreadyExists with one sentence that names the other daemon's process.
@@ -8,34 +8,27 @@
 
 #include "backend/core/status.h"
 #include "backend/core/unique_fd.h"
-#include "daemon/config/daemon_config.h"
+#include "backend/system/pid_scope.h"
 
 namespace millrace::config {
 
+/// What a lock is for, and who asks for it.
+struct LockTerms {
+    std::string what;                      ///< "the socket /run/...", for sentences
+    PidScope here;                         ///< of this process
+    std::chrono::milliseconds patience{};  ///< waits so long for a holder that is about to end
+};
+
+/// Opens the file, making it where there is none, and takes its flock.
+Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms);
+
 class InstanceLock {
  public:
-    /// `what` names the thing that has one daemon: "the socket /run/...". `patience`: how long the
-    /// end of another process that has it is waited for.
-    static Result<InstanceLock> take(const std::string& path, const std::string& what,
-                                     std::chrono::milliseconds patience = {});
+    static Result<InstanceLock> take(const std::string& path, const LockTerms& terms);
 
  private:
     explicit InstanceLock(UniqueFd fd) : fd_(std::move(fd)) {}
     UniqueFd fd_;
 };
-
-/// The directories that a daemon needs and its two locks.
-struct Premises {
-    InstanceLock state;
-    InstanceLock socket;
-};
-
-/// The same of the agent of a node, which listens nowhere: its state directory and the lock of it.
-Result<InstanceLock> takeStateDirectory(const DaemonConfig& config);
-
-/// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
-/// (made 0700; the default one must be private), and takes both locks. A daemon that was told to go
-/// down no longer answers some time before its process ends: it is waited for.
-Result<Premises> takePremises(const DaemonConfig& config);
 
 }  // namespace millrace::config

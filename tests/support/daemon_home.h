@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/core/files.h"
+#include "backend/core/json.h"
 #include "backend/system/subprocess.h"
 #include "tests/support/temp_dir.h"
 
@@ -54,10 +55,12 @@ class DaemonHome {
         options.timeout = std::chrono::seconds(30);
         return Subprocess::run(options);
     }
-    /// 0: none has been started.
+    /// 0: none has been started, or the last one ended in order.
     int daemonPid() const {
-        const Result<std::string> text = readFile(dir_ / "state/millraced.lock");
-        return text.ok() ? std::atoi(text->c_str()) : 0;
+        const std::string path = dir_ / "state/millraced.lock";
+        const Result<std::string> text = readFile(path);
+        const Result<Json> json = text.ok() ? parseJson(*text, path) : Result<Json>(text.status());
+        return json.ok() ? static_cast<int>(jsonInt(*json, "pid")) : 0;
     }
     /// Every living process that carries this home's mark, as /proc tells.
     std::vector<int> processes(const std::string& program = "") const {

@@ -25,8 +25,10 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }
     }
-    if (args.has("--no-train-here")) {
-        command += " --no-train-here";
+    for (const char* flag : {"--no-train-here", "--take-over"}) {
+        if (args.has(flag)) {
+            strAppend(&command, " ", flag);
+        }
     }
     return command;
 }

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/config/premises.h"
+
 namespace millrace::config {
 namespace {
 
@@ -28,13 +30,16 @@ class InstanceLockTest : public ::testing::Test {
         config.address.unixPath = root_ + "/" + socket;
         return config;
     }
+    Result<InstanceLock> take(const std::string& what, std::chrono::milliseconds patience = {}) {
+        return InstanceLock::take(root_ + "/l", {what, PidScope::ofThisProcess(), patience});
+    }
     std::string root_;
 };
 
 TEST_F(InstanceLockTest, ASecondTakerHearsWhoHasIt) {
-    const Result<InstanceLock> first = InstanceLock::take(root_ + "/l", "the socket /x");
+    const Result<InstanceLock> first = take("the socket /x");
     ASSERT_TRUE(first.ok()) << first.status();
-    const Result<InstanceLock> second = InstanceLock::take(root_ + "/l", "the socket /x");
+    const Result<InstanceLock> second = take("the socket /x");
     ASSERT_FALSE(second.ok());
     EXPECT_TRUE(absl::IsAlreadyExists(second.status()));
     EXPECT_THAT(std::string(messageOf(second.status())), HasSubstr(strCat("process ", ::getpid())));
@@ -43,9 +48,9 @@ TEST_F(InstanceLockTest, ASecondTakerHearsWhoHasIt) {
 
 TEST_F(InstanceLockTest, ALockIsGivenBackWithItsOwner) {
     {
-        ASSERT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
+        ASSERT_TRUE(take("x").ok());
     }
-    EXPECT_TRUE(InstanceLock::take(root_ + "/l", "x").ok());
+    EXPECT_TRUE(take("x").ok());
 }
 
 TEST_F(InstanceLockTest, AProcessThatEndsIsWaitedFor) {
@@ -54,12 +59,12 @@ TEST_F(InstanceLockTest, AProcessThatEndsIsWaitedFor) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        const Result<InstanceLock> lock = InstanceLock::take(root_ + "/l", "x");
+        const Result<InstanceLock> lock = take("x");
         ::_exit(lock.ok() && ::write(pipe[1], "x", 1) == 1 ? 0 : 1);
     }
     char read = 0;
     ASSERT_EQ(::read(pipe[0], &read, 1), 1) << "it has the lock";
-    EXPECT_TRUE(InstanceLock::take(root_ + "/l", "x", std::chrono::seconds(60)).ok());
+    EXPECT_TRUE(take("x", std::chrono::seconds(60)).ok());
     int status = 1;
     EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);

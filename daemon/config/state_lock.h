@@ -1,0 +1,88 @@
+#pragma once
+// One daemon (or agent) for a state directory, also where the directory is seen by several machines
+// or containers and flock does not reach over.
+//
+// Beside the flock the file holds who has it (lock_holder.h), and its holder renews that every
+// three seconds. Who finds the flock free decides by the file:
+//
+//   written here, its process lives       refused: the flock does not reach over
+//   written here, or before a reboot      taken
+//   written elsewhere, in the last 11 min refused, unless it was asked to take over
+//   written elsewhere, longer ago         taken, after a look of 7 s in which nobody renews it
+//
+// Owns: the flock and the file's text; the destructor gives both back. Threads: beat() on one
+// thread, everything else before and after it.
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "backend/core/mutex.h"
+#include "daemon/config/instance_lock.h"
+#include "daemon/config/lock_holder.h"
+
+namespace millrace::config {
+
+struct StateLockTerms : LockTerms {
+    bool takesOver = false;  ///< --take-over: no waiting for the end of a holder elsewhere
+    /// Lets the time pass; a test's own changes the file meanwhile.
+    std::function<void(std::chrono::milliseconds)> pause;
+};
+
+class StateLock {
+ public:
+    static constexpr std::chrono::milliseconds kBeat{3'000};
+
+    /// kAlreadyExists: another process serves the directory, or may still do so; the sentence says
+    /// who, and until when.
+    static Result<StateLock> take(const std::string& path, StateLockTerms terms);
+    StateLock(StateLock&&) = default;
+    StateLock& operator=(StateLock&&) = delete;
+    ~StateLock();
+
+    /// Renews the sign of life. kAlreadyExists: another process has taken the directory over, and
+    /// this one must write nothing more there; any other error passes by itself.
+    Status beat();
+    /// Whom it was taken from, for the log; "": it was free.
+    const std::string& takenFrom() const { return takenFrom_; }
+
+ private:
+    StateLock(UniqueFd fd, std::string path, std::string what, LockHolder own)
+        : fd_(std::move(fd)),
+          path_(std::move(path)),
+          what_(std::move(what)),
+          own_(std::move(own)) {}
+    Status takeFrom(const LockHolder& holder, const StateLockTerms& terms);
+    Status takeFromElsewhere(const LockHolder& holder, const StateLockTerms& terms);
+    Result<std::optional<LockHolder>> present() const;
+
+    UniqueFd fd_;
+    std::string path_, what_, takenFrom_;
+    LockHolder own_;
+};
+
+/// Renews a lock until it ends. Owns: its thread ("state-lock").
+class Heartbeat {
+ public:
+    /// `onLost` is called on that thread, once, when another process has the directory. `lock`
+    /// outlives it.
+    Heartbeat(StateLock& lock, std::chrono::milliseconds every,
+              std::function<void(const Status&)> onLost);
+    ~Heartbeat();
+    Heartbeat(const Heartbeat&) = delete;
+    Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+    void loop(const std::stop_token& stop);
+
+    StateLock& lock_;
+    const std::chrono::milliseconds every_;
+    const std::function<void(const Status&)> onLost_;
+    Mutex mutex_;
+    CondVar wake_;
+    std::jthread thread_;
+};
+
+}  // namespace millrace::config
