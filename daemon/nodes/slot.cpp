@@ -30,6 +30,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
 constexpr std::int64_t kAliveNs = 1'000'000'000;
+// Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
+constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
 // For the rest of logs and the last words of an agent that leaves.
 constexpr std::int64_t kLastWordsNs = 5'000'000'000;
@@ -437,6 +439,7 @@ void Slot::follow() {
         if (isEnd(state)) {
             tunnels_.erase(key);
             troubles_.erase(key);
+            unreachedNs_.erase(key);
             continue;
         }
         Status status = openTunnel(key);
@@ -444,7 +447,7 @@ void Slot::follow() {
             leaveByNs_ == 0) {
             status = start(key);
         }
-        if (!status.ok() && !isTransient(status)) {
+        if (!status.ok() && (!isTransient(status) || isOutOfReach(key))) {
             giveUp(key, state, status);
         }
     }
@@ -453,6 +456,17 @@ void Slot::follow() {
     if (!isHeard) {  // an end that nobody hears is asked about again
         std::erase_if(gangs_, [](const auto& gang) { return isEnd(gang.second); });
     }
+}
+
+// Whether it was not possible to ask for it for longer than its workers live without an agent: one
+// of another machine or container started them over this state directory.
+bool Slot::isOutOfReach(const std::string& key) {
+    if (parts_.engine->find(key).ok()) {
+        unreachedNs_.erase(key);
+        return false;
+    }
+    const std::int64_t now = clock_.steadyNs();
+    return now - unreachedNs_.try_emplace(key, now).first->second >= kLostNs;
 }
 
 // One that lives goes on without its way to the head, which is tried again.

@@ -93,6 +93,7 @@ class Slot {
     void recallParts();
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
+    bool isOutOfReach(const std::string& key);
     void giveUp(const std::string& key, engines::State& state, const Status& why);
     void showWorkers();
     void forget(const std::string& key);
@@ -117,7 +118,9 @@ class Slot {
     std::map<std::string, Placed> placed_;
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
     std::map<std::string, std::string> troubles_;  ///< by gang: what stands in the log
-    std::map<std::string, std::string> told_;      ///< by gang: the report that the head has
+    std::map<std::string, std::int64_t>
+        unreachedNs_;                          ///< by gang: since when it cannot be asked for
+    std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
     std::int64_t sentNs_ = 0;

@@ -1,0 +1,108 @@
+// What an agent does with gangs whose processes it cannot reach.
+#include "daemon/nodes/slot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/agent/fake_engine.h"
+
+namespace millrace::nodes {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A head that is always there.
+class ListeningHead final : public Uplink {
+ public:
+    bool isOpen() const override { return isOpen_; }
+    bool isDue() const override { return !isOpen_; }
+    void open(v1::AgentReport first) override {
+        isOpen_ = true;
+        send(std::move(first));
+    }
+    bool isReady() const override { return isOpen_; }
+    Status refusal() const override { return okStatus(); }
+    void send(v1::AgentReport report) override {
+        for (const v1::GangReport& gang : report.gangs()) {
+            last[gang.key()] = gang;
+        }
+    }
+    std::vector<v1::HeadOrders> take() override { return std::exchange(orders, {}); }
+
+    std::vector<v1::HeadOrders> orders;
+    std::map<std::string, v1::GangReport> last;  ///< by key: what the head knows
+
+ private:
+    bool isOpen_ = false;
+};
+
+class SlotReachTest : public ::testing::Test {
+ protected:
+    SlotReachTest() {
+        config_.stateDir = place_.path();
+        config_.joinFile = place_ / "nodes.join";
+        auto engine = std::make_unique<agent::FakeEngine>();
+        auto link = std::make_unique<ListeningHead>();
+        engine_ = engine.get();
+        link_ = link.get();
+        SlotParts parts;
+        parts.engine = std::move(engine);
+        parts.link = std::move(link);
+        slot_ = std::make_unique<Slot>(config_, clock_, [] {}, std::move(parts));
+    }
+    void place() {
+        engines::Gang gang;
+        gang.key = kKey;
+        engines::Group group;
+        group.name = "data";
+        group.argv = {"sleep", "1"};
+        gang.groups = {group};
+        v1::HeadOrders orders;
+        v1::Placement& placed = *orders.add_placed();
+        placed.set_key(kKey);
+        placed.set_gang(engines::gangText(gang));
+        link_->orders.push_back(std::move(orders));
+    }
+    v1::GangReport after(std::chrono::minutes time) {
+        clock_.advanceMs(std::chrono::milliseconds(time).count());
+        slot_->turn();
+        return link_->last[kKey];
+    }
+
+    static constexpr const char* kKey = "r-abcde.a1.d0";
+    tests::TempDir place_;
+    config::DaemonConfig config_;
+    FakeClock clock_;
+    agent::FakeEngine* engine_ = nullptr;
+    ListeningHead* link_ = nullptr;
+    std::unique_ptr<Slot> slot_;
+};
+
+TEST_F(SlotReachTest, WorkersOutOfReachAreGivenUpWhenTheirLeaseIsOver) {
+    slot_->turn();
+    engine_->findError = engine_->submitError = unavailable("its workers were started on host-a");
+    place();
+    const v1::GangReport placed = after(std::chrono::minutes(0));
+    EXPECT_EQ(placed.phase(), "submitting");
+    EXPECT_THAT(placed.reason(), HasSubstr("were started on host-a"));
+    EXPECT_EQ(after(std::chrono::minutes(10)).phase(), "submitting");
+    const v1::GangReport ended = after(std::chrono::minutes(1));
+    EXPECT_EQ(ended.phase(), "ended");
+    EXPECT_THAT(ended.reason(), HasSubstr("were started on host-a"));
+    EXPECT_TRUE(engine_->gangs.empty()) << "nothing was started beside them";
+}
+
+TEST_F(SlotReachTest, AGangThatFindsNoRoomIsTriedForAsLongAsItTakes) {
+    slot_->turn();
+    engine_->submitError = unavailable("the disk is full");
+    place();
+    EXPECT_EQ(after(std::chrono::minutes(0)).phase(), "submitting");
+    EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "submitting");
+    engine_->submitError = okStatus();
+    EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "running");
+}
+
+}  // namespace
+}  // namespace millrace::nodes
