@@ -20,8 +20,28 @@ ENTER = ("unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child", "--mo
 HOLD = 'trap "" CHLD; %s echo there; exec cat'
 
 
+def replace_with_copy(lock):
+    """Whoever opens it from now on does not meet the flock of its holder, as on some network file systems."""
+    shutil.copy(lock, lock + ".copy")
+    os.replace(lock + ".copy", lock)
+
+
 def may_have_hosts():
     return os.geteuid() == 0 and subprocess.run([*ENTER, "true"], capture_output=True, check=False).returncode == 0
+
+
+class TwoMounts(RunCase):
+    def test_a_daemon_that_lives_on_this_machine_is_found_without_its_flock(self):
+        pid = self.json("up")["daemon"]["pid"]
+        replace_with_copy(os.path.join(self.folder, "state/millrace/millraced.lock"))
+        elsewhere = os.path.join(self.folder, "run2")
+        os.mkdir(elsewhere, 0o700)
+        for more in ((), ("--take-over",)):
+            done = subprocess.run([os.path.join(BIN, "millrace"), "up", *more], capture_output=True, text=True, timeout=60, check=False,
+                                  env={**os.environ, "XDG_RUNTIME_DIR": elsewhere})
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(f"another millraced (process {pid} on", done.stderr)
+        self.assertEqual(self.json("up")["daemon"]["pid"], pid)
 
 
 class TwoHosts(RunCase):
@@ -70,8 +90,8 @@ class TwoHosts(RunCase):
     def await_end(pid):
         wait_for("it is gone", lambda: not os.path.exists(f"/proc/{pid}"))
 
-    def lock_file(self, state="state/millrace"):
-        return os.path.join(self.folder, state, "millraced.lock")
+    def lock_file(self):
+        return os.path.join(self.folder, "state/millrace/millraced.lock")
 
     def logged(self):
         with open(os.path.join(self.folder, "state/millrace/millraced.log"), encoding="utf-8") as file:
@@ -104,12 +124,9 @@ class OtherContainer(TwoHosts):
         self.assert_one_attempt_to_the_end(run)
 
     def test_a_daemon_that_loses_its_directory_ends(self):
-        """Each of them has a lock file whose flock the other one does not see, as on some network file systems."""
         run = self.at_step(7)
         first = self.json("up")["daemon"]["pid"]
-        lock = self.lock_file()
-        shutil.copy(lock, lock + ".copy")
-        os.replace(lock + ".copy", lock)
+        replace_with_copy(self.lock_file())
         self.assertIn(f"process {first} on", self.there("millrace", "up", code=1))
         os.kill(first, 0)
         self.there("millrace", "up", "--take-over")
