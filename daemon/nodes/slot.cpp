@@ -231,6 +231,7 @@ void Slot::endAll(std::string_view why) {
     logInfo("slot: ends all that is here", {{"why", why}, {"workers", gangs_.size()}});
     for (const auto& [key, state] : gangs_) {
         cancel(key, kEndGrace, why);
+        dropUnplaced(key);
     }
 }
 
@@ -417,11 +418,13 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::
     }
 }
 
-// One that could not be started yet is not tried again.
+// One that could not be started yet is not tried again. An agent that ends waits for none that it
+// cannot ask for: their guardians end such workers.
 void Slot::dropUnplaced(const std::string& key) {
     const auto gang = gangs_.find(key);
     const auto known = parts_.engine->find(key);
-    if (gang != gangs_.end() && known.ok() && !known->has_value()) {
+    const bool isUnplaced = known.ok() ? !known->has_value() : isEnding_;
+    if (gang != gangs_.end() && isUnplaced) {
         gang->second = refused(cancelled("its end was asked for before it was started"));
         gang->second.cause = engines::Cause::kCancelled;
     }

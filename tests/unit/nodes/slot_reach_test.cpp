@@ -40,7 +40,8 @@ class ListeningHead final : public Uplink {
 
 class SlotReachTest : public ::testing::Test {
  protected:
-    SlotReachTest() {
+    void SetUp() override {
+        numEnds_ = 0;
         config_.stateDir = place_.path();
         config_.joinFile = place_ / "nodes.join";
         auto engine = std::make_unique<agent::FakeEngine>();
@@ -50,7 +51,7 @@ class SlotReachTest : public ::testing::Test {
         SlotParts parts;
         parts.engine = std::move(engine);
         parts.link = std::move(link);
-        slot_ = std::make_unique<Slot>(config_, clock_, [] {}, std::move(parts));
+        slot_ = std::make_unique<Slot>(config_, clock_, [this] { ++numEnds_; }, std::move(parts));
     }
     void place() {
         engines::Gang gang;
@@ -78,6 +79,7 @@ class SlotReachTest : public ::testing::Test {
     agent::FakeEngine* engine_ = nullptr;
     ListeningHead* link_ = nullptr;
     std::unique_ptr<Slot> slot_;
+    int numEnds_ = 0;
 };
 
 TEST_F(SlotReachTest, WorkersOutOfReachAreGivenUpWhenTheirLeaseIsOver) {
@@ -92,6 +94,24 @@ TEST_F(SlotReachTest, WorkersOutOfReachAreGivenUpWhenTheirLeaseIsOver) {
     EXPECT_EQ(ended.phase(), "ended");
     EXPECT_THAT(ended.reason(), HasSubstr("were started on host-a"));
     EXPECT_TRUE(engine_->gangs.empty()) << "nothing was started beside them";
+}
+
+TEST_F(SlotReachTest, AnAgentThatEndsWaitsForNothingThatItNeverStarted) {
+    const Status noRoom = unavailable("the disk is full"), unseen = unavailable("on host-a");
+    for (const Status& why : {okStatus(), unseen}) {
+        SetUp();
+        slot_->turn();
+        engine_->submitError = noRoom;
+        engine_->findError = why;
+        place();
+        EXPECT_EQ(after(std::chrono::minutes(0)).phase(), "submitting");
+        v1::HeadOrders end;
+        end.set_is_end(true);
+        link_->orders.push_back(end);
+        slot_->turn();
+        slot_->turn();
+        EXPECT_EQ(numEnds_, 1) << why;
+    }
 }
 
 TEST_F(SlotReachTest, AGangThatFindsNoRoomIsTriedForAsLongAsItTakes) {
