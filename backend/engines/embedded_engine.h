@@ -32,7 +32,7 @@ struct EmbeddedOptions {
     std::string execProgram;    ///< millrace-exec
     schedule::Resources total;  ///< what this machine gives; 0 cpus or memory: asked of the machine
     std::vector<std::string> gpus;  ///< it gives, by their names for CUDA_VISIBLE_DEVICES
-    PidScope here;  ///< whose processes it can see; without a host's name: this process's
+    PidScope here;    ///< whose processes it can see; without a host's name: this process's
     int lifeFd = -1;  ///< workers end when its other end is closed; -1: they outlive this process
 };
 

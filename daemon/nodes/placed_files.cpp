@@ -12,6 +12,7 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::size_t kGangBytesMost = std::size_t{4} << 20;
+constexpr std::size_t kJoinBytesMost = std::size_t{1} << 20;
 
 Result<job::AttemptPaths> attemptOf(const std::string& runsDir, const std::string& key) {
     const auto owner = job::ownerOf(key);
@@ -70,6 +71,15 @@ Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& 
     }
     agent::settle(*gang, binDir, paths.directory());
     return gang;
+}
+
+std::string joinFileOfLead(const std::string& runsDir, const std::string& key) {
+    const auto part = agent::PartName::parse(key);
+    if (!part.has_value() || part->part != 0) {
+        return "";
+    }
+    const job::RunPaths run(runsDir, part->run);
+    return readFile(run.attempt(part->attempt).joinFile(), kJoinBytesMost).value_or("");
 }
 
 Status checkProbe(const agent::Placement& placement) {

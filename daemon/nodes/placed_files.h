@@ -20,6 +20,9 @@ Status layOut(const std::string& runsDir, const agent::Placement& placement,
 /// A gang that was laid out, as it is to be started here.
 Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& key,
                                  const std::string& binDir);
+/// Of a gang that has the feed that leads: with what others join it, once it listens; "": not yet,
+/// or it leads none.
+std::string joinFileOfLead(const std::string& runsDir, const std::string& key);
 /// Whether this node sees the directory of checkpoints that the head sees; a sentence for the run's
 /// owner.
 Status checkProbe(const agent::Placement& placement);

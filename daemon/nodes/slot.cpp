@@ -1,7 +1,6 @@
 #include "daemon/nodes/slot.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -14,15 +13,13 @@
 #include "backend/core/transient.h"
 #include "backend/engines/embedded_engine.h"
 #include "backend/job/attempt_paths.h"
-#include "backend/system/machine_memory.h"
-#include "backend/system/network_interface.h"
 #include "backend/system/pipe.h"
 #include "backend/telemetry/probes.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/messages.h"
+#include "daemon/nodes/node_share.h"
 #include "daemon/nodes/placed_files.h"
 #include "daemon/nodes/rank_tunnel.h"
-#include "daemon/transport/join_file.h"
 #include "proto/convert/node_convert.h"
 
 namespace millrace::nodes {
@@ -33,11 +30,8 @@ constexpr std::int64_t kAliveNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
-// For the rest of logs and the last words of an agent that leaves.
-constexpr std::int64_t kLastWordsNs = 5'000'000'000;
 // Of one report, of one log.
 constexpr std::size_t kLogBytes = 256 << 10;
-constexpr std::size_t kJoinBytesMost = std::size_t{1} << 20;
 
 bool isEnd(const engines::State& state) {
     return state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
@@ -45,29 +39,6 @@ bool isEnd(const engines::State& state) {
 
 bool isPart(std::string_view key) {
     return agent::PartName::parse(key).has_value();
-}
-
-// What the agent gives where it was told to give less than there is.
-Status takeShare(const config::NodeShare& share, values::NodeInfo& info) {
-    info.memoryBytes = std::min(info.memoryBytes, static_cast<std::uint64_t>(machineMemory()));
-    const auto usable = telemetry::usableGpus(info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
-    std::erase_if(info.gpus, [&](const values::GpuInfo& gpu) {
-        const auto name = telemetry::usableGpus({gpu}, nullptr);
-        return std::find(usable.begin(), usable.end(), name.front()) == usable.end();
-    });
-    info.cores = share.cores > 0 ? share.cores : info.cores;
-    info.memoryBytes = share.memoryBytes > 0 ? share.memoryBytes : info.memoryBytes;
-    if (share.gpus < 0) {
-        return okStatus();
-    }
-    const auto wanted = static_cast<std::size_t>(share.gpus);
-    if (wanted > info.gpus.size()) {
-        return invalidArgument("--gpus ", share.gpus, ": this node has ", info.gpus.size(),
-                               info.gpuNote.empty() ? "" : strCat(" (", info.gpuNote, ")"));
-    }
-    info.gpus.resize(wanted);
-    info.gpuNote = wanted == 0 ? "its agent gives none (--gpus 0)" : info.gpuNote;
-    return okStatus();
 }
 
 engines::State refused(const Status& why) {
@@ -84,10 +55,9 @@ Slot::Slot(const config::DaemonConfig& config, const Clock& clock, std::function
            SlotParts parts)
     : config_(config),
       clock_(clock),
-      end_(std::move(end)),
+      life_(config_, clock, std::move(end)),
       logs_(config.runsDir()),
-      parts_(std::move(parts)),
-      aloneNs_(clock.steadyNs()) {}
+      parts_(std::move(parts)) {}
 
 Status Slot::open(const std::string& buildId) {
     RETURN_IF_ERROR(makePrivateDirectory(config_.runsDir()));
@@ -102,8 +72,8 @@ Status Slot::open(const std::string& buildId) {
     options.total.cpus = parts_.info.cores;
     options.total.memoryBytes = parts_.info.memoryBytes;
     if (config_.isBound) {
-        RETURN_IF_ERROR(makePipe(lifeOfWorkers_, life_));
-        options.lifeFd = lifeOfWorkers_.get();
+        RETURN_IF_ERROR(makePipe(lifeLine_, lifeEnd_));
+        options.lifeFd = lifeLine_.get();
     }
     ASSIGN_OR_RETURN(parts_.engine, engines::EmbeddedEngine::open(options, clock_));
     parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, clock_, [this] { news(); });
@@ -156,13 +126,11 @@ void Slot::turn() {
         obey(orders);
     }
     follow();
-    followLease();
-    followLeave();
-    if (isEnding_ && leaveByNs_ == 0 && gangs_.empty()) {
-        finish(leaseOver_);
-    }
-    if (const Status refusal = parts_.link->refusal(); !refusal.ok()) {
-        finish(refusal);
+    const bool areOver = std::all_of(gangs_.begin(), gangs_.end(),
+                                     [](const auto& gang) { return isEnd(gang.second); });
+    if (const auto why =
+            life_.look({parts_.link->isOpen(), areOver, gangs_.empty(), parts_.link->refusal()})) {
+        endAll(*why);
     }
     if (parts_.link->isOpen()) {
         report();
@@ -178,11 +146,12 @@ void Slot::turn() {
 void Slot::call() {
     placed_.clear();
     told_.clear();
-    isLookedThrough_ = isAttached_ = false;
+    isLookedThrough_ = false;
+    life_.calls();
     values::NodeInfo info = parts_.info;
     info.stateDir = config_.stateDir;
     info.pid = ::getpid();
-    info.address = ownAddress();
+    info.address = ownAddress(config_);
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
     recallParts();
@@ -205,7 +174,7 @@ void Slot::recallParts() {
 
 void Slot::obey(const v1::HeadOrders& message) {
     const agent::NodeOrders orders = fromProto(message);
-    isAttached_ = true;
+    life_.heard();
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         place(order);
     }
@@ -219,83 +188,22 @@ void Slot::obey(const v1::HeadOrders& message) {
     if (telemetry_ != nullptr && orders.wantsSamples != (watch_ != nullptr)) {
         watch_ = orders.wantsSamples ? telemetry_->watch() : nullptr;
     }
-    if (orders.isEnd) {
+    if (orders.isEnd && !life_.isEnding()) {
+        life_.endAll();
         endAll("the head ends this node's agent");
     }
 }
 
+void Slot::leave() {
+    life_.askToLeave();
+    news();
+}
+
 void Slot::endAll(std::string_view why) {
-    if (std::exchange(isEnding_, true)) {
-        return;
-    }
     logInfo("slot: ends all that is here", {{"why", why}, {"workers", gangs_.size()}});
     for (const auto& [key, state] : gangs_) {
         cancel(key, kEndGrace, why);
         dropUnplaced(key);
-    }
-}
-
-void Slot::leave() {
-    MutexLock lock(mutex_);
-    isLeaveAsked_ = hasNews_ = true;
-    wake_.notifyAll();
-}
-
-bool Slot::isOver() const {
-    MutexLock lock(mutex_);
-    return isOver_;
-}
-
-Status Slot::failure() const {
-    MutexLock lock(mutex_);
-    return failure_;
-}
-
-void Slot::finish(const Status& why) {
-    {
-        MutexLock lock(mutex_);
-        if (std::exchange(isOver_, true)) {
-            return;
-        }
-        failure_ = why;
-    }
-    end_();
-}
-
-// A head that is restarted is back sooner.
-void Slot::followLease() {
-    const std::int64_t now = clock_.steadyNs();
-    if (!config_.isBound || config_.lease.count() == 0 || (isAttached_ && parts_.link->isOpen())) {
-        aloneNs_ = now;
-    } else if (now - aloneNs_ >= config_.lease.count() * 1'000'000 && leaseOver_.ok()) {
-        leaseOver_ = unavailable("no head for ", config_.lease.count() / 1'000.0,
-                                 " s (--lease): the agent ends with its workers");
-        endAll(messageOf(leaseOver_));
-    }
-}
-
-// The head ends what is here and has it elsewhere. What it has not ended in time ends all the same.
-void Slot::followLeave() {
-    const std::int64_t now = clock_.steadyNs();
-    {
-        MutexLock lock(mutex_);
-        if (isLeaveAsked_ && leaveByNs_ == 0) {
-            leaveByNs_ = now + config_.leaveGrace.count() * 1'000'000;
-            logInfo("slot: leaves", {{"workers", gangs_.size()}});
-        }
-    }
-    if (leaveByNs_ == 0) {
-        return;
-    }
-    if (now >= leaveByNs_) {
-        endAll("its agent was told to end, and the time for that is over");
-    }
-    // At the last word the head closes the connection.
-    const bool isAlone = !isAttached_ || !parts_.link->isOpen();
-    const bool areOver = std::all_of(gangs_.begin(), gangs_.end(),
-                                     [](const auto& gang) { return isEnd(gang.second); });
-    if ((isAlone && areOver) || now >= leaveByNs_ + kLastWordsNs) {
-        finish(okStatus());
     }
 }
 
@@ -331,31 +239,10 @@ void Slot::forgetOld() {
     }
 }
 
-// "" where the head is this machine.
-std::string Slot::hostOfHead() const {
-    const auto file = transport::JoinFile::read(config_.joinFile);
-    return !file.ok() || file->isUnix() ? "" : file->address.substr(0, file->address.rfind(':'));
-}
-
-// As --address says, else the one that faces the head.
-std::string Slot::ownAddress() const {
-    if (!config_.nodeAddress.empty()) {
-        return config_.nodeAddress;
-    }
-    const std::string host = hostOfHead();
-    return host.empty() ? "" : addressFacing(host);
-}
-
-std::string Slot::ownInterface() const {
-    const std::string host = hostOfHead();
-    return host.empty() ? ""
-                        : interfaceFacing(config_.nodeAddress.empty() ? host : config_.nodeAddress);
-}
-
 // Only a key that makes sense names a directory.
 bool Slot::mayPlace(const std::string& key) const {
-    const bool mayStart = leaveByNs_ == 0 || gangs_.contains(key);
-    return !isEnding_ && mayStart && parts_.engine->gangDirectory(key).ok() &&
+    const bool mayStart = !life_.isLeaving() || gangs_.contains(key);
+    return !life_.isEnding() && mayStart && parts_.engine->gangDirectory(key).ok() &&
            job::ownerOf(key).has_value();
 }
 
@@ -378,7 +265,7 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
         gangs_[key].cause = engines::Cause::kRefused;
         return;
     }
-    Status status = layOut(config_.runsDir(), order.placement, ownInterface());
+    Status status = layOut(config_.runsDir(), order.placement, ownInterface(config_));
     if (status.ok()) {
         status = openTunnel(key);
     }
@@ -423,7 +310,7 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::
 void Slot::dropUnplaced(const std::string& key) {
     const auto gang = gangs_.find(key);
     const auto known = parts_.engine->find(key);
-    const bool isUnplaced = known.ok() ? !known->has_value() : isEnding_;
+    const bool isUnplaced = known.ok() ? !known->has_value() : life_.isEnding();
     if (gang != gangs_.end() && isUnplaced) {
         gang->second = refused(cancelled("its end was asked for before it was started"));
         gang->second.cause = engines::Cause::kCancelled;
@@ -446,8 +333,8 @@ void Slot::follow() {
             continue;
         }
         Status status = openTunnel(key);
-        if (status.ok() && state.phase == engines::Phase::kSubmitting && !isEnding_ &&
-            leaveByNs_ == 0) {
+        if (status.ok() && state.phase == engines::Phase::kSubmitting && !life_.isEnding() &&
+            !life_.isLeaving()) {
             status = start(key);
         }
         if (!status.ok() && (!isTransient(status) || isOutOfReach(key))) {
@@ -455,7 +342,7 @@ void Slot::follow() {
         }
     }
     showWorkers();
-    const bool isHeard = parts_.link->isOpen() && (!isEnding_ || leaveByNs_ != 0);
+    const bool isHeard = parts_.link->isOpen() && (!life_.isEnding() || life_.isLeaving());
     if (!isHeard) {  // an end that nobody hears is asked about again
         std::erase_if(gangs_, [](const auto& gang) { return isEnd(gang.second); });
     }
@@ -494,14 +381,7 @@ void Slot::showWorkers() {
             }
         }
     }
-    for (const auto& [run, live] : live_.all()) {
-        if (!runs.contains(run)) {
-            live_.erase(run);
-        }
-    }
-    for (auto& [run, live] : runs) {
-        live_.set(run, std::move(live));
-    }
+    live_.setAll(std::move(runs));
 }
 
 void Slot::addGangs(v1::AgentReport& report) {
@@ -509,7 +389,7 @@ void Slot::addGangs(v1::AgentReport& report) {
         const auto& [key, state] = *gang;
         // Compared without the spans, which grow.
         v1::GangReport plain = toProto(key, state, 0);
-        plain.set_join_file(joinFileOf(key));
+        plain.set_join_file(joinFileOfLead(config_.runsDir(), key));
         if (std::string text = plain.SerializeAsString(); told_[key] != text) {
             told_[key] = std::move(text);
             v1::GangReport& told = *report.add_gangs();
@@ -523,16 +403,6 @@ void Slot::addGangs(v1::AgentReport& report) {
             ++gang;
         }
     }
-}
-
-// Of the feed that leads, once it listens: the head tells the others.
-std::string Slot::joinFileOf(const std::string& key) const {
-    const auto part = agent::PartName::parse(key);
-    if (!part.has_value() || part->part != 0) {
-        return "";
-    }
-    const job::RunPaths run(config_.runsDir(), part->run);
-    return readFile(run.attempt(part->attempt).joinFile(), kJoinBytesMost).value_or("");
 }
 
 void Slot::addLogs(v1::AgentReport& report) {
@@ -569,16 +439,6 @@ bool Slot::sendLog(const std::string& key, Log& log, v1::AgentReport& report) co
     return isAll;
 }
 
-void Slot::addLeave(v1::AgentReport& report) const {
-    if (leaveByNs_ == 0) {
-        return;
-    }
-    constexpr std::int64_t kNsPerMs = 1'000'000;
-    const std::int64_t leftNs = std::max<std::int64_t>(0, leaveByNs_ - clock_.steadyNs());
-    report.mutable_leave()->set_grace_ms(leftNs / kNsPerMs);
-    report.mutable_leave()->set_is_gone(gangs_.empty() && placed_.empty());
-}
-
 void Slot::report() {
     if (!parts_.link->isReady()) {
         return;
@@ -592,7 +452,10 @@ void Slot::report() {
             *report.mutable_sample() = convert::toProto(sample.sample);
         }
     }
-    addLeave(report);
+    if (life_.isLeaving()) {
+        report.mutable_leave()->set_grace_ms(life_.leaveMs());
+        report.mutable_leave()->set_is_gone(gangs_.empty() && placed_.empty());
+    }
     const bool isNews = report.gangs_size() + report.logs_size() > 0 || report.has_sample() ||
                         report.leave().is_gone();
     const std::int64_t now = clock_.steadyNs();

@@ -26,6 +26,7 @@
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/telemetry_service.h"
 #include "daemon/config/daemon_config.h"
+#include "daemon/nodes/agent_end.h"
 #include "daemon/nodes/uplink.h"
 
 namespace millrace::nodes {
@@ -55,8 +56,8 @@ class Slot {
     void leave();
     /// Whether `end` was called, and why where nobody asked for it. kFailedPrecondition and its
     /// like: its head will never take this agent in. From any thread.
-    bool isOver() const;
-    Status failure() const;
+    bool isOver() const { return life_.isOver(); }
+    Status failure() const { return life_.failure(); }
     /// Does what is due: obeys the head, follows the workers, reports.
     void turn();
 
@@ -85,11 +86,7 @@ class Slot {
     void dropUnplaced(const std::string& key);
     void follow();
     void report();
-    void addLeave(v1::AgentReport& report) const;
-    void followLeave();
-    void followLease();
     void endAll(std::string_view why);
-    void finish(const Status& why);
     void recallParts();
     void addGangs(v1::AgentReport& report);
     void addLogs(v1::AgentReport& report);
@@ -99,16 +96,12 @@ class Slot {
     void forget(const std::string& key);
     void forgetOld();
     void news();
-    std::string joinFileOf(const std::string& key) const;
-    std::string hostOfHead() const;
-    std::string ownAddress() const;
-    std::string ownInterface() const;
     bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
 
     const config::DaemonConfig config_;
     const Clock& clock_;
-    const std::function<void()> end_;
-    UniqueFd life_, lifeOfWorkers_;  ///< of a bound agent: its workers end with the first
+    AgentEnd life_;
+    UniqueFd lifeLine_, lifeEnd_;  ///< of a bound agent: its workers end with the second
     agent::LiveTable live_;
     const job::FileLogs logs_;
     SlotParts parts_;
@@ -117,26 +110,17 @@ class Slot {
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
     std::map<std::string, Placed> placed_;
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
-    std::map<std::string, std::string> troubles_;  ///< by gang: what stands in the log
-    std::map<std::string, std::int64_t>
-        unreachedNs_;                          ///< by gang: since when it cannot be asked for
-    std::map<std::string, std::string> told_;  ///< by gang: the report that the head has
+    std::map<std::string, std::string> troubles_;      ///< by gang: what stands in the log
+    std::map<std::string, std::int64_t> unreachedNs_;  ///< by gang: not to be asked for since
+    std::map<std::string, std::string> told_;          ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
     std::int64_t sentNs_ = 0;
-    bool isEnding_ = false;
-    bool isAttached_ = false;     ///< the head has answered on this connection
-    std::int64_t aloneNs_ = 0;    ///< since when it has not
-    std::int64_t leaveByNs_ = 0;  ///< it leaves, and ends all by then; 0: it stays
-    Status leaseOver_ = okStatus();
     bool isLookedThrough_ = false;  ///< on this connection, for files of workers of before
 
-    mutable Mutex mutex_;
+    Mutex mutex_;
     CondVar wake_;
     bool hasNews_ MR_GUARDED_BY(mutex_) = false;
-    bool isLeaveAsked_ MR_GUARDED_BY(mutex_) = false;
-    bool isOver_ MR_GUARDED_BY(mutex_) = false;
-    Status failure_ MR_GUARDED_BY(mutex_) = okStatus();
     std::jthread thread_;
 };
 

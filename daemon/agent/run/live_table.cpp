@@ -26,6 +26,17 @@ void LiveTable::set(const std::string& runId, values::RunLive run) {
     notify();
 }
 
+void LiveTable::setAll(std::map<std::string, values::RunLive> runs) {
+    for (const auto& [run, live] : all()) {
+        if (!runs.contains(run)) {
+            erase(run);
+        }
+    }
+    for (auto& [run, live] : runs) {
+        set(run, std::move(live));
+    }
+}
+
 void LiveTable::erase(const std::string& runId) {
     {
         MutexLock lock(mutex_);

@@ -34,6 +34,8 @@ class LiveTable {
     values::RunLive get(const std::string& runId) const;
     std::map<std::string, values::RunLive> all() const;
     void set(const std::string& runId, values::RunLive run);
+    /// These and no others.
+    void setAll(std::map<std::string, values::RunLive> runs);
     void erase(const std::string& runId);
     /// Something in the store changed.
     void touch();

@@ -1,9 +1,8 @@
 // What an agent does with gangs whose processes it cannot reach.
-#include "daemon/nodes/slot.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/nodes/slot.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/agent/fake_engine.h"

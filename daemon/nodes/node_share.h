@@ -1,0 +1,21 @@
+#pragma once
+// What an agent gives of its node, and where other nodes reach it.
+//
+// Threads: values. Failure: a sentence; "" for a place that is not known.
+#include <string>
+
+#include "backend/core/status.h"
+#include "daemon/agent/node_table.h"
+#include "daemon/config/daemon_config.h"
+
+namespace millrace::nodes {
+
+/// Less than the machine has where a control group, CUDA_VISIBLE_DEVICES or the command line says
+/// so.
+Status takeShare(const config::NodeShare& share, values::NodeInfo& info);
+/// As --address says, else the address that faces the head; "": the head is this machine.
+std::string ownAddress(const config::DaemonConfig& config);
+/// The interface with that address.
+std::string ownInterface(const config::DaemonConfig& config);
+
+}  // namespace millrace::nodes
