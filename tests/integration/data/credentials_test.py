@@ -4,6 +4,7 @@ door that lets one access key in, a feed that finds its keys in a file, and work
 import json
 import os
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -29,6 +30,13 @@ except ImportError as error:
     MISSING = f"packaging/setup --tests was not run: {error}"
 
 LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
+CORE_BYTES = 1 << 20
+
+
+def allow_core_files():
+    resource.setrlimit(resource.RLIMIT_CORE, (CORE_BYTES, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
 SPEC = """
 name: objects
 dataset: {path: "s3://lake/log"}
@@ -122,7 +130,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
 
     def start(self, name, environment, *arguments):
         with open(self.base / f"{name}.log", "w") as log:
-            process = subprocess.Popen([LOADER, *map(str, arguments)], stderr=log, env=environment)
+            process = subprocess.Popen([LOADER, *map(str, arguments)], stderr=log, env=environment, preexec_fn=allow_core_files)
         self.processes.append(process)
         return process
 
@@ -172,6 +180,10 @@ class CredentialsOfTheFeed(unittest.TestCase):
         for secret in self.secrets:
             self.assertNotIn(secret, shown)
 
+    def expect_core_files(self, process, most):
+        limits = Path(f"/proc/{process.pid}/limits").read_text()
+        self.assertEqual(int(re.search(r"Max core file size +(\d+)", limits).group(1)), most, limits)
+
     def test_a_worker_without_any_reads_with_those_of_its_feed(self):
         for more in ([], ["--listen", "127.0.0.1"]):
             with self.subTest(more=more):
@@ -180,6 +192,7 @@ class CredentialsOfTheFeed(unittest.TestCase):
                 feed = self.start_feed(self.reader(), *more)
                 worker = self.start_worker()
                 self.expect_no_secret(worker)
+                self.expect_core_files(worker, 0)
                 self.expect_same(streamed)
                 self.assertEqual((feed.wait(30), worker.wait(30)), (0, 0))
                 self.assertGreater(self.computed(), 60)
