@@ -329,6 +329,12 @@ Result<values::RunSummary> RunService::viewOf(const std::string& id) const {
     return shownRun(std::move(run), live_.get(id));
 }
 
+Result<RunService::Owned> RunService::ownerOf(const std::string& run) const {
+    ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
+    ASSIGN_OR_RETURN(const values::RunSummary summary, readSummary(store_, id));
+    return Owned{id, summary.owner};
+}
+
 Result<values::RunDetail> RunService::get(const std::string& run) const {
     ASSIGN_OR_RETURN(const std::string id, store_.findId(run));
     ASSIGN_OR_RETURN(runs::RunRecord record, store_.get(id));

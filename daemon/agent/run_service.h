@@ -57,6 +57,11 @@ class RunService {
     Result<values::RunPage> list(const values::ListRequest& request) const;
     /// `run`: id, uid, name or a unique prefix; here and below.
     Result<values::RunDetail> get(const std::string& run) const;
+    struct Owned {
+        std::string id, owner;
+    };
+    /// Which run it is, and whose.
+    Result<Owned> ownerOf(const std::string& run) const;
     struct Document {
         std::string runId;
         runs::DocumentPage page;

@@ -19,42 +19,83 @@ const std::vector<std::string>& keys() {
 
 /// Of --no-train-here, a flag.
 constexpr std::string_view kTrainHere = "here.train";
+/// Before a certificate's name.
+constexpr std::string_view kClients = "clients.";
 
 std::string optionOf(std::string key) {
     std::replace(key.begin(), key.end(), '_', '-');
     return "--" + key;
 }
 
+Status unknownKey(const spec::Setting& setting) {
+    std::vector<std::string> known = keys();
+    known.emplace_back("clients");
+    if (setting.name == "clients") {
+        return invalidArgument(setting.place,
+                               ": 'clients': a map of certificates' names to roles is wanted: "
+                               "clients: {alice: admin, \"ci-*\": run}");
+    }
+    return invalidArgument(setting.place, ": unknown key '", setting.name, "'",
+                           nameHint(setting.name, known));
+}
+
+Status addClient(const spec::Setting& setting, ClientRoles& clients) {
+    constexpr std::size_t kMostBytes = 200;
+    const std::string name = setting.name.substr(kClients.size());
+    if (name.empty() || name.size() > kMostBytes) {
+        return invalidArgument(setting.place, ": clients: a certificate's name has 1 to ",
+                               kMostBytes, " bytes");
+    }
+    if (setting.values.size() != 1) {
+        return invalidArgument(setting.place, ": clients: '", name, "': one role is wanted");
+    }
+    const std::string& text = setting.values.front();
+    const auto role = roleNamed(text);
+    if (!role.has_value()) {
+        return invalidArgument(setting.place, ": clients: '", name, "': unknown role '", text, "'",
+                               nameHint(text, roleNames()), "; view, run or admin is wanted");
+    }
+    clients.add(name, *role);
+    return okStatus();
+}
+
+Status addTrainHere(const spec::Setting& setting, std::map<std::string, std::string>& options) {
+    const std::string& text = setting.values.front();
+    if (text != "true" && text != "false") {
+        return invalidArgument(setting.place, ": here.train: true or false is wanted, not '", text,
+                               "'");
+    }
+    options["--no-train-here"] = text == "false" ? "true" : "";
+    return okStatus();
+}
+
 }  // namespace
 
-Result<std::map<std::string, std::string>> readConfigFile(std::string_view text,
-                                                          std::string_view fileName) {
+Result<ConfigFile> readConfigFile(std::string_view text, std::string_view fileName) {
     ASSIGN_OR_RETURN(const auto settings, spec::readSettings(text, fileName));
-    std::map<std::string, std::string> options;
+    ConfigFile file;
     for (const spec::Setting& setting : settings) {
+        if (setting.name.starts_with(kClients)) {
+            RETURN_IF_ERROR(addClient(setting, file.clients));
+            continue;
+        }
         if (std::find(keys().begin(), keys().end(), setting.name) == keys().end()) {
-            return invalidArgument(setting.place, ": unknown key '", setting.name, "'",
-                                   nameHint(setting.name, keys()));
+            return unknownKey(setting);
         }
         if (setting.name != "hosts" && setting.values.size() != 1) {
             return invalidArgument(setting.place, ": '", setting.name, "': one value is wanted");
         }
         if (setting.name == kTrainHere) {
-            if (setting.values.front() != "true" && setting.values.front() != "false") {
-                return invalidArgument(setting.place,
-                                       ": here.train: true or false is wanted, not '",
-                                       setting.values.front(), "'");
-            }
-            options["--no-train-here"] = setting.values.front() == "false" ? "true" : "";
+            RETURN_IF_ERROR(addTrainHere(setting, file.options));
             continue;
         }
         std::string joined;
         for (const std::string& value : setting.values) {
             strAppend(&joined, joined.empty() ? "" : ",", value);
         }
-        options[optionOf(setting.name)] = joined;
+        file.options[optionOf(setting.name)] = joined;
     }
-    return options;
+    return file;
 }
 
 }  // namespace millrace::config

@@ -27,7 +27,7 @@ usage: millraced [options]
   --bin-dir PATH         where the workers' programs (millrace-loader and its like) are (default: here)
   --tls-cert FILE        PEM, this daemon's certificate; with --tls-key and --tls-ca: mutual TLS,
   --tls-key FILE         which every TCP address needs
-  --tls-ca FILE
+  --tls-ca FILE          signs the clients' certificates; 'clients' in millraced.yaml gives them roles
   --insecure-loopback    allow a loopback TCP address without TLS (for tests)
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
   --take-over            take the state directory from a daemon on another machine or in another container
@@ -321,16 +321,18 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
 }
 
 // What the file says, where the command line says nothing.
-Status addConfigFile(const Surroundings& around, const std::string& path, Raw& raw) {
+Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config) {
+    const std::string& path = config.configFile;
     const Result<std::string> text = around.readFile(path);
     if (absl::IsNotFound(text.status()) && raw.config.empty()) {
         return okStatus();
     }
     RETURN_IF_ERROR(text.status());
-    ASSIGN_OR_RETURN(const auto values, readConfigFile(*text, path));
+    ASSIGN_OR_RETURN(ConfigFile file, readConfigFile(*text, path));
+    config.clients = std::move(file.clients);
     for (const Option& option : optionsOf(raw)) {
-        const auto value = values.find(std::string(option.name));
-        if (value == values.end()) {
+        const auto value = file.options.find(std::string(option.name));
+        if (value == file.options.end()) {
             continue;
         }
         if (option.flag != nullptr) {
@@ -416,8 +418,8 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     config.stateDir = pathOr(raw.stateDir, around.stateDirectory);
     config.sshConfig = around.sshConfig;
     if (!raw.slot) {
-        RETURN_IF_ERROR(
-            addConfigFile(around, pathOr(raw.config, config.stateDir + "/millraced.yaml"), raw));
+        config.configFile = pathOr(raw.config, config.stateDir + "/millraced.yaml");
+        RETURN_IF_ERROR(addConfigFile(around, raw, config));
     }
     config.binDir = pathOr(raw.binDir, around.programDirectory);
     config.isForeground = raw.foreground;

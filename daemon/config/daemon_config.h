@@ -12,6 +12,7 @@
 
 #include "backend/core/paths.h"
 #include "backend/core/status.h"
+#include "daemon/config/client_roles.h"
 
 namespace millrace::config {
 
@@ -35,6 +36,8 @@ struct DaemonConfig {
     std::string binDir;    ///< where the workers' programs are; absolute
     std::string logFile;   ///< empty: stderr
     std::optional<TlsFiles> tls;
+    std::string configFile;  ///< the file that was read, or would be if it were there; absolute
+    ClientRoles clients;     ///< what clients over TLS may do
     bool isForeground = false;
     bool isInsecureLoopback = false;
     int keepDeletedDays = 30;  ///< checkpoints of deleted runs

@@ -6,6 +6,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/system/peer_gate.h"
+#include "daemon/rpc/access.h"
 #include "daemon/rpc/inspect_service.h"
 #include "daemon/rpc/node_services.h"
 #include "daemon/rpc/runs_service.h"
@@ -27,7 +28,8 @@ void setLimits(grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 200);
 }
 
-Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::DaemonConfig& config) {
+Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::DaemonConfig& config,
+                                                               const Access& access) {
     if (!config.tls.has_value()) {
         return grpc::InsecureServerCredentials();
     }
@@ -38,7 +40,9 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::Dae
     ASSIGN_OR_RETURN(pair.private_key, readFile(config.tls->key));
     ASSIGN_OR_RETURN(pair.cert_chain, readFile(config.tls->certificate));
     options.pem_key_cert_pairs.push_back(std::move(pair));
-    return grpc::SslServerCredentials(options);
+    auto credentials = grpc::SslServerCredentials(options);
+    credentials->SetAuthMetadataProcessor(access.makeProcessor());
+    return credentials;
 }
 
 }  // namespace
@@ -71,6 +75,7 @@ class RpcServer::Impl {
 
     Status start() {
         const Address& address = parts_.config.address;
+        ASSIGN_OR_RETURN(access_, Access::open(parts_.config));
         const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
         runs_ = makeRunsService(parts_.runs, serviceParts());
         nodes_ = std::make_unique<NodesService>(parts_.telemetry, parts_.nodes, facts, parts_.clock,
@@ -82,7 +87,7 @@ class RpcServer::Impl {
         setLimits(builder);
         int port = 0;
         if (!address.isUnix()) {
-            ASSIGN_OR_RETURN(const auto credentials, credentialsOf(parts_.config));
+            ASSIGN_OR_RETURN(const auto credentials, credentialsOf(parts_.config, access_));
             builder.AddListeningPort(address.text(), credentials, &port);
         }
         for (grpc::Service* service : std::initializer_list<grpc::Service*>{
@@ -110,7 +115,7 @@ class RpcServer::Impl {
     const std::string& address() const { return address_; }
 
  private:
-    ServiceParts serviceParts() { return {quick_, slow_, down_, pump_}; }
+    ServiceParts serviceParts() { return {quick_, slow_, down_, pump_, access_}; }
 
     RpcServerParts parts_;
     std::string address_;
@@ -118,6 +123,7 @@ class RpcServer::Impl {
     CallPool slow_{"submits", 2, 32};
     CallPool down_{"down", 1, 4};
     StreamPump pump_;
+    Access access_;
     std::unique_ptr<v1::Runs::CallbackService> runs_;
     std::unique_ptr<NodesService> nodes_;
     std::unique_ptr<DaemonService> daemon_;

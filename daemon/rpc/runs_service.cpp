@@ -18,6 +18,18 @@ namespace {
 constexpr std::chrono::milliseconds kFollowInterval{100};
 constexpr std::uint32_t kDefaultWatchMs = 200, kLeastWatchMs = 50, kMostWatchMs = 60'000;
 
+// A call that changes `request`'s run: `work` gets the id of one that the caller may change.
+template <class Request, class Work>
+auto changeOn(CallPool& pool, const ServiceParts& parts, const agent::RunService& runs,
+              grpc::CallbackServerContext* context, const Request* request, Work work) {
+    return answerOn(
+        pool, context, [&access = parts.access, &runs, context, request, work]() -> Status {
+            ASSIGN_OR_RETURN(const agent::RunService::Owned run, runs.ownerOf(request->run()));
+            RETURN_IF_ERROR(access.mayChange(access.callerOf(*context), run));
+            return work(run.id);
+        });
+}
+
 template <class Response>
 Status fillRun(const Result<values::RunSummary>& run, Response* response) {
     RETURN_IF_ERROR(run.status());
@@ -134,8 +146,11 @@ RunsService::Unary* RunsService::Submit(Context* context, const v1::SubmitReques
         if (hasLeft()) {
             return cancelled("the client has gone");
         }
-        ASSIGN_OR_RETURN(const values::SubmitReply reply,
-                         runs_.submit(convert::fromProto(*request), hasLeft));
+        values::SubmitRequest wish = convert::fromProto(*request);
+        if (const Caller caller = parts_.access.callerOf(*context); !caller.name.empty()) {
+            wish.owner = caller.name;
+        }
+        ASSIGN_OR_RETURN(const values::SubmitReply reply, runs_.submit(wish, hasLeft));
         *response = convert::toProto(reply);
         return okStatus();
     });
@@ -241,57 +256,65 @@ grpc::ServerWriteReactor<v1::LogChunk>* RunsService::Logs(Context*,
 
 RunsService::Unary* RunsService::Stop(Context* context, const v1::StopRunRequest* request,
                                       v1::StopRunResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        const std::uint32_t wanted =
-            request->grace_seconds() == 0 ? kDefaultGraceSeconds : request->grace_seconds();
-        const std::chrono::seconds grace(std::min<std::uint32_t>(wanted, 3600));
-        return fillRun(runs_.stop(request->run(), request->reason(), grace), response);
-    });
+    return changeOn(parts_.quick, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) {
+                        const std::uint32_t wanted = request->grace_seconds() == 0
+                                                         ? kDefaultGraceSeconds
+                                                         : request->grace_seconds();
+                        const std::chrono::seconds grace(std::min<std::uint32_t>(wanted, 3600));
+                        return fillRun(runs_.stop(id, request->reason(), grace), response);
+                    });
 }
 
 RunsService::Unary* RunsService::Resume(Context* context, const v1::ResumeRunRequest* request,
                                         v1::ResumeRunResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(
-            runs_.resume(request->run(), request->step(),
-                         {static_cast<int>(request->ranks()), static_cast<int>(request->nodes())}),
-            response);
-    });
+    return changeOn(parts_.quick, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) {
+                        return fillRun(runs_.resume(id, request->step(),
+                                                    {static_cast<int>(request->ranks()),
+                                                     static_cast<int>(request->nodes())}),
+                                       response);
+                    });
 }
 
 RunsService::Unary* RunsService::Delete(Context* context, const v1::DeleteRunRequest* request,
                                         v1::DeleteRunResponse* response) {
     // Thousands of files go with a purge: reads and small changes do not wait behind it.
     CallPool& pool = request->purge() ? parts_.slow : parts_.quick;
-    return answerOn(pool, context, [this, request, response]() -> Status {
-        ASSIGN_OR_RETURN(const values::RemovedRun removed,
-                         runs_.remove(request->run(), request->purge()));
-        *response = convert::toProto(removed);
-        return okStatus();
-    });
+    return changeOn(pool, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) -> Status {
+                        ASSIGN_OR_RETURN(const values::RemovedRun removed,
+                                         runs_.remove(id, request->purge()));
+                        *response = convert::toProto(removed);
+                        return okStatus();
+                    });
 }
 
 RunsService::Unary* RunsService::Restore(Context* context, const v1::RestoreRunRequest* request,
                                          v1::RestoreRunResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(runs_.restore(request->run()), response);
-    });
+    return changeOn(parts_.quick, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) {
+                        return fillRun(runs_.restore(id), response);
+                    });
 }
 
 RunsService::Unary* RunsService::SetNote(Context* context, const v1::SetNoteRequest* request,
                                          v1::SetNoteResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(runs_.setNote(request->run(), request->note()), response);
-    });
+    return changeOn(parts_.quick, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) {
+                        return fillRun(runs_.setNote(id, request->note()), response);
+                    });
 }
 
 RunsService::Unary* RunsService::SetTags(Context* context, const v1::SetTagsRequest* request,
                                          v1::SetTagsResponse* response) {
-    return answerOn(parts_.quick, context, [this, request, response] {
-        return fillRun(runs_.setTags(request->run(), {request->set().begin(), request->set().end()},
-                                     {request->remove().begin(), request->remove().end()}),
-                       response);
-    });
+    return changeOn(parts_.quick, parts_, runs_, context, request,
+                    [this, request, response](const std::string& id) {
+                        return fillRun(
+                            runs_.setTags(id, {request->set().begin(), request->set().end()},
+                                          {request->remove().begin(), request->remove().end()}),
+                            response);
+                    });
 }
 
 RunsService::Unary* RunsService::ParseFilter(Context* context,

@@ -6,6 +6,7 @@
 #include <millrace/v1/runs.grpc.pb.h>
 
 #include "daemon/agent/run_service.h"
+#include "daemon/rpc/access.h"
 #include "daemon/rpc/call_pool.h"
 #include "daemon/rpc/stream_pump.h"
 
@@ -17,6 +18,7 @@ struct ServiceParts {
     CallPool& slow;   ///< submits, which wait for datasets, and purges
     CallPool& down;   ///< the daemon's end, which waits for nobody else
     StreamPump& pump;
+    Access access = {};  ///< who may change a run; without it, the daemon's user any
 };
 
 /// `runs` outlives it. Its streams are asked again when `runs` has news: after a commit, not now

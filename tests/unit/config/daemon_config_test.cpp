@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "daemon/config/config_file.h"
+
 namespace millrace::config {
 namespace {
 
@@ -228,6 +230,47 @@ TEST(DaemonConfig, AMistakeInTheFileIsNamedWithItsPlace) {
     EXPECT_THAT(errorOfText(listens + "hosts: [a/run/x]\n"), HasSubstr("[USER@]HOST[:PORT]"));
     EXPECT_THAT(errorOfText(listens + "hosts: [-oProxyCommand=x]\n"), HasSubstr("--hosts"));
     EXPECT_THAT(errorOfText(listens + "node_away: soon\n"), HasSubstr("--node-away"));
+}
+
+TEST(DaemonConfig, RolesOfClientsAreReadFromTheFile) {
+    Surroundings around = surroundings();
+    around.readFile = [](const std::string&) -> Result<std::string> {
+        return std::string(
+            "clients:\n  \"*\": view\n  ci-*: run\n  ci-7: admin\n  build.example.org: run\n");
+    };
+    const auto line = parseCommandLine({}, around);
+    ASSERT_TRUE(line.ok()) << line.status();
+    const ClientRoles& clients = line->config.clients;
+    EXPECT_EQ(line->config.configFile, "/srv/a/.local/state/millrace/millraced.yaml");
+    EXPECT_EQ(clients.roleOf("ci-7"), Role::kAdmin) << "its own name comes before any pattern";
+    EXPECT_EQ(clients.roleOf("build.example.org"), Role::kRun);
+    EXPECT_EQ(clients.roleOf("ci-8"), Role::kView) << "the first pattern of the file";
+    EXPECT_EQ(clients.roleOf("eve"), Role::kView);
+}
+
+TEST(DaemonConfig, OnlyWithoutRulesEveryCertificateMayView) {
+    ClientRoles clients;
+    EXPECT_EQ(clients.roleOf("eve"), Role::kView);
+    clients.add("ci-*", Role::kRun);
+    EXPECT_EQ(clients.roleOf("ci-"), Role::kRun);
+    EXPECT_EQ(clients.roleOf("eve"), Role::kNone);
+    EXPECT_EQ(clients.roleOf("xci-1"), Role::kNone);
+}
+
+TEST(DaemonConfig, AMistakeInTheRolesIsNamedWithItsPlace) {
+    const auto errorOfText = [](const std::string& text) {
+        return std::string(messageOf(readConfigFile(text, "c.yaml").status()));
+    };
+    EXPECT_EQ(errorOfText("clients: {alice: admin, bob: view}\n"), "");
+    EXPECT_EQ(errorOfText("clients: {alice: amdin}\n"),
+              "c.yaml:1:11: clients: 'alice': unknown role 'amdin'; did you mean 'admin'?; view, "
+              "run or admin is wanted");
+    EXPECT_THAT(errorOfText("clients: {alice: [view, run]}\n"), HasSubstr("'alice': one role"));
+    EXPECT_THAT(errorOfText("clients: {alice: {a: b}}\n"), HasSubstr("a text or a list"));
+    EXPECT_THAT(errorOfText("clients: {\"\": run}\n"), HasSubstr("1 to 200 bytes"));
+    EXPECT_THAT(errorOfText("clients: alice\n"), HasSubstr("c.yaml:1:1: 'clients': a map of"));
+    EXPECT_THAT(errorOfText("client: {alice: run}\n"), HasSubstr("unknown key 'client.alice'"));
+    EXPECT_THAT(errorOfText("clients: {a: run, a: view}\n"), HasSubstr("c.yaml:1:"));
 }
 
 }  // namespace

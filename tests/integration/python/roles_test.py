@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""What the certificates of clients allow, with a daemon on TCP and the command line as its clients."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from certificates import Authority
+from daemon_case import MEAN
+from harness import BIN, Case
+from poll import wait_for
+
+CLIENTS = 'clients: {alice: admin, "ci-*": run, eve: view}\n'
+
+
+@unittest.skipIf(shutil.which("openssl") is None, "there is no openssl here")
+class Roles(Case):
+    def setUp(self):
+        super().setUp()
+        self.authority = Authority(self.folder)
+        self.state = os.path.join(self.folder, "state")
+        os.mkdir(self.state, 0o700)
+        self.server = self.authority.sign("server", "subjectAltName=IP:127.0.0.1")
+
+    def serve(self, clients=CLIENTS):
+        with open(os.path.join(self.state, "millraced.yaml"), "w", encoding="utf-8") as file:
+            file.write(clients)
+        log = os.path.join(self.folder, "log")
+        with open(log, "w", encoding="utf-8") as file:
+            daemon = subprocess.Popen([os.path.join(BIN, "millraced"), "--foreground", "--socket", "127.0.0.1:0", "--state-dir", self.state,
+                                       "--tls-cert", self.server[0], "--tls-key", self.server[1], "--tls-ca", self.authority.path], stderr=file)
+        self.addCleanup(daemon.wait, 60)
+        self.addCleanup(daemon.terminate)
+
+        def address():
+            with open(log, encoding="utf-8") as file:
+                return re.search(r"daemon: serves address=(\S+)", file.read())
+        wait_for("the daemon serves", address)
+        self.address = address().group(1)
+
+    def client(self, certificate, *arguments):
+        """What `millrace ARGUMENTS` did with this certificate."""
+        variables = {"MILLRACE_HOST": self.address, "MILLRACE_TLS_CA": self.authority.path, "MILLRACE_TLS_CERT": certificate[0],
+                     "MILLRACE_TLS_KEY": certificate[1], "USER": "root"}
+        return subprocess.run([os.path.join(BIN, "millrace"), *arguments], capture_output=True, text=True, timeout=120, check=False,
+                              stdin=subprocess.DEVNULL, env={**os.environ, **variables})
+
+    def done(self, certificate, *arguments):
+        result = self.client(certificate, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout
+
+    def refused(self, certificate, *arguments):
+        result = self.client(certificate, *arguments)
+        self.assertNotEqual(result.returncode, 0, result.stdout)
+        return result.stderr
+
+    def submit(self, certificate):
+        return json.loads(self.done(certificate, "run", self.spec(more=MEAN, epochs=1), "--json"))["runs"][0]["id"]
+
+    def test_a_certificate_may_what_its_role_says(self):
+        self.serve()
+        alice, eve, mallory, one, two = map(self.authority.sign, ("alice", "eve", "mallory", "ci-1", "ci-2"))
+        run = self.submit(one)
+        self.assertEqual(json.loads(self.done(eve, "show", run, "--json"))["run"]["owner"], "ci-1", "whoever USER says it is")
+        line = f"run {run} of 'ci-1': the certificate of 'ci-2' has the role run, which changes its own runs only; the line \"ci-2\": admin"
+        for command in ("stop", "rm", "resume"):
+            self.assertIn(line, self.refused(two, command, run))
+        self.assertIn(os.path.join(self.state, "millraced.yaml"), self.refused(two, "rm", run))
+        self.assertIn("the certificate of 'eve' has the role view, which only reads", self.refused(eve, "rm", run))
+        self.assertIn("\"mallory\": view", self.refused(mallory, "ls"))
+        self.done(eve, "wait", run)
+        self.done(one, "rm", run)
+        self.done(alice, "rm", run, "--restore")
+        self.assertIn("\"ci-1\": admin", self.refused(one, "down"))
+        self.done(alice, "down")
+
+    def test_without_a_map_a_certificate_may_view(self):
+        self.serve("")
+        eve = self.authority.sign("eve")
+        self.done(eve, "ls")
+        self.assertIn("\"eve\": run", self.refused(eve, "run", self.spec(more=MEAN, epochs=1)))
+        self.assertIn("\"eve\": admin", self.refused(eve, "down"))
+
+    def test_a_certificate_of_a_server_is_no_clients(self):
+        self.serve('clients: {"*": admin}\n')
+        self.assertIn("this certificate is the daemon's own", self.refused(self.server, "ls"))
+        only = self.authority.sign("only", "extendedKeyUsage=serverAuth")
+        self.assertIn("no daemon answers", self.refused(only, "ls"))
+        both = self.authority.sign("both", "extendedKeyUsage=serverAuth,clientAuth")
+        self.done(both, "ls")
+
+    def test_a_certificate_without_a_cn_is_called_by_its_first_alt_name(self):
+        self.serve("clients: {build.example.org: run}\n")
+        build = self.authority.sign("build", "subjectAltName=DNS:build.example.org,DNS:other", subject="/O=example")
+        run = self.submit(build)
+        self.assertEqual(json.loads(self.done(build, "show", run, "--json"))["run"]["owner"], "build.example.org")
+
+
+if __name__ == "__main__":
+    unittest.main()
