@@ -10,15 +10,9 @@
 #include "backend/system/unix_socket.h"
 
 namespace millrace {
-namespace {
-
-constexpr std::chrono::milliseconds kRest{200};
-
 bool isOutOfSomething(int error) {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
-
-}  // namespace
 
 Result<UnixListener> UnixListener::open(std::string path, std::string name) {
     ASSIGN_OR_RETURN(UniqueFd fd, listenUnix(path));
@@ -31,7 +25,7 @@ std::optional<UniqueFd> UnixListener::accept() {
     UniqueFd peer(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!peer.isOpen()) {
         if (isOutOfSomething(errno)) {
-            restsUntil_ = std::chrono::steady_clock::now() + kRest;
+            restsUntil_ = std::chrono::steady_clock::now() + kAcceptRest;
             logWarn(name_ + ": no descriptor for a connection", {{"socket", path_}});
         }
         return std::nullopt;

@@ -19,6 +19,11 @@ namespace millrace {
 /// How long a connection may stay without its first complete word.
 inline constexpr std::chrono::milliseconds kHelloLimit{10'000};
 
+/// How long a listener rests when accept() finds no descriptor or memory.
+inline constexpr std::chrono::milliseconds kAcceptRest{200};
+/// Whether this errno of accept() means that.
+bool isOutOfSomething(int error);
+
 class UnixListener {
  public:
     using Time = std::chrono::steady_clock::time_point;

@@ -6,6 +6,7 @@
 #include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/system/peer_gate.h"
+#include "backend/system/tcp_gate.h"
 #include "daemon/rpc/access.h"
 #include "daemon/rpc/inspect_service.h"
 #include "daemon/rpc/node_services.h"
@@ -23,8 +24,6 @@ void setLimits(grpc::ServerBuilder& builder) {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                                kMinPingIntervalMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    // Two daemons must not share a port.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 200);
 }
 
@@ -47,7 +46,7 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::Dae
 
 }  // namespace
 
-// Members end in reverse order: gate, server, services, pump, pools.
+// Members end in reverse order: gates, server, services, pump, pools.
 class RpcServer::Impl {
  public:
     explicit Impl(RpcServerParts parts)
@@ -55,6 +54,7 @@ class RpcServer::Impl {
 
     ~Impl() {
         gate_.reset();
+        tcpGate_.reset();
         if (server_ == nullptr) {
             return;
         }
@@ -85,36 +85,48 @@ class RpcServer::Impl {
         inspect_ = std::make_unique<InspectService>(parts_.inspection);
         grpc::ServerBuilder builder;
         setLimits(builder);
-        int port = 0;
+        std::shared_ptr<Acceptor> acceptor;
         if (!address.isUnix()) {
             ASSIGN_OR_RETURN(const auto credentials, credentialsOf(parts_.config, access_));
-            builder.AddListeningPort(address.text(), credentials, &port);
+            builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                                       static_cast<int>(kHandshakeTime.count()));
+            acceptor = builder.experimental().AddExternalConnectionAcceptor(
+                grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+                credentials);
         }
         for (grpc::Service* service : std::initializer_list<grpc::Service*>{
                  runs_.get(), nodes_.get(), daemon_.get(), inspect_.get()}) {
             builder.RegisterService(service);
         }
         server_ = builder.BuildAndStart();
-        if (server_ == nullptr || (!address.isUnix() && port == 0)) {
-            return unavailable(address.text(),
-                               ": cannot listen here; is the address taken or are "
-                               "the TLS files wrong?");
+        if (server_ == nullptr) {
+            return unavailable(address.text(), ": cannot serve here; are the TLS files wrong?");
         }
-        if (!address.isUnix()) {
-            Address real = address;
-            real.port = port;
-            address_ = real.text();
-            return okStatus();
-        }
-        ASSIGN_OR_RETURN(gate_, PeerGate::open(address.unixPath, [this](int fd) {
-                             grpc::AddInsecureChannelFromFd(server_.get(), fd);
-                         }));
-        return okStatus();
+        return address.isUnix() ? openUnix(address.unixPath) : openTcp(address, acceptor);
     }
 
     const std::string& address() const { return address_; }
 
  private:
+    Status openUnix(const std::string& path) {
+        ASSIGN_OR_RETURN(gate_, PeerGate::open(path, [this](int fd) {
+                             grpc::AddInsecureChannelFromFd(server_.get(), fd);
+                         }));
+        return okStatus();
+    }
+
+    using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+    Status openTcp(Address address, const std::shared_ptr<Acceptor>& acceptor) {
+        ASSIGN_OR_RETURN(tcpGate_, TcpGate::open(address.host, address.port, [acceptor](int fd) {
+                             Acceptor::NewConnectionParameters one;
+                             one.fd = fd;
+                             acceptor->HandleNewConnection(&one);
+                         }));
+        address.port = tcpGate_->port();
+        address_ = address.text();
+        return okStatus();
+    }
+
     ServiceParts serviceParts() { return {quick_, slow_, down_, pump_, access_}; }
 
     RpcServerParts parts_;
@@ -129,7 +141,8 @@ class RpcServer::Impl {
     std::unique_ptr<DaemonService> daemon_;
     std::unique_ptr<InspectService> inspect_;
     std::unique_ptr<grpc::Server> server_;
-    std::unique_ptr<PeerGate> gate_;
+    std::unique_ptr<PeerGate> gate_;    // of a unix socket
+    std::unique_ptr<TcpGate> tcpGate_;  // of HOST:PORT
 };
 
 RpcServer::RpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

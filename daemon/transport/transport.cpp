@@ -9,6 +9,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server_posix.h>
 
+#include "backend/core/paths.h"
 #include "backend/system/unix_socket.h"
 
 namespace millrace::transport {
@@ -102,22 +103,24 @@ Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& ser
     std::unique_ptr<Server> made(new Server());
     grpc::ServerBuilder builder;
     setLimits([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.SetMaxReceiveMessageSize(kMessageBytesMost);
     builder.RegisterService(&service);
-    int port = 0;
+    std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
     if (!file.isUnix()) {
         grpc::SslServerCredentialsOptions options(
             GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
         options.pem_root_certs = file.certificate.certificatePem;
         options.pem_key_cert_pairs.push_back(
             {file.certificate.keyPem, file.certificate.certificatePem});
-        builder.AddListeningPort(file.address, grpc::SslServerCredentials(options), &port);
+        builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                                   static_cast<int>(kHandshakeTime.count()));
+        acceptor = builder.experimental().AddExternalConnectionAcceptor(
+            grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+            grpc::SslServerCredentials(options));
     }
     made->server_ = builder.BuildAndStart();
-    if (made->server_ == nullptr || (!file.isUnix() && port == 0)) {
-        return unavailable(file.address,
-                           ": cannot listen here; is the address this machine's, and free?");
+    if (made->server_ == nullptr) {
+        return unavailable(file.address, ": gRPC cannot serve here");
     }
     if (file.isUnix()) {
         ASSIGN_OR_RETURN(made->gate_,
@@ -125,14 +128,23 @@ Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& ser
                              widen(fd);
                              grpc::AddInsecureChannelFromFd(server, fd);
                          }));
-    } else {
-        file.address = strCat(file.address.substr(0, file.address.rfind(':')), ":", port);
+        return made;
     }
+    ASSIGN_OR_RETURN(Address address, Address::parse(file.address));
+    ASSIGN_OR_RETURN(
+        made->tcpGate_, TcpGate::open(address.host, address.port, [acceptor](int fd) {
+            grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters one;
+            one.fd = fd;
+            acceptor->HandleNewConnection(&one);
+        }));
+    address.port = made->tcpGate_->port();
+    file.address = address.text();
     return made;
 }
 
 Server::~Server() {
     gate_.reset();
+    tcpGate_.reset();
     if (server_ != nullptr) {
         server_->Shutdown(std::chrono::system_clock::now() + kShutdownTime);
         server_->Wait();

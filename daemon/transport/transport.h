@@ -11,6 +11,7 @@
 
 #include "backend/core/status.h"
 #include "backend/system/peer_gate.h"
+#include "backend/system/tcp_gate.h"
 #include "daemon/transport/join_file.h"
 
 namespace millrace::transport {
@@ -18,8 +19,8 @@ namespace millrace::transport {
 /// A connection of its own to whoever wrote the join file.
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file);
 
-/// A listening server. Owns: socket and gate. The destructor ends calls that are open, after a
-/// moment in which they may end themselves.
+/// A listening server. Owns: socket and gate, which bounds what strangers hold over TCP (TcpGate).
+/// The destructor ends calls that are open, after a moment in which they may end themselves.
 class Server {
  public:
     /// `file.address` as it is to be; a port of 0 is a free one, which `file` then names.
@@ -29,7 +30,8 @@ class Server {
  private:
     Server() = default;
     std::unique_ptr<grpc::Server> server_;
-    std::unique_ptr<PeerGate> gate_;
+    std::unique_ptr<PeerGate> gate_;    ///< of a unix socket
+    std::unique_ptr<TcpGate> tcpGate_;  ///< of HOST:PORT
 };
 
 Status toStatus(const grpc::Status& status);

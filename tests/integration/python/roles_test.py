@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the certificates of clients allow, with a daemon on TCP and the command line as its clients."""
+"""What the certificates of clients allow."""
 import json
 import os
 import re
@@ -15,8 +15,9 @@ from poll import wait_for
 CLIENTS = 'clients: {alice: admin, "ci-*": run, eve: view}\n'
 
 
-@unittest.skipIf(shutil.which("openssl") is None, "there is no openssl here")
-class Roles(Case):
+class Served(Case):
+    """A daemon on TCP, and the command line as its clients."""
+
     def setUp(self):
         super().setUp()
         self.authority = Authority(self.folder)
@@ -57,6 +58,9 @@ class Roles(Case):
         self.assertNotEqual(result.returncode, 0, result.stdout)
         return result.stderr
 
+
+@unittest.skipIf(shutil.which("openssl") is None, "there is no openssl here")
+class Roles(Served):
     def submit(self, certificate):
         return json.loads(self.done(certificate, "run", self.spec(more=MEAN, epochs=1), "--json"))["runs"][0]["id"]
 

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Connections that show nothing: half-open ones to the doors of a daemon that has few descriptors."""
+import json
+import os
+import resource
+import select
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+
+from harness import BIN
+from poll import wait_for
+from roles_test import Served
+from spread_test import SpreadCase
+
+CONNECTIONS = 1500
+DESCRIPTORS = 1024
+TLS_BEGINS = b"\x16"
+SECONDS = 5  # that a connection has to show who it is
+
+
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+
+
+class HalfOpen:
+    """Connections to one address, from which nothing comes but `said`."""
+
+    def __init__(self, address, said=b""):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4 * CONNECTIONS), hard))
+        host, port = address.rsplit(":", 1)
+        self.open = [socket.create_connection((host.strip("[]"), int(port)), 20) for _ in range(CONNECTIONS)]
+        for one in self.open:
+            one.sendall(said)
+
+    def close(self):
+        for one in self.open:
+            one.close()
+
+    def left(self):
+        """How many the other side has not ended."""
+        looked = select.poll()
+        for one in self.open:
+            looked.register(one, select.POLLIN)
+        ended = {fd for fd, _ in looked.poll(0)}
+        for one in [one for one in self.open if one.fileno() in ended]:
+            one.close()
+            self.open.remove(one)
+        return len(self.open)
+
+
+class NodesDoor(SpreadCase):
+    listen = "127.0.0.1"
+
+    def head(self):
+        subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", self.listen], check=True, capture_output=True, timeout=60,
+                       preexec_fn=few_descriptors)
+
+    def begin(self):
+        self.head()
+
+    def check(self, said):
+        with open(os.path.join(self.folder, "state/millrace/nodes.join"), encoding="utf-8") as file:
+            address = json.load(file)["address"]
+        strangers = HalfOpen(address, said)
+        self.addCleanup(strangers.close)
+        self.agent("node1")
+
+        def have_ended():
+            began = time.monotonic()
+            self.cli("ls")
+            self.assertLess(time.monotonic() - began, 2, "the unix door answers")
+            return strangers.left() == 0
+        wait_for(lambda: f"all have ended, {strangers.left()} are left", have_ended, 8 * SECONDS)
+        self.await_nodes("node1")
+        self.assertEqual(self.json("nodes")["nodes"][1]["state"], "attached", "whoever showed a token stays")
+
+    def test_silent_connections_leave_room_for_others_and_end(self):
+        self.check(b"")
+
+    def test_connections_that_only_begin_a_handshake_leave_room_for_others_and_end(self):
+        self.check(TLS_BEGINS)
+
+
+@unittest.skipIf(shutil.which("openssl") is None, "there is no openssl here")
+class OwnDoor(Served):
+    def test_half_open_connections_end_and_clients_come_in(self):
+        self.serve()
+        eve = self.authority.sign("eve")
+        for said in (b"", TLS_BEGINS):
+            strangers = HalfOpen(self.address, said)
+            self.addCleanup(strangers.close)
+            wait_for(lambda: f"all have ended, {strangers.left()} are left", lambda: strangers.left() == 0, 8 * SECONDS)
+            self.done(eve, "ls")
+
+
+if __name__ == "__main__":
+    unittest.main()
