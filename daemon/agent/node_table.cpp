@@ -263,14 +263,20 @@ std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const st
     return isKnown ? std::optional(job::LogKey{owner->run, owner->attempt, worker}) : std::nullopt;
 }
 
-bool NodeTable::hasPartOf(const std::string& run, int attempt) const {
+std::vector<std::string> NodeTable::partWorkers(const NodeSession& session, const std::string& run,
+                                                int attempt) const {
+    std::vector<std::string> names;
     MutexLock lock(mutex_);
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
-        return std::any_of(node.second.kept.begin(), node.second.kept.end(), [&](const auto& kept) {
-            const auto name = PartName::parse(kept.first);
-            return name.has_value() && name->run == run && name->attempt == attempt;
-        });
-    });
+    for (const auto& [node, one] : nodes_) {
+        for (const auto& [key, kept] : one.kept) {
+            const auto part = PartName::parse(key);
+            if (one.session.get() == &session && part.has_value() && part->run == run &&
+                part->attempt == attempt) {
+                names.insert(names.end(), kept.workers.begin(), kept.workers.end());
+            }
+        }
+    }
+    return names;
 }
 
 void NodeTable::detach(const NodeSession& session) {
@@ -303,8 +309,8 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     standing.total = {static_cast<double>(node.info.cores), static_cast<int>(node.info.gpus.size()),
                       node.info.memoryBytes};
     standing.free = standing.total;
-    for (const auto& [key, needs] : node.kept) {
-        standing.free -= needs;
+    for (const auto& [key, kept] : node.kept) {
+        standing.free -= kept.needs;
     }
     standing.numPlaced = static_cast<int>(node.placed.size());
     standing.heardMs = node.heardMs;
@@ -381,9 +387,9 @@ void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempt
 }
 
 void NodeTable::keep(const std::string& name, const std::string& key,
-                     const schedule::Resources& needs) {
+                     const schedule::Resources& needs, std::vector<std::string> workers) {
     MutexLock lock(mutex_);
-    nodes_[name].kept[key] = needs;
+    nodes_[name].kept[key] = {needs, std::move(workers)};
 }
 
 void NodeTable::place(const std::string& name, const Placement& placement) {

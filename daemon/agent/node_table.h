@@ -98,8 +98,10 @@ class NodeTable final : public Nodes {
     /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
     std::optional<job::LogKey> logOf(const NodeSession& session, const std::string& key,
                                      const std::string& worker) const;
-    /// Whether a node has a part of this attempt: its ranks may speak with the attempt's door.
-    bool hasPartOf(const std::string& run, int attempt) const;
+    /// The workers of this attempt's parts that the session's node has ("feed1", "rank2"): they may
+    /// speak with the attempt's door. None: it has no part of it.
+    std::vector<std::string> partWorkers(const NodeSession& session, const std::string& run,
+                                         int attempt) const;
     void detach(const NodeSession& session);
 
     // The faces' side.
@@ -125,8 +127,8 @@ class NodeTable final : public Nodes {
     std::vector<NodeStanding> standings() const override;
     NodeStanding standing(const std::string& node) const override;
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) override;
-    void keep(const std::string& node, const std::string& key,
-              const schedule::Resources& needs) override;
+    void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
+              std::vector<std::string> workers) override;
     void place(const std::string& node, const Placement& placement) override;
     void end(const std::string& node, const std::string& key) override;
     std::optional<engines::State> state(const std::string& node,
@@ -135,6 +137,10 @@ class NodeTable final : public Nodes {
                                            const std::string& key) const override;
 
  private:
+    struct Kept {
+        schedule::Resources needs;
+        std::vector<std::string> workers;
+    };
     struct Node {
         values::NodeInfo info;
         std::shared_ptr<NodeSession> session;   ///< null: it is not connected
@@ -144,7 +150,7 @@ class NodeTable final : public Nodes {
         std::optional<NodeLeave> leave;                           ///< its agent ends
         std::map<std::string, Placement> placed;                  ///< by key
         std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
-        std::map<std::string, schedule::Resources> kept;          ///< by gang
+        std::map<std::string, Kept> kept;                         ///< by gang
         std::map<std::string, engines::State> gangs;              ///< as it says
         std::set<std::string> ended;                              ///< that are to be there no more
         std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended

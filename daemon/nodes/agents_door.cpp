@@ -12,6 +12,8 @@
 #include "backend/system/unix_socket.h"
 #include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/messages.h"
+#include "daemon/nodes/rank_tunnel.h"
+#include "daemon/nodes/tunnel_greeting.h"
 #include "daemon/transport/duplex.h"
 #include "daemon/transport/socket_pump.h"
 #include "daemon/transport/transport.h"
@@ -42,6 +44,7 @@ class Session final : public agent::NodeSession {
         }
     }
     bool isAttached = false;  ///< of gRPC's thread for this stream's messages
+    std::string tunnelKey;    ///< of the door's mutex; "" before its first report
 
  private:
     std::weak_ptr<Stream> stream_;
@@ -130,16 +133,27 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     // A worker of a part speaks with its attempt's door.
     grpc::ServerBidiReactor<v1::TunnelBytes, v1::TunnelBytes>* Tunnel(
         grpc::CallbackServerContext* context) override {
-        Result<UniqueFd> door = doorFor(*context);
-        if (!door.ok()) {
+        Result<Admitted> admitted = admit(*context);
+        if (!admitted.ok()) {
             const auto refused = Tunnelled::start({[](v1::TunnelBytes&) {}, [] {}});
-            refused->close(transport::toGrpc(door.status()));
+            refused->close(transport::toGrpc(admitted.status()));
             return refused.get();
         }
-        const auto port = pump_->open(std::move(*door));
+        const auto port = pump_->open(std::move(admitted->door));
+        const auto greeting = std::make_shared<TunnelGreeting>(std::move(admitted->workers));
+        const auto place = std::make_shared<std::weak_ptr<Tunnelled>>();
         const std::shared_ptr<Tunnelled> stream = Tunnelled::start(
-            {[port](v1::TunnelBytes& bytes) { port->received(std::move(*bytes.mutable_data())); },
+            {[port, greeting, place](v1::TunnelBytes& bytes) {
+                 Result<std::string> passed = greeting->take(std::move(*bytes.mutable_data()));
+                 if (passed.ok()) {
+                     port->received(std::move(*passed));
+                 } else if (const auto self = place->lock()) {
+                     logWarn("nodes: refused a tunnel", {{"why", messageOf(passed.status())}});
+                     self->close(transport::toGrpc(passed.status()));
+                 }
+             },
              [port] { port->closed(); }, [port] { port->written(); }});
+        *place = stream;
         pump_->attach(*port, transport::makeLink<v1::TunnelBytes>(
                                  stream, [](Tunnelled& one) { one.close(grpc::Status::OK); },
                                  [](Tunnelled&) {}));
@@ -155,23 +169,57 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return found == all.end() ? "" : std::string(found->second.data(), found->second.size());
     }
 
-    // The token first; only an attempt that has a part somewhere names a socket here.
-    Result<UniqueFd> doorFor(const grpc::CallbackServerContext& context) const {
+    struct Admitted {
+        UniqueFd door;
+        std::vector<std::string> workers;  ///< that may speak with it
+    };
+
+    // Of the agent that is attached with this key: no other node knows it.
+    std::shared_ptr<Session> sessionOf(const std::string& tunnelKey) {
+        MutexLock lock(mutex_);
+        // The newest first: the one before, of the same agent, may not be closed yet.
+        for (auto one = sessions_.rbegin(); one != sessions_.rend(); ++one) {
+            const auto session = one->lock();
+            if (session != nullptr && session->tunnelKey.size() == kTunnelKeyBytes &&
+                transport::isSameToken(session->tunnelKey, tunnelKey)) {
+                return session;
+            }
+        }
+        return nullptr;
+    }
+
+    // The token first; only an attempt that has a part on the agent's node names a socket here.
+    Result<Admitted> admit(const grpc::CallbackServerContext& context) {
         if (!transport::isSameToken(metadataOf(context, "millrace-token-bin"), file_.token)) {
             return Status(absl::StatusCode::kUnauthenticated, "tunnel: another token");
+        }
+        const auto session = sessionOf(metadataOf(context, "millrace-tunnel-key-bin"));
+        if (session == nullptr) {
+            return Status(absl::StatusCode::kUnauthenticated,
+                          "tunnel: of no agent that is attached; it comes again when its agent is");
         }
         const std::string run = metadataOf(context, "millrace-run");
         const std::string text = metadataOf(context, "millrace-attempt");
         int attempt = 0;
         const auto read = std::from_chars(text.data(), text.data() + text.size(), attempt);
-        if (read.ec != std::errc() || !table_.hasPartOf(run, attempt)) {
-            return failedPrecondition("tunnel: attempt ", text, " of run ", run,
-                                      " has no part on another node (any more)");
+        std::vector<std::string> workers;
+        if (read.ec == std::errc()) {
+            workers = table_.partWorkers(*session, run, attempt);
         }
-        return connectUnixNonBlocking(job::RunPaths(runsDir_, run).attempt(attempt).rankSocket());
+        if (workers.empty()) {
+            return failedPrecondition("tunnel: attempt ", text, " of run ", run,
+                                      " has no part on this agent's node (any more)");
+        }
+        const std::string path = job::RunPaths(runsDir_, run).attempt(attempt).rankSocket();
+        ASSIGN_OR_RETURN(UniqueFd door, connectUnixNonBlocking(path));
+        return Admitted{std::move(door), std::move(workers)};
     }
 
     void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
+        if (!session->isAttached) {
+            MutexLock lock(mutex_);
+            session->tunnelKey = report.attachment().tunnel_key();
+        }
         const Status status = session->isAttached ? reports_.heard(*session, report)
                                                   : reports_.attach(session, report);
         if (!status.ok()) {

@@ -24,10 +24,11 @@ bool isRefusal(const Status& why) {
            absl::IsInvalidArgument(why);
 }
 
-HeadLink::HeadLink(std::string joinPath, std::string buildId, const Clock& clock,
-                   std::function<void()> onNews)
+HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey,
+                   const Clock& clock, std::function<void()> onNews)
     : joinPath_(std::move(joinPath)),
       buildId_(std::move(buildId)),
+      tunnelKey_(std::move(tunnelKey)),
       clock_(clock),
       onNews_(std::move(onNews)) {}
 
@@ -75,6 +76,7 @@ void HeadLink::open(v1::AgentReport first) {
     }
     first.mutable_attachment()->set_token(file->token);
     first.mutable_attachment()->set_build_id(buildId_);
+    first.mutable_attachment()->set_tunnel_key(tunnelKey_);
     stub_ = v1::Agents::NewStub(*channel);
     inbox_ = std::make_shared<Inbox>();
     const auto place = std::make_shared<std::weak_ptr<Stream>>();

@@ -27,7 +27,8 @@ bool isRefusal(const Status& why);
 class HeadLink final : public Uplink {
  public:
     /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.
-    HeadLink(std::string joinPath, std::string buildId, const Clock& clock,
+    /// `tunnelKey`: with which this agent's RankTunnels show whose they are.
+    HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey, const Clock& clock,
              std::function<void()> onNews);
     ~HeadLink() override;
 
@@ -50,7 +51,7 @@ class HeadLink final : public Uplink {
     void failed(const Status& why);
     void close();
 
-    const std::string joinPath_, buildId_;
+    const std::string joinPath_, buildId_, tunnelKey_;
     const Clock& clock_;
     const std::function<void()> onNews_;
     std::shared_ptr<Inbox> inbox_;

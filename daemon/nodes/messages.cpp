@@ -1,5 +1,7 @@
 #include "daemon/nodes/messages.h"
 
+#include "daemon/transport/join_file.h"
+
 namespace millrace::nodes {
 namespace {
 
@@ -84,6 +86,17 @@ engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
     return state;
 }
 
+namespace {
+
+// A node with a data worker and no part of the attempt gets no token that speaks for ranks.
+std::string joinFileFor(const agent::Placement& placement) {
+    const auto file = transport::JoinFile::fromText(placement.joinFile, placement.key);
+    const bool isData = agent::DataWorkerName::parse(placement.key).has_value();
+    return isData && file.ok() ? file->ofDataWorker().toText() : placement.joinFile;
+}
+
+}  // namespace
+
 v1::HeadOrders toProto(const agent::NodeOrders& orders) {
     v1::HeadOrders message;
     for (const agent::NodeOrders::Placed& one : orders.placed) {
@@ -91,7 +104,7 @@ v1::HeadOrders toProto(const agent::NodeOrders& orders) {
         placed.set_key(one.placement.key);
         placed.set_gang(one.placement.gang);
         placed.set_job_file(one.placement.jobFile);
-        placed.set_join_file(one.placement.joinFile);
+        placed.set_join_file(joinFileFor(one.placement));
         placed.set_probe_path(one.placement.probePath);
         placed.set_probe_text(one.placement.probeText);
         placed.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());

@@ -7,6 +7,7 @@
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/job/job_file.h"
+#include "daemon/transport/join_file.h"
 
 namespace millrace::nodes {
 namespace {
@@ -33,13 +34,20 @@ bool leadsHere(const job::AttemptPaths& paths, const std::string& key) {
     return ::access(gangFile(paths, lead).c_str(), F_OK) == 0;
 }
 
+// The file of a part lets a data worker of the same feed in too, and more.
+bool hasWiderFile(const job::AttemptPaths& paths, const std::string& text) {
+    const auto here = transport::JoinFile::read(paths.joinFile());
+    return here.ok() && !here->relayToken.empty() && here->ofDataWorker().toText() == text;
+}
+
 }  // namespace
 
 Status layOut(const std::string& runsDir, const agent::Placement& placement,
               const std::string& interface) {
     ASSIGN_OR_RETURN(const job::AttemptPaths paths, attemptOf(runsDir, placement.key));
     RETURN_IF_ERROR(makeDirectories(paths.directory(), 0700));
-    if (!placement.joinFile.empty() && !leadsHere(paths, placement.key)) {
+    if (!placement.joinFile.empty() && !leadsHere(paths, placement.key) &&
+        !hasWiderFile(paths, placement.joinFile)) {
         RETURN_IF_ERROR(writeFileAtomic(paths.joinFile(), placement.joinFile, 0600));
     }
     const std::string path = gangFile(paths, placement.key);

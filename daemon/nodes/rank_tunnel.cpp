@@ -14,8 +14,9 @@ using ToDoor = transport::ClientDuplex<v1::TunnelBytes, v1::TunnelBytes>;
 
 Result<std::unique_ptr<RankTunnel>> RankTunnel::open(const job::AttemptPaths& paths,
                                                      const std::string& run, int attempt,
-                                                     const std::string& joinPath) {
-    std::unique_ptr<RankTunnel> tunnel(new RankTunnel(run, attempt, joinPath));
+                                                     const std::string& joinPath,
+                                                     const std::string& tunnelKey) {
+    std::unique_ptr<RankTunnel> tunnel(new RankTunnel(run, attempt, joinPath, tunnelKey));
     ASSIGN_OR_RETURN(tunnel->pump_, transport::SocketPump::start());
     ASSIGN_OR_RETURN(tunnel->gate_,
                      PeerGate::open(paths.rankSocket(),
@@ -41,6 +42,7 @@ Status RankTunnel::call(UniqueFd socket) {
         {[port](v1::TunnelBytes& bytes) { port->received(std::move(*bytes.mutable_data())); },
          [port] { port->closed(); }, [port] { port->written(); }});
     stream->context().AddMetadata("millrace-token-bin", file.token);
+    stream->context().AddMetadata("millrace-tunnel-key-bin", tunnelKey_);
     stream->context().AddMetadata("millrace-run", run_);
     stream->context().AddMetadata("millrace-attempt", std::to_string(attempt_));
     stream->start([&stub](grpc::ClientContext* context, auto* reactor) {

@@ -16,23 +16,30 @@
 
 namespace millrace::nodes {
 
+/// Of a key that an agent makes for its tunnels.
+inline constexpr std::size_t kTunnelKeyBytes = 32;
+
 class RankTunnel final : public PartTunnel {
  public:
     /// `joinPath` is read for each connection: a head that listens elsewhere now has written it
-    /// anew.
+    /// anew. `tunnelKey`: of this agent's attachment (HeadLink).
     static Result<std::unique_ptr<RankTunnel>> open(const job::AttemptPaths& paths,
                                                     const std::string& run, int attempt,
-                                                    const std::string& joinPath);
+                                                    const std::string& joinPath,
+                                                    const std::string& tunnelKey);
 
  private:
-    RankTunnel(std::string run, int attempt, std::string joinPath)
-        : run_(std::move(run)), attempt_(attempt), joinPath_(std::move(joinPath)) {}
+    RankTunnel(std::string run, int attempt, std::string joinPath, std::string tunnelKey)
+        : run_(std::move(run)),
+          attempt_(attempt),
+          joinPath_(std::move(joinPath)),
+          tunnelKey_(std::move(tunnelKey)) {}
     void take(UniqueFd socket);
     Status call(UniqueFd socket);
 
     const std::string run_;
     const int attempt_;
-    const std::string joinPath_;
+    const std::string joinPath_, tunnelKey_;
     std::string told_;  ///< of the gate's thread: the last reason that stands in the log
     std::unique_ptr<transport::SocketPump> pump_;
     std::unique_ptr<PeerGate> gate_;  ///< ends first

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/core/transient.h"
@@ -76,11 +77,13 @@ Status Slot::open(const std::string& buildId) {
         options.lifeFd = lifeLine_.get();
     }
     ASSIGN_OR_RETURN(parts_.engine, engines::EmbeddedEngine::open(options, clock_));
-    parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, clock_, [this] { news(); });
-    parts_.openTunnel = [this](const agent::PartName& part) {
+    const std::string tunnelKey = randomBytes(kTunnelKeyBytes);
+    parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, tunnelKey, clock_,
+                                             [this] { news(); });
+    parts_.openTunnel = [this, tunnelKey](const agent::PartName& part) {
         const job::RunPaths run(config_.runsDir(), part.run);
-        return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt,
-                                config_.joinFile);
+        return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt, config_.joinFile,
+                                tunnelKey);
     };
     thread_ = startThread("slot", [this](std::stop_token stop) { loop(stop); });
     return okStatus();

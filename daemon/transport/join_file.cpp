@@ -63,13 +63,22 @@ Result<JoinFile> JoinFile::make(const std::string& listen, const std::string& un
     return file;
 }
 
+JoinFile JoinFile::ofDataWorker() const {
+    JoinFile file = *this;
+    file.relayToken.clear();
+    return file;
+}
+
 std::string JoinFile::toText() const {
-    const Json json = {{"version", kVersion},
-                       {"address", address},
-                       {"token", hexOf(token)},
-                       {"attempt", attempt},
-                       {"certificate", certificate.certificatePem},
-                       {"key", certificate.keyPem}};
+    Json json = {{"version", kVersion},
+                 {"address", address},
+                 {"token", hexOf(token)},
+                 {"attempt", attempt},
+                 {"certificate", certificate.certificatePem},
+                 {"key", certificate.keyPem}};
+    if (!relayToken.empty()) {
+        json["relay_token"] = hexOf(relayToken);
+    }
     return dumpJsonPretty(json) + "\n";
 }
 
@@ -92,6 +101,7 @@ Result<JoinFile> JoinFile::fromText(std::string_view text, const std::string& pl
     JoinFile file;
     file.address = jsonString(json, "address");
     file.token = bytesOf(jsonString(json, "token"));
+    file.relayToken = bytesOf(jsonString(json, "relay_token"));
     file.attempt = jsonInt(json, "attempt");
     file.certificate = {jsonString(json, "certificate"), jsonString(json, "key")};
     if (file.address.empty() || file.token.size() != kTokenBytes) {
@@ -102,7 +112,7 @@ Result<JoinFile> JoinFile::fromText(std::string_view text, const std::string& pl
 }
 
 bool isSameToken(std::string_view a, std::string_view b) {
-    unsigned difference = a.size() == b.size() ? 0 : 1;
+    unsigned difference = a.size() == b.size() && !a.empty() ? 0 : 1;
     for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
         difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
     }

@@ -20,8 +20,10 @@ struct JoinFile {
     static constexpr int kVersion = 1;
     static constexpr std::size_t kTokenBytes = 32;
 
-    std::string address;       ///< "unix:PATH" or "HOST:PORT"
-    std::string token;         ///< kTokenBytes of random bytes
+    std::string address;  ///< "unix:PATH" or "HOST:PORT"
+    std::string token;    ///< kTokenBytes of random bytes: of agents, of data workers
+    /// Likewise, of relays, which speak for ranks. "": the file is an agent's or a data worker's.
+    std::string relayToken;
     std::int64_t attempt = 0;  ///< of a run; 0: not of a run
     /// Of a HOST:PORT; both sides show it.
     certificate::Certificate certificate;
@@ -33,6 +35,9 @@ struct JoinFile {
     /// unix socket `unixPath`.
     static Result<JoinFile> make(const std::string& listen, const std::string& unixPath);
 
+    /// What a data worker gets of a feed's: it opens nothing that is for relays.
+    JoinFile ofDataWorker() const;
+
     Status write(const std::string& path) const;
     std::string toText() const;
     static Result<JoinFile> read(const std::string& path);
@@ -42,7 +47,7 @@ struct JoinFile {
     static constexpr std::string_view kUnix = "unix:";
 };
 
-/// Whether two tokens are the same, in a time that does not tell where they differ.
+/// Whether two tokens are the same and not empty, in a time that does not tell where they differ.
 bool isSameToken(std::string_view a, std::string_view b);
 
 }  // namespace millrace::transport

@@ -100,9 +100,10 @@ class Nodes {
     /// cannot be read: gangs that nobody asks for may be theirs. `attempts`: the present ones of
     /// the runs under way, by run; no gang of an earlier one is wanted.
     virtual void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) = 0;
-    /// So much of the node is kept for this gang until end().
+    /// So much of the node is kept for this part until end(). `workers`: who of the node may speak
+    /// with the attempt's door, by name.
     virtual void keep(const std::string& node, const std::string& key,
-                      const schedule::Resources& needs) = 0;
+                      const schedule::Resources& needs, std::vector<std::string> workers) = 0;
     /// It is to be there; again with another join file where the feed has a new one.
     virtual void place(const std::string& node, const Placement& placement) = 0;
     /// It is to be there no more; told to a node that is away when it comes back.

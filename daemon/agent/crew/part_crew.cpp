@@ -77,7 +77,15 @@ schedule::Resources PartCrew::needsOf(const Part& part) const {
 }
 
 void PartCrew::keep(const Part& part) {
-    place_.nodes->keep(part.node, part.name.key(), needsOf(part));
+    place_.nodes->keep(part.node, part.name.key(), needsOf(part), workersOf(part));
+}
+
+std::vector<std::string> PartCrew::workersOf(const Part& part) const {
+    std::vector<std::string> names = {part.name.feed()};
+    for (int i = 0; i < place_.ranksPerNode; ++i) {
+        names.push_back(job::rankName(part.name.part * place_.ranksPerNode + i));
+    }
+    return names;
 }
 
 PartCrew::Part PartCrew::partOn(int part, const std::string& node) const {
@@ -368,15 +376,14 @@ bool PartCrew::isAwaited() const {
            std::any_of(parts_.begin(), parts_.end(), isUnheard);
 }
 
-std::set<std::string> PartCrew::unreached(int ranksPerNode) const {
+std::set<std::string> PartCrew::unreached() const {
     std::set<std::string> names;
     const auto add = [&](const Part& part) {
         if (part.isOver() || place_.nodes->standing(part.node).isThere) {
             return;
         }
-        names.insert(part.name.feed());
-        for (int i = 0; i < ranksPerNode; ++i) {
-            names.insert(job::rankName(part.name.part * ranksPerNode + i));
+        for (std::string& name : workersOf(part)) {
+            names.insert(std::move(name));
         }
     };
     if (lead_.has_value()) {

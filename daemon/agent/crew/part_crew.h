@@ -29,6 +29,7 @@ struct PartCrewPlace {
     const Clock& clock;
     Nodes* nodes = nullptr;  ///< null: there is none but the head's machine
     bool trainsHere = true;  ///< part 0 of a new attempt is on the head's machine
+    int ranksPerNode = 1;
     /// What a part takes of its node.
     std::function<schedule::Resources(int part)> needs;
     /// A part without its join file and its probe. `masterPort`: where the ranks meet; `needs`:
@@ -78,7 +79,7 @@ class PartCrew {
     /// Whether nothing is known yet of a part that is not over: its ranks may live.
     bool isAwaited() const;
     /// Workers on nodes that are away, and not lost: nothing can be heard of them.
-    std::set<std::string> unreached(int ranksPerNode) const;
+    std::set<std::string> unreached() const;
     /// The whole attempt: `gang` with the workers of all parts, and the first failure of all.
     engines::State with(const std::optional<engines::State>& gang) const;
 
@@ -103,6 +104,7 @@ class PartCrew {
     Part partOn(int part, const std::string& node) const;
     schedule::Resources needsOf(const Part& part) const;
     void keep(const Part& part);
+    std::vector<std::string> workersOf(const Part& part) const;
     void look(Part& part, std::vector<std::string>& news);
     void place(Part& part, const std::string& joinFile, int masterPort,
                std::vector<std::string>& news);

@@ -29,7 +29,7 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
       crew_({place.engine, place.clock, place.nodes, place.trainsHere, place.binDir,
              place.pokeEngine, place.times.crewPaceNs},
             journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
-      parts_({place.clock, place.nodes, place.trainsHere,
+      parts_({place.clock, place.nodes, place.trainsHere, facts_.ranksPerNode(),
               [this](int part) { return partNeeds(facts_, part); },
               [this](const PartName& name, int port, const schedule::Resources& needs) {
                   return lead_.placementOf(name, port, needs);
@@ -309,7 +309,7 @@ void ActiveRun::lookAtHealth() {
     journal_.addNews(crew_.tick(hasFeed(stage())), "run: data workers");
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
-    journal_.addNews(health_.look(parts_.unreached(facts_.ranksPerNode())), "run: health");
+    journal_.addNews(health_.look(parts_.unreached()), "run: health");
     health_.tell(all, attempt(), journal_.live());
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/agent/run/worker_door.h"
 
+#include <variant>
+
 #include "backend/core/utf8.h"
 #include "backend/job/attempt_paths.h"
 
@@ -67,6 +69,13 @@ Result<std::unique_ptr<WorkerDoor>> RankDoorMaker::open(const std::string& socke
                                                         const std::string& run, int attempt,
                                                         DoorListener listener) {
     return RankDoor::open(socketPath, run, attempt, std::move(listener));
+}
+
+Result<std::string> workerOfHello(std::string_view line) {
+    ASSIGN_OR_RETURN(const rank::RankLine read, rank::parseLine(line));
+    const auto* hello = std::get_if<rank::Hello>(&read.body);
+    return hello != nullptr ? Result<std::string>(workerNameOf(hello->sender))
+                            : invalidArgument("a line before hello");
 }
 
 std::string workerNameOf(const rank::Sender& sender) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "backend/core/status.h"
 #include "backend/rank/rank_server.h"
@@ -44,6 +45,9 @@ class RankDoorMaker final : public DoorMaker {
     Result<std::unique_ptr<WorkerDoor>> open(const std::string& socketPath, const std::string& run,
                                              int attempt, DoorListener listener) override;
 };
+
+/// workerNameOf() the sender of this line, which is a hello; an error: it is none.
+Result<std::string> workerOfHello(std::string_view line);
 
 /// "rank0", "feed": the worker's folder and its name in the store.
 std::string workerNameOf(const rank::Sender& sender);

@@ -74,16 +74,17 @@ Result<std::unique_ptr<Door>> Door::open(DoorOptions options, DoorKeeper& keeper
         door->followers_,
         relay::Followers::open({of.feedSocket, of.groupSocket, of.isNetwork, of.spec, of.streamHash,
                                 of.planHash, [self = door.get()](const v1::JoinRequest& request) {
-                                    return self->admits(request);
+                                    return self->admits(request, self->options_.relayToken);
                                 }}));
     return door;
 }
 
 // The token first: who does not have it learns nothing else.
-Status Door::admits(const v1::JoinRequest& request) const {
-    if (!transport::isSameToken(request.token(), options_.token)) {
+Status Door::admits(const v1::JoinRequest& request, const std::string& token) const {
+    if (!transport::isSameToken(request.token(), token)) {
         return Status(absl::StatusCode::kUnauthenticated,
-                      "join: another token; the join file is of another attempt or was changed");
+                      "join: another token; the join file is of another attempt, was changed, or "
+                      "is a data worker's, which no relay can follow the feed with");
     }
     if (request.attempt() != options_.attempt) {
         return failedPrecondition("join: attempt ", request.attempt(), " came to attempt ",
@@ -113,7 +114,7 @@ std::string Door::open(const v1::JoinRequest& request) {
 
 grpc::ServerWriteReactor<v1::JoinPiece>* Door::Join(grpc::CallbackServerContext*,
                                                     const v1::JoinRequest* request) {
-    const Status admitted = admits(*request);
+    const Status admitted = admits(*request, options_.token);
     if (!admitted.ok()) {
         logWarn("data: refused",
                 {{"worker", request->name().substr(0, kNameMost)}, {"why", messageOf(admitted)}});

@@ -33,7 +33,8 @@ class DoorKeeper {
 
 /// What a worker or relay must know and show.
 struct DoorOptions {
-    std::string buildId, token;
+    std::string buildId;
+    std::string token, relayToken;  ///< of data workers; of relays
     std::int64_t attempt = 0;
     std::string spec, plan;  ///< JSON
     std::string streamHash, planHash;
@@ -79,7 +80,8 @@ class Door final : public DoorService {
     /// Sessions that did not become whole are forgotten, the oldest first, beyond so many.
     static constexpr std::size_t kSessionsMost = 4096;
 
-    Status admits(const v1::JoinRequest& request) const;
+    /// `token`: of the role that the call is for.
+    Status admits(const v1::JoinRequest& request, const std::string& token) const;
     std::string open(const v1::JoinRequest& request);
     /// Null: there is no such session.
     LinkPtr linkOf(const std::string& session);

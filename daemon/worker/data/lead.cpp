@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "backend/core/ids.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/objects/object_store.h"
@@ -50,6 +51,7 @@ Status Lead::watchStore(const stream::Plan& plan) {
 Status Lead::open(const loader::ElsewhereOptions& options) {
     ASSIGN_OR_RETURN(transport::JoinFile file,
                      transport::JoinFile::make(options.listen, socketBeside(joinPath_)));
+    file.relayToken = randomBytes(transport::JoinFile::kTokenBytes);
     file.attempt = options.attempt;
     streamHash_ = spec::streamHash(options.spec);
     planHash_ = options.plan.planHash();
@@ -60,6 +62,7 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     }
     door.buildId = options.buildId;
     door.token = file.token;
+    door.relayToken = file.relayToken;
     door.attempt = options.attempt;
     door.spec = dumpJson(options.spec.toJson());
     door.plan = options.plan.toJsonText();

@@ -20,7 +20,7 @@ v1::JoinRequest requestOf(const transport::JoinFile& file, const std::string& bu
     ::gethostname(host, sizeof host - 1);
     v1::JoinRequest request;
     request.set_build_id(buildId);
-    request.set_token(file.token);
+    request.set_token(file.relayToken);
     request.set_attempt(file.attempt);
     request.set_name(strCat(host, "/", ::getpid()));
     return request;

@@ -85,6 +85,26 @@ class NodesDoor(SpreadCase):
         self.check(TLS_BEGINS)
 
 
+class OwnRanks(SpreadCase):
+    def heard(self, node, run, rank):
+        """What the attempt's door answers on `node` to one that says it is this rank, and claims a loss."""
+        lines = ({"type": "hello", "run": run, "attempt": 1, "role": "rank", "rank": rank, "pid": 1},
+                 {"type": "metrics", "seq": 900001, "step": 100000, "epoch": 0, "rows": 64, "time_ms": 1, "values": {"loss": -42}},
+                 {"type": "alive"})
+        with socket.socket(socket.AF_UNIX) as one:
+            one.settimeout(20)
+            one.connect(os.path.join(self.folder, node, "runs", run, "a1/rank.sock"))
+            one.sendall("".join(json.dumps(line) + "\n" for line in lines).encode())
+            return one.recv(4096)
+
+    def test_a_node_speaks_for_its_own_ranks_only(self):
+        spec = self.prepare(total=2000)
+        run = self.start(spec, 3)
+        self.assertEqual(self.heard(self.node_of(run), run, 0), b"", "rank 0 is of the head's part")
+        self.release()
+        self.assert_whole(run, spec, 1)
+
+
 @unittest.skipIf(shutil.which("openssl") is None, "there is no openssl here")
 class OwnDoor(Served):
     def test_half_open_connections_end_and_clients_come_in(self):

@@ -278,7 +278,7 @@ TEST_F(NodeTableTest, AnAgentThatIsNotTakenInIsShownWithTheReason) {
 }
 
 TEST_F(NodeTableTest, HowAPartEndedIsKnownAlsoWhereItsNodeComesAfterItsEndWasAskedFor) {
-    table.keep("node1", kPartKey, {1, 0, 0});
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
     table.end("node1", kPartKey);
     engines::State failed = ended();
     failed.cause = engines::Cause::kWorkerFailed;
@@ -308,15 +308,24 @@ TEST_F(NodeTableTest, WhatIsPlacedIsToldNowOrWhenTheNodeComes) {
     EXPECT_FALSE(table.logOf(*session, "r-other.a1.d0", "data0").has_value());
 }
 
+TEST_F(NodeTableTest, ANodeSpeaksForTheWorkersOfItsOwnParts) {
+    const auto one = attach("node1"), two = attach("node2");
+    EXPECT_THAT(table.partWorkers(*one, "r-abcde", 1), IsEmpty());
+    table.keep("node1", "r-abcde.a1", {1, 0, 0}, {"feed", "rank0"});
+    table.keep("node2", kPartKey, {1, 0, 0}, {"feed1", "rank1"});
+    EXPECT_THAT(table.partWorkers(*one, "r-abcde", 1), ElementsAre("feed", "rank0"));
+    EXPECT_THAT(table.partWorkers(*two, "r-abcde", 1), ElementsAre("feed1", "rank1"));
+    EXPECT_THAT(table.partWorkers(*two, "r-abcde", 2), IsEmpty());
+    table.end("node2", kPartKey);
+    EXPECT_THAT(table.partWorkers(*two, "r-abcde", 1), IsEmpty());
+}
+
 TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
     const auto session = attach();
     const std::string& key = kPartKey;
-    EXPECT_FALSE(table.hasPartOf("r-abcde", 1));
-    table.keep("node1", key, {3, 0, 0});
+    table.keep("node1", key, {3, 0, 0}, {"feed1", "rank1"});
     EXPECT_EQ(table.standing("node1").free.cpus, 1);
     EXPECT_EQ(table.standings().at(0).total.cpus, 4);
-    EXPECT_TRUE(table.hasPartOf("r-abcde", 1));
-    EXPECT_FALSE(table.hasPartOf("r-abcde", 2));
     table.place("node1", kPart);
     EXPECT_THAT(session->sent.back().placed.at(0).logOffsets,
                 ElementsAre(std::pair("feed1", 0), std::pair("rank0", 0)));
@@ -352,7 +361,7 @@ TEST_F(NodeTableTest, ANodeSendsLogsOfTheWorkersThatWerePlacedThere) {
 
 TEST_F(NodeTableTest, OneWhoseEndFollowsItsOrderHasNotEndedBeforeItsNodeSaysSo) {
     const auto session = attach();
-    table.keep("node1", kPartKey, {1, 0, 0});
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
     table.place("node1", kPart);
     table.place("node1", kPlacement);
     for (const std::string& key : {kPartKey, kKey}) {
@@ -371,7 +380,7 @@ TEST_F(NodeTableTest, OneWhoseEndFollowsItsOrderHasNotEndedBeforeItsNodeSaysSo) 
 
 TEST_F(NodeTableTest, AnOrderThatWasLostWithItsConnectionHasNothingToEnd) {
     const auto session = attach();
-    table.keep("node1", kPartKey, {1, 0, 0});
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
     table.place("node1", kPart);
     table.end("node1", kPartKey);
     table.detach(*session);
@@ -381,7 +390,7 @@ TEST_F(NodeTableTest, AnOrderThatWasLostWithItsConnectionHasNothingToEnd) {
 
 TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
     const auto session = attach();
-    table.keep("node1", kPartKey, {1, 0, 0});
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
     table.place("node1", kPart);
     say(*session, {{kPartKey, ended()}});
     EXPECT_EQ(session->sent.size(), 2U);
@@ -396,7 +405,7 @@ TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
 TEST_F(NodeTableTest, TheNextHeadHearsOfPartsThatEndedBefore) {
     const auto session = attach("node1", {{kPartKey, ended()}});
     EXPECT_EQ(table.state("node1", kPartKey)->cause, engines::Cause::kOk);
-    table.keep("node1", kPartKey, {1, 0, 0});
+    table.keep("node1", kPartKey, {1, 0, 0}, {});
     pass(60'000);
     say(*session);
     EXPECT_EQ(session->sent.size(), 1U) << "its crew may ask for it at any time";
@@ -417,7 +426,7 @@ TEST_F(NodeTableTest, APartThatNobodyKnowsIsReleasedInTheEnd) {
 
 TEST_F(NodeTableTest, APartsEndIsToldToANodeThatComesLater) {
     for (const engines::State& state : {living(), ended()}) {
-        table.keep("node1", kPartKey, {1, 0, 0});
+        table.keep("node1", kPartKey, {1, 0, 0}, {});
         table.end("node1", kPartKey);
         const auto session = attach("node1", {{kPartKey, state}});
         EXPECT_THAT(session->sent.at(0).ended, ElementsAre(kPartKey));

@@ -231,9 +231,24 @@ TEST_F(LiarsTest, RelaysThatAreNotWhatTheySayAreRefusedByName) {
         file.attempt = 3;
         EXPECT_NE(messageOf(refusalOf(file, kBuild)).find("attempt 3 came to attempt 4"),
                   std::string::npos);
-        file.token[7] ^= 1;
+        file.relayToken[7] ^= 1;
         EXPECT_EQ(refusalOf(file, kBuild).code(), absl::StatusCode::kUnauthenticated);
     }
+}
+
+TEST_F(LiarsTest, ADataWorkersTokenOpensNoRing) {
+    for (const auto& refusalOf : {ringRefusal, followRefusal}) {
+        transport::JoinFile worker = file_.ofDataWorker();
+        EXPECT_TRUE(worker.relayToken.empty());
+        worker.relayToken = worker.token;  // a program of its own shows what it has
+        const Status status = refusalOf(worker, kBuild);
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
+        EXPECT_NE(messageOf(status).find("a data worker's"), std::string::npos) << status;
+    }
+    transport::JoinFile relay = file_;
+    relay.token = relay.relayToken;
+    EXPECT_EQ(join(relay, "relay", kBuild).status().code(), absl::StatusCode::kUnauthenticated);
+    EXPECT_TRUE(join(file_.ofDataWorker(), "worker", kBuild).ok());
 }
 
 TEST_F(LiarsTest, WhoDidNotJoinGetsNoOrders) {

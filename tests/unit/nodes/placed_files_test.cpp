@@ -7,6 +7,8 @@
 
 #include "backend/core/files.h"
 #include "backend/job/job_file.h"
+#include "daemon/nodes/messages.h"
+#include "daemon/transport/join_file.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::nodes {
@@ -101,6 +103,28 @@ TEST_F(PlacedFilesTest, WhereTheFeedThatLeadsIsItsOwnJoinFileStays) {
               paths().joinFile());
     EXPECT_TRUE(checkProbe(worker).ok()) << "it writes no checkpoints";
     EXPECT_FALSE(placedGang(directory / "runs", "r-abcde", "/bin").ok());
+}
+
+TEST_F(PlacedFilesTest, ADataWorkersFileHasNoTokenOfRelaysAndDoesNotReplaceThatOfAPart) {
+    transport::JoinFile file = transport::JoinFile::make("", "/head/data.sock").value();
+    file.relayToken = std::string(transport::JoinFile::kTokenBytes, 'r');
+    const agent::DataWorkerName data{"r-abcde", 2, 0};
+    const agent::Placement worker{
+        data.key(), engines::gangText(agent::dataGang(data)), "", file.toText(), "", ""};
+    placement.joinFile = file.toText();
+    const v1::HeadOrders orders = toProto(agent::NodeOrders{{{worker, {}}, {placement, {}}}});
+    agent::Placement there = fromProto(orders).placed.at(0).placement;
+    EXPECT_EQ(there.joinFile, file.ofDataWorker().toText());
+    EXPECT_EQ(orders.placed(1).join_file(), file.toText());
+    ASSERT_TRUE(nodes::layOut(directory / "runs", there, "").ok());
+    EXPECT_EQ(readFile(paths().joinFile()).value(), there.joinFile);
+    ASSERT_TRUE(layOut().ok());
+    ASSERT_TRUE(nodes::layOut(directory / "runs", there, "").ok());
+    EXPECT_EQ(readFile(paths().joinFile()).value(), file.toText()) << "the part's relay needs it";
+    there.joinFile = transport::JoinFile::make("", "/head/data.sock").value().toText();
+    ASSERT_TRUE(nodes::layOut(directory / "runs", there, "").ok());
+    EXPECT_EQ(readFile(paths().joinFile()).value(), there.joinFile)
+        << "of a feed that was replaced";
 }
 
 TEST_F(PlacedFilesTest, WhatTheSubmitterSetStays) {

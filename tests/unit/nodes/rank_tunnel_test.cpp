@@ -2,6 +2,7 @@
 #include "daemon/nodes/rank_tunnel.h"
 
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include <sys/socket.h>
@@ -15,11 +16,17 @@
 #include "backend/system/unix_socket.h"
 #include "backend/system/write_all.h"
 #include "daemon/nodes/agents_door.h"
+#include "daemon/nodes/head_link.h"
+#include "daemon/nodes/tunnel_greeting.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::nodes {
 namespace {
+
+const std::string kTunnelKey(kTunnelKeyBytes, 'k'), kKey = "r-abcde.a1.p1";
+const std::vector<std::string> kWorkers = {"feed1", "rank1"};
 
 class RankTunnelTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -29,8 +36,19 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
         std::filesystem::create_directories(headPaths().directory());
         std::filesystem::create_directories(nodePaths().directory());
         openHead();
-        tunnel =
-            std::move(RankTunnel::open(nodePaths(), "r-abcde", 1, config.nodesJoinFile()).value());
+        tunnel = std::move(
+            RankTunnel::open(nodePaths(), "r-abcde", 1, config.nodesJoinFile(), kTunnelKey)
+                .value());
+    }
+    /// The agent of a node comes, or comes again.
+    void attach(const std::string& name = "node1", const std::string& tunnelKey = kTunnelKey) {
+        agents[name].reset();
+        agents[name] = std::make_unique<HeadLink>(config.nodesJoinFile(), "build", tunnelKey,
+                                                  systemClock, [] {});
+        v1::AgentReport first;
+        first.mutable_attachment()->mutable_node()->set_name(name);
+        agents[name]->open(first);
+        EXPECT_TRUE(test::eventually([&] { return !agents[name]->take().empty(); }));
     }
     void openHead() {
         head.reset();
@@ -71,22 +89,26 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     tests::TempDir directory;
     config::DaemonConfig config;
     FakeClock clock;
+    SystemClock systemClock;
     job::FileLogs logs{directory / "head/runs"};
     agent::NodeTable table{{"head", std::chrono::milliseconds(20'000)}, clock, logs};
     Mutex mutex;
     std::vector<rank::Sender> hellos MR_GUARDED_BY(mutex);
     std::unique_ptr<rank::RankServer> door;
     std::unique_ptr<AgentsDoor> head;
+    std::map<std::string, std::unique_ptr<HeadLink>> agents;  ///< by node
     std::unique_ptr<RankTunnel> tunnel;
 };
 
 TEST_P(RankTunnelTest, LinesArriveAndAreAcknowledgedAlsoWithTheNextHead) {
-    table.keep("node1", "r-abcde.a1.p1", {});
+    attach();
+    table.keep("node1", kKey, {}, kWorkers);
     openDoor();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
     openHead();  // all connections end, and are made again
+    attach();
     ASSERT_TRUE(rank->send(rank::Metrics{2, 0, 128, 0, {{"loss", 0.4}}}).ok());
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
     MutexLock lock(mutex);
@@ -94,7 +116,10 @@ TEST_P(RankTunnelTest, LinesArriveAndAreAcknowledgedAlsoWithTheNextHead) {
     EXPECT_EQ(hellos.back().rank, 1);
 }
 
-TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnANodeHasADoor) {
+TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnThisNodeHasADoor) {
+    attach();
+    attach("node2", std::string(kTunnelKeyBytes, '2'));
+    table.keep("node2", kKey, {}, kWorkers);
     openDoor();
     const auto rank = client();
     ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
@@ -103,8 +128,30 @@ TEST_P(RankTunnelTest, OnlyAnAttemptWithAPartOnANodeHasADoor) {
         MutexLock lock(mutex);
         EXPECT_TRUE(hellos.empty());
     }
-    table.keep("node1", "r-abcde.a1.p1", {});
+    table.keep("node1", kKey, {}, kWorkers);
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok()) << "now it has one";
+}
+
+TEST_P(RankTunnelTest, ANodeSpeaksForItsOwnRanksOnly) {
+    attach();
+    table.keep("node1", kKey, {}, {"feed1", "rank0"});  // rank 1 is of another node
+    openDoor();
+    const auto rank = client();
+    ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", -42}}}).ok());
+    EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
+    MutexLock lock(mutex);
+    EXPECT_TRUE(hellos.empty());
+}
+
+TEST_P(RankTunnelTest, AnAgentThatIsNotAttachedHasNoTunnel) {
+    attach("node1", std::string(kTunnelKeyBytes, '1'));  // not with the tunnel's key
+    table.keep("node1", kKey, {}, kWorkers);
+    openDoor();
+    const auto rank = client();
+    ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
+    EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
+    attach();
+    EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
 }
 
 // All that was read from `door`, up to its end.
@@ -118,12 +165,18 @@ std::string readAll(const UniqueFd& door) {
     return all;
 }
 
+std::string helloOfRank1() {
+    return rank::formatLine({0, -1, rank::Hello{{"r-abcde", 1, "rank", 1, 100}}}) + "\n";
+}
+
 TEST_P(RankTunnelTest, WhatAWorkerSaysJustBeforeItEndsArrives) {
-    table.keep("node1", "r-abcde.a1.p1", {});
+    attach();
+    table.keep("node1", kKey, {}, kWorkers);
     const UniqueFd listener(std::move(listenUnix(headPaths().rankSocket()).value()));
     constexpr std::size_t kSizes[] = {1, 100, 70'000, 3'000'000};
     for (int round = 0; round < 12; ++round) {
-        const std::string said(kSizes[round % 4], static_cast<char>('a' + round));
+        const std::string said =
+            helloOfRank1() + std::string(kSizes[round % 4], static_cast<char>('a' + round));
         std::jthread worker([&] {
             const UniqueFd socket(std::move(connectUnix(nodePaths().rankSocket()).value()));
             EXPECT_TRUE(writeAll(socket.get(), said));
@@ -131,6 +184,30 @@ TEST_P(RankTunnelTest, WhatAWorkerSaysJustBeforeItEndsArrives) {
         const UniqueFd door(::accept(listener.get(), nullptr, nullptr));
         ASSERT_TRUE(door.isOpen());
         EXPECT_EQ(readAll(door), said) << said.size() << " bytes";
+    }
+}
+
+TEST(TunnelGreeting, IsHeldBackUntilItIsWhole) {
+    TunnelGreeting greeting(kWorkers);
+    const std::string hello = helloOfRank1();
+    EXPECT_EQ(greeting.take(hello.substr(0, 5)).value(), "");
+    EXPECT_EQ(greeting.take(hello.substr(5) + "more").value(), hello + "more");
+    EXPECT_EQ(greeting.take("anything").value(), "anything");
+}
+
+TEST(TunnelGreeting, AWorkerOfAnotherNodeIsRefusedWithThoseThatMaySpeak) {
+    TunnelGreeting greeting({"feed2", "rank2"});
+    EXPECT_EQ(
+        std::string(messageOf(greeting.take(helloOfRank1()).status())),
+        "tunnel: rank1 was not placed on this agent's node; feed2, rank2 may speak from there");
+}
+
+TEST(TunnelGreeting, WhatIsNoHelloIsRefused) {
+    for (const std::string& line :
+         {std::string("\n"), std::string("{}\n"), std::string("x\n"), std::string(4097, 'x'),
+          std::string(4097, 'x') + "\n",
+          rank::formatLine({1, -1, rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}}) + "\n"}) {
+        EXPECT_FALSE(TunnelGreeting(kWorkers).take(line).ok()) << line.substr(0, 80);
     }
 }
 

@@ -17,6 +17,7 @@ class JoinFileTest : public ::testing::Test {
         JoinFile file;
         file.address = "worker-7:4711";
         file.token = randomBytes(JoinFile::kTokenBytes);
+        file.relayToken = randomBytes(JoinFile::kTokenBytes);
         file.attempt = 3;
         file.certificate = {"CERTIFICATE", "KEY"};
         return file;
@@ -35,6 +36,8 @@ TEST_F(JoinFileTest, IsReadAsItWasWrittenAndIsItsOwnersAlone) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->address, written.address);
     EXPECT_EQ(read->token, written.token);
+    EXPECT_EQ(read->relayToken, written.relayToken);
+    EXPECT_EQ(read->ofDataWorker().toText().find("relay"), std::string::npos);
     EXPECT_EQ(read->attempt, 3);
     EXPECT_EQ(read->certificate, written.certificate);
     EXPECT_FALSE(read->isUnix());
@@ -66,6 +69,7 @@ TEST_F(JoinFileTest, TokensAreTheSameOnlyAsAWhole) {
     EXPECT_FALSE(isSameToken("abcd", "abce"));
     EXPECT_FALSE(isSameToken("abcd", "abc"));
     EXPECT_FALSE(isSameToken("", "abc"));
+    EXPECT_FALSE(isSameToken("", "")) << "a door without a token lets nobody in";
 }
 
 }  // namespace

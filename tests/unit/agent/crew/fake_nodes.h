@@ -24,9 +24,10 @@ class FakeNodes final : public Nodes {
         return found == nodes.end() ? NodeStanding{node} : found->second;
     }
     void setUnread(bool, std::map<std::string, int>) override {}
-    void keep(const std::string& node, const std::string& key,
-              const schedule::Resources& needs) override {
+    void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
+              std::vector<std::string> workers) override {
         kept[key] = {node, needs.cpus};
+        speakers[key] = std::move(workers);
     }
     void place(const std::string& node, const Placement& placement) override {
         placed[placement.key] = {node, placement};
@@ -57,6 +58,7 @@ class FakeNodes final : public Nodes {
         node.isLost = false;
     }
 
+    std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that is kept
     std::map<std::string, NodeStanding> nodes;
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, Placement>> placed;

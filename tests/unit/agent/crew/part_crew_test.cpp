@@ -71,7 +71,10 @@ class PartCrewTest : public ::testing::Test {
     }
     std::unique_ptr<PartCrew> make(int numNodes = 2) {
         PartCrewPlace place{
-            clock, &nodes, trainsHere,
+            clock,
+            &nodes,
+            trainsHere,
+            ranksPerNode,
             [](int part) { return schedule::Resources{part == 0 ? 2.0 : 1.0, 0, 500}; },
             [](const PartName& name, int port, const schedule::Resources&) -> Result<Placement> {
                 return Placement{name.key(), strCat("port ", port), "job", "", "", ""};
@@ -105,6 +108,7 @@ class PartCrewTest : public ::testing::Test {
     FakeClock clock;
     FakeNodes nodes;
     bool trainsHere = true;
+    int ranksPerNode = 1;
     job::RunPaths paths{directory / "runs", "r-abcde"};
     std::unique_ptr<PartCrew> crew;
     Status begun;
@@ -297,13 +301,15 @@ TEST_F(PartCrewTest, APartOfWhichNothingWasHeardYetIsAwaited) {
 }
 
 TEST_F(PartCrewTest, WorkersOfANodeThatIsAwayCannotBeHeardOf) {
+    ranksPerNode = 2;
     place();
-    EXPECT_THAT(crew->unreached(2), IsEmpty());
+    EXPECT_THAT(nodes.speakers.at(kKey), ::testing::ElementsAre("feed1", "rank2", "rank3"));
+    EXPECT_THAT(crew->unreached(), IsEmpty());
     nodes.nodes["node1"].isThere = false;
-    EXPECT_THAT(crew->unreached(2), ::testing::ElementsAre("feed1", "rank2", "rank3"));
+    EXPECT_THAT(crew->unreached(), ::testing::ElementsAre("feed1", "rank2", "rank3"));
     nodes.nodes["node1"].isLost = true;
     tick(going("feed", "rank0"));
-    EXPECT_THAT(crew->unreached(2), IsEmpty()) << "they count as ended";
+    EXPECT_THAT(crew->unreached(), IsEmpty()) << "they count as ended";
 }
 
 TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
@@ -345,7 +351,7 @@ TEST_F(PartCrewTest, WhereTheHeadDoesNotTrainTheFirstPartIsOnANodeToo) {
     EXPECT_EQ(nodes.placed.at(kKey).second.gang, "port 4711");
     EXPECT_THAT(news, IsEmpty());
     nodes.nodes["big"].isThere = false;
-    EXPECT_THAT(crew->unreached(1), ::testing::ElementsAre("feed", "rank0"));
+    EXPECT_THAT(crew->unreached(), ::testing::ElementsAre("feed", "rank0"));
     nodes.nodes["big"].isLost = true;
     const engines::State lost = crew->lookAtLead(news);
     EXPECT_EQ(lost.phase, engines::Phase::kEnded);
