@@ -241,7 +241,7 @@ TEST_F(NodeTableTest, ADrainedNodeIsToBeLeftAlsoForTheNextHead) {
     ASSERT_TRUE(drained.drain("node1", true).ok());
     EXPECT_FALSE(drained.standing("node1").mayTake());
     EXPECT_EQ(drained.nodes().front().state, "drained");
-    drained.keep("node1", kPartKey, {1, 0, 0});
+    drained.keep("node1", kPartKey, {1, 0, 0}, {});
     EXPECT_EQ(drained.nodes().front().state, "draining");
 
     NodeTable next({"head", std::chrono::seconds(20), file}, clock, logs);
