@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::string kKey = "r-abcde.a1.d0";
+const std::string kDataKey = "r-abcde.a1.d0";
 
 /// A connection that is there as long as the test wants it to be.
 struct FakeUplink final : Uplink {
@@ -66,14 +66,14 @@ class SlotTest : public ::testing::Test {
         agent::NodeOrders orders;
         const agent::DataWorkerName name{"r-abcde", 1, 0};
         orders.placed.push_back(
-            {{kKey, engines::gangText(agent::dataGang(name)), "", "join", "", ""}, {}});
+            {{kDataKey, engines::gangText(agent::dataGang(name)), "", "join", "", ""}, {}});
         link->orders.push_back(toProto(orders));
         slot->turn();
-        ASSERT_TRUE(engine->states.contains(kKey));
+        ASSERT_TRUE(engine->states.contains(kDataKey));
     }
     void endWorker() {
-        engine->states[kKey].phase = engines::Phase::kEnded;
-        engine->states[kKey].cause = engines::Cause::kCancelled;
+        engine->states[kDataKey].phase = engines::Phase::kEnded;
+        engine->states[kDataKey].cause = engines::Cause::kCancelled;
     }
     void pass(int seconds) {
         for (int i = 0; i < 2 * seconds; ++i) {
@@ -101,10 +101,10 @@ TEST_F(SlotTest, OneThatLeavesSaysSoAndEndsWhenNothingIsLeft) {
     EXPECT_FALSE(link->sent.back().leave().is_gone());
     EXPECT_THAT(engine->cancelled, ElementsAre()) << "the head has it elsewhere first";
     v1::HeadOrders end;
-    end.add_ended(kKey);
+    end.add_ended(kDataKey);
     link->orders.push_back(end);
     slot->turn();
-    EXPECT_THAT(engine->cancelled, ElementsAre(kKey));
+    EXPECT_THAT(engine->cancelled, ElementsAre(kDataKey));
     endWorker();
     pass(1);
     engine->states.clear();
@@ -125,7 +125,7 @@ TEST_F(SlotTest, WhatIsLeftAfterTheGraceIsEnded) {
     pass(29);
     EXPECT_THAT(engine->cancelled, ElementsAre());
     pass(2);
-    EXPECT_THAT(engine->cancelled, ElementsAre(kKey));
+    EXPECT_THAT(engine->cancelled, ElementsAre(kDataKey));
     pass(5);
     EXPECT_EQ(numEnds, 1) << "also where it does not end";
 }
@@ -137,7 +137,7 @@ TEST_F(SlotTest, OneThatLeavesStartsNothing) {
     agent::NodeOrders orders;
     const agent::DataWorkerName name{"r-abcde", 1, 0};
     orders.placed.push_back(
-        {{kKey, engines::gangText(agent::dataGang(name)), "", "join", "", ""}, {}});
+        {{kDataKey, engines::gangText(agent::dataGang(name)), "", "join", "", ""}, {}});
     link->orders.push_back(toProto(orders));
     pass(1);
     EXPECT_TRUE(engine->gangs.empty());
@@ -150,7 +150,7 @@ TEST_F(SlotTest, ABoundOneEndsWithAllWhenItsHeadIsGoneForTheLease) {
     pass(59);
     EXPECT_THAT(engine->cancelled, ElementsAre());
     pass(2);
-    EXPECT_THAT(engine->cancelled, ElementsAre(kKey));
+    EXPECT_THAT(engine->cancelled, ElementsAre(kDataKey));
     endWorker();
     pass(1);
     EXPECT_EQ(numEnds, 1);
