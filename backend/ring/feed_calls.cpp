@@ -18,6 +18,7 @@ enum class Asked { kState, kStateAndForget };
 /// 0 or INVALID.
 int stateOf(millrace_feed& feed, std::uint32_t epoch, std::uint64_t next, Asked asked,
             stream::StreamState& state) {
+    const MutexLock lock(feed.position);
     const FeedProgress::Place place{
         epoch, static_cast<std::int64_t>(std::min<std::uint64_t>(next, stream::kMaxCount))};
     const char* wrong = asked == Asked::kState ? feed.progress.stateAt(place, state)
@@ -134,9 +135,8 @@ void millrace_feed_get_info(const millrace_feed* feed, millrace_feed_info* info)
     millrace_feed_info now{};
     now.micro_rows = static_cast<std::uint64_t>(feed->microRows);
     now.step_batches = static_cast<std::uint64_t>(feed->stepBatches);
-    const millrace::stream::Cursor& base = feed->progress.base().cursor;
-    std::memcpy(now.stream_hash, base.streamHash.c_str(), 32);
-    std::memcpy(now.plan_hash, base.planHash.c_str(), 32);
+    std::memcpy(now.stream_hash, feed->streamHash.c_str(), 32);
+    std::memcpy(now.plan_hash, feed->planHash.c_str(), 32);
     static_cast<void>(ring::fill(now, info));
 }
 

@@ -36,7 +36,8 @@ int waitForEntry(millrace_feed& feed, std::int64_t timeoutMs) {
     return 0;
 }
 
-const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload) {
+const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload)
+    MR_REQUIRES(feed.position) {
     stream::SegmentRecord record;
     record.epoch = entry.epoch;
     if (const char* wrong = stream::readRecord(payload, entry.bytes, record)) {
@@ -47,7 +48,8 @@ const char* readRecord(millrace_feed& feed, const RingEntry& entry, const unsign
 
 /// The micro-batches of a frame, as its entry tells them: cut every micro_rows rows. What they are
 /// is added up one by one, so that the sums are those of the sequence.
-const char* addBatches(millrace_feed& feed, const RingEntry& entry, const millrace_batch& batch) {
+const char* addBatches(millrace_feed& feed, const RingEntry& entry, const millrace_batch& batch)
+    MR_REQUIRES(feed.position) {
     const auto idsAt = [&batch](std::size_t column) {
         return batch.bytes + batch.directory.entries()[column].data.offset;
     };
@@ -79,7 +81,7 @@ const char* addBatches(millrace_feed& feed, const RingEntry& entry, const millra
 }
 
 int takeFrame(millrace_feed& feed, const RingEntry& entry, unsigned char* payload,
-              std::uint64_t index, millrace_feed_event& event) {
+              std::uint64_t index, millrace_feed_event& event) MR_REQUIRES(feed.position) {
     auto batch = std::make_unique<millrace_batch>();
     if (const char* wrong = batch->directory.copy(payload, entry.bytes)) {
         return feed.finish(MILLRACE_FEED_CORRUPT,
@@ -109,7 +111,7 @@ int takeFrame(millrace_feed& feed, const RingEntry& entry, unsigned char* payloa
 }
 
 int takeMark(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload,
-             millrace_feed_event& event) {
+             millrace_feed_event& event) MR_REQUIRES(feed.position) {
     stream::StepMark mark;
     bool isNew = false;
     mark.epoch = entry.epoch;
@@ -161,7 +163,7 @@ int takeContinue(millrace_feed& feed, std::uint64_t notGivenBack) {
 }
 
 int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char* payload,
-               millrace_feed_event& event) {
+               millrace_feed_event& event) MR_REQUIRES(feed.position) {
     const char* wrong = nullptr;
     switch (static_cast<EntryKind>(entry.kind)) {
         case EntryKind::kSegment:
@@ -183,7 +185,8 @@ int takeRecord(millrace_feed& feed, const RingEntry& entry, const unsigned char*
             return feed.finish(MILLRACE_FEED_FAILED,
                                std::string(reinterpret_cast<const char*>(payload), entry.bytes));
         case EntryKind::kContinue:
-            return takeContinue(feed, entry.number);
+            event.number = entry.number;
+            return kNextRing;
         case EntryKind::kNothing:
             return kGoOn;
         case EntryKind::kColumns: {
@@ -212,7 +215,7 @@ int endOfEpoch(millrace_feed& feed, millrace_feed_event& event) {
 }
 
 /// An entry that is there.
-int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
+int takeEntryLocked(millrace_feed& feed, millrace_feed_event& event) MR_REQUIRES(feed.position) {
     const std::shared_ptr<ReaderRing> from = feed.link->sharedRing();
     RingEntry entry;
     unsigned char* payload = nullptr;
@@ -228,6 +231,29 @@ int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
     return result;
 }
 
+/// The same, unless the place behind it was said in a hello: what follows comes over that
+/// connection.
+int takeEntry(millrace_feed& feed, millrace_feed_event& event) {
+    int result = MILLRACE_FEED_LOST;
+    {
+        const MutexLock lock(feed.position);
+        if (!feed.isPositionSaid) {
+            result = takeEntryLocked(feed, event);
+            feed.isOver = feed.finished != MILLRACE_FEED_BATCH;
+        }
+    }
+    if (result == kNextRing) {
+        return takeContinue(feed, std::exchange(event.number, 0));
+    }
+    return result == MILLRACE_FEED_LOST ? feed.fail(result, "the feed is gone") : result;
+}
+
+/// Goes over to a next connection as soon as there is one.
+int followIfLost(millrace_feed& feed) {
+    const int result = feed.link->isLost() ? follow(feed, 0) : 0;
+    return result == MILLRACE_FEED_LOST && feed.link != nullptr ? 0 : result;
+}
+
 }  // namespace
 
 int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event) {
@@ -235,6 +261,9 @@ int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& 
     while (result == kGoOn) {
         if (feed.isAtEpochEnd) {
             return endOfEpoch(feed, event);
+        }
+        if (const int failed = followIfLost(feed)) {
+            return failed;
         }
         if (const int waited = waitForEntry(feed, timeoutMs)) {
             return waited;
@@ -250,6 +279,9 @@ int takeColumns(millrace_feed& feed) {
     }
     if (feed.finished != MILLRACE_FEED_BATCH) {
         return feed.finished < 0 ? feed.finished : MILLRACE_FEED_TIMEOUT;
+    }
+    if (const int failed = feed.link == nullptr ? 0 : followIfLost(feed)) {
+        return failed;
     }
     const bool isLost = feed.link == nullptr || feed.link->isLost();
     if (feed.link != nullptr && feed.link->isAborted()) {

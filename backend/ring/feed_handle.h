@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "backend/core/mutex.h"
 #include "backend/ring/c_wall.h"
 #include "backend/ring/feed_batch.h"
 #include "backend/ring/feed_link.h"
@@ -44,8 +45,14 @@ struct millrace_feed {
     std::shared_ptr<millrace::ring::MappedRings> rings =
         std::make_shared<millrace::ring::MappedRings>();
     std::unique_ptr<millrace::ring::FeedLink> link;
-    millrace::ring::FeedProgress progress;
+    /// Between the reader and the link's thread, which connects again with the reader's position.
+    millrace::Mutex position;
+    millrace::ring::FeedProgress progress MR_GUARDED_BY(position);
+    /// Said in a hello that follows: the ring gives no more.
+    bool isPositionSaid MR_GUARDED_BY(position) = false;
+    bool isOver MR_GUARDED_BY(position) = false;  ///< nothing more is wanted
     std::int64_t microRows = 0, stepBatches = 0;
+    std::string streamHash, planHash;
     std::string inputs;                      ///< as the feed told them at the first hello
     millrace::ring::FrameDirectory columns;  ///< of a frame without rows; empty: not told yet
     bool isAtEpochEnd = false;               ///< and the caller has not heard of it yet
@@ -77,6 +84,8 @@ namespace millrace::ring {
 
 /// Nothing for the caller: what comes next is to be looked at.
 inline constexpr int kGoOn = -100;
+/// A continue record was taken; event.number is its number.
+inline constexpr int kNextRing = -101;
 inline constexpr std::uint64_t kExitResources =
     6;  // of core/exit_codes.h, which this library lacks
 
@@ -94,6 +103,9 @@ inline int outOfResources(millrace_feed& feed) noexcept {
     return MILLRACE_FEED_FAILED;
 }
 
+/// Where the link is lost and its thread has connected again by `endNs`: goes over to that
+/// connection. 0, or what is wrong; LOST: it is not there yet.
+int follow(millrace_feed& feed, std::int64_t endNs);
 /// The next event, for who has not come to an end and is not aborted.
 int nextEvent(millrace_feed& feed, std::int64_t timeoutMs, millrace_feed_event& event);
 /// Takes the feed's columns where they are what comes next: 0 once they are known, else TIMEOUT or

@@ -1,6 +1,8 @@
 #include "backend/ring/feed_link.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -20,35 +22,10 @@ namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 4 << 20;
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
-
-bool isAskedToAbort(const FeedLink::Target& target) {
-    pollfd items[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
-    return ::poll(items, 2, 0) > 0;
-}
-
-/// Until `fd` is ready for `events`: false when the deadline has come or an abort fd is readable.
-bool waitFor(int fd, short events, const FeedLink::Target& target) {
-    for (;;) {
-        const std::int64_t leftMs = (target.deadlineNs - steadyNs()) / 1'000'000 + 1;
-        if (leftMs <= 0) {
-            return false;
-        }
-        constexpr std::int64_t kLongestMs = 3'600'000;
-        pollfd items[3] = {
-            {fd, events, 0}, {target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
-        const int ready =
-            ::poll(items, 3, static_cast<int>(leftMs < kLongestMs ? leftMs : kLongestMs));
-        if (ready < 0 && errno != EINTR) {
-            return false;
-        }
-        if (ready > 0 && (items[1].revents != 0 || items[2].revents != 0)) {
-            return false;
-        }
-        if (ready > 0 && items[0].revents != 0) {
-            return true;
-        }
-    }
-}
+constexpr std::int64_t kNsPerMs = 1'000'000;
+// Of a connection that is made again: for the socket to appear and the hello's answer.
+constexpr std::int64_t kAgainNs = 10'000 * kNsPerMs;
+constexpr std::int64_t kRestFirstMs = 20, kRestMostMs = 1'000;
 
 /// Bytes and at most one descriptor; 0 at the end of the stream, -1 on errors.
 ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
@@ -82,66 +59,136 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 
 }  // namespace
 
-std::unique_ptr<FeedLink> FeedLink::open(const Target& target, stream::TinyJson& answer,
-                                         std::string& error, Failure& failure) {
-    std::unique_ptr<FeedLink> link(new FeedLink());
-    failure = Failure::kLost;
-    constexpr int kRetryMs = 10;
-    while (link->socket_ < 0) {
-        if (isAskedToAbort(target)) {
-            failure = Failure::kAborted;
-            error = "aborted";
-            return nullptr;
+FeedLink::Opened FeedLink::open(const Target& target) {
+    Opened opened = connect(target, -1);
+    if (opened.link != nullptr) {
+        opened.error = opened.link->begin();
+        opened.link = opened.error.empty() ? std::move(opened.link) : nullptr;
+    }
+    return opened;
+}
+
+/// The link's ring waits in fds_, and nothing listens to it yet.
+FeedLink::Opened FeedLink::connect(Target target, int stopEvent) {
+    Opened opened;
+    std::unique_ptr<FeedLink> link(new FeedLink(std::move(target)));
+    const std::string& path = link->target_.path;
+    if (!link->reachSocket(stopEvent, opened)) {
+        return opened;
+    }
+    if (link->target_.hello.empty()) {
+        link->target_.hello = link->target_.again();
+        if (link->target_.hello.empty()) {
+            opened.failure = Failure::kAborted;
+            return opened;
         }
-        link->socket_ = connectToOwn(target.path);
-        const int why = errno;
-        if (link->socket_ >= 0) {
-            break;
-        }
-        const bool away = why == ENOENT || why == ECONNREFUSED || why == EAGAIN;
-        if (!away || steadyNs() >= target.deadlineNs) {
-            error = target.path + ": cannot connect to the feed: " +
-                    (why == EPERM ? "it is another user's" : std::strerror(why));
-            return nullptr;
-        }
-        pollfd aborted[2] = {{target.abortFd, POLLIN, 0}, {target.abortEvent, POLLIN, 0}};
-        ::poll(aborted, 2, kRetryMs);
     }
     std::string line;
     int fd = -1;
-    if (!link->sendHello(target) || !link->readAnswer(line, fd, target)) {
-        const bool wasAborted = isAskedToAbort(target);
-        failure = wasAborted ? Failure::kAborted : Failure::kLost;
-        error = wasAborted ? "aborted" : target.path + ": the feed did not answer the hello";
-    } else if (!stream::TinyJson::parse(line, answer)) {
-        error = target.path + ": the feed's answer is not JSON";
-    } else if (answer.readText("error", error)) {
-        failure = Failure::kRefused;
+    if (!link->sendHello(stopEvent) || !link->readAnswer(line, fd, stopEvent)) {
+        const bool wasAborted = link->isAskedToEnd(stopEvent);
+        opened.failure = wasAborted ? Failure::kAborted : Failure::kLost;
+        opened.error = wasAborted ? "aborted" : path + ": the feed did not answer the hello";
+    } else if (!stream::TinyJson::parse(line, opened.answer)) {
+        opened.error = path + ": the feed's answer is not JSON";
+    } else if (opened.answer.readText("error", opened.error)) {
+        opened.failure = Failure::kRefused;
     } else if (fd < 0) {
-        error = target.path + ": the feed passed no ring";
+        opened.error = path + ": the feed passed no ring";
     } else {
-        link->ring_ = ReaderRing::map(std::exchange(fd, -1), target.rings, error);
+        link->fds_.push_back(std::exchange(fd, -1));
+        opened.link = std::move(link);
     }
     if (fd >= 0) {
         ::close(fd);
     }
-    if (link->ring_ == nullptr) {
-        return nullptr;
-    }
-    link->abortFd_ = target.abortFd;
-    link->abortEvent_ = target.abortEvent;
-    link->rings_ = target.rings;
-    link->stopEvent_ = ::eventfd(0, EFD_CLOEXEC);
-    link->thread_ = startWithoutSignals([of = link.get()] { of->watch(); });
-    return link;
+    return opened;
 }
 
-FeedLink::~FeedLink() {
+/// Waits for the socket to appear.
+bool FeedLink::reachSocket(int stopEvent, Opened& opened) {
+    constexpr int kRetryFirstMs = 10, kRetryMostMs = 100;
+    for (int retryMs = kRetryFirstMs;; retryMs = std::min(2 * retryMs, kRetryMostMs)) {
+        if (isAskedToEnd(stopEvent)) {
+            opened.failure = Failure::kAborted;
+            opened.error = "aborted";
+            return false;
+        }
+        socket_ = connectToOwn(target_.path);
+        if (socket_ >= 0) {
+            return true;
+        }
+        const int why = errno;
+        const bool away = why == ENOENT || why == ECONNREFUSED || why == EAGAIN;
+        if (!away || steadyNs() >= target_.deadlineNs) {
+            opened.error = target_.path + ": cannot connect to the feed: " +
+                           (why == EPERM ? "it is another user's" : std::strerror(why));
+            return false;
+        }
+        rest(retryMs, stopEvent);
+    }
+}
+
+/// Maps the first ring and listens. Empty, or what is wrong.
+std::string FeedLink::begin() {
+    std::string wrong = nextRing();
+    if (wrong.empty()) {
+        stopEvent_ = ::eventfd(0, EFD_CLOEXEC);
+        wrong = stopEvent_ < 0 ? target_.path + ": out of descriptors" : "";
+    }
+    if (wrong.empty()) {
+        thread_ = startWithoutSignals(
+            [this] { walled([this] { return watch(); }, [this] { return giveUp(); }); });
+    }
+    return wrong;
+}
+
+void FeedLink::stopThread() {
     if (thread_.joinable()) {
         const std::uint64_t one = 1;
         static_cast<void>(!::write(stopEvent_, &one, sizeof one));
         thread_.join();
     }
+}
+
+bool FeedLink::isAskedToEnd(int stopEvent) const {
+    return !rest(0, stopEvent);
+}
+
+/// False when an abort fd, or the stop's, is readable before the time is up.
+bool FeedLink::rest(std::int64_t ms, int stopEvent) const {
+    pollfd items[3] = {
+        {target_.abortFd, POLLIN, 0}, {target_.abortEvent, POLLIN, 0}, {stopEvent, POLLIN, 0}};
+    return ::poll(items, 3, static_cast<int>(ms)) <= 0;
+}
+
+/// Until the socket is ready for `events`: false when the deadline has come or an end is asked for.
+bool FeedLink::waitFor(short events, int stopEvent) const {
+    for (;;) {
+        const std::int64_t leftMs = (target_.deadlineNs - steadyNs()) / kNsPerMs + 1;
+        if (leftMs <= 0) {
+            return false;
+        }
+        constexpr std::int64_t kLongestMs = 3'600'000;
+        pollfd items[4] = {{socket_, events, 0},
+                           {target_.abortFd, POLLIN, 0},
+                           {target_.abortEvent, POLLIN, 0},
+                           {stopEvent, POLLIN, 0}};
+        const int ready = ::poll(items, 4, static_cast<int>(std::min(leftMs, kLongestMs)));
+        if (ready < 0 && errno != EINTR) {
+            return false;
+        }
+        if (ready > 0 && (items[1].revents | items[2].revents | items[3].revents) != 0) {
+            return false;
+        }
+        if (ready > 0 && items[0].revents != 0) {
+            return true;
+        }
+    }
+}
+
+FeedLink::~FeedLink() {
+    stopThread();
     for (const int fd : {socket_, stopEvent_}) {
         if (fd >= 0) {
             ::close(fd);
@@ -152,11 +199,12 @@ FeedLink::~FeedLink() {
     }
 }
 
-bool FeedLink::sendHello(const Target& target) const {
-    for (std::size_t at = 0; at < target.hello.size();) {
-        const ssize_t n = ::send(socket_, target.hello.data() + at, target.hello.size() - at,
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EAGAIN && !waitFor(socket_, POLLOUT, target)) {
+bool FeedLink::sendHello(int stopEvent) const {
+    const std::string& hello = target_.hello;
+    for (std::size_t at = 0; at < hello.size();) {
+        const ssize_t n =
+            ::send(socket_, hello.data() + at, hello.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EAGAIN && !waitFor(POLLOUT, stopEvent)) {
             return false;
         }
         if (n < 0 && errno != EINTR && errno != EAGAIN) {
@@ -167,7 +215,7 @@ bool FeedLink::sendHello(const Target& target) const {
     return true;
 }
 
-bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
+bool FeedLink::readAnswer(std::string& line, int& fd, int stopEvent) const {
     char bytes[4096];
     while (line.size() < kMaxAnswerBytes) {
         // A look first: what follows the line belongs to watch().
@@ -184,7 +232,7 @@ bool FeedLink::readAnswer(std::string& line, int& fd, const Target& target) {
             continue;
         }
         if (n < 0 && errno == EAGAIN) {
-            if (!waitFor(socket_, POLLIN, target)) {
+            if (!waitFor(POLLIN, stopEvent)) {
                 return false;
             }
             continue;
@@ -215,7 +263,7 @@ std::string FeedLink::nextRing() {
         fds_.pop_front();
     }
     std::string wrong;
-    std::shared_ptr<ReaderRing> next = ReaderRing::map(fd, rings_, wrong);
+    std::shared_ptr<ReaderRing> next = ReaderRing::map(fd, target_.rings, wrong);
     if (next == nullptr) {
         return wrong;
     }
@@ -245,6 +293,38 @@ FeedLink::Wait FeedLink::waitForEntry(std::int64_t endNs) {
     }
 }
 
+bool FeedLink::comesAgain() {
+    const MutexLock lock(mutex_);
+    return comesAgain_;
+}
+
+FeedLink::Opened FeedLink::takeNext(std::int64_t endNs) {
+    Opened none;
+    none.error = target_.path + ": the feed is gone";
+    {
+        const MutexLock lock(mutex_);
+        const auto isKnown = [this] { return next_.link != nullptr || !next_.error.empty(); };
+        while (!isKnown() && comesAgain_ && !isAborted() && steadyNs() < endNs) {
+            came_.waitFor(mutex_, std::chrono::milliseconds((endNs - steadyNs()) / kNsPerMs + 1));
+        }
+        if (isAborted()) {
+            return {nullptr, {}, "aborted", Failure::kAborted};
+        }
+        if (!isKnown()) {
+            return none;
+        }
+        isTaken_ = true;
+        comesAgain_ = false;
+    }
+    stopThread();  // before it could find that next_ is lost too: the next one's thread will
+    Opened next = std::move(next_);
+    if (next.link != nullptr) {
+        next.error = next.link->begin();
+        next.link = next.error.empty() ? std::move(next.link) : nullptr;
+    }
+    return next;
+}
+
 void FeedLink::abort() {
     aborted_.store(true, std::memory_order_seq_cst);
     wake();
@@ -252,35 +332,93 @@ void FeedLink::abort() {
 
 void FeedLink::wake() {
     const MutexLock lock(mutex_);
-    ring_->wake();
+    if (ring_ != nullptr) {
+        ring_->wake();
+    }
     came_.notifyAll();
+}
+
+/// It does not connect again: the reader asks for that itself.
+void FeedLink::giveUp() {
+    {
+        const MutexLock lock(mutex_);
+        comesAgain_ = false;
+    }
+    wake();
 }
 
 void FeedLink::watch() {
     ::pthread_setname_np(::pthread_self(), "feed-watch");
+    if (listenTo(this) == Heard::kLost) {
+        if (comesAgain()) {
+            comeAgain();
+        }
+        listenTo(nullptr);
+    }
+}
+
+/// Until an end is asked for, or `link` is lost; null: only for the first.
+FeedLink::Heard FeedLink::listenTo(FeedLink* link) {
     pollfd items[4] = {{stopEvent_, POLLIN, 0},
-                       {socket_, POLLIN, 0},
-                       {abortFd_, POLLIN, 0},
-                       {abortEvent_, POLLIN, 0}};
-    while (!isLost() || !isAborted()) {
-        if (::poll(items, 4, -1) < 0 && errno != EINTR) {
-            break;
+                       {link == nullptr ? -1 : link->socket_, POLLIN, 0},
+                       {target_.abortFd, POLLIN, 0},
+                       {target_.abortEvent, POLLIN, 0}};
+    for (;;) {
+        if (::poll(items, 4, -1) < 0) {
+            if (errno != EINTR) {
+                return Heard::kEnd;
+            }
+            continue;
         }
         if (items[0].revents != 0) {
-            return;
+            return Heard::kEnd;
         }
         if (items[2].revents != 0 || items[3].revents != 0) {
-            items[2].fd = items[3].fd = -1;
             abort();
+            return Heard::kEnd;
         }
         if (items[1].revents != 0) {
-            receiveRing();
-            items[1].fd = isLost() ? -1 : socket_;
+            link->receiveRing();
+            if (link->isLost()) {
+                return Heard::kLost;
+            }
         }
     }
 }
 
-/// The lines only announce what the descriptor brings, so they are not read.
+/// Connects until the reader takes the connection. One that is lost before is made once more.
+void FeedLink::comeAgain() {
+    std::int64_t restMs = 0;
+    while (rest(restMs, stopEvent_)) {
+        restMs = std::clamp(2 * restMs, kRestFirstMs, kRestMostMs);
+        Target target = target_;
+        target.hello.clear();
+        target.deadlineNs = steadyNs() + kAgainNs;
+        Opened opened = connect(std::move(target), stopEvent_);
+        FeedLink* const link = opened.link.get();
+        if (link == nullptr && opened.failure == Failure::kLost) {
+            continue;
+        }
+        if (link == nullptr && opened.failure == Failure::kAborted) {
+            return;
+        }
+        {
+            const MutexLock lock(mutex_);
+            next_ = std::move(opened);
+        }
+        wake();
+        if (link == nullptr || listenTo(link) == Heard::kEnd) {
+            return;
+        }
+        const MutexLock lock(mutex_);
+        if (isTaken_) {
+            return;
+        }
+        next_ = {};
+    }
+}
+
+/// The lines only announce what the descriptor brings, but for the one that says good-bye.
 void FeedLink::receiveRing() {
     char bytes[256];
     int fd = -1;
@@ -290,7 +428,12 @@ void FeedLink::receiveRing() {
         if (fd >= 0) {
             fds_.push_back(fd);
         }
+        if (n > 0) {
+            said_.append(bytes, static_cast<std::size_t>(n));
+            said_.erase(0, said_.size() - std::min(said_.size(), kReplacedLine.size()));
+        }
         if (n == 0 || (n < 0 && errno != EAGAIN)) {
+            comesAgain_ = comesAgain_ && said_ != kReplacedLine;
             lost_.store(true, std::memory_order_seq_cst);
         }
     }

@@ -37,21 +37,42 @@ std::string helloLine(const millrace_feed& feed, const std::string& state,
            ",\"number\":" + std::to_string(next.number) + "}}\n";
 }
 
-/// Connects and says hello; the answer's hashes must be `start`'s where it has some.
-int connectFeed(millrace_feed& feed, const ring::FeedProgress::Place& next,
-                const std::string& state, std::int64_t timeoutMs, stream::StreamState& start) {
-    ring::FeedLink::Target target{feed.path,       helloLine(feed, state, next), feed.abortFd,
-                                  feed.abortEvent, ring::steadyAfter(timeoutMs), feed.rings};
-    stream::TinyJson answer;
-    std::string error, served, plan;
-    ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
-    feed.link.reset();
-    feed.link = ring::FeedLink::open(target, answer, error, failure);
-    if (feed.link == nullptr) {
-        return feed.fail(failure == ring::FeedLink::Failure::kRefused   ? MILLRACE_FEED_INVALID
-                         : failure == ring::FeedLink::Failure::kAborted ? MILLRACE_FEED_ABORTED
-                                                                        : MILLRACE_FEED_LOST,
-                         error);
+/// Of the link's thread. What the hello says is where the reader goes on: it takes nothing more
+/// from the ring that it has, so that nothing comes twice and no ring waits for another's reader.
+std::string helloAgain(millrace_feed& feed) {
+    const millrace::MutexLock lock(feed.position);
+    if (feed.isOver) {
+        return "";
+    }
+    feed.isPositionSaid = true;
+    return helloLine(feed, feed.progress.newest().toText(), feed.progress.wanted());
+}
+
+ring::FeedLink::Target targetOf(millrace_feed& feed, std::string hello, std::int64_t timeoutMs) {
+    ring::FeedLink::Target target{
+        feed.path, std::move(hello), feed.abortFd, feed.abortEvent, ring::steadyAfter(timeoutMs),
+        feed.rings};
+    if (feed.stream == "train") {
+        target.again = [&feed] { return helloAgain(feed); };
+    }
+    return target;
+}
+
+/// Takes a connection; the answer's hashes must be `start`'s where it has some.
+int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamState& start) {
+    const stream::TinyJson& answer = opened.answer;
+    std::string served, plan;
+    if (opened.link == nullptr) {
+        return feed.fail(opened.failure == ring::FeedLink::Failure::kRefused ? MILLRACE_FEED_INVALID
+                         : opened.failure == ring::FeedLink::Failure::kAborted
+                             ? MILLRACE_FEED_ABORTED
+                             : MILLRACE_FEED_LOST,
+                         opened.error);
+    }
+    feed.link = std::move(opened.link);
+    {
+        const millrace::MutexLock lock(feed.position);
+        feed.isPositionSaid = false;
     }
     std::int64_t version = 0, microRows = 0, stepBatches = 0;
     if (!answer.readCount("version", version) || version != kHelloVersion) {
@@ -76,8 +97,8 @@ int connectFeed(millrace_feed& feed, const ring::FeedProgress::Place& next,
                                                     at.planHash + ", the feed serves " + served +
                                                     " and " + plan);
     }
-    at.streamHash = served;
-    at.planHash = plan;
+    at.streamHash = feed.streamHash = served;
+    at.planHash = feed.planHash = plan;
     feed.microRows = microRows;
     feed.stepBatches = stepBatches;
     if (feed.inputs.empty()) {  // else somebody may hold them
@@ -98,11 +119,28 @@ int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
     const std::int64_t timeout =
         options.connect_timeout_ms > 0 ? options.connect_timeout_ms : kDefaultConnectMs;
     const ring::FeedProgress::Place next{start.cursor.epoch, start.cursor.next};
-    if (const int result = connectFeed(feed, next, text, timeout, start)) {
+    const std::string hello = helloLine(feed, text, next);
+    if (const int result =
+            takeLink(feed, ring::FeedLink::open(targetOf(feed, hello, timeout)), start)) {
         return result;
     }
+    const millrace::MutexLock lock(feed.position);
     feed.progress.begin(std::move(start), feed.microRows);
     return 0;
+}
+
+/// Goes on over a connection that was made again.
+int goOn(millrace_feed& feed, ring::FeedLink::Opened opened) {
+    stream::StreamState newest;
+    {
+        const millrace::MutexLock lock(feed.position);
+        newest = feed.progress.newest();
+    }
+    const std::int64_t microRows = feed.microRows;
+    const int result = takeLink(feed, std::move(opened), newest);
+    return result == 0 && feed.microRows != microRows
+               ? feed.finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows")
+               : result;
 }
 
 /// Null, or what is wrong with the options; `to` has all that this library knows.
@@ -172,15 +210,13 @@ int reopenWalled(millrace_feed* feed, std::int64_t timeout_ms) {
     if (!isTrain) {
         return feed->fail(MILLRACE_FEED_INVALID, "only \"train\" goes on; open \"eval\" anew");
     }
-    stream::StreamState newest = feed->progress.newest();
-    const std::string text = newest.toText();
     const std::int64_t timeout = timeout_ms > 0 ? timeout_ms : kDefaultConnectMs;
-    const std::int64_t microRows = feed->microRows;
-    const int result = connectFeed(*feed, feed->progress.wanted(), text, timeout, newest);
-    if (result == 0 && feed->microRows != microRows) {
-        return feed->finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows");
+    if (feed->link != nullptr && feed->link->isLost() && feed->link->comesAgain()) {
+        return ring::follow(*feed, ring::steadyAfter(timeout));
     }
-    return result;
+    feed->link.reset();
+    const std::string hello = helloAgain(*feed);
+    return goOn(*feed, ring::FeedLink::open(targetOf(*feed, hello, timeout)));
 }
 
 int nextWalled(millrace_feed& feed, std::int64_t timeoutMs, const millrace_feed_event* event,
@@ -200,6 +236,10 @@ int nextWalled(millrace_feed& feed, std::int64_t timeoutMs, const millrace_feed_
 }
 
 }  // namespace
+
+int ring::follow(millrace_feed& feed, std::int64_t endNs) {
+    return goOn(feed, feed.link->takeNext(endNs));
+}
 
 int millrace_feed_open(const char* socket_path, const millrace_feed_options* options,
                        millrace_feed** feed, char* error, std::size_t error_bytes) {

@@ -176,8 +176,9 @@ int millrace_feed_schema(millrace_feed* feed, millrace_column* columns, size_t m
  */
 const char* millrace_feed_inputs(const millrace_feed* feed);
 
-/* After MILLRACE_FEED_LOST: connects again and goes on with the batch that was to come. Batches
- * handed out before stay valid. */
+/* After MILLRACE_FEED_LOST: waits until the feed is back and goes on with the batch that was to
+ * come. Batches handed out before stay valid. A feed that hangs up is connected to again from a
+ * thread of the library, at once; a next() that finds that done goes on without LOST. */
 int millrace_feed_reopen(millrace_feed* feed, int64_t timeout_ms);
 
 /* From any thread: wakes a next() or reopen() that waits; it and all later ones return ABORTED. So

@@ -25,6 +25,7 @@ class ReaderSocket {
  public:
     explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
+    void sayReplaced() { static_cast<void>(sendWithFds(fd(), kReplacedLine, {})); }
     /// The peer sees the end though a producer may still hold the writer and with it this socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
@@ -184,6 +185,8 @@ class FeedServer::Impl {
             }
             sweep();
         }
+        // Readers come again at once: none is to wait in the queue of a feed that ends.
+        listener_.reset();
         for (Connection& c : connections_) {
             end(c);
         }
@@ -244,6 +247,7 @@ class FeedServer::Impl {
             const bool isBeside = &other != &c && other.writer != nullptr && !other.isDone &&
                                   other.hello.stream == hello.stream;
             if (isBeside && other.hello.rank == hello.rank) {
+                other.socket->sayReplaced();
                 end(other);
             } else if (isBeside && other.hello.last != hello.last) {
                 return refusedLast(hello, other.hello);

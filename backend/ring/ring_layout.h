@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <ctime>
+#include <string_view>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -20,6 +21,9 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
 inline constexpr std::uint64_t kDataAlignment = 64;
+/// The last line of a feed to a reader that a later one of the same rank has replaced. Any other
+/// end of the socket means: come again.
+inline constexpr std::string_view kReplacedLine = "{\"replaced\":true}\n";
 
 struct RingHeader {
     std::uint32_t magic;

@@ -139,17 +139,14 @@ Status RingPump::begin(const v1::RingWord& word) {
 }
 
 Status RingPump::openLink() {
-    ring::FeedLink::Target target{
-        options_.feedSocket, hello_, -1, abort_.get(), ring::steadyNs() + kFeedTimeNs, nullptr};
-    stream::TinyJson answer;
-    std::string error;
-    ring::FeedLink::Failure failure = ring::FeedLink::Failure::kLost;
-    link_ = ring::FeedLink::open(target, answer, error, failure);
+    ring::FeedLink::Opened opened = ring::FeedLink::open(
+        {options_.feedSocket, hello_, -1, abort_.get(), ring::steadyNs() + kFeedTimeNs, nullptr});
+    link_ = std::move(opened.link);
     if (link_ != nullptr) {
         return okStatus();
     }
-    return failure == ring::FeedLink::Failure::kRefused ? failedPrecondition(error)
-                                                        : unavailable(error);
+    return opened.failure == ring::FeedLink::Failure::kRefused ? failedPrecondition(opened.error)
+                                                               : unavailable(opened.error);
 }
 
 Status RingPump::pump() {

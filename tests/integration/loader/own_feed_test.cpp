@@ -304,6 +304,38 @@ TEST_F(OwnFeed, ARankThatHasHadAllIsNotMissed) {
     EXPECT_EQ(*feed.wait(), 0) << said();
 }
 
+// As under an all-reduce: the rank that is sent for has frames, and waits for the one that has
+// none.
+TEST_F(OwnFeed, ARankThatComesBackIsServedWhileTheOthersAskForNothing) {
+    Subprocess feed = start(feedArguments({"--world", "2"}));
+    FeedPtr first = connect({.rank = 0, .worldSize = 2});
+    FeedPtr second = connect({.rank = 1, .worldSize = 2});
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    Seen mine;
+    std::uint64_t rows = 0;
+    for (const int steps : {3, 20, 1}) {
+        const Seen theirs = read(first.get(), steps);
+        mine = read(second.get(), steps);
+        ASSERT_EQ(mine.result, MILLRACE_FEED_STEP) << millrace_feed_error(second.get());
+        EXPECT_EQ(mine.state, theirs.state);
+        rows += mine.rows + theirs.rows;
+        second.reset();
+        second = connect({.rank = 1, .worldSize = 2}, mine.state);
+        ASSERT_NE(second, nullptr);
+        mine = read(second.get(), 1);
+        ASSERT_EQ(mine.result, MILLRACE_FEED_STEP) << millrace_feed_error(second.get());
+        rows += mine.rows + read(first.get(), 1).rows;
+    }
+    auto behind = std::async(std::launch::async, [&second] { return read(second.get()); });
+    const Seen rest = read(first.get());
+    mine = behind.get();
+    EXPECT_EQ(rest.result, MILLRACE_FEED_END_OF_STREAM) << millrace_feed_error(first.get());
+    EXPECT_EQ(rest.state, mine.state);
+    EXPECT_EQ(rows + rest.rows + mine.rows, 10800U);
+    EXPECT_EQ(orderHash(rest.state), streamedHash());
+}
+
 // The others are sent for: what their rings hold is of a sequence that was broken off.
 TEST_F(OwnFeed, ARankThatComesBackHasTheOthersGoOnToo) {
     Subprocess feed = start(feedArguments({"--world", "2"}));
