@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <random>
 #include <string_view>
 #include <utility>
 
@@ -150,6 +151,7 @@ bool LineLink::isEnding() {
 
 void LineLink::loop() {
     ::pthread_setname_np(::pthread_self(), "run-link");
+    std::minstd_rand draw(static_cast<std::uint32_t>(::getpid() + steadyNs()));
     std::int64_t backoffMs = options_.backoffFirstMs;
     while (!isEnding()) {
         const int socket = connectToOwn(options_.socketPath);
@@ -159,15 +161,18 @@ void LineLink::loop() {
             isConnected_ = false;
             ::close(socket);
         }
-        const std::int64_t endNs = steadyNs() + backoffMs * kMs;
-        for (std::int64_t left = backoffMs; left > 0 && !isEnding();
-             left = (endNs - steadyNs()) / kMs) {
-            pollfd item{wake_, POLLIN, 0};
-            ::poll(&item, 1, static_cast<int>(left));
-            std::uint64_t count = 0;
-            static_cast<void>(!::read(wake_, &count, sizeof count));
-        }
+        rest(std::uniform_int_distribution((backoffMs + 1) / 2, backoffMs)(draw));
         backoffMs = std::min(2 * backoffMs, options_.backoffMostMs);
+    }
+}
+
+void LineLink::rest(std::int64_t ms) {
+    const std::int64_t endNs = steadyNs() + ms * kMs;
+    for (std::int64_t left = ms; left > 0 && !isEnding(); left = (endNs - steadyNs()) / kMs) {
+        pollfd item{wake_, POLLIN, 0};
+        ::poll(&item, 1, static_cast<int>(left));
+        std::uint64_t count = 0;
+        static_cast<void>(!::read(wake_, &count, sizeof count));
     }
 }
 
@@ -212,10 +217,9 @@ bool LineLink::talk(int socket) {
             out.erase(0, n > 0 ? static_cast<std::size_t>(n) : 0);
         }
         if ((items[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
-            if (!read(socket, in)) {
+            if (!read(socket, in, hasHeard)) {
                 break;
             }
-            hasHeard = true;
         }
     }
     return hasHeard;
@@ -268,12 +272,13 @@ void LineLink::reportEnded() {
     }
 }
 
-bool LineLink::read(int socket, std::string& in) {
+bool LineLink::read(int socket, std::string& in, bool& hasHeard) {
     char bytes[1 << 12];
     const ssize_t n = ::recv(socket, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR;
     }
+    hasHeard = hasHeard || n > 0;
     if (n == 0 || in.size() + static_cast<std::size_t>(n) > kLineBytesMax) {
         return false;
     }

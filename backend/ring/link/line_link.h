@@ -33,6 +33,8 @@ struct LineLinkOptions {
     std::string spillPath;  ///< the file of lines that memory has no room for; "": none
     std::uint64_t spillBytes = LineSpool::kFileBytes;
     std::uint64_t firstSeq = 1;  ///< of a worker that takes another's place: behind all of that one
+    /// Between two connections: it grows until the daemon is heard. Each wait is drawn from its
+    /// upper half, so that ranks that lost one daemon do not come back at once.
     std::int64_t backoffFirstMs = 20, backoffMostMs = 1'000;
     std::function<std::int64_t()> ended;  ///< the last step that the rank has ended; 0: none
     // Of the link's thread; quick.
@@ -74,12 +76,14 @@ class LineLink {
 
  private:
     void loop();
-    /// One connection; whether the daemon said something on it.
+    /// One connection; whether a byte of the daemon came over it. A tunnel to a daemon that is away
+    /// takes connections too.
     bool talk(int socket);
     void fill(std::string& out);
     int addAlive(std::string& out);
     void reportEnded();
-    bool read(int socket, std::string& in);
+    void rest(std::int64_t ms);
+    bool read(int socket, std::string& in, bool& hasHeard);
     bool obey(const std::string& line);
     void stop(const stream::TinyJson& how);
     void acknowledge(std::int64_t attempt, std::uint64_t seq);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,9 @@
 #include "backend/core/unique_fd.h"
 #include "backend/rank/rank_server.h"
 #include "backend/ring/feed_reader.h"
+#include "backend/ring/link/line_link.h"
 #include "backend/ring/link/step_page.h"
+#include "backend/system/unix_socket.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
@@ -202,6 +205,26 @@ TEST_F(RunLink, TheProcessIsSaidToLiveWhateverItsThreadsDo) {
     startServer();
     const RunHandle run = open();
     EXPECT_TRUE(sees([&] { return numAlive_ > 5; }));
+}
+
+// As an agent's tunnel does while the head is away.
+TEST(LineLink, ADaemonThatTakesConnectionsAndSaysNothingIsTriedLessAndLessOften) {
+    tests::TempDir folder;
+    LineLinkOptions options;
+    options.socketPath = folder / "rank.sock";
+    options.run = "r-abcde";
+    options.backoffFirstMs = 1;
+    const UniqueFd listener = std::move(listenUnix(options.socketPath, 8).value());
+    LineLink link(std::move(options));
+    ASSERT_TRUE(link.start());
+    constexpr int kConnects = 12;
+    const std::int64_t begin = steadyNs();
+    for (int i = 0; i < kConnects; ++i) {
+        const UniqueFd socket(::accept(listener.get(), nullptr, nullptr));
+        ASSERT_TRUE(socket.isOpen());
+    }
+    // At least half of 1 + 2 + 4 + ... ms; with a back-off that each connection resets, 12 ms.
+    EXPECT_GE(steadyNs() - begin, ((1 << (kConnects - 1)) - 1) * 1'000'000LL / 2 - 20'000'000);
 }
 
 TEST_F(RunLink, WhatDoesNotFitIsRefused) {
