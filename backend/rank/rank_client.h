@@ -50,6 +50,7 @@ class RankClient {
 
     /// As ring::LineLink.
     void setTrouble(const std::string& what, std::string sentence);
+    void setAwaited(std::int64_t rank) { link_->setAwaited(rank); }
 
     /// The lines not yet acknowledged, oldest first, each with its attempt: for the checkpoint.
     /// kDataLoss when their file cannot be read: fewer lines than there are would be lost ones.

@@ -161,7 +161,13 @@ struct ToJson {
                 {"params", b.params}};
     }
     Json operator()(const ErrorLine& b) const { return {{"message", b.message}}; }
-    Json operator()(const Alive& b) const { return {{"trouble", b.trouble}}; }
+    Json operator()(const Alive& b) const {
+        Json json = {{"trouble", b.trouble}};
+        if (b.awaits >= 0) {
+            json["awaits"] = b.awaits;
+        }
+        return json;
+    }
     Json operator()(const Held& b) const { return {{"step", b.step}}; }
 };
 
@@ -214,7 +220,7 @@ Result<Body> readBody(std::string_view type, LineRead& read) {
         return ErrorLine{read.text("message")};
     }
     if (type == "alive") {
-        return Alive{read.textOr("trouble", "")};
+        return Alive{read.textOr("trouble", ""), read.integerOr("awaits", -1)};
     }
     if (type == "held") {
         return Held{read.integer("step")};

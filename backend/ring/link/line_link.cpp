@@ -251,7 +251,9 @@ int LineLink::addAlive(std::string& out) {
     }
     nextAliveNs_ = now + options_.aliveMs * kMs;
     if (out.size() < kSendBytes) {
-        out += "{\"type\":\"alive\",\"trouble\":" + stream::quoteJson(trouble) + "}\n";
+        const std::int64_t awaited = awaited_.load();
+        out += "{\"type\":\"alive\",\"trouble\":" + stream::quoteJson(trouble) +
+               (awaited >= 0 ? ",\"awaits\":" + std::to_string(awaited) : "") + "}\n";
     }
     reportEnded();
     return static_cast<int>(options_.aliveMs);

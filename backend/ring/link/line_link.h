@@ -72,6 +72,9 @@ class LineLink {
     /// What is wrong with `what` now ("checkpoint"), one sentence; "": it is well again. The daemon
     /// is told at once and as long as it lasts, also a daemon that comes later.
     void setTrouble(const std::string& what, std::string sentence);
+    /// Of a leading feed: the rank that it hung up on and waits for (-1: none), for later signs of
+    /// life.
+    void setAwaited(std::int64_t rank) { awaited_.store(rank); }
     bool isConnected() const { return isConnected_.load(); }
 
  private:
@@ -97,6 +100,7 @@ class LineLink {
     std::int64_t nextAliveNs_ = 0;
     std::string answers_;  ///< lines that are not kept
     std::atomic<bool> isConnected_{false};
+    std::atomic<std::int64_t> awaited_{-1};
     Mutex mutex_;
     CondVar emptied_;
     LineSpool lines_ MR_GUARDED_BY(mutex_);

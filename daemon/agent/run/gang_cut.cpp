@@ -13,6 +13,10 @@ constexpr std::int64_t kLingerNs = 5'000 * kNsPerMs;
 // How long a rank waits for data before one that has left the stream is known to be the cause.
 constexpr std::int64_t kStarvedNs = 10'000 * kNsPerMs;
 
+// Of those that a silent rank is given: how long ranks may hold each other up. A rank that is hung
+// up on comes again at once, so this is never a wait that ends by itself.
+constexpr std::int64_t kHeldUpSilences = 4;
+
 }  // namespace
 
 bool GangCut::isDue(const GangView& view) {
@@ -45,7 +49,8 @@ std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const 
     }
     std::optional<Cut> found = findLeftAlone(view);
     found = found.has_value() ? found : findLate();
-    return found.has_value() ? found : findSilent();
+    found = found.has_value() ? found : findSilent();
+    return found.has_value() ? found : findHeldUp();
 }
 
 // The feed deals the share of a rank that has left to no other rank.
@@ -83,7 +88,17 @@ std::optional<GangCut::Cut> GangCut::findSilent() const {
     }
     return Cut{.event = strCat(silent->second, ": its gang is ended"),
                .why = silent->second,
-               .silentRank = silent->first};
+               .stillRank = silent->first};
+}
+
+std::optional<GangCut::Cut> GangCut::findHeldUp() const {
+    const auto heldUp = health_.heldUp(kHeldUpSilences * silentNs_);
+    if (!heldUp.has_value()) {
+        return std::nullopt;
+    }
+    return Cut{.event = strCat(heldUp->sentence, ": its gang is ended"),
+               .why = heldUp->sentence,
+               .stillRank = heldUp->worker};
 }
 
 // A feed takes a rank that left before the stream's end for one that connects again, and would wait
@@ -99,7 +114,7 @@ void GangCut::tell(AttemptFacts& facts) const {
     facts.cutReason = cut_.reason;
     facts.stoodStill = isStandstill();
     if (isStandstill()) {
-        facts.errors[cut_.silentRank] = cut_.why;
+        facts.errors[cut_.stillRank] = cut_.why;
     }
 }
 

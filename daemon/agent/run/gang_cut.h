@@ -1,10 +1,10 @@
 #pragma once
 // GangCut: whether the daemon ends the gang of the present attempt, and why.
 //
-// A gang is ended when the grace of a stop is over, when its feed outlives its ranks, and when a
-// rank has left too early, does not leave, or is silent. Ranks of a script need not meet at each
-// step, but the feed deals each step to all of them: once one has left, the others starve. Threads:
-// one owner (the controller's).
+// A gang is ended when the grace of a stop is over, when its feed outlives its ranks, when a rank
+// has left too early, does not leave, or is silent, and when its ranks hold each other up. Ranks of
+// a script need not meet at each step, but the feed deals each step to all of them: once one has
+// left, the others starve. Threads: one owner (the controller's).
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,7 +42,7 @@ class GangCut {
     /// The same for the logs of its workers; "": the stop or the end of another part explains it.
     const std::string& why() const { return cut_.why; }
     /// A rank stands still: the next attempt may do better.
-    bool isStandstill() const { return !cut_.silentRank.empty(); }
+    bool isStandstill() const { return !cut_.stillRank.empty(); }
     /// Adds the reason to what the attempt is judged by.
     void tell(AttemptFacts& facts) const;
 
@@ -50,7 +50,7 @@ class GangCut {
     struct Cut {
         std::string event, why;
         std::string reason;  // AttemptFacts::cutReason
-        std::string silentRank;
+        std::string stillRank;
     };
 
     std::optional<Cut> find(const GangView& view) const;
@@ -58,6 +58,7 @@ class GangCut {
     std::optional<Cut> findLeftAlone(const GangView& view) const;
     std::optional<Cut> findLate() const;
     std::optional<Cut> findSilent() const;
+    std::optional<Cut> findHeldUp() const;
     std::int64_t lingerNs(const GangView& view) const;
 
     const JobFacts& facts_;

@@ -46,7 +46,8 @@ std::string unguarded(const std::string& worker) {
 
 // Makes its signs younger by a span that does not count.
 void shift(WorkerSigns& signs, std::int64_t byNs, std::int64_t nowNs) {
-    for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs}) {
+    for (std::int64_t* time : {&signs.sinceNs, &signs.heardNs, &signs.workedNs, &signs.steppedNs,
+                               &signs.awaitsSinceNs}) {
         *time = std::min(nowNs, *time + byNs);
     }
     signs.waitsSinceNs = signs.waitsSinceNs == 0 ? 0 : std::min(nowNs, signs.waitsSinceNs + byNs);
@@ -90,7 +91,7 @@ WorkerSigns* RunHealth::findOrAdd(const std::string& worker, bool isRank) {
     WorkerSigns signs;
     signs.worker = worker;
     signs.isRank = isRank;
-    signs.sinceNs = signs.heardNs = signs.workedNs = clock_.steadyNs();
+    signs.sinceNs = signs.heardNs = signs.workedNs = signs.steppedNs = clock_.steadyNs();
     signs_.push_back(std::move(signs));
     return &signs_.back();
 }
@@ -150,6 +151,8 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     }
     signs->heardNs = now;
     if (const auto* alive = std::get_if<rank::Alive>(&line.body)) {
+        signs->awaitsSinceNs = signs->awaits == alive->awaits ? signs->awaitsSinceNs : now;
+        signs->awaits = alive->awaits;
         const std::string& trouble = alive->trouble;
         setTrouble(signs->worker,
                    trouble.empty() ? "" : strCat(signs->worker, ": ", clipped(trouble)));
@@ -207,6 +210,11 @@ void RunHealth::learn(WorkerSigns& signs, std::int64_t tookNs) const {
     }
 }
 
+void RunHealth::noteStep(WorkerSigns& signs, std::int64_t step) const {
+    signs.steppedNs = step > signs.step ? clock_.steadyNs() : signs.steppedNs;
+    signs.step = step;
+}
+
 void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
     const std::int64_t now = clock_.steadyNs();
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && !signs.isRank) {
@@ -218,7 +226,8 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
     signs.workedNs = now;
     if (const auto* progress = std::get_if<rank::Progress>(&line.body)) {
         signs.hasWorked = true;
-        signs.step = progress->step;
+        noteStep(signs, progress->step);
+        signs.isEvaluating = progress->phase == "evaluating";
         signs.isWritingCheckpoint = progress->phase == "checkpoint";
         signs.isEnding = signs.isEnding || progress->phase == "ending";
         // Never before the step: the time of the report is the daemon's, its span the worker's.
@@ -230,7 +239,7 @@ void RunHealth::note(WorkerSigns& signs, const rank::RankLine& line) {
     signs.isWritingCheckpoint = false;
     if (const auto* metrics = std::get_if<rank::Metrics>(&line.body); metrics && signs.isRank) {
         signs.hasWorked = true;
-        signs.step = metrics->step;
+        noteStep(signs, metrics->step);
         signs.waitsSinceNs = 0;
     }
     signs.hasSaidError = signs.hasSaidError || std::holds_alternative<rank::ErrorLine>(line.body);

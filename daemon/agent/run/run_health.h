@@ -56,6 +56,10 @@ class RunHealth {
     std::optional<std::pair<std::string, std::string>> silentRank(std::int64_t forNs) const;
     /// A rank that has waited for data for `forNs`, and after which step. Nothing: there is none.
     std::optional<std::pair<std::string, std::int64_t>> waitingRank(std::int64_t forNs) const;
+    /// As findHeldUp().
+    std::optional<HeldUp> heldUp(std::int64_t forNs) const {
+        return findHeldUp(signs_, clock_.steadyNs(), forNs);
+    }
     /// The newest step that a rank has told of in this attempt; 0: none.
     std::int64_t stepOf(int rank) const;
     /// A rank at its end that has not left in time. Nothing: there is none.
@@ -87,6 +91,7 @@ class RunHealth {
     int pidOf(const std::string& worker) const;
     void note(WorkerSigns& signs, const rank::RankLine& line);
     void noteRank(int rank, const rank::RankLine& line);
+    void noteStep(WorkerSigns& signs, std::int64_t step) const;
     void learn(WorkerSigns& signs, std::int64_t tookNs) const;
     void forgive(std::int64_t nowNs, const std::set<std::string>& unreached);
     void lookAtWorkers(std::int64_t nowNs, std::vector<std::string>& news);

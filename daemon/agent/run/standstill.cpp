@@ -6,6 +6,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
 #include "backend/core/text.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 namespace {
@@ -92,6 +93,10 @@ std::string starvedText(const WorkerSigns& worker, const WorkerSigns* feed) {
     if (feed == nullptr || !feed->hasSaidHello) {
         return start + "there is no feed";
     }
+    if (feed->awaits >= 0) {
+        return strCat(start, "the feed waits for ", job::rankName(static_cast<int>(feed->awaits)),
+                      " to connect again");
+    }
     if (feed->rowsReadPerSecond > 0) {
         return strCat(start, "the feed reads ", formatCount(std::llround(feed->rowsReadPerSecond)),
                       " rows/s and gives none");
@@ -161,6 +166,45 @@ std::vector<Standstill> findStandstills(const std::vector<WorkerSigns>& workers,
         });
     }
     return found;
+}
+
+std::optional<HeldUp> findHeldUp(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                 std::int64_t forNs) {
+    constexpr std::int64_t kFreshNs = 3'000 * kNsPerMs;  // signs of life come each second
+    const auto isHeard = [&](const WorkerSigns& w) { return nowNs - w.heardNs < kFreshNs; };
+    const auto feed = std::find_if(workers.begin(), workers.end(), [&](const WorkerSigns& w) {
+        return !w.isRank && w.awaits >= 0 && nowNs - w.awaitsSinceNs >= forNs && isHeard(w);
+    });
+    if (feed == workers.end()) {
+        return std::nullopt;
+    }
+    const std::string name = job::rankName(static_cast<int>(feed->awaits));
+    const WorkerSigns *awaited = nullptr, *waiting = nullptr;
+    for (const WorkerSigns& worker : workers) {
+        if (!worker.isRank || isAtItsEnd(worker)) {
+            continue;
+        }
+        if (nowNs - worker.steppedNs < forNs) {
+            return std::nullopt;
+        }
+        const bool waits = worker.waitsSinceNs != 0 && nowNs - worker.waitsSinceNs >= forNs;
+        if (worker.worker == name) {
+            awaited = &worker;
+        } else if (waits && isHeard(worker)) {
+            waiting = &worker;
+        }
+    }
+    const bool isInItsStep = awaited != nullptr && isHeard(*awaited) && awaited->hasWorked &&
+                             !awaited->isEvaluating && !awaited->isWritingCheckpoint &&
+                             awaited->waitsSinceNs == 0;
+    if (!isInItsStep || waiting == nullptr) {
+        return std::nullopt;
+    }
+    return HeldUp{
+        name, strCat(name, " is in the step behind ", awaited->step,
+                     " and has not connected to the feed again for ",
+                     formatDuration(static_cast<double>(forNs) / 1e9), ", and ", waiting->worker,
+                     " waits for data", afterStep(*waiting), ": none of them can go on")};
 }
 
 void learnPace(WorkerSigns& worker, std::int64_t tookNs) {

@@ -35,8 +35,12 @@ struct WorkerSigns {
     WorkTimes steps, checkpoints;
     std::int64_t waitsSinceNs = 0;  ///< rank: for data; 0: it does not wait
     std::int64_t step = 0;          ///< rank: the last one
-    double rowsReadPerSecond = 0;   ///< feed: told last
-    std::int64_t rowsReadNs = 0;    ///< when; 0: never
+    std::int64_t steppedNs = 0;     ///< rank: when it came to that one, or is watched since
+    bool isEvaluating = false;
+    std::int64_t awaits = -1;  ///< feed: the rank that it hung up on and waits for
+    std::int64_t awaitsSinceNs = 0;
+    double rowsReadPerSecond = 0;  ///< feed: told last
+    std::int64_t rowsReadNs = 0;   ///< when; 0: never
 };
 
 enum class Standing {
@@ -89,6 +93,16 @@ struct LateRank {
 };
 std::optional<LateRank> findLateRank(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
                                      const StandstillLimits& limits);
+
+/// A rank for which all others wait, and which cannot come: the feed has hung up on it, it lives,
+/// is in a step of training, and has not connected again for `forNs`. All that while another rank
+/// has waited for data, the feed has told that it waits for this one, and no rank has taken a step.
+/// A rank that evaluates, writes a checkpoint, waits for data itself, or left the stream is none.
+struct HeldUp {
+    std::string worker, sentence;
+};
+std::optional<HeldUp> findHeldUp(const std::vector<WorkerSigns>& workers, std::int64_t nowNs,
+                                 std::int64_t forNs);
 
 /// Work that got on took `tookNs`.
 void learnPace(WorkerSigns& worker, std::int64_t tookNs);

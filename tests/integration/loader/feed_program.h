@@ -27,6 +27,9 @@ class FeedProgram : public LoaderProgram {
                     metricsRows_ = metrics->rows;
                     ++numMetrics_;
                 }
+                if (const auto* alive = std::get_if<rank::Alive>(&line.body)) {
+                    awaits_ = alive->awaits;
+                }
                 connection_ = connection;
                 changed_.notifyAll();
             }
@@ -95,10 +98,20 @@ class FeedProgram : public LoaderProgram {
         });
     }
 
-    millrace_feed* connect(const char* stream, const char* state = nullptr) {
+    /// The feed tells that it waits for this rank, on which it hung up; -1: for none.
+    bool awaits(std::int64_t rank) {
+        return test::eventually([&] {
+            MutexLock lock(mutex_);
+            return awaits_ == rank;
+        });
+    }
+
+    millrace_feed* connect(const char* stream, const char* state = nullptr, int rank = 0,
+                           int worldSize = 1) {
         millrace_feed_options options{};
         options.struct_size = sizeof options;
-        options.world_size = 1;
+        options.rank = rank;
+        options.world_size = worldSize;
         options.abort_fd = options.numa_node = -1;
         options.attempt = 1;
         options.stream = stream;
@@ -149,6 +162,7 @@ class FeedProgram : public LoaderProgram {
     CondVar changed_;
     std::int64_t numMetrics_ MR_GUARDED_BY(mutex_) = 0;
     std::int64_t metricsStep_ MR_GUARDED_BY(mutex_) = 0, metricsRows_ MR_GUARDED_BY(mutex_) = 0;
+    std::int64_t awaits_ MR_GUARDED_BY(mutex_) = -1;
     std::string error_ MR_GUARDED_BY(mutex_);
     rank::Values metrics_ MR_GUARDED_BY(mutex_);
     rank::ConnectionId connection_ MR_GUARDED_BY(mutex_) = 0;

@@ -4,6 +4,7 @@
 
 #include "backend/stream/read_state.h"
 #include "backend/stream/receipt.h"
+#include "backend/system/unix_socket.h"
 #include "tests/integration/loader/feed_program.h"
 #include "tests/support/poll.h"
 
@@ -79,6 +80,35 @@ TEST_F(FeedProgram, ARankThatDiesGoesOnWhereItStood) {
     EXPECT_EQ(parsed->rowsDelivered, 10800);
     millrace_feed_close(second);
     EXPECT_EQ(*feed_->wait(), 0);
+}
+
+TEST_F(FeedProgram, NamesTheRankThatItHungUpOnAndThatDoesNotComeAgain) {
+    startDaemonSide();
+    startFeed(spec() + "train: {ranks: 2}\n");
+    millrace_feed* second = connect("train", nullptr, 1, 2);
+    ASSERT_NE(second, nullptr);
+    // A reader of rank 0 that knows nothing of coming again.
+    const Result<UniqueFd> first = connectUnix(directory_ / "feed.sock");
+    ASSERT_TRUE(first.ok()) << first.status();
+    const std::string hello = R"({"version":2,"attempt":1,"rank":0,"world_size":2,)"
+                              R"("stream":"train","state":null,"next":{"epoch":0,"number":0}})";
+    ASSERT_TRUE(sendWithFds(first->get(), hello + "\n", {}).ok());
+    std::uint64_t rows = 0, next = 0;
+    ASSERT_EQ(readStep(second, rows, next), MILLRACE_FEED_STEP) << millrace_feed_error(second);
+    EXPECT_TRUE(awaits(-1));
+    char* state = millrace_feed_state(second, 0, next);
+    ASSERT_NE(state, nullptr) << millrace_feed_error(second);
+    millrace_feed_close(second);
+    second = connect("train", state, 1, 2);
+    millrace_free(state);
+    ASSERT_NE(second, nullptr);
+    EXPECT_TRUE(awaits(0));
+    millrace_feed* again = connect("train", nullptr, 0, 2);
+    ASSERT_NE(again, nullptr);
+    EXPECT_TRUE(awaits(-1));
+    EXPECT_EQ(readStep(second, rows, next), MILLRACE_FEED_STEP) << millrace_feed_error(second);
+    millrace_feed_close(again);
+    millrace_feed_close(second);
 }
 
 /// Rows whose way through a filter with nulls, a join without partners and a vocabulary with

@@ -19,6 +19,7 @@ std::vector<Body> someBodies() {
             done,
             ErrorLine{"a.csv: line 7: \"quote\"\n"},
             Alive{"no space left on device"},
+            Alive{"", 3},
             Held{41}};
 }
 

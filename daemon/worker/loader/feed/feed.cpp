@@ -33,6 +33,7 @@ struct Reader {
     std::shared_ptr<ring::RingWriter> writer;
     bool isClosed = false;
     bool wasServed = false;  ///< by a producer: its ring is not at its beginning
+    bool isSentFor = false;  ///< it was there and hung up on, so that it comes again
 
     void tell(const Status& error) {
         const Status told = writer->error(error, {});
@@ -74,6 +75,7 @@ class Feed {
     void closed(const FeedEvent& event);
     void ended(const FeedEvent& event);
     bool areReady();
+    int awaitedRank() const;
     Producer::Request trainRequest();
     Status produceTrain(Producer::Request request);
     Status beginEarly();
@@ -224,6 +226,7 @@ Status Feed::run() {
                 broken(started);
             }
         }
+        owner_.awaits(awaitedRank());
         if (figures_.isDue()) {
             sendFigures();
         }
@@ -395,10 +398,21 @@ bool Feed::areReady() {
         }
         isReady = isReady && !reader.isClosed && !reader.writer->isPeerGone() && !reader.wasServed;
         if (reader.wasServed) {
+            reader.isSentFor =
+                reader.isSentFor || (!reader.isClosed && !reader.writer->isPeerGone());
             reader.writer->hangUp();
         }
     }
     return isReady;
+}
+
+int Feed::awaitedRank() const {
+    for (const auto& [rank, reader] : readers_) {
+        if (isAwaited_ && reader.isSentFor && !reader.writer->hasTakenEnd()) {
+            return rank;
+        }
+    }
+    return -1;
 }
 
 void Feed::stopTrain() {

@@ -25,6 +25,8 @@ class FeedOwner {
     virtual Status endWanted() const = 0;
     virtual void failed(const Status& error) = 0;
     virtual void figures(rank::Metrics figures) = 0;
+    /// A rank that was hung up on and has not come again; -1: none.
+    virtual void awaits(int rank) = 0;
     /// A part of the run's receipt; takes the place of what was said of it before.
     virtual void receipt(Json part) = 0;
     /// The feed is over and its socket gone: waits until what was told has arrived, puts away the
@@ -42,6 +44,7 @@ class DaemonOwner final : public FeedOwner {
     Status endWanted() const override { return toldToEnd(); }
     void failed(const Status& error) override;
     void figures(rank::Metrics figures) override;
+    void awaits(int rank) override { client_->setAwaited(rank); }
     void receipt(Json part) override;
     void finish() override;
 
@@ -61,6 +64,7 @@ class ProcessOwner final : public FeedOwner {
     Status endWanted() const override { return okStatus(); }
     void failed(const Status&) override {}
     void figures(rank::Metrics) override {}
+    void awaits(int) override {}
     void receipt(Json) override {}
     void finish() override;
 

@@ -143,6 +143,88 @@ TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
     EXPECT_FALSE(isDue(view())) << "a built-in trainer alone holds nobody";
 }
 
+/// Rank 0 is in a step, rank 1 waits for data, and the feed waits for rank 0, each second.
+class HeldUpTest : public GangCutTest {
+ protected:
+    HeldUpTest() {
+        health_.hello(feed_);
+        say(0, rank::Progress{.step = 200});
+        say(1, rank::Progress{.step = 200});
+    }
+    /// Whether the gang is to be ended after so many seconds; `rank0`: what it says in each.
+    bool isDueAfter(int seconds, std::int64_t awaits = 0,
+                    const std::optional<rank::Body>& rank0 = rank::Alive()) {
+        for (int second = 0; second < seconds; ++second) {
+            clock_.advanceMs(1'000);
+            health_.heard(feed_, {0, 1, rank::Alive{"", awaits}});
+            if (rank0) {
+                say(0, *rank0);
+            }
+            say(0, rank::Alive());
+            say(1, rank::Alive());
+            waitedMs_ += 1'000;
+            say(1, rank::Progress{.step = 200, .phase = "waiting", .waitingMs = waitedMs_});
+            (void)health_.look();
+            if (isDue(view())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    const rank::Sender feed_{"r-abc23", 1, "feed", 0, 7, 1'000};
+    double waitedMs_ = 0;
+};
+
+TEST_F(HeldUpTest, RanksThatWaitForEachOtherThroughTheFeedAreEnded) {
+    EXPECT_FALSE(isDueAfter(56));
+    EXPECT_TRUE(isDueAfter(2));
+    EXPECT_TRUE(cut_.isStandstill()) << "the next attempt may do better";
+    const std::string sentence =
+        "rank0 is in the step behind 200 and has not connected to the feed again for 56.0 s, and "
+        "rank1 waits for data after step 200: none of them can go on";
+    EXPECT_EQ(cut_.event(), sentence + ": its gang is ended");
+    EXPECT_EQ(told().errors["rank0"], sentence);
+}
+
+TEST_F(HeldUpTest, AFeedThatWaitsForNobodyIsSlowOrPaused) {
+    EXPECT_FALSE(isDueAfter(3'600, -1));
+}
+
+TEST_F(HeldUpTest, ARankThatComesAgainInTimeHoldsNobodyUp) {
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_FALSE(isDueAfter(50));
+        EXPECT_FALSE(isDueAfter(1, -1));
+    }
+}
+
+TEST_F(HeldUpTest, ALongCheckpointOrEvaluationOfTheAwaitedRankIsItsOwn) {
+    EXPECT_FALSE(isDueAfter(1'000, 0, rank::Progress{.step = 200, .phase = "checkpoint"}));
+    EXPECT_FALSE(isDueAfter(1'000, 0, rank::Progress{.step = 200, .phase = "evaluating"}));
+    EXPECT_FALSE(isDueAfter(1'000, 0, rank::Progress{.step = 200, .phase = "ending"}));
+}
+
+TEST_F(HeldUpTest, ARankThatWaitsForDataItselfConnectsAgain) {
+    EXPECT_FALSE(
+        isDueAfter(1'000, 0, rank::Progress{.step = 200, .phase = "waiting", .waitingMs = 60'000}));
+}
+
+TEST_F(HeldUpTest, RanksThatStillTakeStepsAreLeftAlone) {
+    for (std::int64_t step = 201; step < 240; ++step) {
+        EXPECT_FALSE(isDueAfter(30, 0, rank::Progress{.step = step}));
+    }
+}
+
+TEST_F(HeldUpTest, TimeInWhichTheNodeOfARankIsAwayDoesNotCount) {
+    EXPECT_FALSE(isDueAfter(50));
+    for (int second = 0; second < 60; ++second) {
+        clock_.advanceMs(1'000);
+        health_.heard(feed_, {0, 1, rank::Alive{"", 0}});
+        (void)health_.look({"rank0"});
+    }
+    EXPECT_FALSE(isDueAfter(5)) << "it is to connect again first";
+}
+
 TEST_F(GangCutTest, RanksThatDoNotLeaveEndItAndWhoWasDoneIsNotBlamed) {
     for (int rank : {0, 1}) {
         say(rank, rank::Progress{.step = 3, .phase = "ending"});
