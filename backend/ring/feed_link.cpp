@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxAnswerBytes = 4 << 20;
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
+constexpr std::size_t kLastLineBytes = 64;  // of the feed's lines, at least the last one
 constexpr std::int64_t kNsPerMs = 1'000'000;
 // Of a connection that is made again: for the socket to appear and the hello's answer.
 constexpr std::int64_t kAgainNs = 10'000 * kNsPerMs;
@@ -430,10 +431,13 @@ void FeedLink::receiveRing() {
         }
         if (n > 0) {
             said_.append(bytes, static_cast<std::size_t>(n));
-            said_.erase(0, said_.size() - std::min(said_.size(), kReplacedLine.size()));
+            said_.erase(0, said_.size() - std::min(said_.size(), kLastLineBytes));
         }
         if (n == 0 || (n < 0 && errno != EAGAIN)) {
-            comesAgain_ = comesAgain_ && said_ != kReplacedLine;
+            // A ring that holds the rest of the stream needs no other feed, unless this one asks.
+            const bool needsNone =
+                ring_ != nullptr && ring_->holdsEnd() && !said_.ends_with(kAgainLine);
+            comesAgain_ = comesAgain_ && !needsNone && !said_.ends_with(kReplacedLine);
             lost_.store(true, std::memory_order_seq_cst);
         }
     }

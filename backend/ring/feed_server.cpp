@@ -25,7 +25,7 @@ class ReaderSocket {
  public:
     explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    void sayReplaced() { static_cast<void>(sendWithFds(fd(), kReplacedLine, {})); }
+    void sayLast(std::string_view line) { static_cast<void>(sendWithFds(fd(), line, {})); }
     /// The peer sees the end though a producer may still hold the writer and with it this socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
@@ -247,7 +247,7 @@ class FeedServer::Impl {
             const bool isBeside = &other != &c && other.writer != nullptr && !other.isDone &&
                                   other.hello.stream == hello.stream;
             if (isBeside && other.hello.rank == hello.rank) {
-                other.socket->sayReplaced();
+                other.socket->sayLast(kReplacedLine);
                 end(other);
             } else if (isBeside && other.hello.last != hello.last) {
                 return refusedLast(hello, other.hello);
@@ -256,7 +256,10 @@ class FeedServer::Impl {
         const std::shared_ptr<ReaderSocket> socket = c.socket;
         RingWriterOptions ring = hello.stream == "eval" ? options_.evalRing : options_.ring;
         ring.numaNode = hello.numaNode;
-        ring.hangUp = [socket] { socket->shut(); };
+        ring.hangUp = [socket] {
+            socket->sayLast(kAgainLine);
+            socket->shut();
+        };
         ASSIGN_OR_RETURN(std::shared_ptr<RingWriter> writer,
                          RingWriter::open(std::move(ring), [socket](int fd, std::uint64_t bytes) {
                              return socket->pass(fd, bytes);

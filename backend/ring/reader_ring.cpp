@@ -78,11 +78,18 @@ ReaderRing::~ReaderRing() {
     }
 }
 
-std::uint32_t ReaderRing::nextKind() const {
+std::uint32_t ReaderRing::kindAt(std::uint64_t index) const {
     std::uint32_t kind = 0;
-    std::memcpy(&kind, memory_ + kEntriesOffset + (taken_ % kNumEntries) * sizeof(RingEntry),
+    std::memcpy(&kind, memory_ + kEntriesOffset + (index % kNumEntries) * sizeof(RingEntry),
                 sizeof kind);
     return kind;
+}
+
+bool ReaderRing::holdsEnd() const {
+    const std::uint64_t published = writer_->published.load(std::memory_order_seq_cst);
+    const auto last =
+        published == 0 ? EntryKind::kNothing : static_cast<EntryKind>(kindAt(published - 1));
+    return last == EntryKind::kEndOfStream || last == EntryKind::kError;
 }
 
 const char* ReaderRing::look(RingEntry& entry, unsigned char*& payload) {

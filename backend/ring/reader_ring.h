@@ -27,7 +27,9 @@ class ReaderRing {
 
     bool hasNext() const { return writer_->published.load(std::memory_order_seq_cst) > taken_; }
     /// Of the next entry (hasNext()); take() looks at it anew.
-    std::uint32_t nextKind() const;
+    std::uint32_t nextKind() const { return kindAt(taken_); }
+    /// Whether nothing follows what is published: the stream's end, or its error. From any thread.
+    bool holdsEnd() const;
     /// The next entry (hasNext()) and its payload; it stays the next one.
     const char* look(RingEntry& entry, unsigned char*& payload);
     /// The next entry (hasNext()) with its payload and its index for release().
@@ -46,6 +48,7 @@ class ReaderRing {
 
  private:
     ReaderRing() = default;
+    std::uint32_t kindAt(std::uint64_t index) const;
     void wakeWriter(std::uint32_t atLeast);
 
     const pid_t owner_ = ::getpid();

@@ -21,9 +21,10 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 inline constexpr std::uint64_t kNumEntries = 4096;
 inline constexpr std::uint64_t kEntriesOffset = 3 * kPageBytes;
 inline constexpr std::uint64_t kDataAlignment = 64;
-/// The last line of a feed to a reader that a later one of the same rank has replaced. Any other
-/// end of the socket means: come again.
+/// The last line of a feed that hangs up: to a reader that a later one of the same rank has
+/// replaced, and to one that is to connect again.
 inline constexpr std::string_view kReplacedLine = "{\"replaced\":true}\n";
+inline constexpr std::string_view kAgainLine = "{\"come_again\":true}\n";
 
 struct RingHeader {
     std::uint32_t magic;

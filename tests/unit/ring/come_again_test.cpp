@@ -162,16 +162,40 @@ TEST(ComeAgain, AReaderThatALaterOneReplacedLeavesTheFeedToIt) {
     EXPECT_EQ(feed.count(), 2U);
 }
 
+// Another rank may have come to its end, and would not come to the next feed.
+TEST(ComeAgain, ARingThatHoldsTheRestOfTheStreamIsReadToItsEndWhenTheFeedDies) {
+    TempFolder folder;
+    Reader reader;
+    {
+        HangingUp feed(folder.file("feed.sock"));
+        ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+        feed.await(1);
+    }
+    HangingUp next(folder.file("feed.sock"));
+    std::uint64_t n = 0;
+    readTo(reader, n, kWhole);
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
+    EXPECT_EQ(reader.next(), MILLRACE_FEED_END_OF_STREAM) << reader.error;
+    EXPECT_EQ(next.count(), 0U);
+}
+
 TEST(ComeAgain, ClosingAReaderEndsItsTriesForAFeedThatIsGone) {
     TempFolder folder;
     auto reader = std::make_unique<Reader>();
     {
-        HangingUp feed(folder.file("feed.sock"));
+        Feed feed(roomyOptions(folder.file("feed.sock")),
+                  [](const FeedHello& hello, RingWriter& writer, std::stop_token stop) {
+                      RingSink sink = sinkOf(writer, kStepBatches, hello);
+                      for (std::uint64_t n = 0; n < 8; ++n) {
+                          ASSERT_TRUE(writeFrame(sink, n, stop).ok());
+                      }
+                  });
         ASSERT_EQ(reader->open(folder.file("feed.sock")), 0) << reader->error;
-        feed.await(1);
+        std::uint64_t n = 0;
+        readTo(*reader, n, 3);
     }
-    std::uint64_t n = 0;
-    readTo(*reader, n, kWhole);  // what its ring holds, as nobody was told its place
+    std::uint64_t n = 3;
+    readTo(*reader, n, 8);  // what its ring holds, as nobody was told its place
     auto closed = std::async(std::launch::async, [&] { reader.reset(); });
     EXPECT_EQ(closed.wait_for(std::chrono::seconds(10)), std::future_status::ready);
 }
