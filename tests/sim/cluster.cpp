@@ -20,7 +20,7 @@ Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
             std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i));
     }
     slots_.resize(machines_.size());
-    judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere);
+    judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere, plan.trainNodes);
 }
 
 Cluster::~Cluster() {

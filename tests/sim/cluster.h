@@ -47,6 +47,10 @@ class Cluster {
     Page& pageOf(const Machine& machine, const std::string& run, int attempt) {
         return pages_[strCat(machine.name, " ", run, ".a", attempt)];
     }
+    /// What the daemon had not acknowledged when that checkpoint was written.
+    std::deque<rank::RankLine>& linesOf(const std::string& checkpoint) {
+        return lines_[checkpoint];
+    }
     std::shared_ptr<RankConnection> connect(Rank& rank);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
     bool areRanksDone(const std::string& gang);
@@ -102,6 +106,7 @@ class Cluster {
     std::unique_ptr<Judge> judge_;
     Faults faults_{*this};
     std::map<std::string, Page> pages_;
+    std::map<std::string, std::deque<rank::RankLine>> lines_;  ///< by name of a checkpoint
     std::unique_ptr<Head> head_;
     std::vector<std::unique_ptr<nodes::Slot>> slots_;  ///< by machine; the head's is null
     std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;

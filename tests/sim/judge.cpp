@@ -27,10 +27,11 @@ std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int
     return found;
 }
 
-Judge::Judge(World& world, const Machines& machines, bool trainsHere)
+Judge::Judge(World& world, const Machines& machines, bool trainsHere, int numParts)
     : world_(world),
       machines_(machines),
       trainsHere_(trainsHere),
+      numParts_(numParts),
       apartSinceNs_(machines.size(), -1),
       apartNs_(machines.size(), -kReachedNs) {}
 
@@ -59,7 +60,7 @@ void Judge::rankFailed(const Rank& rank) {
 void Judge::look() {
     for (std::size_t i = 1; i < machines_.size(); ++i) {
         const Machine& machine = *machines_[i];
-        if (machine.isToBeLeft && !blamed_.contains(attempt_) && hasRanks(machine)) {
+        if (machine.isToBeLeft && !blamed_.contains(attempt_) && mayHaveRanks(machine)) {
             blame(machine.name + " is to be left");
         }
         const bool isApart =
@@ -80,11 +81,18 @@ void Judge::look() {
     }
 }
 
-bool Judge::hasRanks(const Machine& machine) const {
-    return std::any_of(machine.gangs.begin(), machine.gangs.end(), [&](const auto& one) {
+bool Judge::mayHaveRanks(const Machine& machine) const {
+    const auto isOfAttempt = [&](const auto& one) {
         const std::string& key = one.first;
-        return std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_ && !one.second.isForgotten;
-    });
+        return std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_;
+    };
+    int numPlaced = 0;
+    for (const auto& one : machines_) {
+        numPlaced +=
+            static_cast<int>(std::count_if(one->gangs.begin(), one->gangs.end(), isOfAttempt));
+    }
+    return numPlaced < numParts_ ||
+           std::any_of(machine.gangs.begin(), machine.gangs.end(), isOfAttempt);
 }
 
 void Judge::placed(const std::string& gang, const Machine& machine) {

@@ -19,7 +19,7 @@ std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int
 class Judge {
  public:
     /// `machines`: the head's first.
-    Judge(World& world, const Machines& machines, bool trainsHere);
+    Judge(World& world, const Machines& machines, bool trainsHere, int numParts);
 
     // Causes.
     void blame(const std::string& why);
@@ -45,12 +45,13 @@ class Judge {
     int attempt() const { return attempt_; }
 
  private:
-    /// Of the latest attempt.
-    bool hasRanks(const Machine& machine) const;
+    /// Of the latest attempt, or may get some: not all of its parts have been placed.
+    bool mayHaveRanks(const Machine& machine) const;
 
     World& world_;
     const Machines& machines_;
     const bool trainsHere_;
+    const int numParts_;
     int attempt_ = 0;
     std::map<int, std::string> blamed_;  ///< by attempt
     /// By machine: since when its agent and the head are apart; -1: they are not.

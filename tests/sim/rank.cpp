@@ -31,6 +31,9 @@ void Rank::begin() {
         resumedFrom_ = begun_ = ended_ = name.has_value() ? name->step : 0;
         Page& page = cluster.pageOf(machine, run_, attempt_);
         page.furthest = std::max(page.furthest, begun_);
+        if (name.has_value()) {
+            unacked_ = cluster.linesOf(name->text());
+        }
         connect();
         life.every(kSecond, [this] { send({0, -1, rank::Alive{}, 0}); });
         nextStep();
@@ -40,7 +43,8 @@ void Rank::begin() {
 std::vector<std::int64_t> Rank::untold() const {
     std::vector<std::int64_t> steps;
     for (const rank::RankLine& line : unacked_) {
-        if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
+        const auto* metrics = std::get_if<rank::Metrics>(&line.body);
+        if (metrics != nullptr && metrics->step > savedStep_) {
             steps.push_back(metrics->step);
         }
     }
@@ -76,9 +80,9 @@ void Rank::closed() {
 }
 
 void Rank::acked(std::int64_t attempt, std::uint64_t seq) {
-    while (attempt == attempt_ && !unacked_.empty() && unacked_.front().seq <= seq) {
-        unacked_.pop_front();
-    }
+    std::erase_if(unacked_, [&](const rank::RankLine& line) {
+        return line.attempt == attempt && line.seq <= seq;
+    });
 }
 
 void Rank::told(const rank::Stop& how) {
@@ -176,6 +180,8 @@ void Rank::checkpoint() {
                        {"identity", {{"run", run_}, {"stream_hash", "stream"}}}};
     const auto written = checkpoint::writeCheckpointFile(path, meta, {});
     INVARIANT(written.ok(), "the simulated disk has room");
+    cluster.linesOf(name.text()) = unacked_;  // as its `unacked` has them
+    savedStep_ = ended_;
     say(rank::Checkpoint{ended_, name.text(), written->bytes, written->hash, "{}"});
 }
 

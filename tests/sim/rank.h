@@ -38,7 +38,7 @@ class Rank final : public Worker {
     int attempt() const { return attempt_; }
     std::int64_t begun() const { return begun_; }
     std::int64_t resumedFrom() const { return resumedFrom_; }
-    /// Steps whose lines are not acknowledged.
+    /// Steps whose lines are neither acknowledged nor in a checkpoint.
     std::vector<std::int64_t> untold() const;
 
  private:
@@ -57,6 +57,7 @@ class Rank final : public Worker {
     std::int64_t resumedFrom_ = 0, begun_ = 0, ended_ = 0;
     std::uint64_t seq_ = 0;
     std::deque<rank::RankLine> unacked_;
+    std::int64_t savedStep_ = 0;  ///< of its last checkpoint
     std::shared_ptr<RankConnection> connection_;
     std::int64_t backoffNs_ = 20 * kMs;
 };

@@ -43,7 +43,6 @@ void ActiveRun::askSurvey() {
     const std::uint64_t number = preparation_->number();
     SurveyOrder order{id(), journal_.run().streamHash};
     order.keep = facts_.checkpointKeep;
-    order.isToldOnly = gang_.has_value() && gang_->cause == engines::Cause::kNodeLost;
     const bool isAsked = preparation_->askSurvey(std::move(order), answer(&ActiveRun::surveyed));
     if (!isAsked && isAnswerTo(Stage::kSurveying, number)) {
         move(Move::kNotNow);

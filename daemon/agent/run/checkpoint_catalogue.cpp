@@ -189,8 +189,9 @@ class Surveyor {
     bool hadCheckpoints() const {
         return std::any_of(course_.records.begin(), course_.records.end(),
                            [&](const auto& r) { return course_.leadsOn(r.attempt, r.step); }) ||
-               std::any_of(files_.begin(), files_.end(),
-                           [&](const CheckpointName& file) { return whyLeft(file).empty(); });
+               std::any_of(files_.begin(), files_.end(), [&](const CheckpointName& f) {
+                   return course_.leadsOn(f.attempt, f.step);
+               });
     }
 
     // An attempt of which no line came in has begun all the same when a checkpoint of it is whole.
@@ -209,11 +210,16 @@ class Surveyor {
 
     Status leaveBehind() {
         for (const CheckpointName& file : files_) {
-            if (const std::string why = whyLeft(file); !why.empty() && !isAside(file)) {
-                RETURN_IF_ERROR(setAside(file, kVoid, why));
+            if (!course_.leadsOn(file.attempt, file.step) && !isAside(file)) {
+                const bool isLeft = !course_.contains(file.attempt, file.step);
+                RETURN_IF_ERROR(setAside(
+                    file, kVoid,
+                    isLeft ? "the run has left its course" : "not all ranks had ended its step"));
             }
         }
-        std::erase_if(files_, [&](const CheckpointName& file) { return !whyLeft(file).empty(); });
+        std::erase_if(files_, [&](const CheckpointName& file) {
+            return !course_.leadsOn(file.attempt, file.step);
+        });
         dropOtherScores(place_.checkpointsPath(), course_);
         if (directory_.has_value()) {
             ASSIGN_OR_RETURN(std::string event, followBest(*directory_, course_));
@@ -222,19 +228,6 @@ class Surveyor {
             }
         }
         return okStatus();
-    }
-
-    // Why no attempt may go on from it; "": one may.
-    std::string whyLeft(const CheckpointName& file) const {
-        if (!course_.leadsOn(file.attempt, file.step)) {
-            return course_.contains(file.attempt, file.step) ? "not all ranks had ended its step"
-                                                             : "the run has left its course";
-        }
-        const bool isNewest =
-            !course_.attempts.empty() && course_.attempts.back().attempt == file.attempt;
-        return order_.isToldOnly && isNewest && course_.find(file) == nullptr
-                   ? "its node was lost before it told of it"
-                   : "";
     }
 
     // The newest whole one, or the one of the step; older ones that the store does not know are

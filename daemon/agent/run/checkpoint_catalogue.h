@@ -22,9 +22,6 @@ struct SurveyOrder {
     std::string runId, streamHash;
     std::int64_t fromStep = values::kFromLast;  ///< or kFromStart, or the step of a checkpoint
     std::int64_t keep = 3;  ///< files of no daemon's time that are worth reading
-    /// Of the newest attempt those alone count of which it told: its rank 0 may still be writing,
-    /// on a node that is cut off.
-    bool isToldOnly = false;
 };
 
 /// What an attempt starts from.

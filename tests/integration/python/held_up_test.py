@@ -44,8 +44,8 @@ class HeldUp(RunCase):
         ended = self.wait(run, "finished", "failed", "cancelled", seconds=120)
         texts = "\n".join(event["text"] for event in ended["events"])
         self.assertEqual((ended["state"], ended["attempt"]), ("finished", 2), (ended["exit_reason"], texts))
-        self.assertRegex(texts, r"rank0 is in the step behind (19|20) and has not connected to the feed again for 12\.0 s, "
-                                r"and rank1 waits for data after step 20: none of them can go on: its gang is ended")
+        self.assertRegex(texts, r"rank0 is in the step behind \d+ and has not connected to the feed again for 12\.0 s, "
+                                r"and rank1 waits for data after step \d+: none of them can go on: its gang is ended")
         self.assertIn("attempt 1 failed: rank0 is in the step behind", texts)
         self.assertEqual(ended["receipt"]["order_hash"], streamed(spec, "--last", "drop")["order_hash"])
 

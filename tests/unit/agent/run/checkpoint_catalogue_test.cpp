@@ -78,10 +78,6 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     Survey survey(std::int64_t fromStep = values::kFromLast) {
         return catalogue().survey({id, "stream", fromStep, 3}, {});
     }
-    /// After a node was lost, on which the newest attempt may still be writing.
-    Survey surveyOfTold() {
-        return catalogue().survey({id, "stream", values::kFromLast, 3, true}, {});
-    }
     CheckpointCatalogue catalogue() { return {*store, directory.file("runs")}; }
     std::vector<std::int64_t> live() const {
         std::vector<std::int64_t> steps;
@@ -223,34 +219,6 @@ TEST_F(CheckpointCatalogueTest, AnAttemptThatOnlyLeftACheckpointHasBegun) {
     EXPECT_EQ(found.chosen->attempt, 2);
     EXPECT_THAT(live(), ElementsAre(450, 400));
     EXPECT_TRUE(std::filesystem::exists(path(500) + ".void"));
-}
-
-TEST_F(CheckpointCatalogueTest, AfterALostNodeItsAttemptGoesOnFromWhatWasTold) {
-    tell(100);
-    write(200);
-    const Survey found = surveyOfTold();
-    ASSERT_TRUE(found.status.ok()) << found.status;
-    EXPECT_EQ(found.chosen->step, 100);
-    EXPECT_THAT(files(),
-                ElementsAre("step-00000100.a1.safetensors", "step-00000200.a1.safetensors.void"));
-    EXPECT_THAT(found.events, ElementsAre(HasSubstr("its node was lost before it told of it")));
-}
-
-TEST_F(CheckpointCatalogueTest, AfterALostNodeThatToldNothingTheRunBeginsAtZero) {
-    write(100);
-    const Survey found = surveyOfTold();
-    ASSERT_TRUE(found.status.ok()) << found.status;
-    EXPECT_FALSE(found.chosen.has_value());
-}
-
-TEST_F(CheckpointCatalogueTest, AfterALostNodeWhatEarlierAttemptsLeftCountsAsBefore) {
-    write(100);
-    ASSERT_TRUE(store->beginAttempt(id, 2, 100).ok());
-    ASSERT_TRUE(work(id, 2).ok());
-    write(200, 2);
-    const Survey found = surveyOfTold();
-    ASSERT_TRUE(found.status.ok()) << found.status;
-    EXPECT_EQ(found.chosen->step, 100);
 }
 
 TEST_F(CheckpointCatalogueTest, TheBestFollowsARunThatGoesBack) {
