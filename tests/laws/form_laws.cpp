@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 602},
         {"daemon/agent", "RunController", 788},
-        {"daemon/agent/run", "ActiveRun", 965},
+        {"daemon/agent/run", "ActiveRun", 964},
     };
     return kClasses;
 }
