@@ -124,10 +124,10 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
 }
 
 void NodeTable::forgetOldest() {
-    const std::int64_t awayNs = options_.away.count() * kNsPerMs;
+    const std::int64_t awayNs = options_.away.count() * kNsPerMs, now = nowNs();
     std::erase_if(nodes_, [&](const auto& one) {  // its last words have been heard by then
         const Node& node = one.second;
-        return node.hasLeft() && node.isFree() && nowNs() - node.heardNs >= awayNs;
+        return node.hasLeft() && node.isFree() && now - node.heardNs >= awayNs;
     });
     while (nodes_.size() > kNodesMost) {
         const auto oldest = std::min_element(nodes_.begin(), nodes_.end(), [](auto& a, auto& b) {

@@ -47,6 +47,7 @@ Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
     attempt_ = attempt;
     probePath_ = paths.checkpoints() + "/.probe";
     isEnding_ = isChosen_ = false;
+    leave_ = readLeave();
     doneNs_ = 0;
     lead_.reset();
     parts_.clear();
@@ -353,7 +354,31 @@ bool PartCrew::hasFailed() const {
                        [this](const Part& part) { return failureOf(part).has_value(); });
 }
 
-std::optional<PartCrew::Leave> PartCrew::leave() const {
+std::optional<PartCrew::Leave> PartCrew::readLeave() const {
+    const Result<std::string> text = readFile(leaveFile(), kPartsBytesMost);
+    const Result<Json> json =
+        text.ok() ? parseJson(*text, leaveFile()) : Result<Json>(text.status());
+    return json.ok() ? std::optional(Leave{jsonString(*json, "why"),
+                                           std::chrono::milliseconds(jsonInt(*json, "grace_ms"))})
+                     : std::nullopt;
+}
+
+std::optional<PartCrew::Leave> PartCrew::leave() {
+    if (leave_.has_value()) {
+        return leave_;
+    }
+    const std::optional<Leave> found = findLeave();
+    if (!found.has_value()) {
+        return std::nullopt;
+    }
+    const Json json = {{"why", found->why}, {"grace_ms", found->grace.count()}};
+    if (writeFileAtomic(leaveFile(), dumpJson(json) + "\n", 0600).ok()) {
+        leave_ = found;
+    }
+    return leave_;
+}
+
+std::optional<PartCrew::Leave> PartCrew::findLeave() const {
     const auto of = [this](const Part& part) -> std::optional<Leave> {
         const NodeStanding node = place_.nodes->standing(part.node);
         return part.isOver() || node.leaving.empty()

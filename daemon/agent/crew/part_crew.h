@@ -73,7 +73,9 @@ class PartCrew {
         std::string why;                  ///< a sentence
         std::chrono::milliseconds grace;  ///< until what is there is ended
     };
-    std::optional<Leave> leave() const;
+    /// Once it was told it holds for this attempt, also for the next daemon: ranks that were held
+    /// for it wait for a word.
+    std::optional<Leave> leave();
     /// A part failed, or is lost: the attempt is to end.
     bool hasFailed() const;
     /// Whether nothing is known yet of a part that is not over: its ranks may live.
@@ -104,6 +106,9 @@ class PartCrew {
     Part partOn(int part, const std::string& node) const;
     schedule::Resources needsOf(const Part& part) const;
     void keep(const Part& part);
+    std::string leaveFile() const { return paths_.directory() + "/leave.json"; }
+    std::optional<Leave> readLeave() const;
+    std::optional<Leave> findLeave() const;
     std::vector<std::string> workersOf(const Part& part) const;
     void look(Part& part, std::vector<std::string>& news);
     void place(Part& part, const std::string& joinFile, int masterPort,
@@ -121,6 +126,7 @@ class PartCrew {
     bool isChosen_ = false;     ///< of this attempt it is known what is where
     std::optional<Part> lead_;  ///< part 0, where it is on a node
     std::vector<Part> parts_;   ///< the others
+    std::optional<Leave> leave_;
     bool isEnding_ = false;
     std::int64_t doneNs_ = 0;  ///< the attempt's own gang has ended well; steady, 0: not yet
 };

@@ -256,8 +256,9 @@ void ActiveRun::followParts() {
 
 // A node is to be left: all ranks stop behind one step, with a checkpoint, and go on elsewhere.
 void ActiveRun::leaveNodes() {
-    const auto leave = parts_.leave();
-    if (!leave.has_value() || stop_.has_value() || stage() != Stage::kRunning) {
+    const bool mayLeave = !stop_.has_value() && stage() == Stage::kRunning;
+    const auto leave = mayLeave ? parts_.leave() : std::nullopt;
+    if (!leave.has_value()) {
         return;
     }
     stop_ = StopWish{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};

@@ -174,6 +174,23 @@ TEST_F(PartCrewTest, TheNextDaemonFindsThePartsWhereTheyAre) {
     EXPECT_EQ(crew->with(going("feed", "rank0")).workers.at(3).node, "node2");
 }
 
+TEST_F(PartCrewTest, ThatANodeIsToBeLeftHoldsForTheNextDaemonToo) {
+    place();
+    EXPECT_FALSE(crew->leave().has_value());
+    const std::string node = nodes.placed.at(kKey).first;
+    nodes.nodes[node].leaving = "is drained";
+    nodes.nodes[node].leaveGrace = std::chrono::seconds(30);
+    ASSERT_TRUE(crew->leave().has_value());
+    nodes.nodes[node].leaving.clear();
+    begin();
+    ASSERT_TRUE(crew->leave().has_value());
+    EXPECT_EQ(crew->leave()->why, strCat("node ", node, " is drained"));
+    EXPECT_EQ(crew->leave()->grace, std::chrono::seconds(30));
+    std::filesystem::create_directories(paths.attempt(2).directory());
+    ASSERT_TRUE(crew->begin(paths, 2).ok());
+    EXPECT_FALSE(crew->leave().has_value()) << "the next attempt has left it";
+}
+
 TEST_F(PartCrewTest, WhereThePartsAreIsNotGuessed) {
     const std::string path = paths.attempt(1).directory() + "/parts.json";
     for (const char* text : {
