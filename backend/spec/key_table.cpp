@@ -310,8 +310,7 @@ std::vector<Key> trainingKeys() {
         {"train.max_restarts",
          T::kInt,
          "3",
-         "after a rank died; from the last checkpoint, never from 0 where there was one. A lost or "
-         "drained node costs none, but after a lost one no attempt follows where this is 0",
+         "after a rank died, from the last checkpoint; a lost node costs none, unless this is 0",
          {.min = 0, .max = 1e6}},
         {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };

@@ -251,14 +251,13 @@ void ActiveRun::followParts() {
     if (parts_.hasFailed() && state_.may(Move::kCut)) {
         cut(Move::kCut);
     }
-    leaveNodes();
+    !stop_.has_value() && stage() == Stage::kRunning ? leaveNodes() : void();
 }
 
 // A node is to be left: all ranks stop behind one step, with a checkpoint, and go on elsewhere.
 void ActiveRun::leaveNodes() {
-    const bool mayLeave = !stop_.has_value() && stage() == Stage::kRunning;
-    const auto leave = mayLeave ? parts_.leave() : std::nullopt;
-    if (!leave.has_value()) {
+    const auto leave = parts_.leave();
+    if (!leave) {
         return;
     }
     stop_ = StopWish{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};
