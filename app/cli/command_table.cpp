@@ -356,13 +356,13 @@ std::vector<CommandSpec> daemonCommands() {
         {"nodes",
          "Daemon",
          "the machines: cores, memory, GPUs",
-         "'drain' keeps work off a node: data workers there are had elsewhere, runs that train "
-         "there stop all their ranks behind one step, with a checkpoint, and go on on other nodes; "
-         "it costs them none of their restarts. 'undrain' takes that back. Both hold over restarts "
-         "of the daemon.",
-         {{"WHAT", 0, 1, "drain or undrain; nothing: the nodes are listed"},
-          {"NODE", 0, 64, "of drain, undrain: their names"}},
-         {flag("--wait", "of drain: until nothing is left on them")},
+         "'drain' moves the work of a node to other nodes and places nothing new there. Its data "
+         "workers start on other nodes. Runs that train there stop all ranks after the same step, "
+         "write a checkpoint and resume on other nodes; this uses none of their restarts. "
+         "'undrain' reverts it. Both persist when the daemon restarts.",
+         {{"WHAT", 0, 1, "drain or undrain; without it, lists the nodes"},
+          {"NODE", 0, 64, "names of the nodes to drain or undrain"}},
+         {flag("--wait", "with drain: returns when no work is left on the nodes")},
          {"millrace nodes", "millrace nodes drain node2 --wait", "millrace nodes undrain node2"},
          &runNodes},
         {"top",

@@ -233,7 +233,7 @@ int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedAr
         }
         if (!args.isJson()) {
             context.out << "node " << name
-                        << (isBack ? ": takes work again" : ": what is on it goes on elsewhere")
+                        << (isBack ? ": takes work again" : ": its work moves to other nodes")
                         << std::endl;
         }
     }

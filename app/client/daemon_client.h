@@ -76,8 +76,8 @@ class DaemonClient {
                                                const std::vector<std::string>& remove) = 0;
     virtual Result<values::FilterCheck> parseFilter(const std::string& filter) = 0;
     virtual Result<std::vector<values::NodeInfo>> nodes() = 0;
-    /// What is on the node goes on elsewhere, and nothing more is placed there; `isBack`: it takes
-    /// work again. kNotFound: no such node.
+    /// Moves the node's work to other nodes and places nothing new there. `isBack` reverts that.
+    /// Returns kNotFound for an unknown node.
     virtual Status drain(const std::string& node, bool isBack) = 0;
 
     virtual Result<values::CheckReply> check(const values::CheckRequest& request) = 0;

@@ -27,9 +27,8 @@ class EmbeddedJob {
     static Result<std::unique_ptr<EmbeddedJob>> create(const std::string& root,
                                                        const GangRecord& record, const Clock& clock,
                                                        const PidScope& here);
-    /// From its files; kNotFound when there is no such gang. kUnavailable while a worker that was
-    /// started on another machine or in another pid namespace has left no exit record: nothing is
-    /// known about it, and nothing may be concluded.
+    /// Reads the gang's files. Returns kNotFound for an unknown gang, and kUnavailable while a
+    /// worker that another machine or pid namespace started has no exit record: it may be alive.
     static Result<std::unique_ptr<EmbeddedJob>> load(const std::string& root, std::string_view key,
                                                      const Clock& clock, const PidScope& here);
 

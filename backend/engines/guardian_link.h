@@ -11,7 +11,7 @@
 
 namespace millrace::engines {
 
-/// What became of a guardian. Only what is seen to be gone has ended.
+/// State of a guardian. It counts as ended only if this process can verify that it is gone.
 enum class GuardianFate {
     kAlive,    ///< the very process that wrote the record lives, or no descriptor is free to look
     kGone,     ///< its pid is free or another process's, or the machine has booted since

@@ -73,7 +73,8 @@ struct ErrorLine {
 /// The process lives: said by a thread that does no work of the run. Neither kept nor acknowledged.
 struct Alive {
     std::string trouble;  ///< what is wrong at the worker now, a sentence; "": nothing
-    /// Of a leading feed: a rank that it hung up on and waits for; -1: none.
+    /// Set by the leading feed: the rank whose connection it closed and which it waits for; -1:
+    /// none.
     std::int64_t awaits = -1;
     bool operator==(const Alive&) const = default;
 };

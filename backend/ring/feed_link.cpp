@@ -24,7 +24,7 @@ constexpr std::size_t kMaxAnswerBytes = 4 << 20;
 constexpr std::int64_t kLongestSleepNs = 3'600'000'000'000;
 constexpr std::size_t kLastLineBytes = 64;  // of the feed's lines, at least the last one
 constexpr std::int64_t kNsPerMs = 1'000'000;
-// Of a connection that is made again: for the socket to appear and the hello's answer.
+// Timeout of a reconnect: waiting for the socket to appear and for the answer to the hello.
 constexpr std::int64_t kAgainNs = 10'000 * kNsPerMs;
 constexpr std::int64_t kRestFirstMs = 20, kRestMostMs = 1'000;
 
@@ -419,7 +419,7 @@ void FeedLink::comeAgain() {
     }
 }
 
-/// The lines only announce what the descriptor brings, but for the one that says good-bye.
+/// Lines announce a descriptor; the only other line is the feed's goodbye.
 void FeedLink::receiveRing() {
     char bytes[256];
     int fd = -1;

@@ -42,7 +42,8 @@ class FeedLink {
         std::function<std::string()> again = nullptr;
     };
     enum class Failure { kLost, kRefused, kAborted };
-    /// Of a hello. Without a link: `error`, and `failure`; refused is a sentence of the feed's own.
+    /// Result of a hello. Without a link, `error` and `failure` are set; if the feed refused it,
+    /// `error` is the feed's sentence.
     struct Opened {
         std::unique_ptr<FeedLink> link;
         stream::TinyJson answer;

@@ -37,8 +37,8 @@ std::string helloLine(const millrace_feed& feed, const std::string& state,
            ",\"number\":" + std::to_string(next.number) + "}}\n";
 }
 
-/// Of the link's thread. What the hello says is where the reader goes on: it takes nothing more
-/// from the ring that it has, so that nothing comes twice and no ring waits for another's reader.
+/// Called on the link's thread. The hello reports the reader's position; from then on the reader
+/// takes nothing more from its old ring, so no row is delivered twice.
 std::string helloAgain(millrace_feed& feed) {
     const millrace::MutexLock lock(feed.position);
     if (feed.isOver) {

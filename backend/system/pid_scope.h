@@ -26,7 +26,7 @@ struct PidScope {
     bool operator==(const PidScope&) const = default;
 };
 
-/// What a process can find out about the pids in a record.
+/// Whether this process can look up the pids in a record.
 enum class PidReach {
     kHere,       ///< its own namespace: they can be looked up, and signalled
     kGone,       ///< this machine has booted since: they have all ended
@@ -39,8 +39,8 @@ enum class PidReach {
 PidReach reachOf(const PidScope& record, const PidScope& here);
 
 /// Field 22 of /proc/PID/stat: clock ticks after the boot; with the pid it names one process of a
-/// boot. -1 when there is no such process or it is a zombie; an error when that cannot be found out
-/// (no descriptor is free).
+/// boot. Returns -1 if the process does not exist or is a zombie, and an error if it cannot tell
+/// (no free descriptor).
 Result<std::int64_t> processStartTime(pid_t pid);
 
 }  // namespace millrace

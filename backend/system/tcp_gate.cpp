@@ -24,8 +24,8 @@ namespace millrace {
 namespace {
 
 constexpr std::chrono::minutes kLogEvery{1};
-// What was sent and not acknowledged for so long ends the connection, as keep-alive does (gRPC sets
-// this for listeners of its own).
+// TCP_USER_TIMEOUT: unacknowledged data ends the connection after this time, as keep-alive does.
+// gRPC sets it for its own listeners.
 constexpr unsigned kUnacknowledgedMs = 10'000;
 
 struct FreeAddresses {

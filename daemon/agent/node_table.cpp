@@ -340,7 +340,7 @@ Status NodeTable::drain(const std::string& name, bool isDrained) {
         MutexLock lock(mutex_);
         names = drained_;
         if (!nodes_.contains(name) && !names.contains(name)) {
-            return notFound("there is no node '", name, "' ('millrace nodes' lists them)");
+            return notFound("unknown node '", name, "'; 'millrace nodes' lists the nodes");
         }
     }
     isDrained ? static_cast<void>(names.insert(name)) : static_cast<void>(names.erase(name));

@@ -115,8 +115,8 @@ class NodeTable final : public Nodes {
     void expect(const std::string& node, const std::string& trouble);
     /// An agent with the token was not taken in: shown until one is.
     void noteRefused(const std::string& node, const std::string& why);
-    /// Whether a node is drained: what is on it goes on elsewhere, and nothing more is placed
-    /// there. Kept for the next daemon. kNotFound: there is no such node.
+    /// Drains a node or reverts that: its work moves to other nodes and nothing new is placed
+    /// there. The next daemon keeps it. Returns kNotFound for an unknown node.
     Status drain(const std::string& node, bool isDrained);
     /// All agents end, with their workers.
     void endAll();

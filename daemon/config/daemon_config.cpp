@@ -46,13 +46,13 @@ usage: millraced [options]
   --name NAME            of --slot: the node's name (default: the host's)
   --address WHERE        of --slot: where other nodes reach this one: a name, an address, or a network
                          (10.1.0.0/16) that it has an address in (default: as it reaches its head)
-  --cores N              of --slot: gives so many cores, so much memory and so many GPUs (default: all)
+  --cores N              of --slot: cores, memory and GPUs that the node offers (default: all)
   --memory-mb N
   --gpus N
-  --bound                of --slot: no worker outlives this agent, as in a job of an engine; SIGTERM: what is
-                         here goes on elsewhere, then the agent ends
-  --leave-grace SECONDS  of --bound: after a SIGTERM, until what is still here is ended (30)
-  --lease SECONDS        of --bound: without a head for so long it ends (60; 0: never)
+  --bound                of --slot: workers end with the agent, as a job of Slurm or Kubernetes needs. On SIGTERM
+                         the agent waits until its work has moved to other nodes, then ends
+  --leave-grace SECONDS  of --bound: time between SIGTERM and the end of workers that are left (30)
+  --lease SECONDS        of --bound: ends the agent after this time without its head (60; 0: never)
   --config FILE          options of this and coming starts (default: STATE-DIR/millraced.yaml, if it is there)
   --foreground           do not go into the background
   --version              print the version

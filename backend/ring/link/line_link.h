@@ -72,8 +72,7 @@ class LineLink {
     /// What is wrong with `what` now ("checkpoint"), one sentence; "": it is well again. The daemon
     /// is told at once and as long as it lasts, also a daemon that comes later.
     void setTrouble(const std::string& what, std::string sentence);
-    /// Of a leading feed: the rank that it hung up on and waits for (-1: none), for later signs of
-    /// life.
+    /// For the leading feed: later alive lines report this rank as the one it waits for; -1: none.
     void setAwaited(std::int64_t rank) { awaited_.store(rank); }
     bool isConnected() const { return isConnected_.load(); }
 

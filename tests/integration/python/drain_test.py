@@ -26,7 +26,7 @@ class LeaveCase(ElsewhereCase):
 
     def release_asked(self, run):
         """The ranks go on once they are to stop."""
-        wait_for("its ranks are asked to stop", lambda: "its ranks stop behind a step and go on elsewhere" in self.history(run), 60)
+        wait_for("its ranks are asked to stop", lambda: "its ranks stop after the same step and resume on other nodes" in self.history(run), 60)
         self.release()
 
     def assert_ended_on(self, node):
@@ -45,7 +45,7 @@ class Drain(LeaveCase):
         spec = self.prepare(SCRIPT + PLACE, total=2000, train="max_restarts: 1")
         run = self.begin_one(spec)
         node = self.node_of(run, "feed")
-        self.assertIn(f"node {node}: what is on it goes on elsewhere", self.cli("nodes", "drain", node))
+        self.assertIn(f"node {node}: its work moves to other nodes", self.cli("nodes", "drain", node))
         self.assertEqual(self.states()[node], "draining")
         self.next_head()  # which knows it too
         self.release_asked(run)
@@ -71,7 +71,7 @@ class Drain(LeaveCase):
 
     def test_what_is_no_node_is_refused(self):
         self.assertEqual(self.cli("nodes", "drain", "nowhere", code=1), "")
-        self.assertIn("there is no node 'nowhere' ('millrace nodes' lists them)", self.err)
+        self.assertIn("unknown node 'nowhere'; 'millrace nodes' lists the nodes", self.err)
         self.cli("nodes", "drian", "node1", code=1)
         self.assertIn("'nodes drain NODE' or 'nodes undrain NODE' is wanted", self.err)
         head = next(node["name"] for node in self.json("nodes")["nodes"] if node["head"])
