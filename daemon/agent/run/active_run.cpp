@@ -261,8 +261,7 @@ void ActiveRun::leaveNodes() {
         return;
     }
     stop_ = StopWish{leave->why, place_.clock.steadyNs() + leave->grace.count() * kNsPerMs, true};
-    journal_.addEvent(
-        strCat(leave->why, ": its ranks stop after the same step and resume on other nodes"));
+    journal_.addEvent(strCat(leave->why, ": its ranks stop and resume on other nodes"));
     door_.stopRanks();
 }
 

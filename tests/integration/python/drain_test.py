@@ -26,7 +26,7 @@ class LeaveCase(ElsewhereCase):
 
     def release_asked(self, run):
         """The ranks go on once they are to stop."""
-        wait_for("its ranks are asked to stop", lambda: "its ranks stop after the same step and resume on other nodes" in self.history(run), 60)
+        wait_for("its ranks are asked to stop", lambda: "its ranks stop and resume on other nodes" in self.history(run), 60)
         self.release()
 
     def assert_ended_on(self, node):
