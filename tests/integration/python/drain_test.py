@@ -42,7 +42,8 @@ class LeaveCase(ElsewhereCase):
 
 class Drain(LeaveCase):
     def test_ranks_of_a_drained_node_go_on_elsewhere(self):
-        spec = self.prepare(SCRIPT + PLACE, total=2000, train="max_restarts: 1")
+        # Long enough for its ranks to find the next head before they are done.
+        spec = self.prepare(SCRIPT + PLACE, total=60_000, every=50, train="max_restarts: 1")
         run = self.begin_one(spec)
         node = self.node_of(run, "feed")
         self.assertIn(f"node {node}: its work moves to other nodes", self.cli("nodes", "drain", node))
