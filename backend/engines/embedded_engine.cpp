@@ -85,7 +85,6 @@ class EmbeddedEngine::Turn {
             entry_->last = std::move(seen);
             entry_->isMade = true;
             entry_->isEnded = job->record().isEnded;
-            entry_->resources = job->record().resources;
             entry_->gpus = job->record().gpus;
         }
         entry_->isTaken = false;
@@ -223,7 +222,7 @@ Result<std::unique_ptr<EmbeddedJob>> EmbeddedEngine::openJob(GangRecord record, 
     return made;
 }
 
-Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
+Status EmbeddedEngine::submit(const Gang& gang) {
     ASSIGN_OR_RETURN(const GangRecord record, recordOf(gang));
     RETURN_IF_ERROR(gangDirectory(gang.key).status());
     std::shared_ptr<Entry> entry = entryFor(gang.key);
@@ -250,32 +249,31 @@ Result<JobId> EmbeddedEngine::submit(const Gang& gang) {
         RETURN_IF_ERROR(job.startMissing(gang, {options_.execProgram, options_.lifeFd}));
         job.advance();
     }
-    return JobId{name(), options_.root, gang.key};
+    return okStatus();
 }
 
-Result<std::optional<JobId>> EmbeddedEngine::find(std::string_view key) {
+Result<bool> EmbeddedEngine::has(const std::string& key) {
     ASSIGN_OR_RETURN(const std::string directory, gangDirectory(key));
     const Result<GangRecord> record = readGangRecord(directory, key);
     if (record.status().code() == absl::StatusCode::kNotFound) {
-        return std::optional<JobId>();
+        return false;
     }
     RETURN_IF_ERROR(record.status());
     if (!record->isEnded && entryOf(key) == nullptr) {
         // It could not be read when the engine was opened.
         auto entry = std::make_shared<Entry>();
-        ASSIGN_OR_RETURN(entry->job,
-                         EmbeddedJob::load(options_.root, std::string(key), clock_, options_.here));
+        ASSIGN_OR_RETURN(entry->job, EmbeddedJob::load(options_.root, key, clock_, options_.here));
         {
             Turn(*this, entry);
         }
         MutexLock lock(mutex_);
-        jobs_.try_emplace(std::string(key), std::move(entry));
+        jobs_.try_emplace(key, std::move(entry));
     }
-    return std::optional<JobId>(JobId{name(), options_.root, std::string(key)});
+    return true;
 }
 
-Result<State> EmbeddedEngine::state(const JobId& id) {
-    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
+Result<State> EmbeddedEngine::state(const std::string& key) {
+    if (const std::shared_ptr<Entry> entry = entryOf(key)) {
         if (const auto turn = Turn::tryTake(*this, entry); turn && turn->job()) {
             turn->job()->advance();
             return turn->job()->state();
@@ -284,7 +282,7 @@ Result<State> EmbeddedEngine::state(const JobId& id) {
         return seenOf(*entry);
     }
     const Result<std::unique_ptr<EmbeddedJob>> job =
-        EmbeddedJob::load(options_.root, id.native, clock_, options_.here);
+        EmbeddedJob::load(options_.root, key, clock_, options_.here);
     if (job.status().code() == absl::StatusCode::kNotFound) {
         State missing;
         missing.reason = "no gang.json";
@@ -295,7 +293,7 @@ Result<State> EmbeddedEngine::state(const JobId& id) {
     return (*job)->state();
 }
 
-Result<std::vector<std::pair<JobId, State>>> EmbeddedEngine::list() {
+Result<std::vector<std::pair<std::string, State>>> EmbeddedEngine::list() {
     std::vector<std::pair<std::string, std::shared_ptr<Entry>>> followed;
     {
         MutexLock lock(mutex_);
@@ -306,11 +304,11 @@ Result<std::vector<std::pair<JobId, State>>> EmbeddedEngine::list() {
             turn->job()->advance();
         }
     }
-    std::vector<std::pair<JobId, State>> all;
+    std::vector<std::pair<std::string, State>> all;
     MutexLock lock(mutex_);
     for (const auto& [key, entry] : followed) {
         if (entry->isMade) {
-            all.emplace_back(JobId{name(), options_.root, key}, entry->last);
+            all.emplace_back(key, entry->last);
         }
         if (entry->isEnded) {
             jobs_.erase(key);
@@ -319,9 +317,9 @@ Result<std::vector<std::pair<JobId, State>>> EmbeddedEngine::list() {
     return all;
 }
 
-Status EmbeddedEngine::cancel(const JobId& id, std::chrono::milliseconds grace,
+Status EmbeddedEngine::cancel(const std::string& key, std::chrono::milliseconds grace,
                               std::string_view why) {
-    if (const std::shared_ptr<Entry> entry = entryOf(id.native)) {
+    if (const std::shared_ptr<Entry> entry = entryOf(key)) {
         Turn turn(*this, entry);
         if (turn.job()) {
             turn.job()->advance();
@@ -332,44 +330,32 @@ Status EmbeddedEngine::cancel(const JobId& id, std::chrono::milliseconds grace,
     return okStatus();
 }
 
-Status EmbeddedEngine::forget(const JobId& id) {
-    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));
-    const Result<GangRecord> record = readGangRecord(directory, id.native);
+Status EmbeddedEngine::forget(const std::string& key) {
+    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(key));
+    const Result<GangRecord> record = readGangRecord(directory, key);
     if (record.status().code() == absl::StatusCode::kNotFound) {
         return okStatus();
     }
     RETURN_IF_ERROR(record.status());
-    if (!record->isEnded || entryOf(id.native) != nullptr) {
-        return failedPrecondition("gang ", id.native, ": has not ended; its files stay");
+    if (!record->isEnded || entryOf(key) != nullptr) {
+        return failedPrecondition("gang ", key, ": has not ended; its files stay");
     }
     return removeGang(directory, *record);
 }
 
-Result<std::string> EmbeddedEngine::log(const JobId& id, std::string_view worker,
+Result<std::string> EmbeddedEngine::log(const std::string& key, std::string_view worker,
                                         std::size_t maxBytes) {
-    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(id.native));
-    ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory, id.native));
+    ASSIGN_OR_RETURN(const std::string directory, gangDirectory(key));
+    ASSIGN_OR_RETURN(const GangRecord record, readGangRecord(directory, key));
     const bool isKnown = std::any_of(record.workers.begin(), record.workers.end(),
                                      [&](const WorkerRecord& one) { return one.name == worker; });
     if (!isKnown) {
-        return notFound("gang ", id.native, ": has no worker '", worker, "'");
+        return notFound("gang ", key, ": has no worker '", worker, "'");
     }
-    const job::LogKey key{id.native.substr(0, id.native.rfind(".a")), record.attempt,
-                          std::string(worker)};
+    const job::LogKey log{key.substr(0, key.rfind(".a")), record.attempt, std::string(worker)};
     ASSIGN_OR_RETURN(const job::LogBlock block,
-                     job::FileLogs(options_.root).readBack(key, job::kLogEnd, kLogReach));
+                     job::FileLogs(options_.root).readBack(log, job::kLogEnd, kLogReach));
     return guardiansWords(block.bytes, maxBytes);
-}
-
-Result<Capacity> EmbeddedEngine::capacity() {
-    MutexLock lock(mutex_);
-    Capacity capacity{options_.total, options_.total, 1, false, clock_.wallMs()};
-    for (const auto& [key, entry] : jobs_) {
-        if (!entry->isEnded) {
-            capacity.free -= entry->resources;
-        }
-    }
-    return capacity;
 }
 
 }  // namespace millrace::engines

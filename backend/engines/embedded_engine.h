@@ -43,24 +43,24 @@ class EmbeddedEngine final : public Engine {
                                                         const Clock& clock);
     ~EmbeddedEngine() override;
 
-    std::string name() const override { return "embedded"; }
     /// Starts the workers that have not been started. When one cannot be, the others are ended and
-    /// the state tells it (ended, engine_failed): the id is returned all the same. One that cannot
+    /// the state tells it (ended, engine_failed), and submit has not failed. One that cannot
     /// be started now (isTransient) is an error: the same submit goes on with the rest.
-    Result<JobId> submit(const Gang& gang) override;
-    Result<std::optional<JobId>> find(std::string_view key) override;
-    Result<State> state(const JobId& id) override;
-    Result<std::vector<std::pair<JobId, State>>> list() override;
+    Status submit(const Gang& gang) override;
+    Result<bool> has(const std::string& key) override;
+    Result<State> state(const std::string& key) override;
+    Result<std::vector<std::pair<std::string, State>>> list() override;
     /// SIGTERM to every worker's process group, SIGKILL to all of it after `grace`.
-    Status cancel(const JobId& id, std::chrono::milliseconds grace, std::string_view why) override;
+    Status cancel(const std::string& key, std::chrono::milliseconds grace,
+                  std::string_view why) override;
     /// What the worker's guardian wrote into its log.
-    Result<std::string> log(const JobId& id, std::string_view worker,
+    Result<std::string> log(const std::string& key, std::string_view worker,
                             std::size_t maxBytes) override;
-    Result<Capacity> capacity() override;
+    schedule::Resources total() const override { return options_.total; }
     /// ROOT/<run>/a<attempt>.
     Result<std::string> gangDirectory(std::string_view key) const override;
     std::vector<std::string> recordedKeys() const override;
-    Status forget(const JobId& id) override;
+    Status forget(const std::string& key) override;
 
  private:
     /// A gang and its files: of the one call that has taken it.
@@ -69,7 +69,6 @@ class EmbeddedEngine final : public Engine {
         bool isTaken = false;  // as all below: guarded by mutex_
         bool isMade = false;   // false while the first submit works on it
         bool isEnded = false;
-        schedule::Resources resources;
         std::vector<std::string> gpus;
         State last;
     };

@@ -8,18 +8,11 @@
 namespace millrace::engines {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPhases = {"submitting", "queued", "placing", "running",
-                                                     "stopping",   "ended",  "missing"};
-constexpr std::array<std::string_view, 13> kCauses = {"none",          "ok",
-                                                      "worker_failed", "cancelled",
-                                                      "preempted",     "node_lost",
-                                                      "never_fits",    "place_timeout",
-                                                      "time_limit",    "out_of_memory",
-                                                      "refused",       "engine_failed",
-                                                      "engine_forgot"};
-constexpr std::array<std::string_view, 11> kEvents = {
-    "placed",   "started", "worker_exit", "worker_vacant", "worker_silent", "worker_answers",
-    "stopping", "missing", "unreachable", "reachable",     "ended"};
+constexpr std::array<std::string_view, 6> kPhases = {"submitting", "placing", "running",
+                                                     "stopping",   "ended",   "missing"};
+constexpr std::array<std::string_view, 9> kCauses = {
+    "none",       "ok",      "worker_failed", "cancelled",    "node_lost",
+    "time_limit", "refused", "engine_failed", "engine_forgot"};
 
 Json toJson(const RankPlace& place) {
     return {{"first", place.first}, {"world", place.world},           {"node", place.node},
@@ -52,7 +45,6 @@ Json toJson(const Group& group) {
                  {"cpus", group.resources.cpus},
                  {"gpus", group.resources.gpus},
                  {"memory", group.resources.memoryBytes},
-                 {"labels", group.labels},
                  {"ranks", group.hasRanks},
                  {"critical", group.isCritical},
                  {"argv", group.argv},
@@ -73,7 +65,6 @@ Result<Group> groupFromJson(const Json& json) {
     group.procs = static_cast<int>(jsonInt(json, "procs", 1));
     group.resources = {jsonReal(json, "cpus"), static_cast<int>(jsonInt(json, "gpus")),
                        static_cast<std::uint64_t>(jsonInt(json, "memory"))};
-    group.labels = textsOf(jsonMember(json, "labels"));
     group.hasRanks = jsonBool(json, "ranks");
     group.isCritical = jsonBool(json, "critical", true);
     for (const Json& argument : jsonMember(json, "argv")) {
@@ -125,9 +116,6 @@ Result<Gang> gangFromText(std::string_view text) {
 
 std::string gangHash(const Gang& gang) {
     Json json = {{"attempt", gang.attempt},
-                 {"user", gang.user},
-                 {"queue", gang.queue},
-                 {"priority", gang.priority},
                  {"grace_ms", gang.grace.count()},
                  {"orphan_lease_s", gang.orphanLease.count()},
                  {"time_limit_s", gang.timeLimit.count()},
@@ -159,36 +147,6 @@ std::string_view textOf(Phase phase) {
 
 std::string_view textOf(Cause cause) {
     return kCauses[static_cast<std::size_t>(cause)];
-}
-
-std::string_view textOf(Event::Kind kind) {
-    return kEvents[static_cast<std::size_t>(kind)];
-}
-
-Trouble troubleOf(const Status& status) {
-    switch (status.code()) {
-        case absl::StatusCode::kOk:
-            return Trouble::kNone;
-        case absl::StatusCode::kUnavailable:
-        case absl::StatusCode::kDeadlineExceeded:
-            return Trouble::kUnreachable;
-        case absl::StatusCode::kPermissionDenied:
-        case absl::StatusCode::kUnauthenticated:
-            return Trouble::kAuth;
-        case absl::StatusCode::kAlreadyExists:
-            return Trouble::kConflict;
-        case absl::StatusCode::kUnimplemented:
-            return Trouble::kVersion;
-        case absl::StatusCode::kDataLoss:
-        case absl::StatusCode::kInternal:
-            return Trouble::kBadReply;
-        default:
-            return Trouble::kRefused;
-    }
-}
-
-bool isRetryable(const Status& status) {
-    return troubleOf(status) == Trouble::kUnreachable;
 }
 
 }  // namespace millrace::engines

@@ -1,13 +1,9 @@
 #pragma once
-// Engine: the interface to whatever places a run's workers as one gang (embedded, Slurm, Ray).
+// Engine: keeps the workers of gangs on one machine. EmbeddedEngine is the real one.
 //
-// Six rules it exists for: unknown is not ended; ended is not gone (a gang is ended only when no
-// worker of it is left); exit 0 is not success (rank 0 says so itself); write first, then submit;
-// attempts are fenced; the engine is for placement only, progress and logs go elsewhere.
-//
-// Asking has four outcomes that stay apart: known (a State), not known (State with
-// Phase::kMissing), unreachable and refused (an error; troubleOf() says which). Only a known state
-// with Phase::kEnded ends a job.
+// It knows processes and how they ended, not whether their work was done: exit 0 is not success. A
+// gang has ended when no worker of it is left. What cannot be asked for just now is an error and no
+// state: it has not ended for that; nor has one that the engine does not know (Phase::kMissing).
 // Threads: any, each implementation locks itself.
 #include <chrono>
 #include <cstdint>
@@ -20,7 +16,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
-#include "backend/schedule/fifo.h"
+#include "backend/schedule/node_fit.h"
 
 namespace millrace::engines {
 
@@ -38,9 +34,8 @@ struct RankPlace {
 struct Group {
     std::string name;  ///< "feed", "rank"; a worker is called name, or name + number (workerNames)
     int slots = 1, procs = 1;
-    schedule::Resources resources;              ///< of one slot
-    std::map<std::string, std::string> labels;  ///< that a node must have
-    bool hasRanks = false;   ///< gets RANK, WORLD_SIZE, ... and always a number in its name
+    schedule::Resources resources;  ///< of one slot
+    bool hasRanks = false;          ///< gets RANK, WORLD_SIZE, ... and always a number in its name
     bool isCritical = true;  ///< its first failure ends the gang; the gang is done when all are
     std::vector<std::string> argv;  ///< "{rank}" in an argument becomes the process's number
     std::map<std::string, std::string> environment;  ///< no secrets: engines show it
@@ -65,8 +60,6 @@ struct Gang {
     std::string key;
     int attempt = 1;
     std::vector<Group> groups;
-    std::string user, queue;
-    int priority = 0;
     std::chrono::milliseconds grace{15'000};  ///< between SIGTERM and SIGKILL
     std::chrono::seconds orphanLease{600};    ///< workers end when nobody asked for them so long
     std::chrono::seconds timeLimit{0};        ///< 0: none
@@ -80,24 +73,14 @@ Result<Gang> gangFromText(std::string_view text);
 /// Identity of everything in the gang below its key: hex.
 std::string gangHash(const Gang& gang);
 
-/// `native` means something only together with `cluster`.
-struct JobId {
-    std::string engine, cluster, native;
-    bool operator==(const JobId&) const = default;
-};
-
-enum class Phase { kSubmitting, kQueued, kPlacing, kRunning, kStopping, kEnded, kMissing };
+enum class Phase { kSubmitting, kPlacing, kRunning, kStopping, kEnded, kMissing };
 enum class Cause {
     kNone,
     kOk,
     kWorkerFailed,
     kCancelled,
-    kPreempted,
     kNodeLost,
-    kNeverFits,
-    kPlaceTimeout,
     kTimeLimit,
-    kOutOfMemory,
     kRefused,
     kEngineFailed,
     kEngineForgot
@@ -125,6 +108,7 @@ struct WorkerState {
     bool isSilent = false;           ///< alive, but its guardian has answered nothing for a while:
                                      ///< stopped, or the machine is overloaded
     std::int64_t silentSinceMs = 0;  ///< of its last answer, while isSilent
+    bool operator==(const WorkerState&) const = default;
 };
 
 struct State {
@@ -136,6 +120,7 @@ struct State {
     std::vector<WorkerState> workers;
     int masterPort = 0;  ///< where its ranks meet (MASTER_PORT); 0: none
     std::int64_t asOfMs = 0;
+    bool operator==(const State&) const = default;
 };
 
 /// Whether all of its workers were started.
@@ -145,73 +130,33 @@ bool isLiving(const State& state);
 /// Whether a worker with a rank lives.
 bool hasLivingRank(const State& state);
 
-/// What an error of an Engine means for the job: none of them ends it.
-enum class Trouble { kNone, kUnreachable, kAuth, kRefused, kVersion, kConflict, kBadReply };
-/// kUnavailable, kDeadlineExceeded: unreachable. kPermissionDenied, kUnauthenticated: auth.
-/// kAlreadyExists: conflict. kUnimplemented: version. kDataLoss, kInternal: bad reply. Else:
-/// refused.
-Trouble troubleOf(const Status& status);
-/// Whether the same call may succeed later.
-bool isRetryable(const Status& status);
-
-/// What an engine has.
-struct Capacity {
-    schedule::Resources total, free;
-    int numNodes = 0;
-    bool mayGrow = false;
-    std::int64_t asOfMs = 0;
-};
-
 class Engine {
  public:
     virtual ~Engine() = default;
-    virtual std::string name() const = 0;
-    /// Idempotent: the same key and gang return the same id, also after a restart; the same key
-    /// with another gang is kAlreadyExists.
-    virtual Result<JobId> submit(const Gang& gang) = 0;
-    /// Nothing when the engine does not know the key.
-    virtual Result<std::optional<JobId>> find(std::string_view key) = 0;
-    virtual Result<State> state(const JobId& id) = 0;
-    /// Everything of ours that has not ended, and what ended since the last call.
-    virtual Result<std::vector<std::pair<JobId, State>>> list() = 0;
-    /// Success means "asked": the end comes as a state. Of a missing or ended job: fine. `why` is a
-    /// sentence for the workers' logs: they end for a reason that they cannot know.
-    virtual Status cancel(const JobId& id, std::chrono::milliseconds grace,
+    /// Idempotent, also after a restart. kAlreadyExists: the key is another gang's.
+    virtual Status submit(const Gang& gang) = 0;
+    /// Whether it knows the key.
+    virtual Result<bool> has(const std::string& key) = 0;
+    virtual Result<State> state(const std::string& key) = 0;
+    /// Everything that has not ended, and what ended since the last call, by key.
+    virtual Result<std::vector<std::pair<std::string, State>>> list() = 0;
+    /// Success means "asked": the end comes as a state. Of a missing or ended gang: fine. `why` is
+    /// a sentence for the workers' logs: they end for a reason that they cannot know.
+    virtual Status cancel(const std::string& key, std::chrono::milliseconds grace,
                           std::string_view why) = 0;
     /// The engine's own last words about a worker, for one that never spoke itself: lines, at most
     /// `maxBytes`; "": it has none. What workers print is not the engine's: job::WorkerLogs.
-    virtual Result<std::string> log(const JobId& id, std::string_view worker,
+    virtual Result<std::string> log(const std::string& key, std::string_view worker,
                                     std::size_t maxBytes) = 0;
-    virtual Result<Capacity> capacity() = 0;
+    /// What this machine gives.
+    virtual schedule::Resources total() const = 0;
     /// Where a gang of this key keeps its files.
     virtual Result<std::string> gangDirectory(std::string_view key) const = 0;
     /// Keys of the gangs that have files here, those of ended ones too.
     virtual std::vector<std::string> recordedKeys() const = 0;
     /// Removes the files of a gang that has ended and whose end list() has told: record, logs. Fine
     /// where there are none; kFailedPrecondition while it is followed.
-    virtual Status forget(const JobId& id) = 0;
+    virtual Status forget(const std::string& key) = 0;
 };
-
-/// What changed at an engine. At least once, in order per job.
-struct Event {
-    enum class Kind {
-        kPlaced,         ///< slots are reserved
-        kStarted,        ///< all workers run
-        kWorkerExit,     ///< `worker` ended
-        kWorkerVacant,   ///< `worker` failed and may be replaced: submit again
-        kWorkerSilent,   ///< `worker` does not answer
-        kWorkerAnswers,  ///< `worker` answers again
-        kStopping,       ///< the gang was told to end
-        kMissing,        ///< the engine does not know the job (any more)
-        kUnreachable,    ///< no answers; once until kReachable
-        kReachable,
-        kEnded
-    } kind = Kind::kPlaced;
-    JobId job;  ///< empty for kUnreachable, kReachable
-    State state;
-    WorkerState worker;  ///< for kWorker...
-    std::string reason;  ///< for kUnreachable
-};
-std::string_view textOf(Event::Kind kind);  ///< "placed", "started", "worker_exit", ...
 
 }  // namespace millrace::engines

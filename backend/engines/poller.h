@@ -1,13 +1,11 @@
 #pragma once
-// Poller: asks an engine for all of its jobs again and again and tells what changed as events.
+// Poller: looks at an engine's gangs again and again and tells which have changed.
 //
 // Threads: pollOnce() by one thread at a time; run() starts one of its own ("engine-poll") that
 // calls the sink. The sink is called without a lock and may call the engine.
-// Owns: the memory of what was told. A new Poller tells the present state of every living job from
-// the start, so events come at least once.
+// Owns: the memory of what was told. A new Poller tells of every gang from the start.
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,35 +16,31 @@
 namespace millrace::engines {
 
 struct PollerOptions {
-    std::chrono::milliseconds busy{100};           ///< between polls while a job lives
-    std::chrono::milliseconds quiet{2000};         ///< otherwise; poke() ends the wait
-    std::chrono::milliseconds backoffMax{30'000};  ///< while the engine is unreachable
+    std::chrono::milliseconds busy{100};    ///< between polls while a gang lives
+    std::chrono::milliseconds quiet{2000};  ///< otherwise; poke() ends the wait
 };
 
 class Poller {
  public:
-    using Sink = std::function<void(const Event&)>;
+    using Sink = std::function<void(const std::string& key, const State& state)>;
 
     /// `engine` outlives the poller.
     Poller(Engine& engine, PollerOptions options = {});
     ~Poller();  ///< stops and joins the thread
 
-    /// One poll; the events since the one before, in order per job.
-    std::vector<Event> pollOnce();
+    /// One poll: the gangs that have changed since the one before, by key.
+    std::map<std::string, State> pollOnce();
     /// Polls on a thread until destruction.
     void run(Sink sink);
     /// Polls now: after a submit or a cancel.
     void poke();
 
  private:
-    void diff(const JobId& id, const State& now, std::vector<Event>& events);
     void loop(std::stop_token stop, const Sink& sink);
 
     Engine& engine_;
     const PollerOptions options_;
-    std::map<std::string, std::pair<JobId, State>> known_;  // by native id
-    bool isUnreachable_ = false;
-    int numFailures_ = 0;
+    std::map<std::string, State> known_;  // that live, by key
     Mutex mutex_;
     CondVar wake_;
     bool isPoked_ MR_GUARDED_BY(mutex_) = false;

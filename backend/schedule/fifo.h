@@ -1,43 +1,25 @@
 #pragma once
-// Which queued jobs start now: a pure function of the queue, what runs, and what there is.
+// Which queued jobs start now: a pure function of the queue, of the jobs that have yet to get their
+// nodes, and of the nodes.
 //
-// First in, first out within a priority, without overtaking: a job that does not fit holds back
-// those behind it, except one that can never fit, which is refused and holds back nobody.
-#include <cstdint>
+// A job's parts are placed together or not at all. First in, first out, without overtaking: a job
+// for which too little is free holds back those behind it. One that can never fit is refused, one
+// for which too few nodes are there waits for them; neither holds back anybody.
 #include <string>
 #include <vector>
 
+#include "backend/schedule/node_fit.h"
+
 namespace millrace::schedule {
 
-/// Amounts of what a job takes or a node has.
-struct Resources {
-    double cpus = 0;
-    int gpus = 0;
-    std::uint64_t memoryBytes = 0;
-
-    Resources& operator+=(const Resources& other);
-    Resources& operator-=(const Resources& other);
-    /// True when every amount of this is within `other`'s.
-    bool fitsIn(const Resources& other) const;
-    bool operator==(const Resources&) const = default;
-};
-
-/// A job in the queue, in order of submit.
-struct QueuedJob {
+struct Job {
     std::string id;
-    Resources needs;
-    int priority = 0;  ///< higher first
+    std::vector<Part> parts;
 };
 
-struct RunningJob {
-    std::string id;
-    Resources holds;
-};
-
-/// What the engine has in all, and how many gangs it may run at once (0: as many as fit).
 struct Supply {
-    Resources total;
-    int maxRunning = 0;
+    std::vector<Node> nodes;
+    int numRunning = 0, maxRunning = 0;  ///< jobs at once; most 0: as many as fit
 };
 
 /// Why a job does not start now, in a sentence for its owner.
@@ -47,13 +29,14 @@ struct Waiting {
 };
 
 struct Decision {
-    std::vector<std::string> start;  ///< in this order
-    std::vector<Waiting> waiting;    ///< stay queued
-    std::vector<Waiting> neverFits;  ///< to be refused: more than there is in all
+    std::vector<std::string> start;   ///< in this order
+    std::vector<Waiting> waiting;     ///< for others, or for what is free
+    std::vector<Waiting> lacksNodes;  ///< for nodes that are not there
+    std::vector<Waiting> neverFits;   ///< to be refused: more than there is in all
 };
 
-/// `queue` is in order of submit; ties of priority keep it.
-Decision decide(const std::vector<QueuedJob>& queue, const std::vector<RunningJob>& running,
-                const Supply& supply);
+/// `queue`: in order of submit. `taking`: jobs that have started and have yet to get their nodes,
+/// again or for the first time: they come before the queue.
+Decision decide(const std::vector<Job>& queue, const std::vector<Job>& taking, Supply supply);
 
 }  // namespace millrace::schedule

@@ -84,25 +84,27 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     inspection_ =
         std::make_unique<Inspection>(*inspector_, values::kSpecBytesMax, config.runsDir());
     poller_ = std::make_unique<engines::Poller>(*engine_);
+    const auto poke = [this] { poller_->poke(); };
+    OwnNodeOptions own{telemetry_->info().name, config.runsDir(), config.binDir, config.trainsHere,
+                       config.nodesHost()};
+    own.interface = own.address.empty() ? "" : interfaceFacing(own.address);
+    allNodes_ = std::make_unique<AllNodes>(OwnNode(std::move(own), *engine_, poke), *nodes_);
     ControllerOptions control;
     control.warning = damageOf(*store_);
     control.runsDir = config.runsDir();
     control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
-    control.trainsHere = config.trainsHere;
-    control.dataListen = config.nodesHost();
-    control.rankInterface = control.dataListen.empty() ? "" : interfaceFacing(control.dataListen);
-    controller_ = std::make_unique<RunController>(
-        std::move(control), ControllerParts{.store = *store_,
-                                            .engine = *engine_,
-                                            .doors = doors_,
-                                            .live = live_,
-                                            .clock = clock,
-                                            .logs = *logs_,
-                                            .pokeEngine = [this] { poller_->poke(); },
-                                            .system = telemetry_.get(),
-                                            .nodes = nodes_.get()});
+    controller_ = std::make_unique<RunController>(std::move(control),
+                                                  ControllerParts{.store = *store_,
+                                                                  .engine = *engine_,
+                                                                  .doors = doors_,
+                                                                  .live = live_,
+                                                                  .clock = clock,
+                                                                  .logs = *logs_,
+                                                                  .pokeEngine = poke,
+                                                                  .nodes = *allNodes_,
+                                                                  .system = telemetry_.get()});
     const values::NodeInfo& node = telemetry_->info();
     ServiceOptions service{config.runsDir(), node.name,          values::kSpecBytesMax,
                            node.version,     hardwareJson(node), whyNoTrainer(config.binDir)};
@@ -113,7 +115,9 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     RETURN_IF_ERROR(controller_->recover());
     controller_->start();
     deleted_->start();
-    poller_->run([this](const engines::Event& event) { controller_->post(event); });
+    poller_->run([this](const std::string& key, const engines::State& state) {
+        controller_->post(key, state);
+    });
     return okStatus();
 }
 

@@ -14,6 +14,7 @@
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/node_table.h"
+#include "daemon/agent/own_node.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/agent/telemetry_service.h"
@@ -50,6 +51,7 @@ class Head {
     std::unique_ptr<LoaderInspector> inspector_;
     std::unique_ptr<Inspection> inspection_;
     std::unique_ptr<engines::Poller> poller_;
+    std::unique_ptr<AllNodes> allNodes_;
     std::unique_ptr<RunController> controller_;
     std::unique_ptr<DeletedRuns> deleted_;
     std::unique_ptr<RunService> service_;

@@ -22,6 +22,7 @@ constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 
 // A drained node's ranks have time for a step and a checkpoint, however long these take.
 constexpr std::chrono::milliseconds kDrainGrace{10 * 60 * 1'000};
+constexpr char kUnwanted[] = "no run follows it";
 constexpr std::size_t kDrainedBytesMost = std::size_t{1} << 20;
 
 bool isPart(const std::string& key) {
@@ -98,8 +99,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         node.isRefused = false;
         node.leave.reset();
         take(node, std::move(gangs));
-        std::erase_if(node.ended,
-                      [&](const std::string& key) { return !node.gangs.contains(key); });
+        std::erase_if(node.ended, [&](const auto& one) { return !node.gangs.contains(one.first); });
         for (const auto& [key, placement] : node.placed) {
             placements.push_back(placement);
         }
@@ -186,15 +186,16 @@ bool NodeTable::isOlder(const std::string& key) const {
     return run != attempts_.end() && owner->attempt < run->second;
 }
 
-std::vector<std::string> NodeTable::toEnd(Node& node) {
+std::map<std::string, EndWish> NodeTable::toEnd(Node& node) {
     const bool isOld = nowNs() - knownSinceNs_ >= kUnknownNs;
-    std::vector<std::string> keys;
+    std::map<std::string, EndWish> ends;
     for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
         auto& [key, state] = *gang;
         const bool isUnwanted =
             !node.isWanted(key) && (isOld || isOlder(key) || node.ended.contains(key));
+        const auto asked = node.ended.find(key);
         if (isUnwanted && node.told.insert(key).second) {
-            keys.push_back(key);
+            ends[key] = asked == node.ended.end() ? EndWish{.why = kUnwanted} : asked->second;
         }
         if (isUnwanted && !isLiving(state)) {
             node.ended.erase(key);
@@ -205,7 +206,7 @@ std::vector<std::string> NodeTable::toEnd(Node& node) {
         }
     }
     node.dropWorkers();
-    return keys;
+    return ends;
 }
 
 // Of gangs of which no line is expected any more.
@@ -410,7 +411,7 @@ void NodeTable::place(const std::string& name, const Placement& placement) {
     }
 }
 
-void NodeTable::end(const std::string& name, const std::string& key) {
+void NodeTable::end(const std::string& name, const std::string& key, const EndWish& wish) {
     std::vector<Errand> errands;
     {
         MutexLock lock(mutex_);
@@ -430,10 +431,10 @@ void NodeTable::end(const std::string& name, const std::string& key) {
         // A part's files wait for this word, those on a node that has not come yet, too.
         const bool isAwaited = isPart(key) && (isOver || node.session == nullptr);
         const bool isHad = !isOver && (isKnown || wasPlaced);
-        if ((isAwaited || isHad) && node.ended.insert(key).second) {
+        if ((isAwaited || isHad) && node.ended.emplace(key, wish).second) {
             node.told.insert(key);
             NodeOrders orders;
-            orders.ended = {key};
+            orders.ended = {{key, wish}};
             orders.wantsSamples = numWatches_ > 0;
             errands.emplace_back(node.session, std::move(orders));
         }
@@ -443,6 +444,17 @@ void NodeTable::end(const std::string& name, const std::string& key) {
         node.dropWorkers();
     }
     run(errands);
+}
+
+Result<bool> NodeTable::has(const std::string& name, const std::string& key) const {
+    const NodeStanding node = standing(name);
+    if (node.isLost || state(name, key).has_value()) {
+        return true;
+    }
+    if (!node.isThere) {
+        return unavailable("node ", name, ", where its feed is, is away");
+    }
+    return false;
 }
 
 std::optional<engines::State> NodeTable::state(const std::string& name,

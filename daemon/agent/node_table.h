@@ -36,7 +36,7 @@ struct NodeOrders {
         std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much of it is here
     };
     std::vector<Placed> placed;
-    std::vector<std::string> ended;  ///< keys of gangs that are to be there no more
+    std::map<std::string, EndWish> ended;  ///< gangs that are to be there no more, by key
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent ends, with all its workers
 };
@@ -69,7 +69,7 @@ struct NodeTableOptions {
     std::string drainedFile = {};
 };
 
-class NodeTable final : public Nodes {
+class NodeTable {
  public:
     static constexpr std::size_t kNodesMost = 4096;
     static constexpr std::size_t kLastWordsMost = 64;  ///< of a node
@@ -123,18 +123,17 @@ class NodeTable final : public Nodes {
     /// After endAll().
     bool isOver() const;
 
-    std::string ownName() const override { return options_.ownName; }
-    std::vector<NodeStanding> standings() const override;
-    NodeStanding standing(const std::string& node) const override;
-    void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) override;
+    // The crews' side, as Nodes has it (AllNodes).
+    std::vector<NodeStanding> standings() const;
+    NodeStanding standing(const std::string& node) const;
+    void setUnread(bool areSomeUnread, std::map<std::string, int> attempts);
     void keep(const std::string& node, const std::string& key, const schedule::Resources& needs,
-              std::vector<std::string> workers) override;
-    void place(const std::string& node, const Placement& placement) override;
-    void end(const std::string& node, const std::string& key) override;
-    std::optional<engines::State> state(const std::string& node,
-                                        const std::string& key) const override;
-    std::optional<engines::State> lastWord(const std::string& node,
-                                           const std::string& key) const override;
+              std::vector<std::string> workers);
+    void place(const std::string& node, const Placement& placement);
+    void end(const std::string& node, const std::string& key, const EndWish& wish = {});
+    Result<bool> has(const std::string& node, const std::string& key) const;
+    std::optional<engines::State> state(const std::string& node, const std::string& key) const;
+    std::optional<engines::State> lastWord(const std::string& node, const std::string& key) const;
 
  private:
     struct Kept {
@@ -152,7 +151,7 @@ class NodeTable final : public Nodes {
         std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
         std::map<std::string, Kept> kept;                         ///< by gang
         std::map<std::string, engines::State> gangs;              ///< as it says
-        std::set<std::string> ended;                              ///< that are to be there no more
+        std::map<std::string, EndWish> ended;                     ///< that are to be there no more
         std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
         std::set<std::string> told;  ///< of those: on this session
         NodeReport report;
@@ -172,7 +171,7 @@ class NodeTable final : public Nodes {
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const Placement& placement) const;
     void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
-    std::vector<std::string> toEnd(Node& node) MR_REQUIRES(mutex_);
+    std::map<std::string, EndWish> toEnd(Node& node) MR_REQUIRES(mutex_);
     bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);
     Status writeDrained(const std::set<std::string>& names) const;

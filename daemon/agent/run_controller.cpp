@@ -27,7 +27,6 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
       documents_("agent-docs",
                  [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{.store = parts_.store,
-             .engine = parts_.engine,
              .doors = parts_.doors,
              .live = parts_.live,
              .checkpoints = checkpoints_,
@@ -36,19 +35,14 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              .clock = parts_.clock,
              .logs = parts_.logs,
              .runsDir = options_.runsDir,
-             .binDir = options_.binDir,
-             .pokeEngine = parts_.pokeEngine ? parts_.pokeEngine : [] {},
              .listener = [this](const std::string& runId) { return listenerFor(runId); },
              .find = [this](const std::string& runId) { return active(runId); },
              .nodes = parts_.nodes,
-             .trainsHere = options_.trainsHere,
-             .times = options_.times,
-             .dataListen = options_.dataListen,
-             .rankInterface = options_.rankInterface},
+             .times = options_.times},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox),
-      strays_(parts_.engine, place_.pokeEngine, [this](const std::string& run) {
+      strays_(parts_.engine, parts_.pokeEngine, [this](const std::string& run) {
           return active(run) != nullptr  ? StrayGangs::Run::kFollowed
                  : unread_.contains(run) ? StrayGangs::Run::kUnread
                                          : StrayGangs::Run::kNone;
@@ -124,7 +118,7 @@ void RunController::step() {
         adoptAll();
         dropEnded();
     }
-    parts_.nodes != nullptr ? tellUnread() : void();
+    tellUnread();
     strays_.look();
     isQueueChanged_ = isQueueChanged_ || (unreadNs_ != 0 && parts_.clock.steadyNs() >= unreadNs_);
     if (isQueueChanged_ && parts_.clock.steadyNs() >= queueRetryNs_) {
@@ -146,7 +140,7 @@ void RunController::tellUnread() {
         areSome = areSome || run->stage() == Stage::kUnknown;
         attempts[id] = run->attempt();
     }
-    parts_.nodes->setUnread(areSome, std::move(attempts));
+    parts_.nodes.setUnread(areSome, std::move(attempts));
 }
 
 void RunController::flushLines() {
@@ -206,8 +200,7 @@ void RunController::dropEnded() {
 
 void RunController::publishCounts() {
     std::vector<std::string> warnings;
-    for (const std::string& text :
-         {options_.warning, intake_.trouble(), engineTrouble_, queueTrouble_}) {
+    for (const std::string& text : {options_.warning, intake_.trouble(), queueTrouble_}) {
         if (!text.empty()) {
             warnings.push_back(text);
         }
@@ -316,8 +309,7 @@ Status RunController::adoptOne(const std::string& id) {
         return okStatus();
     }
     run.specText.clear();
-    const schedule::Resources needs = needsOf(*facts, supply().total, options_.trainsHere);
-    auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts, needs);
+    auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts);
     ActiveRun& adopted = *active;
     active_[id] = std::move(active);
     adopted.adopt();
@@ -351,17 +343,12 @@ void RunController::queueChanged() {
     });
 }
 
-void RunController::post(engines::Event event) {
-    (void)mailbox_.push([this, event = std::move(event)] {
-        if (event.kind == engines::Event::Kind::kUnreachable ||
-            event.kind == engines::Event::Kind::kReachable) {
-            engineTrouble_ = event.reason;
-            return;
-        }
-        strays_.note(event);
+void RunController::post(const std::string& key, const engines::State& state) {
+    (void)mailbox_.push([this, key, state] {
+        strays_.note(key, state);
         for (auto& [id, run] : active_) {
-            if (run->jobNative() == event.job.native) {
-                run->engineSays(event.state);
+            if (run->key() == key) {
+                run->lookAtGang();
             }
         }
     });

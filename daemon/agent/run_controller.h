@@ -18,6 +18,7 @@
 #include "backend/core/bounded_queue.h"
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
+#include "backend/schedule/fifo.h"
 #include "daemon/agent/line_intake.h"
 #include "daemon/agent/run/active_run.h"
 #include "daemon/agent/stray_gangs.h"
@@ -33,9 +34,6 @@ struct ControllerOptions {
     std::string warning;                        ///< that stands as long as the daemon does
     std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
     RunTimes times = {};
-    bool trainsHere = true;          ///< as Workplace
-    std::string dataListen = {};     ///< as Workplace
-    std::string rankInterface = {};  ///< as Workplace
 };
 
 struct ControllerParts {
@@ -46,8 +44,8 @@ struct ControllerParts {
     const Clock& clock;
     const job::WorkerLogs& logs;
     std::function<void()> pokeEngine;
+    Nodes& nodes;
     SystemSource* system = nullptr;  ///< null: nothing of the node is stored with runs
-    Nodes* nodes = nullptr;          ///< null: there is no other node
 };
 
 class RunController {
@@ -66,7 +64,8 @@ class RunController {
 
     /// The store has runs in the state queued that were not there before.
     void queueChanged();
-    void post(engines::Event event);
+    /// A gang of the head's machine has changed.
+    void post(const std::string& key, const engines::State& state);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
     /// A run that has ended goes back into the queue, behind all others. `from`: a checkpoint's
@@ -98,7 +97,6 @@ class RunController {
     struct Waiting {
         std::string id;
         std::int64_t fromStep = 0;
-        schedule::Resources needs;
     };
     /// A run of an earlier daemon's that could not be read; it is tried again.
     struct Unread {
@@ -118,7 +116,8 @@ class RunController {
     void startOne(const Waiting& waiting);
     Status readQueue();
     Result<JobFacts> factsOf(const std::string& id);
-    bool lacksNodes(const std::string& id, std::string& taking);
+    schedule::Decision decide() const;
+    void showReasons(const std::vector<schedule::Waiting>& waiting);
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
     Status adoptOne(const std::string& id);
@@ -127,7 +126,6 @@ class RunController {
     void publishCounts();
     DoorListener listenerFor(const std::string& runId);
     ActiveRun* active(const std::string& runId);
-    schedule::Supply supply();
     Status stopNow(const std::string& runId, const std::string& reason,
                    std::chrono::milliseconds grace);
     std::chrono::milliseconds patience() const;
@@ -156,7 +154,6 @@ class RunController {
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;
     std::shared_ptr<std::promise<bool>> allEnded_;  // false: nobody waits for it any more
-    std::string engineTrouble_;
 
     mutable Mutex mutex_;
     std::vector<std::string> warnings_ MR_GUARDED_BY(mutex_);

@@ -15,16 +15,6 @@ constexpr std::size_t kMostStaleFacts = 100;
 
 }  // namespace
 
-schedule::Supply RunController::supply() {
-    const Result<engines::Capacity> capacity = parts_.engine.capacity();
-    if (!capacity.ok()) {
-        engineTrouble_ = strCat("engine: ", messageOf(capacity.status()));
-        return {};
-    }
-    engineTrouble_.clear();
-    return {capacity->total, options_.maxRunning};
-}
-
 Result<JobFacts> RunController::factsOf(const std::string& id) {
     if (const auto known = facts_.find(id); known != facts_.end()) {
         return known->second;
@@ -43,7 +33,6 @@ Status RunController::readQueue() {
     if (facts_.size() > 2 * stored.size() + kMostStaleFacts) {
         facts_.clear();
     }
-    const schedule::Resources total = supply().total;
     for (const runs::RunStore::WaitingRun& run : stored) {
         if (active(run.id) != nullptr) {
             continue;  // its first attempt is not in the store yet
@@ -58,7 +47,7 @@ Status RunController::readQueue() {
             continue;  // damage of one run holds back no other
         }
         facts_.emplace(run.id, *known);
-        queue_.push_back({run.id, run.resumeFrom, needsOf(*known, total, options_.trainsHere)});
+        queue_.push_back({run.id, run.resumeFrom});
     }
     return okStatus();
 }
@@ -74,27 +63,28 @@ void RunController::noteUnread(const std::string& id, const Status& why) {
     unreadNs_ = parts_.clock.steadyNs() + kUnreadRetryNs;
 }
 
-// A run with parts on other nodes waits until there are so many, and until the one before it has
-// got its own: what is free is not known before. `taking`: that run; "": none.
-bool RunController::lacksNodes(const std::string& id, std::string& taking) {
-    const std::vector<schedule::Resources> needs = nodeNeeds(facts_.at(id), options_.trainsHere);
-    if (needs.empty()) {
-        return false;
-    }
-    const auto standings =
-        parts_.nodes == nullptr ? std::vector<NodeStanding>() : parts_.nodes->standings();
-    const Status found = taking.empty()
-                             ? chooseNodes(standings, needs, options_.trainsHere).status()
-                             : unavailable("waits until run ", taking, " has its nodes");
-    if (found.ok()) {
-        taking = id;
-    } else {
+void RunController::showReasons(const std::vector<schedule::Waiting>& waiting) {
+    for (const auto& [id, reason] : waiting) {
         values::RunLive live = parts_.live.get(id);
-        live.queuedReason = messageOf(found);
+        live.queuedReason = reason;
         parts_.live.set(id, live);
-        unreadNs_ = parts_.clock.steadyNs() + kNodesRetryNs;
     }
-    return !found.ok();
+}
+
+schedule::Decision RunController::decide() const {
+    const bool trainsHere = place_.trainsHere();
+    std::vector<schedule::Job> queue, taking;
+    for (const auto& [id, run] : active_) {
+        if (auto parts = run->partsToPlace(); !parts.empty()) {
+            taking.push_back({id, std::move(parts)});
+        }
+    }
+    for (const Waiting& waiting : queue_) {
+        queue.push_back({waiting.id, partsOf(facts_.at(waiting.id), trainsHere)});
+    }
+    return schedule::decide(
+        queue, taking,
+        {allOf(parts_.nodes), static_cast<int>(active_.size()), options_.maxRunning});
 }
 
 void RunController::refuse(const std::string& id, const std::string& reason) {
@@ -117,20 +107,7 @@ void RunController::startWaiting() {
     if (isDown_ || queue_.empty()) {
         return;
     }
-    std::string taking;
-    std::vector<schedule::RunningJob> running;
-    for (const auto& [id, run] : active_) {
-        running.push_back({id, run->needs()});
-        taking = run->isTakingNodes() ? id : taking;
-    }
-    std::vector<schedule::QueuedJob> queued;
-    for (const Waiting& waiting : queue_) {
-        if (lacksNodes(waiting.id, taking)) {
-            continue;  // those behind it need not wait for a node to come
-        }
-        queued.push_back({waiting.id, waiting.needs, 0});
-    }
-    const schedule::Decision decision = schedule::decide(queued, running, supply());
+    const schedule::Decision decision = decide();
     const auto take = [this](const std::string& id) {
         const auto found = std::find_if(queue_.begin(), queue_.end(),
                                         [&](const Waiting& w) { return w.id == id; });
@@ -145,10 +122,11 @@ void RunController::startWaiting() {
     for (const std::string& id : decision.start) {
         startOne(take(id));
     }
-    for (const schedule::Waiting& waiting : decision.waiting) {
-        values::RunLive live = parts_.live.get(waiting.id);
-        live.queuedReason = waiting.reason;
-        parts_.live.set(waiting.id, live);
+    showReasons(decision.waiting);
+    showReasons(decision.lacksNodes);
+    const bool mayNodesChange = !decision.waiting.empty() && !parts_.nodes.standings().empty();
+    if (mayNodesChange || !decision.lacksNodes.empty()) {
+        unreadNs_ = parts_.clock.steadyNs() + kNodesRetryNs;
     }
 }
 
@@ -158,8 +136,7 @@ void RunController::startOne(const Waiting& waiting) {
         return noteUnread(waiting.id, run.status());
     }
     run->specText.clear();
-    auto active =
-        std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id), waiting.needs);
+    auto active = std::make_unique<ActiveRun>(place_, std::move(*run), facts_.at(waiting.id));
     ActiveRun& started = *active;
     active_[waiting.id] = std::move(active);
     started.launch(waiting.fromStep);

@@ -16,26 +16,24 @@ StrayGangs::Run StrayGangs::standingOf(const std::string& key) const {
     return standing_(runOfKey(key));
 }
 
-void StrayGangs::note(const engines::Event& event) {
-    const std::string& key = event.job.native;
-    if (!engines::isLiving(event.state)) {
+void StrayGangs::note(const std::string& key, const engines::State& state) {
+    if (!engines::isLiving(state)) {
         strays_.erase(key);
     } else if (standingOf(key) != Run::kFollowed) {
-        strays_.try_emplace(key, event.job);
+        strays_.insert(key);
     }
 }
 
 void StrayGangs::look() {
-    std::erase_if(strays_, [this](const auto& stray) {
-        const auto& [key, job] = stray;
+    std::erase_if(strays_, [this](const std::string& key) {
         const Run run = standingOf(key);
-        const auto state = engine_.state(job);
+        const auto state = engine_.state(key);
         if (run == Run::kFollowed || (state.ok() && !engines::isLiving(*state))) {
             return true;
         }
         if (run == Run::kNone && state.ok() && state->phase != engines::Phase::kStopping) {
             logWarn("engine: a gang that no run follows is ended", {{"gang", key}});
-            (void)engine_.cancel(job, kStrayGrace, "no run follows it");
+            (void)engine_.cancel(key, kStrayGrace, "no run follows it");
             poke_();
         }
         return false;
@@ -43,15 +41,15 @@ void StrayGangs::look() {
 }
 
 Status StrayGangs::end(const std::string& key, const Status& why) {
-    ASSIGN_OR_RETURN(const auto job, engine_.find(key));
-    if (!job.has_value()) {
+    ASSIGN_OR_RETURN(const bool isKnown, engine_.has(key));
+    if (!isKnown) {
         return okStatus();
     }
-    ASSIGN_OR_RETURN(const engines::State state, engine_.state(*job));
+    ASSIGN_OR_RETURN(const engines::State state, engine_.state(key));
     if (!engines::isLiving(state)) {
         return okStatus();
     }
-    RETURN_IF_ERROR(engine_.cancel(*job, kStrayGrace, messageOf(why)));
+    RETURN_IF_ERROR(engine_.cancel(key, kStrayGrace, messageOf(why)));
     poke_();
     return unavailable("its workers are being ended: ", messageOf(why));
 }
@@ -60,15 +58,15 @@ int StrayGangs::endAll(std::chrono::milliseconds grace) {
     const auto all = engine_.list();
     int workers = 0;
     for (std::size_t i = 0; all.ok() && i < all->size(); ++i) {
-        const auto& [job, state] = (*all)[i];
-        if (!engines::isLiving(state) || standingOf(job.native) == Run::kFollowed) {
+        const auto& [key, state] = (*all)[i];
+        if (!engines::isLiving(state) || standingOf(key) == Run::kFollowed) {
             continue;
         }
-        strays_.try_emplace(job.native, job);
+        strays_.insert(key);
         workers += static_cast<int>(std::count_if(
             state.workers.begin(), state.workers.end(),
             [](const auto& worker) { return worker.isStarted && !worker.exitCode.has_value(); }));
-        (void)engine_.cancel(job, grace, "millrace down");
+        (void)engine_.cancel(key, grace, "millrace down");
     }
     poke_();
     return workers;

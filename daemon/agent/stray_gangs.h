@@ -8,7 +8,7 @@
 // Failure: what cannot be asked or ended is tried again with the next look.
 #include <chrono>
 #include <functional>
-#include <map>
+#include <set>
 #include <string>
 
 #include "backend/engines/engine.h"
@@ -24,7 +24,8 @@ class StrayGangs {
                std::function<Run(const std::string& run)> standing)
         : engine_(engine), poke_(std::move(poke)), standing_(std::move(standing)) {}
 
-    void note(const engines::Event& event);
+    /// How a gang stands.
+    void note(const std::string& key, const engines::State& state);
     /// Ends those whose run is known and over; forgets those that have ended.
     void look();
     /// None lives that nobody follows.
@@ -42,7 +43,7 @@ class StrayGangs {
     engines::Engine& engine_;
     const std::function<void()> poke_;
     const std::function<Run(const std::string& run)> standing_;
-    std::map<std::string, engines::JobId> strays_;  // by key
+    std::set<std::string> strays_;  // by key
 };
 
 }  // namespace millrace::agent

@@ -109,8 +109,11 @@ v1::HeadOrders toProto(const agent::NodeOrders& orders) {
         placed.set_probe_text(one.placement.probeText);
         placed.mutable_log_offsets()->insert(one.logOffsets.begin(), one.logOffsets.end());
     }
-    for (const std::string& key : orders.ended) {
-        message.add_ended(key);
+    for (const auto& [key, wish] : orders.ended) {
+        v1::GangEnd& end = *message.add_ended();
+        end.set_key(key);
+        end.set_grace_ms(wish.grace.count());
+        end.set_why(wish.why);
     }
     message.set_wants_samples(orders.wantsSamples);
     message.set_is_end(orders.isEnd);
@@ -126,7 +129,9 @@ agent::NodeOrders fromProto(const v1::HeadOrders& message) {
         placed.logOffsets.insert(one.log_offsets().begin(), one.log_offsets().end());
         orders.placed.push_back(std::move(placed));
     }
-    orders.ended.assign(message.ended().begin(), message.ended().end());
+    for (const v1::GangEnd& end : message.ended()) {
+        orders.ended[end.key()] = {std::chrono::milliseconds(end.grace_ms()), end.why()};
+    }
     orders.wantsSamples = message.wants_samples();
     orders.isEnd = message.is_end();
     return orders;

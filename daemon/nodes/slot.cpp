@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
 constexpr std::int64_t kAliveNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
-constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+constexpr std::chrono::milliseconds kEndGrace{2'000};
 // Of one report, of one log.
 constexpr std::size_t kLogBytes = 256 << 10;
 
@@ -169,7 +169,7 @@ void Slot::recallParts() {
         if (!isPart(key) || gangs_.contains(key)) {
             continue;
         }
-        if (const auto state = parts_.engine->state({parts_.engine->name(), "", key}); state.ok()) {
+        if (const auto state = parts_.engine->state(key); state.ok()) {
             gangs_[key] = *state;
         }
     }
@@ -181,9 +181,8 @@ void Slot::obey(const v1::HeadOrders& message) {
     for (const agent::NodeOrders::Placed& order : orders.placed) {
         place(order);
     }
-    for (const std::string& key : orders.ended) {
-        // An attempt that is over writes no checkpoint any more.
-        cancel(key, isPart(key) ? kEndGrace : kLeaveGrace, "the head ended it");
+    for (const auto& [key, wish] : orders.ended) {
+        cancel(key, wish.grace, wish.why);
         dropUnplaced(key);
         placed_[key].isReleased = true;
     }
@@ -213,7 +212,7 @@ void Slot::endAll(std::string_view why) {
 // The folders of attempt and run go with the last worker in them.
 void Slot::forget(const std::string& key) {
     const auto owner = job::ownerOf(key);
-    if (!owner.has_value() || !parts_.engine->forget({parts_.engine->name(), "", key}).ok()) {
+    if (!owner.has_value() || !parts_.engine->forget(key).ok()) {
         return;
     }
     const job::RunPaths run(config_.runsDir(), owner->run);
@@ -261,8 +260,7 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
         placed_[key].logs.push_back({{owner->run, owner->attempt, worker}, offset});
     }
     told_.erase(key);
-    const auto known = parts_.engine->find(key);
-    const bool isKnown = known.ok() && known->has_value();
+    const bool isKnown = parts_.engine->has(key).value_or(false);
     if (const Status seen = isKnown ? okStatus() : checkProbe(order.placement); !seen.ok()) {
         gangs_[key] = refused(seen);
         gangs_[key].cause = engines::Cause::kRefused;
@@ -295,14 +293,14 @@ Status Slot::openTunnel(const std::string& key) {
 
 Status Slot::start(const std::string& key) {
     ASSIGN_OR_RETURN(const engines::Gang gang, placedGang(config_.runsDir(), key, config_.binDir));
-    const auto placed = parts_.engine->submit(gang);
-    RETURN_IF_ERROR(absl::IsAlreadyExists(placed.status()) ? okStatus() : placed.status());
-    ASSIGN_OR_RETURN(gangs_[key], parts_.engine->state({parts_.engine->name(), "", key}));
+    const Status placed = parts_.engine->submit(gang);
+    RETURN_IF_ERROR(absl::IsAlreadyExists(placed) ? okStatus() : placed);
+    ASSIGN_OR_RETURN(gangs_[key], parts_.engine->state(key));
     return okStatus();
 }
 
 void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why) {
-    const Status asked = parts_.engine->cancel({parts_.engine->name(), "", key}, grace, why);
+    const Status asked = parts_.engine->cancel(key, grace, why);
     if (!asked.ok()) {
         logWarn("slot: worker not ended", {{"gang", key}, {"why", messageOf(asked)}});
     }
@@ -312,8 +310,8 @@ void Slot::cancel(const std::string& key, std::chrono::milliseconds grace, std::
 // cannot ask for: their guardians end such workers.
 void Slot::dropUnplaced(const std::string& key) {
     const auto gang = gangs_.find(key);
-    const auto known = parts_.engine->find(key);
-    const bool isUnplaced = known.ok() ? !known->has_value() : life_.isEnding();
+    const Result<bool> known = parts_.engine->has(key);
+    const bool isUnplaced = known.ok() ? !*known : life_.isEnding();
     if (gang != gangs_.end() && isUnplaced) {
         gang->second = refused(cancelled("its end was asked for before it was started"));
         gang->second.cause = engines::Cause::kCancelled;
@@ -324,8 +322,8 @@ void Slot::dropUnplaced(const std::string& key) {
 void Slot::follow() {
     const auto all = parts_.engine->list();
     if (all.ok()) {
-        for (const auto& [id, state] : *all) {
-            gangs_[id.native] = state;
+        for (const auto& [key, state] : *all) {
+            gangs_[key] = state;
         }
     }
     for (auto& [key, state] : gangs_) {
@@ -354,7 +352,7 @@ void Slot::follow() {
 // Whether it was not possible to ask for it for longer than its workers live without an agent: one
 // of another machine or container started them over this state directory.
 bool Slot::isOutOfReach(const std::string& key) {
-    if (parts_.engine->find(key).ok()) {
+    if (parts_.engine->has(key).ok()) {
         unreachedNs_.erase(key);
         return false;
     }

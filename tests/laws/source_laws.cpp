@@ -69,7 +69,7 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/runs/", {"backend/core/", "backend/values/"}},
         {"backend/schedule/", {"backend/core/"}},
         {"backend/engines/",
-         {"backend/core/", "backend/system/", "backend/job/", "backend/schedule/fifo.h"}},
+         {"backend/core/", "backend/system/", "backend/job/", "backend/schedule/node_fit.h"}},
         {"backend/telemetry/", {"backend/core/", "backend/values/node.h"}},
     };
 }
@@ -117,8 +117,8 @@ std::vector<RoomLaw> daemonRooms() {
          {"backend/core/", "backend/system/network_interface.h", "backend/system/subprocess.h",
           "backend/values/", "backend/spec/run_spec.h", "backend/spec/spec_reader.h",
           "backend/job/", "backend/stream/steps.h", "backend/rank/",
-          "backend/checkpoint/checkpoint_name.h", "backend/runs/", "backend/engines/",
-          "backend/telemetry/probes.h", "daemon/config/daemon_config.h"}},
+          "backend/checkpoint/checkpoint_name.h", "backend/runs/", "backend/schedule/fifo.h",
+          "backend/engines/", "backend/telemetry/probes.h", "daemon/config/daemon_config.h"}},
         {"daemon/rpc/",
          {"backend/core/", "backend/system/", "proto/convert/", "daemon/config/daemon_config.h",
           "daemon/agent/"}},

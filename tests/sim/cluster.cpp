@@ -53,8 +53,10 @@ void Cluster::startHead() {
     agent::ControllerOptions control;
     control.runsDir = machine.root + "/runs";
     control.binDir = "/opt/bin";
-    control.dataListen = "head";
-    control.trainsHere = plan.trainsHere;
+    one.nodes = std::make_unique<agent::AllNodes>(
+        agent::OwnNode({"head", control.runsDir, control.binDir, plan.trainsHere, "head"},
+                       one.engine, [] {}),
+        *one.table);
     one.poller = std::make_unique<engines::Poller>(one.engine);
     one.controller = std::make_unique<agent::RunController>(
         control, agent::ControllerParts{.store = *one.store,
@@ -64,7 +66,7 @@ void Cluster::startHead() {
                                         .clock = machine.clock,
                                         .logs = one.logs,
                                         .pokeEngine = [] {},
-                                        .nodes = one.table.get()});
+                                        .nodes = *one.nodes});
     one.deleted = std::make_unique<agent::DeletedRuns>(machine.root + "/runs", *one.store,
                                                        machine.clock, std::chrono::days(30));
     one.service = std::make_unique<agent::RunService>(
@@ -73,8 +75,8 @@ void Cluster::startHead() {
     INVARIANT(one.controller->recover().ok(), "the head takes over what there is");
     machine.agent.every(250 * kMs, [this] { head_->controller->drain(); });
     machine.agent.every(100 * kMs, [this] {
-        for (const engines::Event& event : head_->poller->pollOnce()) {
-            head_->controller->post(event);
+        for (const auto& [key, state] : head_->poller->pollOnce()) {
+            head_->controller->post(key, state);
             poke();
         }
     });

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/agent/own_node.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/nodes/messages.h"
 #include "tests/sim/cluster.h"
@@ -46,6 +47,7 @@ struct Cluster::Head {
     job::FileLogs logs;
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<agent::NodeTable> table;
+    std::unique_ptr<agent::AllNodes> nodes;
     std::unique_ptr<nodes::AgentReports> reports;
     std::map<std::string, agent::DoorListener> listeners;  ///< by run and attempt
     std::unique_ptr<agent::RunController> controller;

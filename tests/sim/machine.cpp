@@ -143,14 +143,14 @@ void Machine::look(SimGang& gang) {
     state.asOfMs = clock.wallMs();
 }
 
-Result<engines::JobId> SimEngine::submit(const engines::Gang& gang) {
+Status SimEngine::submit(const engines::Gang& gang) {
     auto [at, isNew] = machine_.gangs.try_emplace(gang.key);
     SimGang& made = at->second;
     if (!isNew) {
         if (engines::gangHash(made.gang) != engines::gangHash(gang)) {
             return alreadyExists("gang ", gang.key, ": exists with other contents");
         }
-        return idOf(gang.key);
+        return okStatus();
     }
     made.gang = gang;
     made.state.phase = Phase::kRunning;
@@ -181,17 +181,15 @@ Result<engines::JobId> SimEngine::submit(const engines::Gang& gang) {
         worker->begin();
     }
     machine_.look(made);
-    return idOf(gang.key);
+    return okStatus();
 }
 
-Result<std::optional<engines::JobId>> SimEngine::find(std::string_view key) {
+Result<bool> SimEngine::has(const std::string& key) {
     if (machine_.cluster.world.nowNs() < machine_.unreadableUntilNs) {
         return dataLoss("gang.json: damaged");
     }
-    const auto found = machine_.gangs.find(std::string(key));
-    return found == machine_.gangs.end() || found->second.isForgotten
-               ? std::optional<engines::JobId>()
-               : std::optional(idOf(found->first));
+    const auto found = machine_.gangs.find(key);
+    return found != machine_.gangs.end() && !found->second.isForgotten;
 }
 
 engines::State SimEngine::told(SimGang& gang) {
@@ -200,43 +198,40 @@ engines::State SimEngine::told(SimGang& gang) {
     return gang.state;
 }
 
-Result<engines::State> SimEngine::state(const engines::JobId& id) {
-    const auto found = machine_.gangs.find(id.native);
+Result<engines::State> SimEngine::state(const std::string& key) {
+    const auto found = machine_.gangs.find(key);
     if (found == machine_.gangs.end() || found->second.isForgotten) {
         return engines::State();
     }
     return told(found->second);
 }
 
-Result<std::vector<std::pair<engines::JobId, engines::State>>> SimEngine::list() {
-    std::vector<std::pair<engines::JobId, engines::State>> all;
+Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
+    std::vector<std::pair<std::string, engines::State>> all;
     for (auto& [key, gang] : machine_.gangs) {
         if (!gang.isForgotten && !gang.isToldOver) {
-            all.emplace_back(idOf(key), told(gang));
+            all.emplace_back(key, told(gang));
             gang.isToldOver = gang.state.phase == Phase::kEnded;
         }
     }
     return all;
 }
 
-Status SimEngine::cancel(const engines::JobId& id, std::chrono::milliseconds grace,
+Status SimEngine::cancel(const std::string& key, std::chrono::milliseconds grace,
                          std::string_view why) {
-    const auto found = machine_.gangs.find(id.native);
+    const auto found = machine_.gangs.find(key);
     if (found != machine_.gangs.end()) {
         machine_.look(found->second);
         if (found->second.state.cause == Cause::kNone) {
-            machine_.cluster.judge().cancelled(id.native, std::string(why));
+            machine_.cluster.judge().cancelled(key, std::string(why));
         }
         machine_.cancel(found->second, Cause::kCancelled, grace.count() * kMs, std::string(why));
     }
     return okStatus();
 }
 
-Result<engines::Capacity> SimEngine::capacity() {
-    engines::Capacity capacity;
-    capacity.total = {kCores, 0, kMemory};
-    capacity.free = capacity.total;
-    return capacity;
+schedule::Resources SimEngine::total() const {
+    return {kCores, 0, kMemory};
 }
 
 Result<std::string> SimEngine::gangDirectory(std::string_view key) const {
@@ -253,11 +248,11 @@ std::vector<std::string> SimEngine::recordedKeys() const {
     return keys;
 }
 
-Status SimEngine::forget(const engines::JobId& id) {
-    const auto found = machine_.gangs.find(id.native);
+Status SimEngine::forget(const std::string& key) {
+    const auto found = machine_.gangs.find(key);
     if (found != machine_.gangs.end()) {
         if (found->second.state.phase != Phase::kEnded) {
-            return failedPrecondition("gang ", id.native, ": is followed");
+            return failedPrecondition("gang ", key, ": is followed");
         }
         found->second.isForgotten = true;
     }

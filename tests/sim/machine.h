@@ -73,23 +73,21 @@ using Machines = std::vector<std::unique_ptr<Machine>>;
 class SimEngine final : public engines::Engine {
  public:
     explicit SimEngine(Machine& machine) : machine_(machine) {}
-    std::string name() const override { return "embedded"; }
-    Result<engines::JobId> submit(const engines::Gang& gang) override;
-    Result<std::optional<engines::JobId>> find(std::string_view key) override;
-    Result<engines::State> state(const engines::JobId& id) override;
-    Result<std::vector<std::pair<engines::JobId, engines::State>>> list() override;
-    Status cancel(const engines::JobId& id, std::chrono::milliseconds grace,
+    Status submit(const engines::Gang& gang) override;
+    Result<bool> has(const std::string& key) override;
+    Result<engines::State> state(const std::string& key) override;
+    Result<std::vector<std::pair<std::string, engines::State>>> list() override;
+    Status cancel(const std::string& key, std::chrono::milliseconds grace,
                   std::string_view why) override;
-    Result<std::string> log(const engines::JobId&, std::string_view, std::size_t) override {
+    Result<std::string> log(const std::string&, std::string_view, std::size_t) override {
         return std::string();
     }
-    Result<engines::Capacity> capacity() override;
+    schedule::Resources total() const override;
     Result<std::string> gangDirectory(std::string_view key) const override;
     std::vector<std::string> recordedKeys() const override;
-    Status forget(const engines::JobId& id) override;
+    Status forget(const std::string& key) override;
 
  private:
-    engines::JobId idOf(const std::string& key) const { return {"embedded", "", key}; }
     engines::State told(SimGang& gang);
     Machine& machine_;
 };

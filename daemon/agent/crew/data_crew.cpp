@@ -15,7 +15,7 @@ namespace {
 
 // Of an attempt: workers that failed so often where they were that others took their place.
 constexpr int kFailedMost = 16;
-constexpr std::chrono::milliseconds kLeaveGrace{15'000}, kEndGrace{2'000};
+constexpr std::chrono::milliseconds kLeaveGrace{15'000};
 // After the end, for all of them together.
 constexpr std::int64_t kEndNs = 20'000'000'000;
 constexpr std::size_t kFileBytesMost = std::size_t{1} << 20;
@@ -83,10 +83,6 @@ Status DataCrew::save() const {
                            dumpJson({{"next", next_}, {"workers", workers}}) + "\n", 0600);
 }
 
-engines::JobId DataCrew::jobOf(const Member& member) const {
-    return {place_.engine.name(), "", member.name.key()};
-}
-
 int DataCrew::numStaying() const {
     return static_cast<int>(std::count_if(members_.begin(), members_.end(),
                                           [](const Member& m) { return !m.isLeaving; }));
@@ -108,16 +104,9 @@ int DataCrew::target() {
     return wanted > has ? has + 1 : has - 1;
 }
 
-bool DataCrew::mayPlace(const std::string& node) const {
-    return node.empty() ? place_.trainsHere : place_.nodes->standing(node).mayTake();
-}
-
 // The node that has least to do. While one may still come back none is had on the head's own.
 std::string DataCrew::nodeForNext() const {
-    std::vector<NodeStanding> nodes;
-    if (place_.nodes != nullptr) {
-        nodes = place_.nodes->standings();
-    }
+    std::vector<NodeStanding> nodes = place_.nodes.standings();
     std::erase_if(nodes,
                   [](const NodeStanding& node) { return node.isLost || !node.leaving.empty(); });
     const auto load = [this](const NodeStanding& node) {
@@ -139,7 +128,7 @@ void DataCrew::add(std::vector<std::string>& news) {
     member.name = {run_, attempt_, next_};
     member.node = nodeForNext();
     member.state = placing();
-    if (!mayPlace(member.node)) {
+    if (!place_.nodes.standing(member.node).mayTake()) {
         return;
     }
     ++next_;
@@ -159,46 +148,34 @@ void DataCrew::add(std::vector<std::string>& news) {
 
 void DataCrew::release(Member& member) {
     member.isLeaving = true;
-    if (member.node.empty()) {
-        (void)place_.engine.cancel(
-            jobOf(member), isEnding_ ? kEndGrace : kLeaveGrace,
-            isEnding_ ? "the attempt is over" : "the feed does not need it any more");
-        place_.pokeEngine();
-    } else {
-        place_.nodes->end(member.node, member.name.key());
-    }
+    const EndWish wish = isEnding_ ? EndWish{.why = "the attempt is over"}
+                                   : EndWish{kLeaveGrace, "the feed does not need it any more"};
+    (void)place_.nodes.end(member.node, member.name.key(), wish);
 }
 
 // Its segments are computed by others.
 void DataCrew::leaveNode(Member& member, std::vector<std::string>& news) {
-    if (isEnding_ || member.isLeaving || member.isOver() || member.node.empty()) {
+    if (isEnding_ || member.isLeaving || member.isOver()) {
         return;
     }
-    if (const NodeStanding node = place_.nodes->standing(member.node); !node.leaving.empty()) {
+    if (const NodeStanding node = place_.nodes.standing(member.node); !node.leaving.empty()) {
         news.push_back(
             strCat("node ", member.node, " ", node.leaving, ": ", member.name.worker(), " leaves"));
         release(member);
     }
 }
 
-// On the same node: its agent starts what is missing of it.
+// Once more, where it has another feed to join.
 void DataCrew::place(Member& member, const std::string& joinFile) {
-    member.joinFile = joinFile;
-    member.isPlaced = true;
     Placement placement;
     placement.key = member.name.key();
     placement.gang = engines::gangText(dataGang(member.name));
     placement.joinFile = joinFile;
-    place_.nodes->place(member.node, placement);
-}
-
-void DataCrew::placeHere(Member& member) {
-    engines::Gang gang = dataGang(member.name);
-    settle(gang, place_.binDir, paths_.directory());
-    const auto placed = place_.engine.submit(gang);
-    member.isPlaced = placed.ok() || absl::IsAlreadyExists(placed.status());
-    if (!member.isPlaced) {
-        member.state.reason = messageOf(placed.status());
+    const Status status = place_.nodes.place(member.node, placement);
+    if (status.ok() || absl::IsAlreadyExists(status)) {
+        member.joinFile = joinFile;
+    } else {
+        member.state.reason = messageOf(status);
     }
 }
 
@@ -206,23 +183,9 @@ void DataCrew::look(Member& member) {
     if (member.isOver()) {
         return;
     }
-    if (!member.node.empty()) {
-        const auto state = place_.nodes->state(member.node, member.name.key());
-        if (state.has_value()) {
-            member.state = *state;
-        } else if (member.isLeaving) {  // it never was there, or has said its end
-            member.state.phase = engines::Phase::kEnded;
-        }
-        return;
-    }
-    const bool isVacant = member.state.phase == engines::Phase::kSubmitting;
-    if (!member.isLeaving && (!member.isPlaced || isVacant)) {
-        placeHere(member);
-    }
-    const auto state = place_.engine.state(jobOf(member));
-    if (state.ok() && state->phase != engines::Phase::kMissing) {
+    if (const auto state = place_.nodes.state(member.node, member.name.key())) {
         member.state = *state;
-    } else if (state.ok() && member.isLeaving) {
+    } else if (member.isLeaving) {  // it never was there, or has said its end
         member.state.phase = engines::Phase::kEnded;
     }
 }
@@ -240,7 +203,7 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
                               "); another one takes its place"));
         return true;
     }
-    if (member.node.empty() || !place_.nodes->standing(member.node).isLost) {
+    if (!place_.nodes.standing(member.node).isLost) {
         return false;
     }
     news.push_back(strCat("node ", member.node, " is lost: ", member.name.worker(),
@@ -249,18 +212,17 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
 }
 
 void DataCrew::follow(std::vector<std::string>& news) {
-    const bool hasRemote = std::any_of(members_.begin(), members_.end(),
-                                       [](const Member& m) { return !m.node.empty(); });
     const std::string joinFile =
-        hasRemote ? readFile(paths_.joinFile(), kFileBytesMost).value_or("") : "";
+        members_.empty() ? "" : readFile(paths_.joinFile(), kFileBytesMost).value_or("");
     bool isChanged = false;
     for (auto member = members_.begin(); member != members_.end();) {
         look(*member);
         leaveNode(*member, news);
         const bool isGone = !isEnding_ && member->isLeaving && member->isOver();
         const bool isReplaced = !isEnding_ && !member->isLeaving && isLost(*member, news);
-        if (isReplaced && !member->node.empty()) {
-            place_.nodes->end(member->node, member->name.key());
+        if (isReplaced) {
+            (void)place_.nodes.end(member->node, member->name.key(),
+                                   {.why = "another one has taken its place"});
         }
         if (isGone || isReplaced) {
             member = members_.erase(member);
@@ -268,8 +230,7 @@ void DataCrew::follow(std::vector<std::string>& news) {
             continue;
         }
         const bool isStale = !joinFile.empty() && member->joinFile != joinFile;
-        if (!isEnding_ && !member->node.empty() && !member->isLeaving && isStale &&
-            !member->isOver()) {
+        if (!isEnding_ && !member->isLeaving && isStale && !member->isOver()) {
             place(*member, joinFile);
         }
         ++member;
@@ -325,8 +286,7 @@ void DataCrew::end() {
 bool DataCrew::isOver() const {
     const bool isLate = isEnding_ && place_.clock.steadyNs() - endedNs_ >= kEndNs;
     return isLate || std::all_of(members_.begin(), members_.end(), [&](const Member& member) {
-               return member.isOver() ||
-                      (!member.node.empty() && !place_.nodes->standing(member.node).isThere);
+               return member.isOver() || !place_.nodes.standing(member.node).isThere;
            });
 }
 

@@ -3,11 +3,12 @@
 // the place of those that are lost.
 //
 // Each one is a gang of its own beside the attempt's, so that their coming and going touches
-// neither the ranks nor the feed. They are spread over the other nodes, by how many each has for
-// its cores; where there is no other node they are on the head's own. A worker whose process ends
-// is started again where it is; one whose node is away for too long is had elsewhere. What is where
-// stands in crew.json of the attempt before anything is asked of a node.
-// Threads: the controller's only. Failure: none that ends the run, which goes on without them.
+// neither the ranks nor the feed. They are spread over the nodes beside the head's, by how many
+// each has for its cores; where there is none they are on the head's machine, beside the feed. A
+// worker whose process ends is started again where it is; one whose node is away for too long is
+// had elsewhere. What is where stands in crew.json of the attempt before anything is asked of a
+// node. Threads: the controller's only. Failure: none that ends the run, which goes on without
+// them.
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,12 +24,8 @@ namespace millrace::agent {
 
 /// What a crew works with; all of it outlives it.
 struct CrewPlace {
-    engines::Engine& engine;  ///< of the head's own node
     const Clock& clock;
-    Nodes* nodes = nullptr;  ///< null: there is no other
-    bool trainsHere = true;  ///< the head's own machine may have data workers
-    std::string binDir;
-    std::function<void()> pokeEngine;     ///< something was asked of the engine
+    Nodes& nodes;
     std::int64_t paceNs = 5'000'000'000;  ///< between one more or fewer and the next
 };
 
@@ -53,27 +50,23 @@ class DataCrew {
  private:
     struct Member {
         DataWorkerName name;
-        std::string node;      ///< "": the head's own
+        std::string node;
         std::string joinFile;  ///< that it was placed with; "": not yet
-        bool isPlaced = false;
         bool isLeaving = false;
         engines::State state;
-        bool isOver() const { return state.phase == engines::Phase::kEnded; }
+        bool isOver() const { return !engines::isLiving(state); }
     };
 
     void read();
     void end();
     Status save() const;
-    engines::JobId jobOf(const Member& member) const;
     int target();
     int numStaying() const;
     std::string nodeForNext() const;
-    bool mayPlace(const std::string& node) const;
     void add(std::vector<std::string>& news);
     void release(Member& member);
     void leaveNode(Member& member, std::vector<std::string>& news);
     void place(Member& member, const std::string& joinFile);
-    void placeHere(Member& member);
     void look(Member& member);
     void follow(std::vector<std::string>& news);
     bool isLost(const Member& member, std::vector<std::string>& news);

@@ -113,40 +113,23 @@ std::string reasonToWait(const Status& why) {
                : strCat("cannot be read: ", messageOf(why), "; trying again");
 }
 
-schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total,
-                            bool trainsHere) {
-    schedule::Resources needs;
-    if (!trainsHere) {
-        return needs;
-    }
+std::vector<schedule::Part> partsOf(const JobFacts& facts, bool trainsHere) {
+    using Where = schedule::Part::Where;
     const double loader =
-        facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : total.cpus;
-    const double ranks = static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank);
-    const int loaders = 1 + facts.dataWorkers;  // the feed and the data workers
-    needs.cpus = std::min(total.cpus, loaders * loader + ranks);
-    needs.gpus = static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank);
-    needs.memoryBytes = std::min(total.memoryBytes,
-                                 static_cast<std::uint64_t>(loaders) *
-                                     static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000);
-    return needs;
-}
-
-schedule::Resources partNeeds(const JobFacts& facts, int part) {
-    const double ranks = static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank);
-    const double loader = part > 0                  ? 0
-                          : facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads)
-                                                    : kAllCores;
-    return {std::min(kAllCores, ranks + loader),
-            static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank),
-            static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000};
-}
-
-std::vector<schedule::Resources> nodeNeeds(const JobFacts& facts, bool trainsHere) {
-    std::vector<schedule::Resources> needs;
-    for (int part = trainsHere ? 1 : 0; part < facts.nodes; ++part) {
-        needs.push_back(partNeeds(facts, part));
+        facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : schedule::kAllCores;
+    const auto memory = static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000;
+    const schedule::Resources ranks{
+        static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank),
+        static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank), memory};
+    std::vector<schedule::Part> parts(static_cast<std::size_t>(facts.nodes),
+                                      {ranks, Where::kOther, 0});
+    parts.front().needs.cpus = std::min(schedule::kAllCores, ranks.cpus + loader);
+    if (trainsHere) {
+        parts.front().where = Where::kHead;
+        parts.insert(parts.end(), static_cast<std::size_t>(facts.dataWorkers),
+                     {{loader, 0, memory}, Where::kBeside, 0});
     }
-    return needs;
+    return parts;
 }
 
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths) {
@@ -199,8 +182,21 @@ Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const Jo
     gang.key = gangKey(run.id, attempt);
     gang.attempt = attempt;
     gang.groups = {feed, rank};
-    gang.user = run.owner;
     return gang;
+}
+
+Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
+                           const job::RunPaths& paths, const Meeting& meeting, bool isHere,
+                           const schedule::Resources& needs) {
+    ASSIGN_OR_RETURN(const engines::Gang gang, makeGang(run, name.attempt, facts, needs, meeting));
+    Placement made{name.key(), engines::gangText(gang), "", "", "", ""};
+    if (!isHere) {
+        ASSIGN_OR_RETURN(job::JobFile job,
+                         job::JobFile::read(paths.attempt(name.attempt).jobFile()));
+        job.dataListen = meeting.host;
+        made.jobFile = job.toText();
+    }
+    return made;
 }
 
 Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,

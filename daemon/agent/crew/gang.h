@@ -46,18 +46,9 @@ Status checkStartable(const JobFacts& facts, const std::string& noTrainer);
 /// What a run that waits because of such a status, or of damage, shows.
 std::string reasonToWait(const Status& why);
 
-/// What the run takes of the head's machine, which has `total`: never more cores or memory than
-/// there are, so that a default written for a larger machine still runs; nothing of one that does
-/// not train.
-schedule::Resources needsOf(const JobFacts& facts, const schedule::Resources& total,
-                            bool trainsHere = true);
-
-/// What each part of it takes of another node; part 0 beside its ranks' what the feed computes
-/// with.
-schedule::Resources partNeeds(const JobFacts& facts, int part);
-
-/// Of all its parts that are on other nodes than the head's, in order.
-std::vector<schedule::Resources> nodeNeeds(const JobFacts& facts, bool trainsHere);
+/// Where its parts go and what they take of their nodes: part 0 with the feed that leads, on the
+/// head's machine where that trains, then the others, then the data workers beside the feed.
+std::vector<schedule::Part> partsOf(const JobFacts& facts, bool trainsHere);
 
 /// The attempt's job without a plan and without checkpoints.
 Result<job::JobFile> makeJob(const runs::RunRecord& run, int attempt, const job::RunPaths& paths);
@@ -72,6 +63,11 @@ struct Meeting {
 /// program or its script is not there any more.
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const schedule::Resources& needs, const Meeting& meeting);
+/// Part 0 for the node whose address `meeting` has; its job is the attempt's, which `paths` has.
+/// `isHere`: that is the head's machine, where the job lies already.
+Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
+                           const job::RunPaths& paths, const Meeting& meeting, bool isHere,
+                           const schedule::Resources& needs);
 /// The part of the attempt on another training node, without its join file. Its job is the
 /// attempt's, which `paths` has.
 Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,

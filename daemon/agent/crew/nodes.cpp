@@ -22,27 +22,6 @@ void replace(std::string& text, std::string_view what, const std::string& by) {
     }
 }
 
-std::string amounts(const schedule::Resources& needs) {
-    std::string text = needs.cpus >= kAllCores
-                           ? "all its cores"
-                           : strCat(needs.cpus, needs.cpus == 1 ? " core" : " cores");
-    if (needs.gpus > 0) {
-        strAppend(&text, ", ", needs.gpus, needs.gpus == 1 ? " GPU" : " GPUs");
-    }
-    if (needs.memoryBytes > 0) {
-        strAppend(&text, " and ", formatBytes(static_cast<double>(needs.memoryBytes)));
-    }
-    return text;
-}
-
-std::string namesOf(const std::vector<NodeStanding>& nodes) {
-    std::string names;
-    for (const NodeStanding& node : nodes) {
-        strAppend(&names, names.empty() ? "" : ", ", node.name);
-    }
-    return names.empty() ? "none" : names;
-}
-
 }  // namespace
 
 std::string PartName::key() const {
@@ -134,43 +113,14 @@ std::vector<std::string> workersOf(const Placement& placement) {
     return names;
 }
 
-schedule::Resources withinNode(const schedule::Resources& needs, const schedule::Resources& total) {
-    return {std::min(needs.cpus, total.cpus), needs.gpus,
-            std::min(needs.memoryBytes, total.memoryBytes)};
-}
-
-Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& nodes,
-                                             const std::vector<schedule::Resources>& needs,
-                                             bool isBesideHead) {
-    std::vector<NodeStanding> ready = nodes;
-    std::erase_if(ready, [](const NodeStanding& node) { return !node.mayTake(); });
-    std::stable_sort(ready.begin(), ready.end(), [](const NodeStanding& a, const NodeStanding& b) {
-        return std::make_pair(-a.free.cpus, a.name) < std::make_pair(-b.free.cpus, b.name);
-    });
-    std::vector<std::string> chosen;
-    for (const schedule::Resources& one : needs) {
-        const auto found = std::find_if(ready.begin(), ready.end(), [&](const NodeStanding& node) {
-            return withinNode(one, node.total).fitsIn(node.free);
-        });
-        if (found == ready.end()) {
-            break;
-        }
-        chosen.push_back(found->name);
-        ready.erase(found);
+std::vector<schedule::Node> allOf(const Nodes& nodes) {
+    std::vector<NodeStanding> standings = nodes.standings();
+    standings.insert(standings.begin(), nodes.standing(""));
+    std::vector<schedule::Node> all;
+    for (const NodeStanding& one : standings) {
+        all.push_back({one.name, one.total, one.free, one.mayTake()});
     }
-    if (chosen.size() == needs.size()) {
-        return chosen;
-    }
-    ready = nodes;
-    std::erase_if(ready, [&](const NodeStanding& node) {
-        return !node.mayTake() || !withinNode(needs.back(), node.total).fitsIn(node.free);
-    });
-    const std::string more = needs.front() == needs.back()
-                                 ? ""
-                                 : strCat(", and on one of them ", amounts(needs.front()));
-    return unavailable("needs ", needs.size(), needs.size() == 1 ? " node" : " nodes",
-                       isBesideHead ? " beside the head's" : "", " with ", amounts(needs.back()),
-                       " free for each", more, "; ready: ", namesOf(ready), " (millrace nodes)");
+    return all;
 }
 
 }  // namespace millrace::agent

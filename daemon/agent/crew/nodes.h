@@ -72,8 +72,9 @@ struct Placement {
 std::vector<std::string> workersOf(const Placement& placement);
 
 struct NodeStanding {
-    std::string name;
+    std::string name;           ///< "": the head's own machine
     std::string address;        ///< where other nodes reach it; "": all nodes are one machine
+    std::string interface;      ///< of it that `address` is on; "": not known, or told there
     schedule::Resources total;  ///< what the node has
     schedule::Resources free;   ///< without what is kept
     int numPlaced = 0;          ///< gangs of all runs
@@ -81,18 +82,27 @@ struct NodeStanding {
     bool isThere = false;       ///< heard of within the last seconds
     bool isLost = false;        ///< away for so long that what was on it counts as ended
     bool hasLeft = false;       ///< lost, and its agent said that nothing is left there
+    bool isClosed = false;      ///< nothing new is placed there, and what is there may stay
     std::string leaving;        ///< why it is to be left, for people; "": it is not
     std::chrono::milliseconds leaveGrace{0};  ///< of a leaving one: how long its ranks may take
     /// More may be placed on it.
-    bool mayTake() const { return isThere && leaving.empty(); }
+    bool mayTake() const { return isThere && leaving.empty() && !isClosed; }
 };
 
+/// How a gang is to end.
+struct EndWish {
+    std::chrono::milliseconds grace{2'000};  ///< between SIGTERM and SIGKILL
+    std::string why;                         ///< a sentence for its workers' logs
+};
+
+/// Nodes by name; "" is the head's own machine, which is one like the others: an agent core in the
+/// daemon's process keeps its workers (OwnNode).
 class Nodes {
  public:
     virtual ~Nodes() = default;
-    /// Of the head's own machine.
+    /// Of the head's own machine, for people.
     virtual std::string ownName() const = 0;
-    /// Of the nodes that have come since the head started, by name.
+    /// Of the other nodes that have come since the head started, by name.
     virtual std::vector<NodeStanding> standings() const = 0;
     /// Of a node that has not come either: it is away since the head started.
     virtual NodeStanding standing(const std::string& node) const = 0;
@@ -104,29 +114,30 @@ class Nodes {
     /// with the attempt's door, by name.
     virtual void keep(const std::string& node, const std::string& key,
                       const schedule::Resources& needs, std::vector<std::string> workers) = 0;
-    /// It is to be there; again with another join file where the feed has a new one.
-    virtual void place(const std::string& node, const Placement& placement) = 0;
-    /// It is to be there no more; told to a node that is away when it comes back.
-    virtual void end(const std::string& node, const std::string& key) = 0;
+    /// It is to be there; again with another join file where the feed has a new one. An error: the
+    /// node has said at once that it cannot have it, or not now (isTransient). kAlreadyExists:
+    /// something else has this key there.
+    virtual Status place(const std::string& node, const Placement& placement) = 0;
+    /// It is to be there no more; told to a node that is away when it comes back. An error: it has
+    /// to be asked again.
+    virtual Status end(const std::string& node, const std::string& key, const EndWish& wish) = 0;
+    /// Whether it was placed there before; true of a lost node, where it may have been. An error:
+    /// not known now.
+    virtual Result<bool> has(const std::string& node, const std::string& key) = 0;
     /// What the node said last; nothing: not known (yet), or its end was asked for and is heard.
     /// One of which nothing was heard before its end was asked for is stopping until it is.
     virtual std::optional<engines::State> state(const std::string& node,
-                                                const std::string& key) const = 0;
+                                                const std::string& key) = 0;
     /// How a part stood at its end, of one whose end was asked for and is heard: for a while.
     virtual std::optional<engines::State> lastWord(const std::string& node,
                                                    const std::string& key) const = 0;
+    /// The engine's last words about a worker that never spoke itself; "": it has none, or the node
+    /// is another one, whose logs come by themselves.
+    virtual std::string words(const std::string& node, const std::string& key,
+                              const std::string& worker) = 0;
 };
 
-/// Of what takes all cores of a node, however many it has.
-inline constexpr double kAllCores = 1e6;
-
-/// A node for each of `needs`, in their order: the one with the most that is free, by name where
-/// that is equal. kUnavailable: too few are ready, with a sentence for the run's owner.
-/// `isBesideHead`: the head's machine trains too, and is none of them.
-Result<std::vector<std::string>> chooseNodes(const std::vector<NodeStanding>& nodes,
-                                             const std::vector<schedule::Resources>& needs,
-                                             bool isBesideHead);
-/// Never more cores or memory than a node has, so that a default written for a larger one runs.
-schedule::Resources withinNode(const schedule::Resources& needs, const schedule::Resources& total);
+/// All of them, for schedule: the head's own first.
+std::vector<schedule::Node> allOf(const Nodes& nodes);
 
 }  // namespace millrace::agent

@@ -20,11 +20,6 @@ constexpr std::int64_t kFinishNs = 15'000'000'000;
 // death by SIGKILL, which no survivor dies, is the first.
 constexpr std::int64_t kBlurMs = 1'000;
 
-bool isGone(const std::optional<engines::State>& gang) {
-    return gang.has_value() &&
-           (gang->phase == engines::Phase::kEnded || gang->phase == engines::Phase::kMissing);
-}
-
 // By itself, not because it was told to.
 bool isFailure(engines::Cause cause) {
     return cause != engines::Cause::kNone && cause != engines::Cause::kOk &&
@@ -39,21 +34,25 @@ const engines::WorkerState* workerOf(const engines::State& state) {
 
 }  // namespace
 
+Result<bool> PartCrew::find(const job::RunPaths& paths, int attempt) {
+    RETURN_IF_ERROR(recall(paths, attempt));
+    const std::string key = gangKey(run_, attempt);
+    return place_.nodes.has(parts_.empty() ? "" : lead().node, key);
+}
+
 Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
-    if (attempt == attempt_ && isChosen_) {
+    if (attempt == attempt_ && !parts_.empty()) {
         return okStatus();
     }
     paths_ = paths.attempt(attempt);
     attempt_ = attempt;
     probePath_ = paths.checkpoints() + "/.probe";
-    isEnding_ = isChosen_ = false;
+    isEnding_ = isHolding_ = false;
     leave_ = readLeave();
     doneNs_ = 0;
-    lead_.reset();
     parts_.clear();
     const Status status = read();
     if (!status.ok()) {
-        lead_.reset();
         parts_.clear();
     }
     return status;
@@ -61,24 +60,19 @@ Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
 
 Status PartCrew::begin(const job::RunPaths& paths, int attempt) {
     RETURN_IF_ERROR(recall(paths, attempt));
-    if (!isChosen_) {
+    if (parts_.empty()) {
         RETURN_IF_ERROR(choose());
     }
-    if (lead_.has_value()) {
-        keep(*lead_);
-    }
     for (const Part& part : parts_) {
-        keep(part);
+        place_.nodes.keep(part.node, part.name.key(), needsOf(part), workersOf(part));
     }
+    isHolding_ = true;
     return okStatus();
 }
 
 schedule::Resources PartCrew::needsOf(const Part& part) const {
-    return withinNode(place_.needs(part.name.part), place_.nodes->standing(part.node).total);
-}
-
-void PartCrew::keep(const Part& part) {
-    place_.nodes->keep(part.node, part.name.key(), needsOf(part), workersOf(part));
+    return schedule::withinNode(schedule::needsWithBeside(place_.parts, part.name.part),
+                                place_.nodes.standing(part.node).total);
 }
 
 std::vector<std::string> PartCrew::workersOf(const Part& part) const {
@@ -97,32 +91,23 @@ PartCrew::Part PartCrew::partOn(int part, const std::string& node) const {
     return one;
 }
 
+// Written first, where a node other than the head's machine has one.
 Status PartCrew::choose() {
-    const int first = place_.trainsHere ? 1 : 0;
-    std::vector<schedule::Resources> needs;
-    for (int part = first; part < numNodes_; ++part) {
-        needs.push_back(place_.needs(part));
+    const schedule::Fit found = schedule::fit(place_.parts, allOf(place_.nodes));
+    if (found.kind != schedule::Fit::Kind::kNow) {
+        return unavailable(found.reason);
     }
-    if (needs.empty()) {
-        isChosen_ = true;
-        return okStatus();
+    bool isSpread = false;
+    for (int part = 0; part < numNodes_; ++part) {
+        parts_.push_back(partOn(part, found.nodes[static_cast<std::size_t>(part)]));
+        isSpread = isSpread || !parts_.back().node.empty();
     }
-    const std::vector<NodeStanding> standings =
-        place_.nodes == nullptr ? std::vector<NodeStanding>() : place_.nodes->standings();
-    ASSIGN_OR_RETURN(const auto nodes, chooseNodes(standings, needs, place_.trainsHere));
-    for (int part = first; part < numNodes_; ++part) {
-        Part one = partOn(part, nodes[static_cast<std::size_t>(part - first)]);
-        if (part == 0) {
-            lead_ = std::move(one);
-        } else {
-            parts_.push_back(std::move(one));
-        }
+    Status status;
+    if (isSpread) {
+        status = writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600);
+        status = status.ok() ? save() : status;
     }
-    Status status = writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600);
-    status = status.ok() ? save() : status;
-    isChosen_ = status.ok();
-    if (!isChosen_) {
-        lead_.reset();
+    if (!status.ok()) {
         parts_.clear();
     }
     return status;
@@ -130,100 +115,92 @@ Status PartCrew::choose() {
 
 Status PartCrew::save() const {
     Json parts = Json::array();
-    if (lead_.has_value()) {
-        parts.push_back({{"part", 0}, {"node", lead_->node}});
-    }
     for (const Part& part : parts_) {
-        parts.push_back({{"part", part.name.part}, {"node", part.node}});
+        if (!part.node.empty()) {
+            parts.push_back({{"part", part.name.part}, {"node", part.node}});
+        }
     }
     return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
 }
 
-// Of an earlier daemon; nothing is chosen where there is no such file.
+// Of an earlier daemon. Nothing is chosen where there is no such file, unless the engine knows its
+// one part.
 Status PartCrew::read() {
     const std::string path = paths_.directory() + "/parts.json";
     const Result<std::string> text = readFile(path, kPartsBytesMost);
-    if (place_.nodes == nullptr || absl::IsNotFound(text.status())) {
+    if (absl::IsNotFound(text.status())) {
+        const bool isHere =
+            numNodes_ == 1 && place_.nodes.has("", gangKey(run_, attempt_)).value_or(false);
+        parts_.assign(isHere ? 1 : 0, partOn(0, ""));
         return okStatus();
     }
     RETURN_IF_ERROR(text.status());
     ASSIGN_OR_RETURN(const Json json, parseJson(*text, path));
+    for (int part = 0; part < numNodes_; ++part) {
+        parts_.push_back(partOn(part, ""));
+    }
     std::set<int> numbers;
     for (const Json& one : json) {
-        Part part = partOn(static_cast<int>(jsonInt(one, "part")), jsonString(one, "node"));
-        const bool isNew = numbers.insert(part.name.part).second;
-        if (!isNew || part.name.part < 0 || part.name.part >= numNodes_ || part.node.empty()) {
-            return dataLoss(path, ": part ", part.name.part, " on node '", part.node,
-                            "' makes no sense");
+        const auto part = jsonInt(one, "part");
+        const std::string node = jsonString(one, "node");
+        const bool isNew = numbers.insert(static_cast<int>(part)).second;
+        if (!isNew || part < 0 || part >= numNodes_ || node.empty()) {
+            return dataLoss(path, ": part ", part, " on node '", node, "' makes no sense");
         }
-        if (part.name.part == 0) {
-            lead_ = std::move(part);
-        } else {
-            parts_.push_back(std::move(part));
-        }
+        parts_[static_cast<std::size_t>(part)].node = node;
     }
-    if (static_cast<int>(parts_.size()) != numNodes_ - 1) {
-        return dataLoss(path, ": names ", parts_.size(), " of the ", numNodes_ - 1,
+    numbers.insert(0);
+    if (static_cast<int>(numbers.size()) != numNodes_) {
+        return dataLoss(path, ": names ", numbers.size() - 1, " of the ", numNodes_ - 1,
                         " parts beside the first");
     }
-    isChosen_ = true;
     return okStatus();
 }
 
-std::string PartCrew::leadAddress() const {
-    return lead_.has_value() ? place_.nodes->standing(lead_->node).address : "";
+Meeting PartCrew::meeting() const {
+    const NodeStanding node = place_.nodes.standing(lead().node);
+    return {node.address, node.interface};
+}
+
+std::string PartCrew::waiting() const {
+    const bool isWaiting =
+        lead().state.phase == engines::Phase::kSubmitting && !lead().state.reason.empty();
+    return isWaiting && !lead().node.empty()
+               ? strCat("node ", lead().node, ": ", lead().state.reason)
+               : "";
+}
+
+Result<Placement> PartCrew::placementOf(const Part& part, int masterPort) const {
+    ASSIGN_OR_RETURN(Placement made, place_.make(part.name, part.node, masterPort, needsOf(part)));
+    made.probePath = probePath_;
+    made.probeText = strCat(run_, ".a", attempt_);
+    return made;
 }
 
 Status PartCrew::placeLead() {
-    ASSIGN_OR_RETURN(Placement made, place_.make(lead_->name, 0, needsOf(*lead_)));
-    made.probePath = probePath_;
-    made.probeText = strCat(run_, ".a", attempt_);
-    place_.nodes->place(lead_->node, made);
-    return okStatus();
-}
-
-Result<bool> PartCrew::findLead() const {
-    const NodeStanding node = place_.nodes->standing(lead_->node);
-    if (node.isLost || place_.nodes->state(lead_->node, lead_->name.key()).has_value()) {
-        return true;
-    }
-    if (!node.isThere) {
-        return unavailable("node ", lead_->node, ", where its feed is, is away");
-    }
-    return false;
-}
-
-engines::State PartCrew::lookAtLead(std::vector<std::string>& news) {
-    look(*lead_, news);
-    engines::State state = lead_->state;
-    if (const auto failure = failureOf(*lead_)) {
-        state.cause = failure->state.cause;
-        state.reason = failure->state.reason;
-        state.asOfMs = failure->timeMs;
-    }
-    if (lead_->isOver()) {
-        state.phase = engines::Phase::kEnded;
-    }
-    return state;
+    ASSIGN_OR_RETURN(const Placement made, placementOf(lead(), 0));
+    return place_.nodes.place(lead().node, made);
 }
 
 void PartCrew::look(Part& part, std::vector<std::string>& news) {
     if (part.isOver()) {
         return;
     }
-    const NodeStanding node = place_.nodes->standing(part.node);
-    if (const auto state = place_.nodes->state(part.node, part.name.key())) {
+    const NodeStanding node = place_.nodes.standing(part.node);
+    if (const auto state = place_.nodes.state(part.node, part.name.key())) {
         part.state = *state;
     } else if (isEnding_ &&
                (node.isThere || node.hasLeft)) {  // it never was there, or has said its end
         // How it ended is told even where its end was asked for: it may have failed before.
-        part.state = place_.nodes->lastWord(part.node, part.name.key()).value_or(part.state);
+        part.state = place_.nodes.lastWord(part.node, part.name.key()).value_or(part.state);
         part.state.phase = engines::Phase::kEnded;
     }
     for (engines::WorkerState& worker : part.state.workers) {
         worker.rank = job::rankOf(worker.name).value_or(-1);
         worker.isCritical = true;
+        worker.node = part.node;
     }
+    noteReplaced(part, news);
     if (!part.isOver() && node.isLost) {
         part.lostMs = std::max<std::int64_t>(1, node.heardMs);
         news.push_back(strCat("node ", part.node,
@@ -231,13 +208,32 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     }
 }
 
-void PartCrew::place(Part& part, const std::string& joinFile, int masterPort,
-                     std::vector<std::string>& news) {
-    Result<Placement> made = place_.make(part.name, masterPort, needsOf(part));
-    if (!made.ok()) {
+void PartCrew::noteReplaced(Part& part, std::vector<std::string>& news) const {
+    if (part.state.workers.empty() || part.state.phase == engines::Phase::kSubmitting) {
+        return;
+    }
+    int replaced = 0;
+    for (const engines::WorkerState& worker : part.state.workers) {
+        replaced += worker.numReplaced;
+    }
+    if (part.numReplaced.has_value() && replaced > *part.numReplaced) {
+        news.push_back(
+            strCat(part.name.part == 0 ? "the feed" : strCat("the relay of node ", part.node),
+                   " failed and was replaced; its ranks go on"));
+    }
+    part.numReplaced = replaced;
+}
+
+void PartCrew::place(Part& part, const std::string& joinFile, std::vector<std::string>& news) {
+    Result<Placement> made = placementOf(part, lead().state.masterPort);
+    if (made.ok()) {
+        made->joinFile = joinFile;
+    }
+    const Status status = made.ok() ? place_.nodes.place(part.node, *made) : made.status();
+    if (!status.ok()) {
         part.state.phase = engines::Phase::kEnded;
         part.state.cause = engines::Cause::kEngineFailed;
-        part.state.reason = strCat("node ", part.node, ": ", messageOf(made.status()));
+        part.state.reason = strCat("node ", part.node, ": ", messageOf(status));
         return;
     }
     if (part.joinFile.empty()) {
@@ -245,47 +241,55 @@ void PartCrew::place(Part& part, const std::string& joinFile, int masterPort,
             strCat("part ", part.name.part, " of its ranks is placed on node ", part.node));
     }
     part.joinFile = joinFile;
-    made->joinFile = joinFile;
-    made->probePath = probePath_;
-    made->probeText = strCat(run_, ".a", attempt_);
-    place_.nodes->place(part.node, *made);
 }
 
-std::vector<std::string> PartCrew::tick(const std::optional<engines::State>& gang) {
+std::vector<std::string> PartCrew::tick() {
     std::vector<std::string> news;
     if (parts_.empty()) {
         return news;
     }
-    const std::string joinFile = isEnding_ || !gang.has_value()
+    look(parts_.front(), news);
+    if (parts_.size() == 1) {
+        return news;
+    }
+    const std::string joinFile = isEnding_ || lead().isOver()
                                      ? ""
                                      : readFile(paths_.joinFile(), kPartsBytesMost).value_or("");
-    for (Part& part : parts_) {
-        look(part, news);
-        const bool isStale = !joinFile.empty() && joinFile != part.joinFile;
-        if (isStale && !part.isOver() && !isGone(gang)) {
-            place(part, joinFile, gang->masterPort, news);
+    for (auto part = parts_.begin() + 1; part != parts_.end(); ++part) {
+        look(*part, news);
+        if (!joinFile.empty() && joinFile != part->joinFile && !part->isOver()) {
+            place(*part, joinFile, news);
         }
     }
-    if (isGone(gang) && gang->cause == engines::Cause::kOk) {
+    if (lead().isOver() && lead().lostMs == 0 && lead().state.cause == engines::Cause::kOk) {
         const std::int64_t now = place_.clock.steadyNs();
         doneNs_ = doneNs_ == 0 ? now : doneNs_;
         if (now - doneNs_ >= kFinishNs) {
-            end();
+            endOthers({.why = "the ranks of the first part have ended"});
         }
-    } else if (isGone(gang) || (gang.has_value() && isFailure(gang->cause))) {
-        end();
+    } else if (lead().isOver() || isFailure(lead().state.cause)) {
+        endOthers({.why = "another part of the attempt has ended"});
     }
     return news;
 }
 
-void PartCrew::end() {
+void PartCrew::endOthers(const EndWish& wish) {
     isEnding_ = true;
-    if (lead_.has_value()) {
-        place_.nodes->end(lead_->node, lead_->name.key());
-    }
     for (const Part& part : parts_) {
-        place_.nodes->end(part.node, part.name.key());
+        if (part.name.part > 0) {
+            (void)place_.nodes.end(part.node, part.name.key(), wish);
+        }
     }
+}
+
+Status PartCrew::end(const EndWish& wish) {
+    endOthers(wish);
+    isHolding_ = false;
+    if (attempt_ == 0) {
+        return okStatus();
+    }
+    // Where it is not known what is where, some of it may be on the head's machine.
+    return place_.nodes.end(parts_.empty() ? "" : lead().node, gangKey(run_, attempt_), wish);
 }
 
 bool PartCrew::areOver() const {
@@ -305,7 +309,8 @@ std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
         return failure;
     }
     // One that nobody here asked to end does not go on either.
-    const bool isStray = part.isOver() && part.state.cause != engines::Cause::kOk && !isEnding_;
+    const bool isStray = !part.node.empty() && part.isOver() && !isEnding_ &&
+                         part.state.cause != engines::Cause::kOk;
     if (!isFailure(part.state.cause) && !isStray) {
         return std::nullopt;
     }
@@ -316,7 +321,8 @@ std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
         failure.timeMs = worker->endedMs;
         failure.isKilled = worker->signal == SIGKILL;
     }
-    if (failure.state.worker.empty() || failure.state.reason.empty()) {
+    const bool isUnnamed = failure.state.worker.empty() || failure.state.reason.empty();
+    if (!part.node.empty() && isUnnamed) {
         failure.state.reason =
             strCat("node ", part.node, ": ",
                    part.state.reason.empty() ? "its part of the run ended" : part.state.reason);
@@ -324,14 +330,8 @@ std::optional<PartCrew::Failure> PartCrew::failureOf(const Part& part) const {
     return failure;
 }
 
-std::optional<PartCrew::Failure> PartCrew::firstFailure(
-    const std::optional<engines::State>& gang) const {
+std::optional<PartCrew::Failure> PartCrew::firstFailure() const {
     std::vector<Failure> all;
-    if (gang.has_value() && isFailure(gang->cause)) {
-        const engines::WorkerState* worker = workerOf(*gang);
-        all.push_back({worker == nullptr ? gang->asOfMs : worker->endedMs,
-                       worker != nullptr && worker->signal == SIGKILL, *gang});
-    }
     for (const Part& part : parts_) {
         if (const auto failure = failureOf(part)) {
             all.push_back(*failure);
@@ -350,8 +350,9 @@ std::optional<PartCrew::Failure> PartCrew::firstFailure(
 }
 
 bool PartCrew::hasFailed() const {
-    return std::any_of(parts_.begin(), parts_.end(),
-                       [this](const Part& part) { return failureOf(part).has_value(); });
+    return std::any_of(parts_.begin(), parts_.end(), [this](const Part& part) {
+        return part.name.part > 0 && failureOf(part).has_value();
+    });
 }
 
 std::optional<PartCrew::Leave> PartCrew::readLeave() const {
@@ -379,64 +380,53 @@ std::optional<PartCrew::Leave> PartCrew::leave() {
 }
 
 std::optional<PartCrew::Leave> PartCrew::findLeave() const {
-    const auto of = [this](const Part& part) -> std::optional<Leave> {
-        const NodeStanding node = place_.nodes->standing(part.node);
-        return part.isOver() || node.leaving.empty()
-                   ? std::nullopt
-                   : std::optional(
-                         Leave{strCat("node ", part.node, " ", node.leaving), node.leaveGrace});
-    };
-    std::optional<Leave> found = lead_.has_value() ? of(*lead_) : std::nullopt;
-    for (auto part = parts_.begin(); part != parts_.end() && !found.has_value(); ++part) {
-        found = of(*part);
+    for (const Part& part : parts_) {
+        const NodeStanding node = place_.nodes.standing(part.node);
+        if (!part.isOver() && !node.leaving.empty()) {
+            return Leave{strCat("node ", part.node, " ", node.leaving), node.leaveGrace};
+        }
     }
-    return found;
+    return std::nullopt;
 }
 
 bool PartCrew::isAwaited() const {
-    const auto isUnheard = [](const Part& part) {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
         return !part.isOver() && part.state.workers.empty();
-    };
-    return (lead_.has_value() && isUnheard(*lead_)) ||
-           std::any_of(parts_.begin(), parts_.end(), isUnheard);
+    });
 }
 
 std::set<std::string> PartCrew::unreached() const {
     std::set<std::string> names;
-    const auto add = [&](const Part& part) {
-        if (part.isOver() || place_.nodes->standing(part.node).isThere) {
-            return;
+    for (const Part& part : parts_) {
+        if (!part.isOver() && !place_.nodes.standing(part.node).isThere) {
+            for (std::string& name : workersOf(part)) {
+                names.insert(std::move(name));
+            }
         }
-        for (std::string& name : workersOf(part)) {
-            names.insert(std::move(name));
-        }
-    };
-    if (lead_.has_value()) {
-        add(*lead_);
     }
-    std::for_each(parts_.begin(), parts_.end(), add);
     return names;
 }
 
-engines::State PartCrew::with(const std::optional<engines::State>& gang) const {
-    engines::State all = gang.value_or(engines::State());
+engines::State PartCrew::state() const {
     if (parts_.empty()) {
-        return all;
+        return {};
     }
+    engines::State all = lead().state;
+    all.phase = lead().lostMs != 0 ? engines::Phase::kEnded : all.phase;
     for (const Part& part : parts_) {
-        for (engines::WorkerState worker : part.state.workers) {
-            worker.node = part.node;
-            all.workers.push_back(std::move(worker));
+        if (part.name.part > 0) {
+            all.workers.insert(all.workers.end(), part.state.workers.begin(),
+                               part.state.workers.end());
         }
     }
-    if (const auto failure = firstFailure(gang)) {
+    if (const auto failure = firstFailure()) {
         all.cause = failure->state.cause;
         all.worker = failure->state.worker;
         all.exitCode = failure->state.exitCode;
         all.reason = failure->state.reason;
     }
-    const bool isLeft = isGone(gang) && !areOver();
-    if (isLeft || (gang.has_value() && !isGone(gang) && hasFailed())) {
+    const bool isLeft = lead().isOver() && !areOver();
+    if (isLeft || (!lead().isOver() && hasFailed())) {
         all.phase = engines::Phase::kStopping;
     }
     return all;

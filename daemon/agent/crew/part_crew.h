@@ -1,15 +1,14 @@
 #pragma once
-// PartCrew: the parts of an attempt on nodes, from the choice of the nodes to the end of the last
-// worker there.
+// PartCrew: the parts of an attempt, from the choice of their nodes to the end of the last worker.
 //
-// Part 0, with the feed that leads, is on the head's machine or, where that does not train, on a
-// node as the others; each part is a gang of its own. They are one attempt all the same: the first
-// failure anywhere is the attempt's, and it is over when nothing of it is left anywhere that can be
-// known. Which part is where stands in parts.json of the attempt before anything is asked of a
-// node, so that the next daemon finds them. A node that has been away for too long is lost: its
-// part counts as ended, and is ended when it comes back.
+// Each part is a gang of its own on its node; the head's machine is one of the nodes. They are one
+// attempt all the same: the first failure anywhere is the attempt's, and it is over when nothing of
+// it is left anywhere that can be known. Which part is where stands in parts.json of the attempt
+// before anything is asked of a node, so that the next daemon finds them; what is not named there
+// is on the head's machine. A node that has been away for too long is lost: its part counts as
+// ended, and is ended when it comes back.
 // Threads: the controller's only. Failure: begin() says why the attempt cannot be placed; what
-// happens to parts later is told by with().
+// happens to parts later is told by state().
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -20,6 +19,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/job/attempt_paths.h"
+#include "daemon/agent/crew/gang.h"
 #include "daemon/agent/crew/nodes.h"
 
 namespace millrace::agent {
@@ -27,14 +27,12 @@ namespace millrace::agent {
 /// What a crew of parts works with; all of it outlives it.
 struct PartCrewPlace {
     const Clock& clock;
-    Nodes* nodes = nullptr;  ///< null: there is none but the head's machine
-    bool trainsHere = true;  ///< part 0 of a new attempt is on the head's machine
+    Nodes& nodes;
     int ranksPerNode = 1;
-    /// What a part takes of its node.
-    std::function<schedule::Resources(int part)> needs;
-    /// A part without its join file and its probe. `masterPort`: where the ranks meet; `needs`:
-    /// what it takes of its node, which has so much.
-    std::function<Result<Placement>(const PartName& name, int masterPort,
+    std::vector<schedule::Part> parts;  ///< where they go, and what they take
+    /// A part without its join file and its probe, for `node`. `masterPort`: where the ranks meet;
+    /// `needs`: what it takes of its node, which has so much.
+    std::function<Result<Placement>(const PartName& name, const std::string& node, int masterPort,
                                     const schedule::Resources& needs)>
         make;
 };
@@ -45,29 +43,28 @@ class PartCrew {
     PartCrew(PartCrewPlace place, std::string run, int numNodes)
         : place_(std::move(place)), run_(std::move(run)), numNodes_(numNodes) {}
 
-    /// An attempt that an earlier daemon may have placed: its nodes are found again, if it chose
-    /// any. An error: where the parts are cannot be read; they may live there.
-    Status recall(const job::RunPaths& paths, int attempt);
+    /// Whether part 0 of an attempt that an earlier daemon may have placed was placed. An error:
+    /// not known, it may live.
+    Result<bool> find(const job::RunPaths& paths, int attempt);
     /// The attempt is to be placed: its nodes are chosen, or found again, and kept for it.
-    /// kUnavailable: too few nodes are ready. Another error: as of recall().
+    /// kUnavailable: too little is free, or too few nodes are ready. Another error: where its parts
+    /// are cannot be read; they may live there.
     Status begin(const job::RunPaths& paths, int attempt);
-
-    /// The node of part 0; "": the head's machine.
-    std::string leadNode() const { return lead_.has_value() ? lead_->node : ""; }
-    /// Where other nodes reach it; "": all are one machine.
-    std::string leadAddress() const;
-    /// Part 0 is to be on its node.
+    /// Part 0 is to be on its node. An error: as of Nodes::place.
     Status placeLead();
-    /// Whether part 0 is, or may be, on its node. kUnavailable: not known before the node comes.
-    Result<bool> findLead() const;
-    /// How part 0 stands on its node. `news`: sentences for the run's history.
-    engines::State lookAtLead(std::vector<std::string>& news);
+    /// What it takes of its nodes is kept for it.
+    bool isHolding() const { return isHolding_; }
 
-    /// What happened since, sentences for the run's history. `gang`: part 0, as its engine or its
-    /// node tells it. The other parts are placed once its feed listens.
-    std::vector<std::string> tick(const std::optional<engines::State>& gang);
-    /// All parts are to end.
-    void end();
+    /// How the nodes of the other parts reach that of part 0.
+    Meeting meeting() const;
+    /// Why part 0 is not there yet, by its node; "": it is.
+    std::string waiting() const;
+
+    /// What happened since, sentences for the run's history. The parts beside part 0 are placed
+    /// once its feed listens.
+    std::vector<std::string> tick();
+    /// All parts are to end. An error: part 0 has to be told again.
+    Status end(const EndWish& wish);
     /// A node with a part is to be left.
     struct Leave {
         std::string why;                  ///< a sentence
@@ -76,23 +73,25 @@ class PartCrew {
     /// Once it was told it holds for this attempt, also for the next daemon: ranks that were held
     /// for it wait for a word.
     std::optional<Leave> leave();
-    /// A part failed, or is lost: the attempt is to end.
+    /// A part beside part 0, whose node ends it by itself, failed or is lost: the attempt is to
+    /// end.
     bool hasFailed() const;
     /// Whether nothing is known yet of a part that is not over: its ranks may live.
     bool isAwaited() const;
     /// Workers on nodes that are away, and not lost: nothing can be heard of them.
     std::set<std::string> unreached() const;
-    /// The whole attempt: `gang` with the workers of all parts, and the first failure of all.
-    engines::State with(const std::optional<engines::State>& gang) const;
+    /// The whole attempt: all its workers, and the first failure of all.
+    engines::State state() const;
 
  private:
     struct Part {
         PartName name;
         std::string node;
-        std::string joinFile;     ///< that it was placed with; "": not yet
-        std::int64_t lostMs = 0;  ///< when the node was heard of last; 0: it is not lost
+        std::string joinFile;            ///< that it was placed with; "": not yet
+        std::int64_t lostMs = 0;         ///< when the node was heard of last; 0: it is not lost
+        std::optional<int> numReplaced;  ///< feeds or relays before the present one, as far as told
         engines::State state;
-        bool isOver() const { return lostMs != 0 || state.phase == engines::Phase::kEnded; }
+        bool isOver() const { return lostMs != 0 || !engines::isLiving(state); }
     };
     struct Failure {
         std::int64_t timeMs = 0;
@@ -100,22 +99,25 @@ class PartCrew {
         engines::State state;
     };
 
+    Status recall(const job::RunPaths& paths, int attempt);
     Status read();
     Status choose();
     Status save() const;
     Part partOn(int part, const std::string& node) const;
     schedule::Resources needsOf(const Part& part) const;
-    void keep(const Part& part);
+    Result<Placement> placementOf(const Part& part, int masterPort) const;
     std::string leaveFile() const { return paths_.directory() + "/leave.json"; }
     std::optional<Leave> readLeave() const;
     std::optional<Leave> findLeave() const;
     std::vector<std::string> workersOf(const Part& part) const;
     void look(Part& part, std::vector<std::string>& news);
-    void place(Part& part, const std::string& joinFile, int masterPort,
-               std::vector<std::string>& news);
+    void noteReplaced(Part& part, std::vector<std::string>& news) const;
+    void place(Part& part, const std::string& joinFile, std::vector<std::string>& news);
+    void endOthers(const EndWish& wish);
+    const Part& lead() const { return parts_.front(); }
     bool areOver() const;
     std::optional<Failure> failureOf(const Part& part) const;
-    std::optional<Failure> firstFailure(const std::optional<engines::State>& gang) const;
+    std::optional<Failure> firstFailure() const;
 
     const PartCrewPlace place_;
     const std::string run_;
@@ -123,12 +125,10 @@ class PartCrew {
     job::AttemptPaths paths_{""};
     std::string probePath_;
     int attempt_ = 0;
-    bool isChosen_ = false;     ///< of this attempt it is known what is where
-    std::optional<Part> lead_;  ///< part 0, where it is on a node
-    std::vector<Part> parts_;   ///< the others
+    std::vector<Part> parts_;  ///< by number; none: it is not known yet what is where
     std::optional<Leave> leave_;
-    bool isEnding_ = false;
-    std::int64_t doneNs_ = 0;  ///< the attempt's own gang has ended well; steady, 0: not yet
+    bool isHolding_ = false, isEnding_ = false;
+    std::int64_t doneNs_ = 0;  ///< part 0 has ended well; steady, 0: not yet
 };
 
 }  // namespace millrace::agent

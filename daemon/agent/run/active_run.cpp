@@ -15,27 +15,23 @@ constexpr std::chrono::milliseconds kForcedGrace{2'000};
 
 }  // namespace
 
-ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts,
-                     schedule::Resources needs)
+ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts)
     : place_(place),
       facts_(std::move(facts)),
-      needs_(needs),
       journal_(place, std::move(run)),
       door_(place.doors, facts_.nodes > 1 ? facts_.ranks : 0),
       done_(journal_.directory(), place.clock),
       checkpoints_(place, journal_.id(), facts_.checkpointKeep),
       health_(place.clock),
       cut_(facts_, place.times.silentRankNs, health_, done_),
-      crew_({place.engine, place.clock, place.nodes, place.trainsHere, place.binDir,
-             place.pokeEngine, place.times.crewPaceNs},
-            journal_.id(), facts_.dataWorkers, facts_.dataWorkersMost),
-      parts_({place.clock, place.nodes, place.trainsHere, facts_.ranksPerNode(),
-              [this](int part) { return partNeeds(facts_, part); },
-              [this](const PartName& name, int port, const schedule::Resources& needs) {
-                  return lead_.placementOf(name, port, needs);
+      crew_({place.clock, place.nodes, place.times.crewPaceNs}, journal_.id(), facts_.dataWorkers,
+            facts_.dataWorkersMost),
+      parts_({place.clock, place.nodes, facts_.ranksPerNode(), partsOf(facts_, place.trainsHere()),
+              [this](const PartName& name, const std::string& node, int port,
+                     const schedule::Resources& needs) {
+                  return placementOf(name, node, port, needs);
               }},
              journal_.id(), facts_.nodes),
-      lead_(place, journal_, facts_, needs_, parts_),
       recovery_(place.clock) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
@@ -118,22 +114,40 @@ void ActiveRun::retained(const Status& status) {
     checkpoints_.kept(status, answer(&ActiveRun::retained));
 }
 
-void ActiveRun::engineSays(const engines::State& state) {
-    own_ = state;
-    lookAtGang();
+std::vector<schedule::Part> ActiveRun::partsToPlace() const {
+    return parts_.isHolding() || isOver(stage()) ? std::vector<schedule::Part>()
+                                                 : partsOf(facts_, place_.trainsHere());
+}
+
+// The feed that leads listens where part 0 is, and the ranks meet there.
+Result<Placement> ActiveRun::placementOf(const PartName& name, const std::string& node,
+                                         int masterPort, const schedule::Resources& needs) const {
+    const job::RunPaths paths = journal_.directory().paths();
+    return name.part > 0
+               ? makePart(journal_.run(), name, facts_, paths, parts_.meeting(), masterPort, needs)
+               : makeLead(journal_.run(), name, facts_, paths, parts_.meeting(), node.empty(),
+                          needs);
 }
 
 void ActiveRun::lookAtGang() {
-    gang_ = parts_.with(own_);
-    const engines::State& state = *gang_;
+    if (!isGoing(stage())) {
+        return;
+    }
+    journal_.addNews(parts_.tick(), "run: parts");
+    journal_.live().queuedReason = parts_.waiting();
+    noteGang(parts_.state());
+}
+
+void ActiveRun::noteGang(const engines::State& state) {
+    gang_ = state;
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
     journal_.live().workers = health_.workers(all, attempt());
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     recovery_.look(state);
-    if (isGone) {
-        parts_.end();
+    if (isGone) {  // what could not be asked for may live, and would train beside the next attempt
+        (void)parts_.end({kForcedGrace, "the attempt is over"});
     }
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
@@ -200,9 +214,7 @@ void ActiveRun::tick(bool isFlushed) {
 
 // Its workers may be there, or were until a moment ago.
 void ActiveRun::followGoing(bool isFlushed) {
-    if (isSpread()) {
-        followParts();
-    }
+    followParts();
     lookAtHealth();
     journal_.publish();
     if (done_.retry()) {
@@ -210,10 +222,6 @@ void ActiveRun::followGoing(bool isFlushed) {
     }
     if (stage() == Stage::kUnknown) {
         return askAgain();
-    }
-    const bool isVacant = gang_ && gang_->phase == engines::Phase::kSubmitting;
-    if (isVacant && lead_.isHere() && stage() == Stage::kRunning) {
-        fillPlaces();
     }
     if (stage() != Stage::kDraining && stage() != Stage::kDropped) {
         return followDeadlines();
@@ -225,29 +233,9 @@ void ActiveRun::followGoing(bool isFlushed) {
     }
 }
 
-// What is new of part 0, which no event tells.
-void ActiveRun::askLead() {
-    std::vector<std::string> news;
-    const Result<engines::State> state = lead_.state(news);
-    journal_.addNews(news, "run: parts");
-    if (!state.ok()) {
-        return;
-    }
-    const bool isWaiting = state->phase == engines::Phase::kSubmitting && !lead_.isHere();
-    journal_.live().queuedReason =
-        isWaiting ? strCat("node ", parts_.leadNode(), ": ", state->reason) : "";
-    engineSays(*state);
-}
-
 // One attempt: what fails on one node ends it on all.
 void ActiveRun::followParts() {
-    if (!lead_.isHere() && stage() != Stage::kUnknown) {
-        askLead();
-    }
-    journal_.addNews(parts_.tick(own_), "run: parts");
-    if (own_.has_value()) {
-        lookAtGang();
-    }
+    lookAtGang();
     if (parts_.hasFailed() && state_.may(Move::kCut)) {
         cut(Move::kCut);
     }
@@ -298,9 +286,8 @@ void ActiveRun::cut(Move how) {
 }
 
 void ActiveRun::askCancel() {
-    parts_.end();
     const std::string why = whyCut(cut_.why(), stop_ ? stop_->reason : "", gang_);
-    const Status status = lead_.cancel(kForcedGrace, why);
+    const Status status = parts_.end({kForcedGrace, why});
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
 }
 
@@ -338,7 +325,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
     cut_.tell(facts);
-    addLastWords(place_, id(), lead_.job(), *gang_, facts);
+    addLastWords(place_, id(), *gang_, facts);
     return facts;
 }
 

@@ -21,7 +21,6 @@
 #include "daemon/agent/run/done_words.h"
 #include "daemon/agent/run/gang_cut.h"
 #include "daemon/agent/run/gang_door.h"
-#include "daemon/agent/run/lead_gang.h"
 #include "daemon/agent/run/preparation.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/run_journal.h"
@@ -33,7 +32,7 @@ namespace millrace::agent {
 
 class ActiveRun {
  public:
-    ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts, schedule::Resources needs);
+    ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts);
 
     /// Starts the next attempt, from the checkpoint of `fromStep`, kFromLast or kFromStart, once
     /// its checkpoints have been looked at. `isRestart`: by itself, after a failure.
@@ -51,7 +50,8 @@ class ActiveRun {
     /// A line is in the store.
     void committed(const CommittedLine& line);
     void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
-    void engineSays(const engines::State& state);
+    /// Something of the present attempt may have changed on the head's machine.
+    void lookAtGang();
     /// `reason` becomes the exit reason. Asking again may only shorten the time.
     void requestStop(const std::string& reason, std::chrono::milliseconds grace);
     /// What is wrong with the store, as far as this run is concerned; "": nothing.
@@ -61,16 +61,14 @@ class ActiveRun {
 
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
-    /// Its ranks are spread over nodes that it has not got yet.
-    bool isTakingNodes() const {
-        return (facts_.nodes > 1 || !place_.trainsHere) && isToBePlaced(stage());
-    }
+    /// What it takes of nodes; nothing: that is kept for it, or it is over.
+    std::vector<schedule::Part> partsToPlace() const;
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     /// The last step that was reported, with its epoch and rows; no values.
     const runs::ReportedLine& position() const { return position_; }
-    std::string jobNative() const { return lead_.job().native; }
-    const schedule::Resources& needs() const { return needs_; }
+    /// Of part 0 of the present attempt.
+    std::string key() const { return gangKey(id(), attempt()); }
 
  private:
     struct StopWish {
@@ -91,8 +89,6 @@ class ActiveRun {
     void tryLater(const Status& status);
     void place();
     Status placeNow();
-    void askLead();
-    void fillPlaces();
     void followPlacing();
     void stopPlacing();
     Status openDoor();
@@ -104,7 +100,6 @@ class ActiveRun {
     Status followGang();
     void noteUnknown(const Status& status);
     void askAgain();
-    void cancelLost();
 
     // A gang that goes, and its end.
     void noticeBegin(const CommittedLine& line);
@@ -112,8 +107,9 @@ class ActiveRun {
     void followGoing(bool isFlushed);
     void followParts();
     void leaveNodes();
-    void lookAtGang();
-    bool isSpread() const { return facts_.nodes > 1 || !lead_.isHere(); }
+    Result<Placement> placementOf(const PartName& name, const std::string& node, int masterPort,
+                                  const schedule::Resources& needs) const;
+    void noteGang(const engines::State& state);
     void followDeadlines();
     void cut(Move move);
     void askCancel();
@@ -142,7 +138,6 @@ class ActiveRun {
 
     Workplace& place_;
     const JobFacts facts_;
-    const schedule::Resources needs_;
     RunJournal journal_;
     AttemptState state_;
     GangDoor door_;
@@ -152,7 +147,6 @@ class ActiveRun {
     GangCut cut_;
     DataCrew crew_;
     PartCrew parts_;
-    LeadGang lead_;
     Recovery recovery_;
     TimeAccount times_;
     std::optional<Preparation> preparation_;
@@ -162,8 +156,7 @@ class ActiveRun {
     AttemptStart begin_;                  // of the present attempt
     bool hasBegun_ = false;               // the present attempt: the store has cut what it replaces
     bool isAdopted_ = false;              // the present attempt: another daemon started it
-    std::optional<engines::State> own_;   // the newest word of part 0
-    std::optional<engines::State> gang_;  // of all parts together
+    std::optional<engines::State> gang_;  // the newest word of all its parts
     std::map<std::string, std::string> errors_;  // worker -> its own sentence
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;

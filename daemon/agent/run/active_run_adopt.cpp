@@ -11,7 +11,6 @@ namespace {
 constexpr std::int64_t kAskAgainNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
-constexpr std::chrono::milliseconds kLostGrace{2'000};
 
 }  // namespace
 
@@ -44,7 +43,7 @@ void ActiveRun::adopt() {
 
 // There, not there, or unknown: only the first two are acted on.
 void ActiveRun::findGang() {
-    const Result<bool> found = lead_.find();
+    const Result<bool> found = parts_.find(journal_.directory().paths(), attempt());
     if (found.ok() && !*found) {
         // The store knows the attempt, but the engine never got it.
         move(Move::kNeverPlaced);
@@ -71,15 +70,18 @@ Status ActiveRun::followGang() {
         RETURN_IF_ERROR(openDoor());
     }
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
-    bool isOther = false;  // this daemon would start something else
-    if (!lead_.isHere() || journal_.run().state == values::RunState::kStarting) {
-        // A daemon that ended in the middle of a start may have left workers out.
-        const Status status = lead_.submit();
-        isOther = absl::IsAlreadyExists(status);
-        RETURN_IF_ERROR(isOther ? okStatus() : status);
+    // A daemon that ended in the middle of a start may have left workers out.
+    const Status status = parts_.placeLead();
+    const bool isOther = absl::IsAlreadyExists(status);  // this daemon would start something else
+    if (!status.ok() && !isOther) {
+        if (journal_.run().state == values::RunState::kStarting) {
+            return status;
+        }
+        logWarn("run: its workers would not be replaced",
+                {{"run", id()}, {"why", messageOf(status)}});
     }
-    std::vector<std::string> news;
-    ASSIGN_OR_RETURN(const engines::State state, lead_.state(news));
+    journal_.addNews(parts_.tick(), "run: parts");
+    const engines::State state = parts_.state();
     if (isOther && !isWhole(state) && state.phase != engines::Phase::kEnded) {
         journal_.addEvent(strCat("attempt ", attempt(),
                                  ": an earlier daemon started a part of its workers, in another "
@@ -90,7 +92,7 @@ Status ActiveRun::followGang() {
         move(Move::kFound);
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     }
-    engineSays(state);
+    noteGang(state);
     return okStatus();
 }
 
@@ -106,15 +108,6 @@ void ActiveRun::noteUnknown(const Status& status) {
     journal_.waits(isFirst, "run: not known whether it lives");
 }
 
-// An engine that follows it keeps its workers alive: they would train beside the next attempt.
-void ActiveRun::cancelLost() {
-    parts_.end();
-    const Status status = lead_.cancel(kLostGrace, "its daemon had lost this attempt");
-    if (!status.ok()) {
-        logWarn("run: lost workers not ended", {{"run", id()}, {"why", messageOf(status)}});
-    }
-}
-
 void ActiveRun::askAgain() {
     const std::int64_t now = place_.clock.steadyNs();
     if (!door_.isEmpty()) {
@@ -122,10 +115,9 @@ void ActiveRun::askAgain() {
     }
     if (now - heardNs_ >= kLostNs) {
         journal_.live().queuedReason.clear();
-        cancelLost();
         engines::State lost;
         lost.reason = "its workers could not be asked for and were silent for 11 minutes";
-        return engineSays(lost);
+        return noteGang(lost);
     }
     if (state_.isDue(now)) {
         findGang();

@@ -13,7 +13,7 @@ constexpr std::int64_t kStoreAgainNs = 1'000'000'000;
 
 void ActiveRun::end(values::RunState state, const std::string& reason) {
     preparation_.reset();
-    parts_.end();
+    (void)parts_.end({.why = "the run is over"});
     ending_.emplace(state, reason);
     move(Move::kVerdict);
     askReceipt();

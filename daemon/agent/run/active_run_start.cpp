@@ -36,7 +36,7 @@ void ActiveRun::followPreparation() {
 }
 
 void ActiveRun::askSurvey() {
-    if (const Status over = endFormer(place_, gangKey(id(), attempt())); !over.ok()) {
+    if (const Status over = endFormer(place_, key()); !over.ok()) {
         return tryLater(over);
     }
     move(Move::kAsked);
@@ -101,7 +101,7 @@ Result<job::JobFile> ActiveRun::nextJob() const {
     } else {
         ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, facts_.initFrom));
     }
-    job.dataListen = place_.dataListen;
+    job.dataListen = place_.nodes.standing("").address;
     return job;
 }
 
@@ -157,7 +157,6 @@ Status ActiveRun::beginAttempt() {
     times_.begin(place_.store.attempts(id()), journal_.live());
     errors_.clear();
     done_.begin(next);
-    own_.reset();
     gang_.reset();
     startFailure_.clear();
     health_.restart();
@@ -177,19 +176,12 @@ Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
     journal_.tellPlaced(begin_.resumeStep);
-    RETURN_IF_ERROR(lead_.submit());
+    RETURN_IF_ERROR(parts_.placeLead());
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();
     startBackoffNs_ = 0;
-    place_.pokeEngine();
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
     return okStatus();
-}
-
-// A worker's place has become free (Group::replacements).
-void ActiveRun::fillPlaces() {
-    journal_.noteReplaced(lead_.submit());
-    askLead();
 }
 
 // The attempt is in the store; its door or a part of its gang could not be had.
@@ -204,12 +196,12 @@ void ActiveRun::followPlacing() {
     if (stage() != Stage::kRunning) {
         return;
     }
-    askLead();  // what happened to the part that was there, nobody heard
+    lookAtGang();  // what happened to the part that was there, nobody heard
 }
 
 // It was stopped, or cannot be placed: what was started of it ends before the run does.
 void ActiveRun::stopPlacing() {
-    const Result<bool> found = lead_.find();
+    const Result<bool> found = parts_.find(journal_.directory().paths(), attempt());
     if (!found.ok()) {
         return tryLater(found.status());
     }
@@ -217,7 +209,7 @@ void ActiveRun::stopPlacing() {
         return stop_.has_value() ? endStopped() : end(values::RunState::kFailed, startFailure_);
     }
     cut(Move::kCut);
-    askLead();
+    lookAtGang();
 }
 
 Status ActiveRun::openDoor() {

@@ -141,8 +141,8 @@ std::optional<Stage> next(Stage from, Move move) {
     return std::nullopt;
 }
 
-bool isToBePlaced(Stage stage) {
-    return stage <= Stage::kUnknown;
+bool isGoing(Stage stage) {
+    return stage >= Stage::kRunning && stage <= Stage::kDropping;
 }
 
 bool hasWorkers(Stage stage) {

@@ -65,8 +65,8 @@ std::span<const Transition> transitions();
 /// Nothing: not from there.
 std::optional<Stage> next(Stage from, Move move);
 
-/// Whether its workers are still to be placed, or to be found.
-bool isToBePlaced(Stage stage);
+/// Whether its gang is there, as far as is known, and is to be followed.
+bool isGoing(Stage stage);
 /// Whether workers of the attempt may be there.
 bool hasWorkers(Stage stage);
 /// Whether its feed may be going, so that data workers are of use.

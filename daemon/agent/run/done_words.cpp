@@ -6,6 +6,7 @@
 #include "backend/core/log.h"
 #include "backend/ring/link/step_page.h"
 #include "backend/stream/state/stream_state.h"
+#include "daemon/agent/crew/gang.h"
 
 namespace millrace::agent {
 namespace {
@@ -276,14 +277,13 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
     return store.setReceipt(id, receipt);
 }
 
-void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,
-                  const engines::State& gang, AttemptFacts& facts) {
-    constexpr std::size_t kEngineWords = 300;
+void addLastWords(const Workplace& place, const std::string& run, const engines::State& gang,
+                  AttemptFacts& facts) {
     for (const engines::WorkerState& worker : gang.workers) {
         std::string words = job::lastWordsOf(place.logs, {run, facts.attempt, worker.name});
         if (words.empty() && !facts.errors.contains(worker.name)) {
             facts.engineWords[worker.name] =
-                place.engine.log(job, worker.name, kEngineWords).value_or("");
+                place.nodes.words(worker.node, gangKey(run, facts.attempt), worker.name);
         }
         facts.lastWords[worker.name] = std::move(words);
     }

@@ -99,7 +99,7 @@ Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs 
 
 /// The last words of a gang's workers, which their logs or the engine have, into `facts` with its
 /// errors.
-void addLastWords(const Workplace& place, const std::string& run, const engines::JobId& job,
-                  const engines::State& gang, AttemptFacts& facts);
+void addLastWords(const Workplace& place, const std::string& run, const engines::State& gang,
+                  AttemptFacts& facts);
 
 }  // namespace millrace::agent

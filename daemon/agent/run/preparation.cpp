@@ -66,16 +66,11 @@ bool mayPass(const Status& status) {
 
 Status endFormer(const Workplace& place, const std::string& key) {
     constexpr std::chrono::milliseconds kGrace{2'000};
-    const auto found = place.engine.find(key);
-    if (!found.ok() || !found->has_value()) {
+    const auto state = place.nodes.state("", key);
+    if (!state.has_value() || !engines::isLiving(*state)) {
         return okStatus();
     }
-    const auto state = place.engine.state(**found);
-    if (!state.ok() || !engines::isLiving(*state)) {
-        return okStatus();
-    }
-    RETURN_IF_ERROR(place.engine.cancel(**found, kGrace, "another attempt is about to start"));
-    place.pokeEngine();
+    RETURN_IF_ERROR(place.nodes.end("", key, {kGrace, "another attempt is about to start"}));
     return unavailable("workers of ", key, " are being ended");
 }
 

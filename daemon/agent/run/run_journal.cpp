@@ -33,8 +33,7 @@ bool RunJournal::setState(values::RunState state, const std::string& reason,
 void RunJournal::publish() {
     values::RunLive live = live_;
     for (values::WorkerInfo& worker : live.workers) {
-        const bool isElsewhere = !worker.node.empty() || place_.nodes == nullptr;
-        worker.node = isElsewhere ? worker.node : place_.nodes->ownName();
+        worker.node = worker.node.empty() ? place_.nodes.ownName() : worker.node;
     }
     place_.live.set(run_.id, std::move(live));
 }
@@ -59,14 +58,6 @@ void RunJournal::tellEnd(values::RunState state, const std::string& reason) {
     if (!std::exchange(isEndTold_, true)) {
         const std::string name(values::nameOf(state));
         addEvent(reason.empty() ? name : strCat(name, ": ", reason));
-    }
-}
-
-void RunJournal::noteReplaced(const Status& started) {
-    if (started.ok()) {
-        addEvent("the feed failed and was replaced; its ranks go on");
-    } else {
-        logWarn("run: feed not replaced yet", {{"run", run_.id}, {"why", messageOf(started)}});
     }
 }
 

@@ -53,8 +53,6 @@ class RunJournal {
     void tellPlaced(std::int64_t resumeStep);
     /// Of a worker's receipt its versions and, of rank 0 of a script, its file and interpreter.
     void noteReceipt(const Json& receipt, bool isOfScript);
-    /// The feed failed, and another one was to take its place.
-    void noteReplaced(const Status& started);
 
  private:
     void notePackages(const Json& packages);

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "backend/core/clock.h"
-#include "backend/engines/engine.h"
 #include "backend/job/worker_logs.h"
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/nodes.h"
@@ -25,7 +24,6 @@ struct RunTimes {
 
 struct Workplace {
     runs::RunStore& store;
-    engines::Engine& engine;
     DoorMaker& doors;
     LiveTable& live;
     const CheckpointCatalogue& checkpoints;
@@ -33,15 +31,14 @@ struct Workplace {
     SideThread& documents;  ///< for plans and receipts: never behind a checkpoint's bytes
     const Clock& clock;
     const job::WorkerLogs& logs;
-    std::string runsDir, binDir;
-    std::function<void()> pokeEngine;  ///< something was asked of the engine
+    std::string runsDir;
     std::function<DoorListener(const std::string&)> listener;  ///< of a run, for its door
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
-    Nodes* nodes = nullptr;                                    ///< null: there is no other node
-    bool trainsHere = true;  ///< feeds, ranks and data workers may be on the head's machine
+    Nodes& nodes;
     RunTimes times = {};
-    std::string dataListen = {};  ///< HOST where a feed listens for other nodes; "": a unix socket
-    std::string rankInterface = {};  ///< of this machine that `dataListen` is on; "": not known
+
+    /// Feeds, ranks and data workers may be on the head's machine.
+    bool trainsHere() const { return !nodes.standing("").isClosed; }
 };
 
 }  // namespace millrace::agent

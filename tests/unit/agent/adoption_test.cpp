@@ -141,11 +141,7 @@ TEST_F(AdoptionTest, AGangThatNoRunFollowsIsEndedAndKeepsTheNextAttemptWaiting) 
     sql("UPDATE run SET state = 'failed'");  // as an older daemon would have left it
     replaceDaemon();
     ASSERT_TRUE(engine.cancelled.empty());
-    engines::Event event;
-    event.kind = engines::Event::Kind::kPlaced;
-    event.job = FakeEngine::idOf(id + ".a1");
-    event.state = engine.states[id + ".a1"];
-    controller->post(event);
+    controller->post(id + ".a1", engine.states[id + ".a1"]);
     controller->drain();
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
     ASSERT_TRUE(service->resume(id, values::kFromStart).ok());

@@ -169,10 +169,7 @@ TEST_F(AgentTest, AStopOfARunThatIsDoneAndDoesNotLeaveKeepsItFinished) {
     const std::string id = submit();
     hello(id);
     say(id, 1, rank::Done{50, 500, "", {}, {}});
-    engines::Event seen;
-    seen.job = FakeEngine::idOf(id + ".a1");
-    seen.state = engine.states[id + ".a1"];
-    controller->post(seen);
+    controller->post(id + ".a1", engine.states[id + ".a1"]);
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
     controller->drain();
     clock.advanceMs(16'000);
@@ -515,12 +512,8 @@ TEST_F(AgentTest, AFeedThatOutlivesItsRanksIsEnded) {
     hello(id);
     say(id, 1, rank::Done{6, 2, "", {}, {}});
     leave(id);
-    engines::Event event;
-    event.kind = engines::Event::Kind::kWorkerExit;
-    event.job = FakeEngine::idOf(id + ".a1");
     engine.states[id + ".a1"].workers[1].exitCode = 0;
-    event.state = engine.states[id + ".a1"];
-    controller->post(event);
+    controller->post(id + ".a1", engine.states[id + ".a1"]);
     controller->drain();
     EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1")) << "at once: its ranks were done";
 }

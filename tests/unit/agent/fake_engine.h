@@ -11,8 +11,7 @@ namespace millrace::agent {
 
 class FakeEngine final : public engines::Engine {
  public:
-    std::string name() const override { return "fake"; }
-    Result<engines::JobId> submit(const engines::Gang& gang) override {
+    Status submit(const engines::Gang& gang) override {
         if (!submitError.ok()) {
             return submitError;
         }
@@ -31,47 +30,40 @@ class FakeEngine final : public engines::Engine {
             }
         }
         states.try_emplace(gang.key, state);
-        return idOf(gang.key);
+        return okStatus();
     }
-    Result<std::optional<engines::JobId>> find(std::string_view key) override {
-        if (!findError.ok()) {
-            return findError;
-        }
-        const bool isKnown = states.contains(std::string(key));
-        return isKnown ? std::optional(idOf(std::string(key))) : std::nullopt;
+    Result<bool> has(const std::string& key) override {
+        return findError.ok() ? Result<bool>(states.contains(key)) : findError;
     }
-    Result<engines::State> state(const engines::JobId& id) override { return states[id.native]; }
-    Result<std::vector<std::pair<engines::JobId, engines::State>>> list() override {
-        std::vector<std::pair<engines::JobId, engines::State>> all;
+    Result<engines::State> state(const std::string& key) override {
+        return findError.ok() ? Result<engines::State>(states[key]) : findError;
+    }
+    Result<std::vector<std::pair<std::string, engines::State>>> list() override {
+        std::vector<std::pair<std::string, engines::State>> all;
         for (const auto& [key, state] : states) {
-            all.emplace_back(idOf(key), state);
+            all.emplace_back(key, state);
         }
         return all;
     }
-    Status cancel(const engines::JobId& id, std::chrono::milliseconds,
+    Status cancel(const std::string& key, std::chrono::milliseconds,
                   std::string_view why) override {
-        cancelled.push_back(id.native);
+        cancelled.push_back(key);
         whyCancelled = why;
         return cancelError;
     }
-    Result<std::string> log(const engines::JobId&, std::string_view worker, std::size_t) override {
+    Result<std::string> log(const std::string&, std::string_view worker, std::size_t) override {
         return words[std::string(worker)];
     }
-    Result<engines::Capacity> capacity() override {
-        engines::Capacity capacity;
-        capacity.total = capacity.free = total;
-        return capacity;
-    }
+    schedule::Resources total() const override { return machine; }
 
     Result<std::string> gangDirectory(std::string_view key) const override {
         return std::string(key);
     }
     std::vector<std::string> recordedKeys() const override { return {}; }
-    Status forget(const engines::JobId&) override { return okStatus(); }
+    Status forget(const std::string&) override { return okStatus(); }
 
-    static engines::JobId idOf(const std::string& key) { return {"fake", "here", key}; }
     /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.
-    engines::Event end(const std::string& key, int code, int feedCode = 0) {
+    engines::State end(const std::string& key, int code, int feedCode = 0) {
         engines::State& state = states[key];
         state.phase = engines::Phase::kEnded;
         state.cause =
@@ -82,14 +74,10 @@ class FakeEngine final : public engines::Engine {
             worker.exitCode = worker.rank == 0 ? code : feedCode;
             worker.signal = *worker.exitCode > 128 ? *worker.exitCode - 128 : 0;
         }
-        engines::Event event;
-        event.kind = engines::Event::Kind::kEnded;
-        event.job = idOf(key);
-        event.state = state;
-        return event;
+        return state;
     }
 
-    schedule::Resources total{2, 0, std::uint64_t{8} << 30};
+    schedule::Resources machine{2, 0, std::uint64_t{8} << 30};
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
     std::vector<std::string> cancelled;

@@ -16,6 +16,7 @@
 #include "backend/core/clock.h"
 #include "backend/job/log_files.h"
 #include "backend/runs/run_store.h"
+#include "daemon/agent/own_node.h"
 #include "daemon/agent/run/worker_door.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
@@ -75,6 +76,8 @@ class AgentTest : public ::testing::Test {
         char pattern[] = "/tmp/millrace-agent-XXXXXX";
         root = ::mkdtemp(pattern);
         logs = std::make_unique<job::FileLogs>(root + "/runs");
+        table = std::make_unique<NodeTable>(
+            NodeTableOptions{"head", std::chrono::milliseconds(20'000)}, clock, *logs);
         store = std::move(runs::RunStore::open(root + "/runs.sqlite", clock).value());
         makeController();
     }
@@ -93,10 +96,10 @@ class AgentTest : public ::testing::Test {
         options.runsDir = root + "/runs";
         options.binDir = "/opt/bin";
         options.noTrainer = noTrainer;
-        options.trainsHere = trainsHere;
+        nodes = std::make_unique<AllNodes>(
+            OwnNode({"", options.runsDir, options.binDir, trainsHere}, engine, [] {}), *table);
         controller = std::make_unique<RunController>(
-            options,
-            ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, nullptr, nodes});
+            options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, *nodes});
         service.reset();
         deleted =
             std::make_unique<DeletedRuns>(root + "/runs", *store, clock, std::chrono::days(30));
@@ -141,7 +144,8 @@ class AgentTest : public ::testing::Test {
         controller->drain();
     }
     void endGang(const std::string& id, int attempt, int code, int feedCode = 0) {
-        controller->post(engine.end(strCat(id, ".a", attempt), code, feedCode));
+        const std::string key = strCat(id, ".a", attempt);
+        controller->post(key, engine.end(key, code, feedCode));
         clock.advanceMs(50);
         controller->drain();
     }
@@ -188,12 +192,13 @@ class AgentTest : public ::testing::Test {
     std::string root, noTrainer;
     FakeClock clock;
     LiveTable live;
-    Nodes* nodes = nullptr;
     bool trainsHere = true;
     FakeEngine engine;
     FakeDoors doors;
     FakeInspector inspector;
     std::unique_ptr<job::FileLogs> logs;
+    std::unique_ptr<NodeTable> table;
+    std::unique_ptr<AllNodes> nodes;
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<RunController> controller;
     std::unique_ptr<DeletedRuns> deleted;

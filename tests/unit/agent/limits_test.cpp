@@ -135,13 +135,8 @@ TEST_F(AgentTest, AGuardianThatFallsSilentIsSeenAndSoIsItsAnswer) {
     const std::string id = submit();
     hello(id);
     const auto tell = [&](bool isSilent) {
-        engines::Event event;
-        event.kind =
-            isSilent ? engines::Event::Kind::kWorkerSilent : engines::Event::Kind::kWorkerAnswers;
-        event.job = FakeEngine::idOf(id + ".a1");
         engine.states[id + ".a1"].workers[1].isSilent = isSilent;
-        event.state = engine.states[id + ".a1"];
-        controller->post(event);
+        controller->post(id + ".a1", engine.states[id + ".a1"]);
         controller->drain();
     };
     const auto stateOf = [&](std::size_t worker) {

@@ -203,7 +203,9 @@ TEST_F(NodeTableTest, WhatIsEndedWhileItsNodeComesIsNotBegun) {
     std::vector<std::string> ended;
     for (const NodeOrders& orders : session->sent) {
         EXPECT_THAT(orders.placed, IsEmpty());
-        ended.insert(ended.end(), orders.ended.begin(), orders.ended.end());
+        for (const auto& [key, wish] : orders.ended) {
+            ended.push_back(key);
+        }
     }
     EXPECT_THAT(ended, ElementsAre(kKey, kPartKey));
 }
@@ -219,14 +221,15 @@ TEST_F(NodeTableTest, PartsOfRunsThatCannotBeReadAreLeftAlone) {
     table.setUnread(false, {});
     pass(60'000);
     say(*session);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey)) << "all runs are known now";
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)))
+        << "all runs are known now";
 }
 
 TEST_F(NodeTableTest, APartOfAnAttemptThatAnotherFollowedIsEndedWhateverIsNotRead) {
     const auto owner = job::ownerOf(kPartKey);
     table.setUnread(true, {{owner->run, owner->attempt + 1}});
     const auto session = attach("node1", {{kPartKey, living()}});
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
 }
 
 TEST_F(NodeTableTest, ADrainedNodeIsToBeLeftAlsoForTheNextHead) {
@@ -333,7 +336,7 @@ TEST_F(NodeTableTest, WhatIsKeptForAPartIsNotFreeUntilItsEnd) {
     EXPECT_FALSE(table.logOf(*session, key, "../rank0").has_value());
     say(*session, {{key, living()}});
     table.end("node1", key);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(key)));
     EXPECT_EQ(table.standing("node1").free.cpus, 4);
     EXPECT_TRUE(table.logOf(*session, key, "feed1").has_value()) << "its last lines";
 }
@@ -366,7 +369,7 @@ TEST_F(NodeTableTest, OneWhoseEndFollowsItsOrderHasNotEndedBeforeItsNodeSaysSo) 
     table.place("node1", kPlacement);
     for (const std::string& key : {kPartKey, kKey}) {
         table.end("node1", key);
-        EXPECT_THAT(session->sent.back().ended, ElementsAre(key));
+        EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(key)));
         EXPECT_EQ(table.state("node1", key)->phase, engines::Phase::kStopping) << "on its way";
         say(*session, {{key, living()}});
         EXPECT_EQ(table.state("node1", key)->phase, engines::Phase::kRunning)
@@ -398,7 +401,7 @@ TEST_F(NodeTableTest, APartThatEndedIsReleasedWhenItsCrewHasHeardIt) {
     table.end("node1", kPartKey);
     table.end("node1", kPartKey);
     ASSERT_EQ(session->sent.size(), 3U) << "told once";
-    EXPECT_THAT(session->sent[2].ended, ElementsAre(kPartKey));
+    EXPECT_THAT(session->sent[2].ended, ElementsAre(::testing::Key(kPartKey)));
     EXPECT_FALSE(table.state("node1", kPartKey).has_value());
 }
 
@@ -410,7 +413,7 @@ TEST_F(NodeTableTest, TheNextHeadHearsOfPartsThatEndedBefore) {
     say(*session);
     EXPECT_EQ(session->sent.size(), 1U) << "its crew may ask for it at any time";
     table.end("node1", kPartKey);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
 }
 
 TEST_F(NodeTableTest, APartThatNobodyKnowsIsReleasedInTheEnd) {
@@ -418,7 +421,7 @@ TEST_F(NodeTableTest, APartThatNobodyKnowsIsReleasedInTheEnd) {
     EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
     pass(60'000);
     say(*session);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(kPartKey));
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
     EXPECT_FALSE(table.state("node1", kPartKey).has_value());
     say(*session);
     EXPECT_EQ(session->sent.size(), 2U);
@@ -429,7 +432,7 @@ TEST_F(NodeTableTest, APartsEndIsToldToANodeThatComesLater) {
         table.keep("node1", kPartKey, {1, 0, 0}, {});
         table.end("node1", kPartKey);
         const auto session = attach("node1", {{kPartKey, state}});
-        EXPECT_THAT(session->sent.at(0).ended, ElementsAre(kPartKey));
+        EXPECT_THAT(session->sent.at(0).ended, ElementsAre(::testing::Key(kPartKey)));
         table.detach(*session);
     }
 }
@@ -454,7 +457,7 @@ TEST_F(NodeTableTest, WhatWasHadElsewhereEndsWhenTheNodeComesBack) {
     table.detach(*session);
     table.end("node1", kKey);
     const auto again = attach("node1", {{kKey, living()}});
-    EXPECT_THAT(again->sent.at(0).ended, ElementsAre(kKey));
+    EXPECT_THAT(again->sent.at(0).ended, ElementsAre(::testing::Key(kKey)));
     EXPECT_THAT(again->sent.at(0).placed, IsEmpty());
     say(*again, {{kKey, living()}});
     EXPECT_EQ(again->sent.size(), 1U) << "told once a connection";
@@ -465,7 +468,7 @@ TEST_F(NodeTableTest, AGangThatNobodyKnowsIsGivenTimeAfterTheHeadsStart) {
     EXPECT_THAT(session->sent.at(0).ended, IsEmpty());
     pass(60'000);
     say(*session);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(kKey));
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kKey)));
 }
 
 TEST_F(NodeTableTest, SamplesAreWantedWhileSomebodyWatches) {

@@ -19,7 +19,7 @@ engines::State gangOf(int rankCode, int feedCode) {
     rank.hasRanks = true;
     gang.groups = {feed, rank};
     (void)engine.submit(gang);
-    return engine.end("r-a.a1", rankCode, feedCode).state;
+    return engine.end("r-a.a1", rankCode, feedCode);
 }
 
 AttemptFacts someFacts() {
@@ -358,7 +358,8 @@ TEST(Job, ARunNeverAsksForMoreCoresOrMemoryThanThereAre) {
     facts.loaderThreads = 64;
     facts.memoryLimitMb = 1'000'000;
     facts.gpusPerRank = 2;
-    const schedule::Resources needs = needsOf(facts, {2, 0, 1000});
+    const schedule::Resources needs =
+        schedule::withinNode(partsOf(facts, true).front().needs, {2, 0, 1000});
     EXPECT_EQ(needs.cpus, 2);
     EXPECT_EQ(needs.memoryBytes, 1000u);
     EXPECT_EQ(needs.gpus, 2) << "a GPU that is not there is a reason to refuse";
@@ -370,11 +371,12 @@ TEST(Job, DataWorkersAreCountedButAreNotOfTheGang) {
     JobFacts facts;
     facts.loaderThreads = 2;
     facts.memoryLimitMb = 100;
-    const schedule::Resources machine{64, 0, 1'000'000'000};
-    EXPECT_EQ(needsOf(facts, machine).memoryBytes, 100'000'000U);
+    EXPECT_EQ(schedule::needsWithBeside(partsOf(facts, true), 0).memoryBytes, 100'000'000U);
     facts.dataWorkers = 2;
-    EXPECT_EQ(needsOf(facts, machine).cpus, 3 * 2 + 1);
-    EXPECT_EQ(needsOf(facts, machine).memoryBytes, 300'000'000U);
+    const schedule::Resources all = schedule::needsWithBeside(partsOf(facts, true), 0);
+    EXPECT_EQ(all.cpus, 3 * 2 + 1);
+    EXPECT_EQ(all.memoryBytes, 300'000'000U);
+    EXPECT_EQ(partsOf(facts, false).size(), 1U) << "they are had where there is room";
     EXPECT_EQ(makeGang(run, 3, facts, {}, {})->groups.size(), 2U);
 }
 
@@ -387,11 +389,12 @@ TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
     facts.loaderThreads = 1;
     EXPECT_EQ(makeGang(run, 1, facts, {}, {})->groups.at(1).place, engines::RankPlace());
     facts.nodes = 2;
-    EXPECT_EQ(needsOf(facts, {64, 0, 0}).cpus, 1 + 2 * 2);
-    EXPECT_EQ(partNeeds(facts, 1).cpus, 2 * 2);
-    EXPECT_EQ(partNeeds(facts, 0).cpus, 2 * 2 + 1) << "with the feed";
-    EXPECT_EQ(nodeNeeds(facts, true).size(), 1U);
-    EXPECT_EQ(nodeNeeds(facts, false).size(), 2U);
+    const auto parts = partsOf(facts, true);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0].needs.cpus, 1 + 2 * 2) << "with the feed";
+    EXPECT_EQ(parts[0].where, schedule::Part::Where::kHead);
+    EXPECT_EQ(parts[1].needs.cpus, 2 * 2);
+    EXPECT_EQ(partsOf(facts, false)[0].where, schedule::Part::Where::kOther);
     const auto gang = makeGang(run, 1, facts, {}, {"10.0.0.1", "eth0"});
     const engines::Group& ranks = gang->groups.at(1);
     EXPECT_THAT(engines::workerNames(ranks), ElementsAre("rank0", "rank1"));

@@ -17,8 +17,7 @@ class SilentSession final : public NodeSession {
 class SpreadQueueTest : public AgentTest {
  protected:
     SpreadQueueTest() {
-        engine.total.cpus = 16;
-        nodes = &table;
+        engine.machine.cpus = 16;
         makeController();
         inspector.reply->runs = {someInspected()};
         Json& spec = inspector.reply->runs[0].spec;
@@ -26,25 +25,20 @@ class SpreadQueueTest : public AgentTest {
         spec["train"]["nodes"] = 2;
         spec["resources"]["loader_threads"] = 1;
     }
-    ~SpreadQueueTest() override {
-        service.reset();
-        controller.reset();
-    }
     void attach(int cores) {
         values::NodeInfo info;
         info.name = "node1";
         info.cores = cores;
-        ASSERT_TRUE(table.attach(session, info, {}).ok());
+        ASSERT_TRUE(table->attach(session, info, {}).ok());
     }
     /// Into the queue; nothing is started before the next look at it.
     std::string queue() { return service->submit(order())->runs.at(0).id; }
     void look() {
         clock.advanceMs(500);
-        EXPECT_TRUE(table.report(*session, {}).ok());
+        EXPECT_TRUE(table->report(*session, {}).ok());
         controller->drain();
     }
 
-    NodeTable table{{"head", std::chrono::milliseconds(20'000)}, clock, *logs};
     std::shared_ptr<SilentSession> session = std::make_shared<SilentSession>();
 };
 
@@ -55,7 +49,7 @@ TEST_F(SpreadQueueTest, OfTwoForTheSameNodeOneBeginsAndTheOtherWaits) {
     EXPECT_EQ(record(first).state, RunState::kStarting);
     EXPECT_TRUE(engine.gangs.contains(first + ".a1"));
     EXPECT_EQ(record(second).state, RunState::kQueued);
-    EXPECT_EQ(live.get(second).queuedReason, strCat("waits until run ", first, " has its nodes"));
+    EXPECT_THAT(live.get(second).queuedReason, HasSubstr("needs 1 node beside the head's"));
     look();
     EXPECT_EQ(record(second).state, RunState::kQueued);
     EXPECT_EQ(record(second).attempt, 0) << "it holds nothing of the head's machine";
@@ -67,8 +61,8 @@ TEST_F(SpreadQueueTest, OfTwoForTheSameNodeOneBeginsAndTheOtherWaits) {
     EXPECT_EQ(record(second).state, RunState::kStarting);
 }
 
-TEST_F(SpreadQueueTest, NoneBeginsWhileAnotherHasNotGotItsNodes) {
-    attach(4);
+TEST_F(SpreadQueueTest, OneThatHasNotGotItsNodesComesBeforeThoseBehindIt) {
+    attach(1);
     doors.openError = unavailable("no descriptor is free");
     const std::string first = queue();
     look();
@@ -76,13 +70,35 @@ TEST_F(SpreadQueueTest, NoneBeginsWhileAnotherHasNotGotItsNodes) {
     const std::string second = queue();
     look();
     EXPECT_EQ(record(second).state, RunState::kQueued);
-    EXPECT_EQ(live.get(second).queuedReason, strCat("waits until run ", first, " has its nodes"));
     doors.openError = okStatus();
-    for (int i = 0; i < 100 && record(second).state == RunState::kQueued; ++i) {
+    for (int i = 0; i < 100 && !engine.gangs.contains(first + ".a1"); ++i) {
         look();
     }
     EXPECT_TRUE(engine.gangs.contains(first + ".a1"));
-    EXPECT_TRUE(engine.gangs.contains(second + ".a1"));
+    EXPECT_EQ(record(second).state, RunState::kQueued);
+}
+
+TEST_F(SpreadQueueTest,
+       OneThatWaitsForWhatIsFreeHoldsBackThoseBehindItAndOneThatLacksANodeDoesNot) {
+    attach(1);
+    const std::string first = queue();
+    look();
+    const std::string second = queue();
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["resources"]["loader_threads"] = 1;
+    const std::string small = queue();
+    look();
+    EXPECT_EQ(record(second).state, RunState::kQueued);
+    EXPECT_EQ(record(small).state, RunState::kQueued) << "no overtaking";
+    EXPECT_EQ(live.get(small).queuedReason, "2nd of 2 in the queue");
+    table->detach(*session);
+    clock.advanceMs(4'000);
+    for (int i = 0; i < 10 && record(small).state == RunState::kQueued; ++i) {
+        clock.advanceMs(500);
+        controller->drain();
+    }
+    EXPECT_EQ(record(small).state, RunState::kStarting) << "nobody knows when a node comes";
+    EXPECT_EQ(record(second).state, RunState::kQueued);
 }
 
 }  // namespace

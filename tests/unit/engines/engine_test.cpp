@@ -31,7 +31,6 @@ TEST(Engine, AGangGoesToAnotherNodeAsText) {
     group.name = "rank";
     group.procs = 2;
     group.resources = {2.5, 1, 4'000'000'000};
-    group.labels = {{"disk", "fast"}};
     group.hasRanks = group.isUsers = true;
     group.isCritical = false;
     group.argv = {"python3", "train.py", "--name", "a \"b\""};
@@ -53,18 +52,6 @@ TEST(Engine, AGangGoesToAnotherNodeAsText) {
     for (const char* text : {"{}", "gang", R"({"key":"a"})", R"({"key":"a","groups":[{}]})"}) {
         EXPECT_FALSE(gangFromText(text).ok()) << text;
     }
-}
-
-TEST(Engine, TheFourOutcomesOfAskingStayApart) {
-    EXPECT_EQ(troubleOf(okStatus()), Trouble::kNone);
-    EXPECT_EQ(troubleOf(unavailable("away")), Trouble::kUnreachable);
-    EXPECT_EQ(troubleOf(deadlineExceeded("slow")), Trouble::kUnreachable);
-    EXPECT_EQ(troubleOf(permissionDenied("no")), Trouble::kAuth);
-    EXPECT_EQ(troubleOf(invalidArgument("no")), Trouble::kRefused);
-    EXPECT_EQ(troubleOf(alreadyExists("other")), Trouble::kConflict);
-    EXPECT_EQ(troubleOf(dataLoss("torn")), Trouble::kBadReply);
-    EXPECT_TRUE(isRetryable(unavailable("away")));
-    EXPECT_FALSE(isRetryable(alreadyExists("other")));
 }
 
 TEST(Engine, TheGangHashCoversTheContentsAndNotTheKey) {

@@ -38,20 +38,21 @@ class EmbeddedEngineTest : public test::MarkedProcessTest {
         gang.grace = std::chrono::milliseconds(200);
         return gang;
     }
-    JobId submit(const Gang& gang) {
-        auto id = engine->submit(gang);
-        EXPECT_TRUE(id.ok()) << id.status();
-        return id.ok() ? *id : JobId{};
+    /// The gang's key.
+    std::string submit(const Gang& gang) {
+        const Status status = engine->submit(gang);
+        EXPECT_TRUE(status.ok()) << status;
+        return gang.key;
     }
-    State stateOf(const JobId& id) {
-        auto state = engine->state(id);
+    State stateOf(const std::string& key) {
+        auto state = engine->state(key);
         EXPECT_TRUE(state.ok()) << state.status();
         return state.ok() ? *state : State{};
     }
-    State waitForEnd(const JobId& id) {
+    State waitForEnd(const std::string& key) {
         State state;
         EXPECT_TRUE(test::eventually([&] {
-            state = stateOf(id);
+            state = stateOf(key);
             return state.phase == Phase::kEnded;
         })) << textOf(state.phase);
         return state;

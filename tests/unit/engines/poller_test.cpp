@@ -7,35 +7,27 @@
 namespace millrace::engines {
 namespace {
 
-using Kinds = std::vector<std::string>;
-
-Kinds kindsOf(const std::vector<Event>& events) {
-    Kinds kinds;
-    for (const Event& event : events) {
-        kinds.emplace_back(textOf(event.kind));
-    }
-    return kinds;
-}
-
 // An engine that says what the test tells it to.
 class ScriptedEngine final : public Engine {
  public:
-    std::string name() const override { return "scripted"; }
-    Result<JobId> submit(const Gang&) override { return unavailable("away"); }
-    Result<std::optional<JobId>> find(std::string_view) override { return unavailable("away"); }
-    Result<State> state(const JobId&) override { return single; }
-    Result<std::vector<std::pair<JobId, State>>> list() override { return all; }
-    Status cancel(const JobId&, std::chrono::milliseconds, std::string_view) override {
+    Status submit(const Gang&) override { return unavailable("away"); }
+    Result<bool> has(const std::string&) override { return unavailable("away"); }
+    Result<State> state(const std::string&) override { return single; }
+    Result<std::vector<std::pair<std::string, State>>> list() override { return all; }
+    Status cancel(const std::string&, std::chrono::milliseconds, std::string_view) override {
         return okStatus();
     }
-    Result<std::string> log(const JobId&, std::string_view, std::size_t) override { return ""; }
-    Result<Capacity> capacity() override { return Capacity{}; }
+    Result<std::string> log(const std::string&, std::string_view, std::size_t) override {
+        return "";
+    }
+    schedule::Resources total() const override { return {}; }
     Result<std::string> gangDirectory(std::string_view) const override { return ""; }
     std::vector<std::string> recordedKeys() const override { return {}; }
-    Status forget(const JobId&) override { return okStatus(); }
+    Status forget(const std::string&) override { return okStatus(); }
 
     Result<State> single = State{};
-    Result<std::vector<std::pair<JobId, State>>> all = std::vector<std::pair<JobId, State>>{};
+    Result<std::vector<std::pair<std::string, State>>> all =
+        std::vector<std::pair<std::string, State>>{};
 };
 
 State stateWith(Phase phase, bool isStarted, std::optional<int> exitCode = {}) {
@@ -49,84 +41,68 @@ State stateWith(Phase phase, bool isStarted, std::optional<int> exitCode = {}) {
     return state;
 }
 
-const JobId kJob{"scripted", "", "r-a.a1"};
+const std::string kKey = "r-a.a1";
 
-TEST(Poller, ALifeBecomesEventsOnceEachAndInOrder) {
+TEST(Poller, EachChangeIsToldOnce) {
     ScriptedEngine engine;
     Poller poller(engine);
     EXPECT_TRUE(poller.pollOnce().empty());
-    engine.all = {{{kJob, stateWith(Phase::kSubmitting, false)}}};
-    EXPECT_EQ(kindsOf(poller.pollOnce()), Kinds{"placed"});
-    EXPECT_TRUE(poller.pollOnce().empty());
-    engine.all = {{{kJob, stateWith(Phase::kRunning, true)}}};
-    EXPECT_EQ(kindsOf(poller.pollOnce()), Kinds{"started"});
-    EXPECT_TRUE(poller.pollOnce().empty());
-    engine.all = {{{kJob, stateWith(Phase::kStopping, true, 7)}}};
-    const auto events = poller.pollOnce();
-    EXPECT_EQ(kindsOf(events), (Kinds{"worker_exit", "stopping"}));
-    EXPECT_EQ(events[0].worker.exitCode, 7);
-    engine.all = {{{kJob, stateWith(Phase::kEnded, true, 7)}}};
-    EXPECT_EQ(kindsOf(poller.pollOnce()), Kinds{"ended"});
-    engine.all = std::vector<std::pair<JobId, State>>{};
+    for (const State& state :
+         {stateWith(Phase::kSubmitting, false), stateWith(Phase::kRunning, true),
+          stateWith(Phase::kStopping, true, 7), stateWith(Phase::kEnded, true, 7)}) {
+        engine.all = {{{kKey, state}}};
+        EXPECT_EQ(poller.pollOnce().at(kKey), state);
+        engine.all->front().second.asOfMs += 100;
+        const bool isOver = state.phase == Phase::kEnded;
+        EXPECT_EQ(isOver ? 0U : poller.pollOnce().size(), 0U) << textOf(state.phase);
+    }
+    engine.all = std::vector<std::pair<std::string, State>>{};
     EXPECT_TRUE(poller.pollOnce().empty());
 }
 
-TEST(Poller, AJobSeenOnlyAtItsEndStillGetsItsWholeStory) {
+TEST(Poller, AnEngineThatCannotBeAskedChangesNothing) {
     ScriptedEngine engine;
     Poller poller(engine);
-    engine.all = {{{kJob, stateWith(Phase::kEnded, true, 0)}}};
-    EXPECT_EQ(kindsOf(poller.pollOnce()),
-              (Kinds{"placed", "started", "worker_exit", "stopping", "ended"}));
-}
-
-TEST(Poller, AnUnreachableEngineChangesNoJob) {
-    ScriptedEngine engine;
-    Poller poller(engine);
-    engine.all = {{{kJob, stateWith(Phase::kRunning, true)}}};
+    engine.all = {{{kKey, stateWith(Phase::kRunning, true)}}};
     poller.pollOnce();
-    engine.all = unavailable("controller away");
-    const auto events = poller.pollOnce();
-    EXPECT_EQ(kindsOf(events), Kinds{"unreachable"});
-    EXPECT_EQ(events[0].reason, "controller away");
-    EXPECT_TRUE(poller.pollOnce().empty()) << "told once";
-    engine.all = {{{kJob, stateWith(Phase::kRunning, true)}}};
-    EXPECT_EQ(kindsOf(poller.pollOnce()), Kinds{"reachable"});
+    engine.all = unavailable("away");
+    EXPECT_TRUE(poller.pollOnce().empty());
+    engine.all = {{{kKey, stateWith(Phase::kRunning, true)}}};
+    EXPECT_TRUE(poller.pollOnce().empty());
 }
 
-TEST(Poller, AJobThatIsNoLongerListedHasNotEndedForThat) {
+TEST(Poller, AGangThatIsNoLongerListedHasNotEndedForThat) {
     ScriptedEngine engine;
     Poller poller(engine);
-    engine.all = {{{kJob, stateWith(Phase::kRunning, true)}}};
+    engine.all = {{{kKey, stateWith(Phase::kRunning, true)}}};
     poller.pollOnce();
-    engine.all = std::vector<std::pair<JobId, State>>{};
+    engine.all = std::vector<std::pair<std::string, State>>{};
     engine.single = unavailable("away");
     EXPECT_TRUE(poller.pollOnce().empty());
     engine.single = State{};
-    EXPECT_EQ(kindsOf(poller.pollOnce()), Kinds{"missing"});
+    EXPECT_EQ(poller.pollOnce().at(kKey).phase, Phase::kMissing);
+    EXPECT_TRUE(poller.pollOnce().empty());
 }
 
 using PollerThreadTest = EmbeddedEngineTest;
 
 TEST_F(PollerThreadTest, TheThreadTellsOfRealWorkersAndEndsWithItsOwner) {
     std::mutex mutex;
-    Kinds kinds;
+    State last;
     PollerOptions options;
     options.busy = std::chrono::milliseconds(5);
     options.quiet = std::chrono::hours(1);
-    {
-        Poller poller(*engine, options);
-        poller.run([&](const Event& event) {
-            const std::lock_guard lock(mutex);
-            kinds.emplace_back(textOf(event.kind));
-        });
-        submit(gang({group("rank", "exit 7", true)}));
-        poller.poke();
-        EXPECT_TRUE(test::eventually([&] {
-            const std::lock_guard lock(mutex);
-            return !kinds.empty() && kinds.back() == "ended";
-        }));
-    }
-    EXPECT_EQ(kinds, (Kinds{"placed", "started", "worker_exit", "stopping", "ended"}));
+    Poller poller(*engine, options);
+    poller.run([&](const std::string&, const State& state) {
+        const std::lock_guard lock(mutex);
+        last = state;
+    });
+    submit(gang({group("rank", "exit 7", true)}));
+    poller.poke();
+    EXPECT_TRUE(test::eventually([&] {
+        const std::lock_guard lock(mutex);
+        return last.phase == Phase::kEnded && last.exitCode == 7;
+    }));
 }
 
 }  // namespace

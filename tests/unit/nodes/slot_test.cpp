@@ -101,7 +101,7 @@ TEST_F(SlotTest, OneThatLeavesSaysSoAndEndsWhenNothingIsLeft) {
     EXPECT_FALSE(link->sent.back().leave().is_gone());
     EXPECT_THAT(engine->cancelled, ElementsAre()) << "the head has it elsewhere first";
     v1::HeadOrders end;
-    end.add_ended(kDataKey);
+    end.add_ended()->set_key(kDataKey);
     link->orders.push_back(end);
     slot->turn();
     EXPECT_THAT(engine->cancelled, ElementsAre(kDataKey));

@@ -2,11 +2,16 @@
 #include "daemon/agent/crew/data_crew.h"
 
 #include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "backend/core/exit_codes.h"
 #include "backend/values/metric_names.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/agent/crew/fake_nodes.h"
-#include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
 namespace {
@@ -15,10 +20,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class DataCrewTest : public AgentTest {
+class DataCrewTest : public ::testing::Test {
  protected:
     void begin(int least, int most) {
-        paths = job::RunPaths(root + "/runs", "r-abcde").attempt(1);
+        paths = job::RunPaths(directory / "runs", "r-abcde").attempt(1);
         std::filesystem::create_directories(paths.directory());
         crew = std::make_unique<DataCrew>(place, "r-abcde", least, most);
         crew->begin(paths, 1);
@@ -52,8 +57,10 @@ class DataCrewTest : public AgentTest {
         return state;
     }
 
+    tests::TempDir directory;
+    FakeClock clock;
     FakeNodes nodes;
-    CrewPlace place{engine, clock, &nodes, true, "/opt/bin", [] {}};
+    CrewPlace place{clock, nodes};
     job::AttemptPaths paths{""};
     std::unique_ptr<DataCrew> crew;
 };
@@ -61,20 +68,20 @@ class DataCrewTest : public AgentTest {
 TEST_F(DataCrewTest, WithoutOtherNodesTheLeastAreOnTheHeadsOwn) {
     begin(2, 8);
     advise(8);
+    feedListens();
     tick();
     tick();
     EXPECT_THAT(names(), ElementsAre("data0", "data1"));
-    EXPECT_EQ(engine.gangs.count(keyOf(0)), 1U);
-    EXPECT_EQ(engine.gangs.at(keyOf(1)).groups.at(0).argv.at(3), paths.joinFile());
+    EXPECT_EQ(nodes.placed.at(keyOf(0)).first, "");
+    EXPECT_THAT(nodes.placed.at(keyOf(1)).second.gang, HasSubstr("{attempt}/data.join"));
 }
 
 TEST_F(DataCrewTest, WhereTheHeadDoesNotTrainTheyWaitForANode) {
-    place.trainsHere = false;
+    nodes.nodes[""].isClosed = true;
     begin(1, 1);
     tick();
     tick();
     EXPECT_THAT(names(), IsEmpty());
-    EXPECT_THAT(engine.gangs, IsEmpty());
     nodes.come("node1");
     tick();
     EXPECT_THAT(names(), ElementsAre("data0@node1"));
@@ -90,7 +97,6 @@ TEST_F(DataCrewTest, TheyAreSpreadOverTheOtherNodesByTheirCores) {
     feedListens();
     tick();
     EXPECT_EQ(nodes.placed.size(), 5U);
-    EXPECT_EQ(engine.gangs.count(keyOf(0)), 0U);
 }
 
 TEST_F(DataCrewTest, NothingIsPlacedElsewhereBeforeTheFeedListensAndAgainWhenItListensAnew) {
@@ -128,8 +134,8 @@ TEST_F(DataCrewTest, OneThatIsGivenUpHasASuccessorUnlessTheInputIsWrong) {
     begin(2, 2);
     tick();
     tick();
-    engine.states[keyOf(0)] = ended(engines::Cause::kWorkerFailed, 137);
-    engine.states[keyOf(1)] = ended(engines::Cause::kWorkerFailed, kExitInput);
+    nodes.states[keyOf(0)] = ended(engines::Cause::kWorkerFailed, 137);
+    nodes.states[keyOf(1)] = ended(engines::Cause::kWorkerFailed, kExitInput);
     EXPECT_THAT(tick(), HasSubstr("data0 is given up (it was ended by signal 9)"));
     tick();
     EXPECT_THAT(names(), ElementsAre("data1", "data2"));
@@ -137,11 +143,12 @@ TEST_F(DataCrewTest, OneThatIsGivenUpHasASuccessorUnlessTheInputIsWrong) {
 
 TEST_F(DataCrewTest, FailuresWithoutEndAreNotAnsweredWithoutEnd) {
     begin(1, 1);
+    feedListens();
     int numSuccessors = 0;
     for (int i = 0; i < 100; ++i) {
         tick();
-        for (auto& [key, state] : engine.states) {
-            state = ended(engines::Cause::kWorkerFailed, 1);
+        for (const auto& [key, placed] : nodes.placed) {
+            nodes.states[key] = ended(engines::Cause::kWorkerFailed, 1);
         }
         numSuccessors += tick().empty() ? 0 : 1;
     }
@@ -195,7 +202,6 @@ TEST_F(DataCrewTest, ItIsOverWhenNoneIsLeftThatCanBeAsked) {
     feedListens();
     tick();
     tick();
-    engine.states[keyOf(0)].phase = engines::Phase::kRunning;
     nodes.states[keyOf(0)].phase = engines::Phase::kRunning;
     tick();
     EXPECT_FALSE(crew->isOver());
@@ -209,10 +215,14 @@ TEST_F(DataCrewTest, ItIsOverWhenNoneIsLeftThatCanBeAsked) {
 
 TEST_F(DataCrewTest, ItWaitsForAnEndAtLast) {
     begin(1, 1);
+    feedListens();
     tick();
+    nodes.isForgetful = false;
+    nodes.states[keyOf(0)].phase = engines::Phase::kRunning;
     tick();
     tick(false);
-    EXPECT_THAT(engine.cancelled, ElementsAre(keyOf(0)));
+    EXPECT_THAT(nodes.ended, ElementsAre(keyOf(0) + " on the head's"));
+    EXPECT_EQ(nodes.whyEnded, "the attempt is over");
     EXPECT_FALSE(crew->isOver());
     clock.advanceMs(20'000);
     EXPECT_TRUE(crew->isOver());

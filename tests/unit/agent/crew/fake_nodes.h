@@ -11,11 +11,14 @@ namespace millrace::agent {
 
 class FakeNodes final : public Nodes {
  public:
+    FakeNodes() { come("", 64); }
     std::string ownName() const override { return "head"; }
     std::vector<NodeStanding> standings() const override {
         std::vector<NodeStanding> all;
         for (const auto& [name, node] : nodes) {
-            all.push_back(node);
+            if (!name.empty()) {
+                all.push_back(node);
+            }
         }
         return all;
     }
@@ -29,18 +32,27 @@ class FakeNodes final : public Nodes {
         kept[key] = {node, needs.cpus};
         speakers[key] = std::move(workers);
     }
-    void place(const std::string& node, const Placement& placement) override {
+    Status place(const std::string& node, const Placement& placement) override {
         placed[placement.key] = {node, placement};
         nodes[node].numPlaced += 1;
+        return okStatus();
     }
-    void end(const std::string& node, const std::string& key) override {
-        ended.push_back(strCat(key, " on ", node));
+    Status end(const std::string& node, const std::string& key, const EndWish& wish) override {
+        ended.push_back(strCat(key, " on ", node.empty() ? "the head's" : node));
+        whyEnded = wish.why;
         if (isForgetful) {
             placed.erase(key);
             states.erase(key);
         }
+        return okStatus();
     }
-    std::optional<engines::State> state(const std::string&, const std::string& key) const override {
+    Result<bool> has(const std::string&, const std::string& key) override {
+        return states.contains(key);
+    }
+    std::string words(const std::string&, const std::string&, const std::string&) override {
+        return "";
+    }
+    std::optional<engines::State> state(const std::string&, const std::string& key) override {
         const auto found = states.find(key);
         return found == states.end() ? std::nullopt : std::optional(found->second);
     }
@@ -64,6 +76,7 @@ class FakeNodes final : public Nodes {
     std::map<std::string, std::pair<std::string, Placement>> placed;
     std::map<std::string, engines::State> states, lastWords;
     std::vector<std::string> ended;
+    std::string whyEnded;      ///< the last
     bool isForgetful = false;  ///< what is ended is gone at once
 };
 

@@ -70,15 +70,15 @@ class PartCrewTest : public ::testing::Test {
         nodes.come("node2");
     }
     std::unique_ptr<PartCrew> make(int numNodes = 2) {
-        PartCrewPlace place{
-            clock,
-            &nodes,
-            trainsHere,
-            ranksPerNode,
-            [](int part) { return schedule::Resources{part == 0 ? 2.0 : 1.0, 0, 500}; },
-            [](const PartName& name, int port, const schedule::Resources&) -> Result<Placement> {
-                return Placement{name.key(), strCat("port ", port), "job", "", "", ""};
-            }};
+        using Where = schedule::Part::Where;
+        std::vector<schedule::Part> parts(static_cast<std::size_t>(numNodes),
+                                          {{1, 0, 500}, Where::kOther, 0});
+        parts.front() = {{2, 0, 500}, trainsHere ? Where::kHead : Where::kOther, 0};
+        const auto make = [](const PartName& name, const std::string&, int port,
+                             const schedule::Resources&) -> Result<Placement> {
+            return Placement{name.key(), strCat("port ", port), "job", "", "", ""};
+        };
+        PartCrewPlace place{clock, nodes, ranksPerNode, std::move(parts), make};
         return std::make_unique<PartCrew>(std::move(place), "r-abcde", numNodes);
     }
     void begin(int numNodes = 2) {
@@ -88,12 +88,21 @@ class PartCrewTest : public ::testing::Test {
     void feedListens(const std::string& text = "join") {
         std::ofstream(paths.attempt(1).joinFile()) << text;
     }
-    std::string tick(const engines::State& gang) {
+    std::string tick() {
         std::string all;
-        for (const std::string& news : crew->tick(gang)) {
+        for (const std::string& news : crew->tick()) {
             all += news + "\n";
         }
         return all;
+    }
+    /// Part 0 stands so from now on.
+    std::string tick(const engines::State& lead) {
+        nodes.states[kLead] = lead;
+        return tick();
+    }
+    engines::State with(const engines::State& lead) {
+        tick(lead);
+        return crew->state();
     }
     void place() {
         begin();
@@ -103,7 +112,7 @@ class PartCrewTest : public ::testing::Test {
         tick(going("feed", "rank0"));
     }
 
-    const std::string kKey = "r-abcde.a1.p1";
+    const std::string kLead = "r-abcde.a1", kKey = "r-abcde.a1.p1";
     tests::TempDir directory;
     FakeClock clock;
     FakeNodes nodes;
@@ -118,7 +127,7 @@ TEST_F(PartCrewTest, ARunOfOneNodeHasNone) {
     begin(1);
     EXPECT_TRUE(begun.ok());
     EXPECT_EQ(tick(going("feed", "rank0")), "");
-    EXPECT_EQ(crew->with(going("feed", "rank0")).workers.size(), 2U);
+    EXPECT_EQ(with(going("feed", "rank0")).workers.size(), 2U);
     EXPECT_FALSE(std::filesystem::exists(paths.attempt(1).directory() + "/parts.json"));
 }
 
@@ -129,6 +138,7 @@ TEST_F(PartCrewTest, TheNodesWithTheMostThatIsFreeAreChosenAndTooFewIsSaid) {
     EXPECT_TRUE(begun.ok()) << begun;
     EXPECT_EQ(nodes.kept.at("r-abcde.a1.p1").first, "node3");
     EXPECT_EQ(nodes.kept.at("r-abcde.a1.p2").first, "node1");
+    EXPECT_EQ(nodes.kept.at(kLead).first, "");
     nodes.nodes["node3"].isThere = false;
     begin(3);
     EXPECT_TRUE(begun.ok()) << "written down: the same again";
@@ -138,12 +148,6 @@ TEST_F(PartCrewTest, TheNodesWithTheMostThatIsFreeAreChosenAndTooFewIsSaid) {
     EXPECT_THAT(std::string(messageOf(begun)),
                 HasSubstr("needs 2 nodes beside the head's with 1 core and 500 B free for "
                           "each; ready: node1"));
-}
-
-TEST_F(PartCrewTest, ANeedWrittenForALargerMachineFitsAFreeOne) {
-    EXPECT_EQ(withinNode({64, 1, 9'000}, {2, 0, 1'000}), (schedule::Resources{2, 1, 1'000}));
-    EXPECT_TRUE(chooseNodes(nodes.standings(), {{64, 0, 9'000}, {64, 0, 9'000}}, true).ok());
-    EXPECT_FALSE(chooseNodes(nodes.standings(), {{1, 1, 0}}, true).ok()) << "there is no GPU";
 }
 
 TEST_F(PartCrewTest, APartIsPlacedWhenTheFeedListensAndAgainWhenItListensAnew) {
@@ -171,7 +175,7 @@ TEST_F(PartCrewTest, TheNextDaemonFindsThePartsWhereTheyAre) {
     EXPECT_EQ(nodes.kept.at(kKey).first, "node2");
     tick(going("feed", "rank0"));
     EXPECT_FALSE(crew->hasFailed());
-    EXPECT_EQ(crew->with(going("feed", "rank0")).workers.at(3).node, "node2");
+    EXPECT_EQ(with(going("feed", "rank0")).workers.at(3).node, "node2");
 }
 
 TEST_F(PartCrewTest, ThatANodeIsToBeLeftHoldsForTheNextDaemonToo) {
@@ -223,14 +227,14 @@ TEST_F(PartCrewTest, WhereThePartsAreIsNotGuessed) {
 
 TEST_F(PartCrewTest, TheAttemptIsOverWhenNothingIsLeftAnywhere) {
     place();
-    EXPECT_EQ(crew->with(going("feed", "rank0")).phase, engines::Phase::kRunning);
+    EXPECT_EQ(with(going("feed", "rank0")).phase, engines::Phase::kRunning);
     const engines::State own = endedWell("feed", "rank0");
     tick(own);
-    EXPECT_EQ(crew->with(own).phase, engines::Phase::kStopping) << "the part is not over";
+    EXPECT_EQ(with(own).phase, engines::Phase::kStopping) << "the part is not over";
     nodes.states[kKey] = endedWell("feed1", "rank1");
     tick(own);
-    EXPECT_EQ(crew->with(own).phase, engines::Phase::kEnded);
-    EXPECT_EQ(crew->with(own).cause, engines::Cause::kOk);
+    EXPECT_EQ(with(own).phase, engines::Phase::kEnded);
+    EXPECT_EQ(with(own).cause, engines::Cause::kOk);
     EXPECT_THAT(nodes.ended, IsEmpty());
 }
 
@@ -250,27 +254,31 @@ TEST_F(PartCrewTest, APartsFailureIsTheAttempts) {
     nodes.states[kKey] = failed("feed1", "rank1", 1, 0, 1'000);
     tick(going("feed", "rank0"));
     EXPECT_TRUE(crew->hasFailed());
-    const engines::State all = crew->with(going("feed", "rank0"));
+    const engines::State all = with(going("feed", "rank0"));
     EXPECT_EQ(all.phase, engines::Phase::kStopping);
     EXPECT_EQ(all.worker, "rank1");
     // What was ended because of it is not the cause, and neither is a survivor that fell later.
     engines::State own = failed("feed", "rank0", 1, 0, 1'400);
-    EXPECT_EQ(crew->with(own).worker, "rank1");
+    own.phase = engines::Phase::kStopping;
+    EXPECT_EQ(with(own).worker, "rank1");
     own.cause = engines::Cause::kCancelled;
-    EXPECT_EQ(crew->with(own).worker, "rank1");
-    EXPECT_EQ(crew->with(own).cause, engines::Cause::kWorkerFailed);
+    own.phase = engines::Phase::kEnded;
+    EXPECT_EQ(with(own).worker, "rank1");
+    EXPECT_EQ(with(own).cause, engines::Cause::kWorkerFailed);
 }
 
 TEST_F(PartCrewTest, TheFirstByTheHeadsClockIsTheCauseAndAKilledOneWithinTheBlur) {
-    place();
-    nodes.states[kKey] = failed("feed1", "rank1", 1, 0, 5'000);
-    tick(failed("feed", "rank0", 1, 0, 4'000));
-    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 4'000)).worker, "rank0");
-    begin();
-    nodes.states[kKey] = failed("feed1", "rank1", 137, SIGKILL, 4'300);
-    tick(failed("feed", "rank0", 1, 0, 4'000));
-    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 4'000)).worker, "rank1");
-    EXPECT_EQ(crew->with(failed("feed", "rank0", 1, 0, 3'000)).worker, "rank0");
+    const auto culprit = [this](const engines::State& lead, const engines::State& part) {
+        nodes.states.clear();
+        place();
+        nodes.states[kKey] = part;
+        return with(lead).worker;
+    };
+    const engines::State at4000 = failed("feed", "rank0", 1, 0, 4'000);
+    EXPECT_EQ(culprit(at4000, failed("feed1", "rank1", 1, 0, 5'000)), "rank0");
+    const engines::State killed = failed("feed1", "rank1", 137, SIGKILL, 4'300);
+    EXPECT_EQ(culprit(at4000, killed), "rank1");
+    EXPECT_EQ(culprit(failed("feed", "rank0", 1, 0, 3'000), killed), "rank0");
 }
 
 TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
@@ -281,7 +289,7 @@ TEST_F(PartCrewTest, AFailureOfTheHeadsGangEndsTheParts) {
     nodes.states[kKey].phase = engines::Phase::kEnded;
     nodes.states[kKey].cause = engines::Cause::kCancelled;
     tick(failed("feed", "rank0", 1, 0, 1'000));
-    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
+    const engines::State all = with(failed("feed", "rank0", 1, 0, 1'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
     EXPECT_EQ(all.worker, "rank0");
 }
@@ -291,13 +299,13 @@ TEST_F(PartCrewTest, WhatAPartTookAndHowItEndedIsKnownAlsoWhereItsEndWasAskedFor
     place();
     nodes.states[kKey] = going("feed1", "rank1");
     tick(failed("feed", "rank0", 1, 0, 1'000));
-    nodes.states.clear();
+    nodes.states.erase(kKey);
     nodes.lastWords[kKey] = failed("feed1", "rank1", 1, 0, 900);
     for (engines::WorkerState& worker : nodes.lastWords[kKey].workers) {
         worker.cpuSeconds = 2;
     }
     tick(failed("feed", "rank0", 1, 0, 1'000));
-    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 1'000));
+    const engines::State all = with(failed("feed", "rank0", 1, 0, 1'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
     EXPECT_EQ(all.worker, "rank1");
     double seconds = 0;
@@ -339,7 +347,7 @@ TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
     EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("node node1 is lost"));
     EXPECT_TRUE(crew->hasFailed());
     // A rank that fell later, as its peer was gone, is not the cause.
-    const engines::State all = crew->with(failed("feed", "rank0", 1, 0, 9'000));
+    const engines::State all = with(failed("feed", "rank0", 1, 0, 9'000));
     EXPECT_EQ(all.phase, engines::Phase::kEnded);
     EXPECT_EQ(all.cause, engines::Cause::kNodeLost);
     EXPECT_EQ(all.reason, "node node1 with feed1 and its ranks is lost");
@@ -350,32 +358,29 @@ TEST_F(PartCrewTest, WhereTheHeadDoesNotTrainTheFirstPartIsOnANodeToo) {
     nodes.come("big", 8);
     begin();
     ASSERT_TRUE(begun.ok()) << begun;
-    EXPECT_EQ(crew->leadNode(), "big");
-    EXPECT_EQ(nodes.kept.at("r-abcde.a1").second, 2);
+    EXPECT_EQ(nodes.kept.at(kLead), std::make_pair(std::string("big"), 2.0));
     EXPECT_EQ(nodes.kept.at(kKey).first, "node1");
     ASSERT_TRUE(crew->placeLead().ok());
-    const auto& [node, placement] = nodes.placed.at("r-abcde.a1");
+    const auto& [node, placement] = nodes.placed.at(kLead);
     EXPECT_EQ(node, "big");
     EXPECT_EQ(placement.joinFile, "");
     EXPECT_EQ(readFile(placement.probePath).value(), placement.probeText);
-    std::vector<std::string> news;
-    EXPECT_EQ(crew->lookAtLead(news).phase, engines::Phase::kPlacing);
-    nodes.states["r-abcde.a1"] = going("feed", "rank0");
-    const engines::State lead = crew->lookAtLead(news);
-    EXPECT_EQ(lead.masterPort, 4711);
+    tick();
+    EXPECT_EQ(crew->state().phase, engines::Phase::kPlacing);
     feedListens();
-    tick(lead);
+    EXPECT_THAT(tick(going("feed", "rank0")), HasSubstr("part 1 of its ranks is placed"));
     EXPECT_EQ(nodes.placed.at(kKey).second.gang, "port 4711");
-    EXPECT_THAT(news, IsEmpty());
     nodes.nodes["big"].isThere = false;
     EXPECT_THAT(crew->unreached(), ::testing::ElementsAre("feed", "rank0"));
     nodes.nodes["big"].isLost = true;
-    const engines::State lost = crew->lookAtLead(news);
-    EXPECT_EQ(lost.phase, engines::Phase::kEnded);
-    EXPECT_EQ(lost.cause, engines::Cause::kNodeLost);
-    EXPECT_THAT(news, ElementsAre(HasSubstr("node big is lost")));
-    crew->end();
-    EXPECT_THAT(nodes.ended, ElementsAre("r-abcde.a1 on big", kKey + " on node1"));
+    EXPECT_THAT(tick(), HasSubstr("node big is lost"));
+    EXPECT_EQ(crew->state().cause, engines::Cause::kNodeLost);
+    EXPECT_EQ(crew->state().phase, engines::Phase::kStopping) << "the other part is left";
+    EXPECT_THAT(nodes.ended, ElementsAre(kKey + " on node1"));
+    EXPECT_TRUE(crew->isHolding());
+    EXPECT_TRUE(crew->end({.why = "over"}).ok());
+    EXPECT_FALSE(crew->isHolding());
+    EXPECT_EQ(nodes.ended.back(), kLead + " on big");
 }
 
 TEST_F(PartCrewTest, TheNextDaemonAsksForTheFirstPartWhereItIs) {
@@ -384,26 +389,41 @@ TEST_F(PartCrewTest, TheNextDaemonAsksForTheFirstPartWhereItIs) {
     ASSERT_TRUE(begun.ok()) << begun;
     trainsHere = true;  // another configuration
     crew = make(1);
-    ASSERT_TRUE(crew->recall(paths, 1).ok());
-    EXPECT_EQ(crew->leadNode(), "node1");
-    EXPECT_FALSE(crew->findLead().value()) << "it never was placed";
-    nodes.nodes["node1"].isThere = false;
-    EXPECT_TRUE(absl::IsUnavailable(crew->findLead().status()));
-    nodes.states["r-abcde.a1"] = going("feed", "rank0");
-    EXPECT_TRUE(crew->findLead().value());
-    nodes.states.clear();
-    nodes.nodes["node1"].isLost = true;
-    EXPECT_TRUE(crew->findLead().value()) << "its end is to be told";
+    EXPECT_FALSE(crew->find(paths, 1).value()) << "it never was placed";
+    ASSERT_TRUE(crew->begin(paths, 1).ok());
+    EXPECT_EQ(nodes.kept.at(kLead).first, "node1");
     crew = make(1);
-    ASSERT_TRUE(crew->recall(paths, 2).ok());
-    EXPECT_EQ(crew->leadNode(), "") << "of an attempt that has no such file";
+    EXPECT_FALSE(crew->find(paths, 2).value()) << "of an attempt that has no such file";
+    ASSERT_TRUE(crew->begin(paths, 2).ok());
+    EXPECT_EQ(nodes.kept.at("r-abcde.a2").first, "");
+}
+
+TEST_F(PartCrewTest, TheNextDaemonFindsOnTheHeadsMachineWhatItWouldPlaceElsewhere) {
+    nodes.states[kLead] = going("feed", "rank0");
+    trainsHere = false;  // another configuration
+    crew = make(1);
+    EXPECT_TRUE(crew->find(paths, 1).value());
+    ASSERT_TRUE(crew->begin(paths, 1).ok());
+    EXPECT_EQ(nodes.kept.at(kLead).first, "");
+}
+
+TEST_F(PartCrewTest, ThatTheFeedWasReplacedIsToldOnce) {
+    begin(1);
+    engines::State lead = going("feed", "rank0");
+    EXPECT_EQ(tick(lead), "");
+    lead.phase = engines::Phase::kSubmitting;
+    lead.workers[0].numReplaced = 1;
+    EXPECT_EQ(tick(lead), "") << "its place is free";
+    lead.phase = engines::Phase::kRunning;
+    EXPECT_EQ(tick(lead), "the feed failed and was replaced; its ranks go on\n");
+    EXPECT_EQ(tick(lead), "");
 }
 
 TEST_F(PartCrewTest, AnAttemptThatNeverWasPlacedIsOverAtOnce) {
     begin();
-    crew->end();
+    (void)crew->end({.why = "over"});
     tick(endedWell("feed", "rank0"));
-    EXPECT_EQ(crew->with(endedWell("feed", "rank0")).phase, engines::Phase::kEnded);
+    EXPECT_EQ(with(endedWell("feed", "rank0")).phase, engines::Phase::kEnded);
 }
 
 TEST(PartName, IsReadAsItIsWritten) {

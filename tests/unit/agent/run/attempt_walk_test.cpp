@@ -31,11 +31,7 @@ class AttemptWalkTest : public AgentTest {
             return;
         }
         state->workers.at(1).exitCode = 5;
-        engines::Event event;
-        event.kind = engines::Event::Kind::kWorkerExit;
-        event.job = FakeEngine::idOf(key());
-        event.state = *state;
-        controller->post(event);
+        controller->post(key(), *state);
         controller->drain();
     }
     void end(int code) {

@@ -69,14 +69,10 @@ class SettledTest : public AgentTest {
     }
     /// Rank 1, of the first attempt.
     void exitWell(const std::string& id) {
-        engines::Event event;
-        event.kind = engines::Event::Kind::kWorkerExit;
-        event.job = FakeEngine::idOf(id + ".a1");
         for (engines::WorkerState& worker : engine.states[id + ".a1"].workers) {
             worker.exitCode = worker.name == "rank1" ? std::optional(0) : worker.exitCode;
         }
-        event.state = engine.states[id + ".a1"];
-        controller->post(event);
+        controller->post(id + ".a1", engine.states[id + ".a1"]);
         controller->drain();
     }
     std::vector<std::string> files(const std::string& id) const {

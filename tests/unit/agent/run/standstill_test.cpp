@@ -495,11 +495,7 @@ TEST_F(AgentTest, ARunWhoseRankStandsStillSaysSoInItsHistoryAndItsSummary) {
     door(id)->listener.onHello(1, alive);
     say(id, 1, rank::Progress{5, 0, 50, 100, "training", {1}});
     EXPECT_EQ(live.get(id).trouble, "");
-    engines::Event placed;
-    placed.kind = engines::Event::Kind::kStarted;
-    placed.job = FakeEngine::idOf(id + ".a1");
-    placed.state = engine.states[id + ".a1"];
-    controller->post(placed);
+    controller->post(id + ".a1", engine.states[id + ".a1"]);
     for (int i = 0; i < 11; ++i) {
         clock.advanceMs(1'000);
         controller->drain();

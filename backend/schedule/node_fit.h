@@ -1,0 +1,70 @@
+#pragma once
+// Where the parts of a job go: a pure function of what they need and of what nodes have.
+//
+// Threads: values. Failure: none; why they do not fit is a sentence for the job's owner.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::schedule {
+
+/// Amounts of what a part takes or a node has.
+struct Resources {
+    double cpus = 0;
+    int gpus = 0;
+    std::uint64_t memoryBytes = 0;
+
+    Resources& operator+=(const Resources& other);
+    Resources& operator-=(const Resources& other);
+    /// True when every amount of this is within `other`'s.
+    bool fitsIn(const Resources& other) const;
+    bool operator==(const Resources&) const = default;
+};
+
+/// Of what takes all cores of a node, however many it has.
+inline constexpr double kAllCores = 1e6;
+
+/// Never more cores or memory than a node has, so that a default written for a larger one runs.
+Resources withinNode(const Resources& needs, const Resources& total);
+
+/// A machine on which parts may be placed.
+struct Node {
+    std::string name;       ///< "": the head's own machine
+    Resources total, free;  ///< what it has, and what of it nobody has been promised
+    bool mayTake = true;    ///< it is there, and is to get more
+};
+
+/// What is placed on one node. The parts of a job are on different nodes, but for those that are
+/// beside another one.
+struct Part {
+    enum class Where {
+        kHead,   ///< on the head's own machine
+        kOther,  ///< on any other node
+        kBeside  ///< on the node of part `beside`, an earlier one that is beside none
+    };
+    Resources needs;
+    Where where = Where::kHead;
+    int beside = 0;
+};
+
+/// What a part takes with those beside it.
+Resources needsWithBeside(const std::vector<Part>& parts, int part);
+
+struct Fit {
+    enum class Kind {
+        kNow,
+        kLater,       ///< too little is free
+        kLacksNodes,  ///< there are too few nodes, or none is large enough
+        kNever        ///< the head's own machine, which does not grow, is too small
+    } kind = Kind::kNow;
+    std::vector<std::string> nodes;  ///< kNow: by part
+    std::string reason;              ///< else
+};
+
+/// Of the nodes that would do, the ones with the most cores free, by name where these are equal.
+Fit fit(const std::vector<Part>& parts, const std::vector<Node>& nodes);
+/// What such parts take is free no more.
+void take(const std::vector<Part>& parts, const std::vector<std::string>& on,
+          std::vector<Node>& nodes);
+
+}  // namespace millrace::schedule

@@ -1,0 +1,103 @@
+#include "daemon/agent/own_node.h"
+
+#include <utility>
+
+#include "backend/core/log.h"
+#include "backend/job/attempt_paths.h"
+
+namespace millrace::agent {
+
+NodeStanding OwnNode::standing() const {
+    NodeStanding standing;
+    standing.address = options_.address;
+    standing.interface = options_.interface;
+    standing.total = standing.free = engine_.total();
+    for (const auto& [key, needs] : kept_) {
+        standing.free -= needs;
+    }
+    standing.numPlaced = static_cast<int>(placed_.size());
+    standing.isThere = true;
+    standing.isClosed = !options_.trains;
+    return standing;
+}
+
+// Its files are in the attempt's folder already: it is the head's.
+Status OwnNode::place(const Placement& placement) {
+    const auto owner = job::ownerOf(placement.key);
+    if (!owner.has_value()) {
+        return invalidArgument("'", placement.key, "' is no gang of an attempt");
+    }
+    ASSIGN_OR_RETURN(engines::Gang gang, engines::gangFromText(placement.gang));
+    settle(gang, options_.binDir,
+           job::RunPaths(options_.runsDir, owner->run).attempt(owner->attempt).directory());
+    const Status status = submit(gang);
+    if (status.ok() || absl::IsAlreadyExists(status)) {
+        placed_[placement.key] = std::move(gang);
+    }
+    return status;
+}
+
+Status OwnNode::submit(const engines::Gang& gang) {
+    const Status status = engine_.submit(gang);
+    poke_();
+    return status;
+}
+
+// One that has ended needs no word. One that cannot be asked for is told to end all the same.
+Status OwnNode::end(const std::string& key, const EndWish& wish) {
+    kept_.erase(key);
+    placed_.erase(key);
+    if (const auto state = engine_.state(key); state.ok() && !engines::isLiving(*state)) {
+        return okStatus();
+    }
+    const Status status = engine_.cancel(key, wish.grace, wish.why);
+    if (!status.ok()) {
+        logWarn("engine: workers not ended", {{"gang", key}, {"why", messageOf(status)}});
+    }
+    poke_();
+    return status;
+}
+
+Result<bool> OwnNode::has(const std::string& key) {
+    return engine_.has(key);
+}
+
+std::optional<engines::State> OwnNode::state(const std::string& key) {
+    Result<engines::State> state = engine_.state(key);
+    const auto placed = placed_.find(key);
+    const bool isPlaced = placed != placed_.end();
+    if (!state.ok() || (state->phase == engines::Phase::kMissing && !isPlaced)) {
+        return std::nullopt;
+    }
+    if (isPlaced && state->phase == engines::Phase::kSubmitting) {  // a worker's place is free
+        if (const Status status = submit(placed->second); !status.ok()) {
+            logWarn("engine: worker not replaced yet", {{"gang", key}, {"why", messageOf(status)}});
+            return *state;
+        }
+        state = engine_.state(key);
+    }
+    return state.ok() ? std::optional(*std::move(state)) : std::nullopt;
+}
+
+std::string OwnNode::words(const std::string& key, const std::string& worker) {
+    constexpr std::size_t kMost = 300;
+    return engine_.log(key, worker, kMost).value_or("");
+}
+
+Status AllNodes::place(const std::string& node, const Placement& placement) {
+    if (node.empty()) {
+        return own_.place(placement);
+    }
+    others_.place(node, placement);
+    return okStatus();
+}
+
+Status AllNodes::end(const std::string& node, const std::string& key, const EndWish& wish) {
+    if (node.empty()) {
+        return own_.end(key, wish);
+    }
+    others_.end(node, key, wish);
+    return okStatus();
+}
+
+}  // namespace millrace::agent
