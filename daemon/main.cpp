@@ -124,20 +124,20 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
     const config::Heartbeat heartbeat(premises.state, config::StateLock::kBeat, &leaveAtOnce);
     const SystemClock clock;
     ASSIGN_OR_RETURN(const auto head, agent::Head::open(config, clock));
-    ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start({config, head->runs(), head->controller(),
-                                                         head->telemetry(), head->nodes(),
-                                                         head->inspection(), head->inspector(),
-                                                         head->store(), clock, &endThisProcess}));
+    ASSIGN_OR_RETURN(auto server, rpc::RpcServer::start(
+                                      {config, head->runs(), head->controller(), head->telemetry(),
+                                       head->nodes(), head->tokens(), head->inspection(),
+                                       head->inspector(), head->store(), clock, &endThisProcess}));
     std::unique_ptr<nodes::AgentsDoor> agents;
     if (!config.nodesListen.empty()) {
-        ASSIGN_OR_RETURN(
-            agents, nodes::AgentsDoor::open(config, std::string(buildId()), head->nodes(), clock));
+        ASSIGN_OR_RETURN(agents, nodes::AgentsDoor::open(config, std::string(buildId()),
+                                                         head->nodes(), head->tokens(), clock));
         logInfo("daemon: agents may come",
                 {{"file", config.nodesJoinFile()}, {"address", agents->address()}});
     }
-    nodes::HostAgentsOptions hosts{config.hosts, config.nodesJoinFile(), config.sshConfig};
+    nodes::HostAgentsOptions hosts{config.hosts, config.sshConfig};
     hosts.mayComeBack = !listenedBefore.empty();
-    const nodes::HostAgents hostAgents(std::move(hosts), head->nodes(), clock);
+    const nodes::HostAgents hostAgents(std::move(hosts), head->nodes(), head->tokens(), clock);
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},
                                {"pid", ::getpid()},

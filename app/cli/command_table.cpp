@@ -359,11 +359,15 @@ std::vector<CommandSpec> daemonCommands() {
          "'drain' moves the work of a node to other nodes and places nothing new there. Its data "
          "workers start on other nodes. Runs that train there stop all ranks after the same step, "
          "write a checkpoint and resume on other nodes; this uses none of their restarts. "
-         "'undrain' reverts it. Both persist when the daemon restarts.",
-         {{"WHAT", 0, 1, "drain or undrain; without it, lists the nodes"},
-          {"NODE", 0, 64, "names of the nodes to drain or undrain"}},
-         {flag("--wait", "with drain: returns when no work is left on the nodes")},
-         {"millrace nodes", "millrace nodes drain node2 --wait", "millrace nodes undrain node2"},
+         "'undrain' reverts it. 'invite' prints a join file that lets the agent of one node in, "
+         "under that name only; 'forget' revokes it, ends the agent with its workers and starts "
+         "its work elsewhere. All persist when the daemon restarts.",
+         {{"WHAT", 0, 1, "drain, undrain, invite or forget; without it, lists the nodes"},
+          {"NODE", 0, 64, "names of the nodes; with invite, one"}},
+         {flag("--wait", "with drain: returns when no work is left on the nodes"),
+          text("-o,--output", "FILE", "with invite: where the join file is written, mode 0600")},
+         {"millrace nodes", "millrace nodes drain node2 --wait", "millrace nodes undrain node2",
+          "millrace nodes invite cpu-1 -o cpu-1.join", "millrace nodes forget cpu-1"},
          &runNodes},
         {"top",
          "Daemon",

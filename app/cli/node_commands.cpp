@@ -75,16 +75,20 @@ Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
 
 // An agent goes to the background by itself.
 Status startAgent(const CliContext& context, const ParsedArgs& args,
-                  const values::DaemonStatus& daemon, const std::string& name) {
+                  const values::DaemonStatus& daemon, const std::string& name,
+                  const std::string& joinFile) {
+    const std::string place = strCat(daemon.stateDir, "/nodes/", name);
+    RETURN_IF_ERROR(makePrivateDirectory(place));
+    RETURN_IF_ERROR(writeFileAtomic(place + "/nodes.join", joinFile, 0600));
     SubprocessOptions options;
     options.argv = {context.programDirectory + "/millraced",
                     "--slot",
                     "--join",
-                    daemon.stateDir + "/nodes.join",
+                    place + "/nodes.join",
                     "--name",
                     name,
                     "--state-dir",
-                    strCat(daemon.stateDir, "/nodes/", name)};
+                    place};
     if (args.has("--bin-dir")) {
         options.argv.insert(options.argv.end(), {"--bin-dir", args.text("--bin-dir")});
     }
@@ -130,20 +134,21 @@ std::vector<std::string> hostsOf(const ParsedArgs& args) {
 
 // A node's name is its host's.
 Status bringHosts(CliContext& context, const std::vector<std::string>& hosts,
-                  const values::DaemonStatus& daemon, const std::set<std::string>& there,
+                  client::DaemonClient& daemon, const std::set<std::string>& there,
                   std::set<std::string>& wanted) {
-    ASSIGN_OR_RETURN(const std::string joinFile, readFile(daemon.stateDir + "/nodes.join"));
-    if (joinFile.find("\"unix:") != std::string::npos) {
-        return failedPrecondition(
-            "the daemon takes agents of this machine alone; 'millrace down', then 'millrace up "
-            "--nodes-listen HOST --hosts ...' with this machine's name");
-    }
     for (const std::string& host : hosts) {
         ASSIGN_OR_RETURN(const Address address, Address::parse("ssh://" + host));
         wanted.insert(address.host);
-        if (!there.contains(address.host)) {
-            RETURN_IF_ERROR(startAgentThere(context, address, address.host, joinFile));
+        if (there.contains(address.host)) {
+            continue;
         }
+        ASSIGN_OR_RETURN(const std::string joinFile, daemon.invite(address.host));
+        if (joinFile.find("\"unix:") != std::string::npos) {
+            return failedPrecondition(
+                "the daemon takes agents of this machine alone; 'millrace down', then 'millrace up "
+                "--nodes-listen HOST --hosts ...' with this machine's name");
+        }
+        RETURN_IF_ERROR(startAgentThere(context, address, address.host, joinFile));
     }
     return okStatus();
 }
@@ -160,11 +165,12 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
         const std::string name = strCat("node", i);
         wanted.insert(name);
         if (!there.contains(name)) {
-            RETURN_IF_ERROR(startAgent(context, args, daemon, name));
+            ASSIGN_OR_RETURN(const std::string joinFile, client->invite(name));
+            RETURN_IF_ERROR(startAgent(context, args, daemon, name, joinFile));
         }
     }
     if (const std::vector<std::string> hosts = hostsOf(args); !hosts.empty()) {
-        RETURN_IF_ERROR(bringHosts(context, hosts, daemon, there, wanted));
+        RETURN_IF_ERROR(bringHosts(context, hosts, *client, there, wanted));
     }
     RETURN_IF_ERROR(awaitNodes(context, *client, wanted));
     return wanted;
@@ -219,14 +225,53 @@ Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<
     return okStatus();
 }
 
-int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
-    const bool isBack = args.words.front() == "undrain";
-    if ((!isBack && args.words.front() != "drain") || args.words.size() < 2) {
-        return fail(context, invalidArgument("nodes ", args.words.front(),
-                                             ": 'nodes drain NODE' or 'nodes undrain NODE' is "
-                                             "wanted; 'nodes' alone lists them"));
+// The file's text goes to the output, or into the file; how to use it stands beside it.
+int inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
+    const std::string& name = args.words[1];
+    const std::string path = args.text("--output");
+    const auto joinFile = daemon.invite(name);
+    const Status written = !joinFile.ok() ? joinFile.status()
+                           : path.empty() ? okStatus()
+                                          : writeFileAtomic(path, *joinFile, 0600);
+    if (!written.ok()) {
+        return fail(context, written);
     }
-    const std::set<std::string> names(args.words.begin() + 1, args.words.end());
+    if (args.isJson()) {
+        printDocument(context,
+                      {{"node", name},
+                       {path.empty() ? "join_file" : "path", path.empty() ? *joinFile : path}});
+        return kExitOk;
+    }
+    if (path.empty()) {
+        context.out << *joinFile << std::flush;
+    }
+    context.err << "This is a secret: on " << name << ", keep it with mode 0600, then run\n"
+                << "  millraced --slot --join " << (path.empty() ? "FILE" : path)
+                << " --state-dir DIR\n"
+                << "'millrace nodes forget " << name << "' revokes it.\n";
+    return kExitOk;
+}
+
+int forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
+                const std::set<std::string>& names) {
+    for (const std::string& name : names) {
+        if (const Status status = daemon.forget(name); !status.ok()) {
+            return fail(context, status);
+        }
+        if (!args.isJson()) {
+            context.out << "node " << name << ": is let in no more, its work starts elsewhere"
+                        << std::endl;
+        }
+    }
+    if (args.isJson()) {
+        printDocument(context, {{"forgotten", names}});
+    }
+    return kExitOk;
+}
+
+int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
+               const std::set<std::string>& names) {
+    const bool isBack = args.words.front() == "undrain";
     for (const std::string& name : names) {
         if (const Status status = daemon.drain(name, isBack); !status.ok()) {
             return fail(context, status);
@@ -248,6 +293,24 @@ int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedAr
     return kExitOk;
 }
 
+int changeNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
+    const std::string& what = args.words.front();
+    const std::set<std::string> names(args.words.begin() + 1, args.words.end());
+    if (what == "invite" && names.size() == 1) {
+        return inviteNode(context, daemon, args);
+    }
+    if (what == "forget" && !names.empty()) {
+        return forgetNodes(context, daemon, args, names);
+    }
+    if ((what == "drain" || what == "undrain") && !names.empty()) {
+        return drainNodes(context, daemon, args, names);
+    }
+    return fail(context,
+                invalidArgument("nodes ", what,
+                                ": write 'nodes invite NODE', or 'nodes forget', 'nodes drain' or "
+                                "'nodes undrain' and one or more nodes; 'nodes' alone lists them"));
+}
+
 }  // namespace
 
 int runNodes(CliContext& context, const ParsedArgs& args) {
@@ -256,7 +319,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
         return fail(context, daemon.status());
     }
     if (!args.words.empty()) {
-        return drainNodes(context, **daemon, args);
+        return changeNodes(context, **daemon, args);
     }
     const auto nodes = (*daemon)->nodes();
     if (!nodes.ok()) {

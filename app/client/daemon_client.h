@@ -79,6 +79,10 @@ class DaemonClient {
     /// Moves the node's work to other nodes and places nothing new there. `isBack` reverts that.
     /// Returns kNotFound for an unknown node.
     virtual Status drain(const std::string& node, bool isBack) = 0;
+    /// Returns the text of a join file with which the agent of `node` comes in: a secret.
+    virtual Result<std::string> invite(const std::string& node) = 0;
+    /// Ends the node's agent with its workers and lets it in no more. kNotFound: never seen.
+    virtual Status forget(const std::string& node) = 0;
 
     virtual Result<values::CheckReply> check(const values::CheckRequest& request) = 0;
     virtual Result<values::DatasetReply> dataset(const values::DatasetRequest& request) = 0;

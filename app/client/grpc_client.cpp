@@ -366,6 +366,19 @@ class GrpcClient final : public DaemonClient {
         return call<v1::Nodes>(&v1::Nodes::Stub::Drain, request).status();
     }
 
+    Result<std::string> invite(const std::string& node) override {
+        v1::InviteNodeRequest request;
+        request.set_name(node);
+        ASSIGN_OR_RETURN(const auto reply, call<v1::Nodes>(&v1::Nodes::Stub::Invite, request));
+        return reply.join_file();
+    }
+
+    Status forget(const std::string& node) override {
+        v1::ForgetNodeRequest request;
+        request.set_name(node);
+        return call<v1::Nodes>(&v1::Nodes::Stub::Forget, request).status();
+    }
+
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>& runs,
                                             StreamHandler<values::RunUpdate> handler) override {
         v1::WatchRunsRequest request;

@@ -1,5 +1,6 @@
 #include "backend/certificate/certificate.h"
 
+#include <array>
 #include <memory>
 
 #include <openssl/asn1.h>
@@ -9,6 +10,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
 namespace millrace::certificate {
@@ -95,6 +97,18 @@ Result<Certificate> makeCertificate(std::string_view name) {
                                                               nullptr, nullptr);
                      }));
     return made;
+}
+
+std::string sha256Hex(std::string_view bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+    std::string text;
+    for (const unsigned char byte : digest) {
+        text += kDigits[byte >> 4];
+        text += kDigits[byte & 15];
+    }
+    return text;
 }
 
 }  // namespace millrace::certificate

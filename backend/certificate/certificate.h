@@ -1,10 +1,9 @@
 #pragma once
-// A certificate that its members pin: self-signed, made for one attempt of a run and gone with it.
+// A self-signed certificate that clients pin, and the hash under which tokens are stored.
 //
-// There is no authority and nothing is renewed: whoever holds certificate and key is a member, and
-// takes for a member whoever shows the same certificate. It is valid at any time that a clock can
-// say, since clocks of machines differ and it ends with the attempt. Threads: any. Failure:
-// kInternal with OpenSSL's own words.
+// There is no authority and nothing is renewed: the listener alone has the key, and a client takes
+// for the listener whoever proves to have it. It is valid at any time that a clock can say, since
+// clocks of machines differ. Threads: any. Failure: kInternal with OpenSSL's own words.
 #include <string>
 #include <string_view>
 
@@ -19,5 +18,8 @@ struct Certificate {
 
 /// A new key (ECDSA on P-256) and its certificate. `name`: the host name that it is checked for.
 Result<Certificate> makeCertificate(std::string_view name);
+
+/// SHA-256 as 64 lower-case hex digits.
+std::string sha256Hex(std::string_view bytes);
 
 }  // namespace millrace::certificate

@@ -71,6 +71,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     nodes_ = std::make_unique<NodeTable>(
         NodeTableOptions{telemetry_->info().name, config.nodeAway, config.drainedFile()}, clock,
         *logs_);
+    tokens_ = std::make_unique<JoinTokens>(config.nodesTokensFile());
     engines::EmbeddedOptions options;
     options.gpus =
         telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));

@@ -13,6 +13,7 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/deleted_runs.h"
 #include "daemon/agent/inspection.h"
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/own_node.h"
 #include "daemon/agent/run_controller.h"
@@ -36,6 +37,7 @@ class Head {
     TelemetryService& telemetry() { return *telemetry_; }
     runs::RunStore& store() { return *store_; }
     NodeTable& nodes() { return *nodes_; }
+    JoinTokens& tokens() { return *tokens_; }
 
  private:
     Head() = default;
@@ -48,6 +50,7 @@ class Head {
     std::unique_ptr<engines::EmbeddedEngine> engine_;
     std::unique_ptr<TelemetryService> telemetry_;
     std::unique_ptr<NodeTable> nodes_;
+    std::unique_ptr<JoinTokens> tokens_;
     std::unique_ptr<LoaderInspector> inspector_;
     std::unique_ptr<Inspection> inspection_;
     std::unique_ptr<engines::Poller> poller_;

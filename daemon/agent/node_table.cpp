@@ -352,6 +352,35 @@ Status NodeTable::drain(const std::string& name, bool isDrained) {
     return okStatus();
 }
 
+Status NodeTable::forget(const std::string& name) {
+    bool isDrained = false;
+    {
+        MutexLock lock(mutex_);
+        isDrained = drained_.contains(name);
+    }
+    RETURN_IF_ERROR(isDrained ? drain(name, false) : okStatus());
+    std::shared_ptr<NodeSession> session;
+    {
+        MutexLock lock(mutex_);
+        const auto found = nodes_.find(name);
+        if (found == nodes_.end()) {
+            return okStatus();
+        }
+        Node& node = found->second;
+        session = std::exchange(node.session, nullptr);
+        node.isRefused = false;
+        node.leave = NodeLeave{std::chrono::milliseconds(0), true};  // as one that has left
+    }
+    if (session != nullptr) {
+        NodeOrders orders;
+        orders.isEnd = true;
+        session->send(orders);
+        session->shutOut({absl::StatusCode::kUnauthenticated,
+                          strCat("node '", name, "' was forgotten ('millrace nodes forget')")});
+    }
+    return okStatus();
+}
+
 Status NodeTable::writeDrained(const std::set<std::string>& names) const {
     return options_.drainedFile.empty()
                ? okStatus()

@@ -47,6 +47,8 @@ class NodeSession {
     virtual ~NodeSession() = default;
     /// Does not wait.
     virtual void send(const NodeOrders& orders) = 0;
+    /// Ends it, behind what was sent, and all connections of its workers through it. Does not wait.
+    virtual void shutOut(const Status& why) = 0;
 };
 
 /// An agent ends, and its workers with it.
@@ -118,6 +120,9 @@ class NodeTable {
     /// Drains a node or reverts that: its work moves to other nodes and nothing new is placed
     /// there. The next daemon keeps it. Returns kNotFound for an unknown node.
     Status drain(const std::string& node, bool isDrained);
+    /// Its agent ends with its workers and is shut out; the node counts as lost at once, and its
+    /// name goes when its crews have let go of it. That it does not come back is for JoinTokens.
+    Status forget(const std::string& node);
     /// All agents end, with their workers.
     void endAll();
     /// After endAll().

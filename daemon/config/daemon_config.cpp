@@ -205,17 +205,6 @@ Status readSeconds(const char* option, const std::string& text, std::chrono::mil
     return okStatus();
 }
 
-Status checkName(const char* option, const std::string& name) {
-    constexpr std::size_t kMost = 64;
-    const bool isName = name.size() <= kMost && std::all_of(name.begin(), name.end(), [](char c) {
-                            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
-                                   c == '.' || c == '_';
-                        });
-    return isName ? okStatus()
-                  : invalidArgument(option, " ", name,
-                                    ": at most 64 letters, digits, '-', '.' and '_' are wanted");
-}
-
 // "a,b" as addresses for ssh.
 Status readHosts(const std::string& text, DaemonConfig& config) {
     constexpr std::size_t kMost = 64;
@@ -228,7 +217,7 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
         if (!host.ok() || !host->unixPath.empty()) {
             return invalidArgument("--hosts: '", word, "': [USER@]HOST[:PORT] is wanted");
         }
-        RETURN_IF_ERROR(checkName("--hosts", host->host));
+        RETURN_IF_ERROR(checkNodeName("--hosts", host->host));
         if (!names.insert(host->host).second) {
             return invalidArgument("--hosts: ", host->host, " stands there twice");
         }
@@ -315,7 +304,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
-    RETURN_IF_ERROR(checkName("--name", raw.name));
+    RETURN_IF_ERROR(raw.name.empty() ? okStatus() : checkNodeName("--name", raw.name));
     RETURN_IF_ERROR(readShare(raw, config));
     return readBound(raw, config);
 }
@@ -362,6 +351,18 @@ Surroundings Surroundings::ofThisProcess(std::string_view build) {
     around.sshConfig = sshConfig != nullptr ? sshConfig : "";
     around.readFile = [](const std::string& path) { return millrace::readFile(path, kFileMost); };
     return around;
+}
+
+Status checkNodeName(std::string_view what, const std::string& name) {
+    constexpr std::size_t kMost = 64;
+    const bool isName =
+        !name.empty() && name.size() <= kMost && std::all_of(name.begin(), name.end(), [](char c) {
+            return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ||
+                   c == '_';
+        });
+    return isName ? okStatus()
+                  : invalidArgument(what, " '", name,
+                                    "': 1 to 64 letters, digits, '-', '.' and '_' are wanted");
 }
 
 Status checkAddress(const DaemonConfig& config) {

@@ -64,8 +64,12 @@ struct DaemonConfig {
 
     std::string storePath() const { return stateDir + "/runs.sqlite"; }
     std::string runsDir() const { return stateDir + "/runs"; }
-    /// With which agents come to this daemon.
+    /// With which agents of any free name come to this daemon.
     std::string nodesJoinFile() const { return stateDir + "/nodes.join"; }
+    /// What the door for agents keeps for itself: address, certificate and key.
+    std::string nodesDoorFile() const { return stateDir + "/nodes.door"; }
+    /// Hashes of the tokens of invited nodes.
+    std::string nodesTokensFile() const { return stateDir + "/nodes.tokens"; }
     /// Names of nodes that nothing is placed on.
     std::string drainedFile() const { return stateDir + "/nodes.drained"; }
     std::string nodesSocket() const { return stateDir + "/nodes.sock"; }
@@ -98,6 +102,9 @@ struct Surroundings {
 
 Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
                                      const Surroundings& surroundings);
+
+/// `what` is named in the error: "--name".
+Status checkNodeName(std::string_view what, const std::string& name);
 
 /// What every address needs: nothing (unix), --insecure-loopback or mutual TLS (loopback TCP),
 /// mutual TLS (any other TCP).

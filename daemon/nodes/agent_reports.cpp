@@ -8,7 +8,6 @@
 #include "backend/job/attempt_paths.h"
 #include "backend/job/log_mirror.h"
 #include "daemon/nodes/messages.h"
-#include "daemon/transport/join_file.h"
 #include "proto/convert/node_convert.h"
 
 namespace millrace::nodes {
@@ -33,10 +32,7 @@ std::optional<agent::NodeLeave> leaveOf(const v1::AgentReport& report) {
 
 // The token first: who does not have it learns nothing else.
 Status AgentReports::admits(const v1::Attachment& attachment) const {
-    if (!transport::isSameToken(attachment.token(), token_)) {
-        return Status(absl::StatusCode::kUnauthenticated,
-                      "attach: another token; the join file is of another head or was changed");
-    }
+    RETURN_IF_ERROR(tokens_.admit(attachment.node().name(), attachment.token()));
     if (attachment.build_id() != buildId_) {
         return failedPrecondition("attach: build ", attachment.build_id(), " came to build ",
                                   buildId_,
@@ -51,6 +47,9 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
     if (status.ok()) {
         status = table_.attach(session, convert::fromProto(report.attachment().node()),
                                gangsOf(report, clock_.wallMs()));
+    }
+    if (status.ok()) {  // it may have been forgotten meanwhile
+        status = tokens_.admit(report.attachment().node().name(), report.attachment().token());
     }
     if (!status.ok()) {
         if (!absl::IsUnauthenticated(status)) {

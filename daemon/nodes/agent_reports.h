@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backend/core/clock.h"
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "millrace/v1/agent.pb.h"
 
@@ -14,16 +15,15 @@ namespace millrace::nodes {
 
 class AgentReports {
  public:
-    /// `table` and `clock` outlive it. Logs of nodes go below `runsDir`; agents of another build
-    /// than `buildId` are refused.
+    /// `table`, `tokens` and `clock` outlive it. Logs of nodes go below `runsDir`; agents of
+    /// another build than `buildId` are refused.
     AgentReports(std::string runsDir, std::string buildId, agent::NodeTable& table,
-                 const Clock& clock)
+                 agent::JoinTokens& tokens, const Clock& clock)
         : runsDir_(std::move(runsDir)),
           buildId_(std::move(buildId)),
           table_(table),
+          tokens_(tokens),
           clock_(clock) {}
-    /// What agents show to be let in; before the first of them.
-    void setToken(std::string token) { token_ = std::move(token); }
 
     /// The first report of a session, which lets it in.
     Status attach(const std::shared_ptr<agent::NodeSession>& session,
@@ -38,8 +38,8 @@ class AgentReports {
 
     const std::string runsDir_, buildId_;
     agent::NodeTable& table_;
+    agent::JoinTokens& tokens_;
     const Clock& clock_;
-    std::string token_;
 };
 
 }  // namespace millrace::nodes

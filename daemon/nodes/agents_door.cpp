@@ -23,6 +23,7 @@ namespace millrace::nodes {
 namespace {
 
 using Stream = transport::ServerDuplex<v1::AgentReport, v1::HeadOrders>;
+using Tunnelled = transport::ServerDuplex<v1::TunnelBytes, v1::TunnelBytes>;
 
 /// One agent's connection. The stream keeps itself until gRPC has let go of it.
 class Session final : public agent::NodeSession {
@@ -43,27 +44,59 @@ class Session final : public agent::NodeSession {
             stream->close(transport::toGrpc(why));
         }
     }
+    void shutOut(const Status& why) override {
+        close(why);
+        std::vector<std::weak_ptr<Tunnelled>> tunnels;
+        {
+            MutexLock lock(mutex_);
+            isShutOut_ = true;
+            tunnels.swap(tunnels_);
+        }
+        for (const auto& one : tunnels) {
+            if (const auto tunnel = one.lock()) {
+                tunnel->close(transport::toGrpc(why));
+            }
+        }
+    }
+    /// False: the agent was shut out.
+    bool add(const std::shared_ptr<Tunnelled>& tunnel) {
+        MutexLock lock(mutex_);
+        std::erase_if(tunnels_, [](const auto& one) { return one.expired(); });
+        tunnels_.push_back(tunnel);
+        return !isShutOut_;
+    }
     bool isAttached = false;  ///< of gRPC's thread for this stream's messages
     std::string tunnelKey;    ///< of the door's mutex; "" before its first report
 
  private:
     std::weak_ptr<Stream> stream_;
+    Mutex mutex_;
+    bool isShutOut_ MR_GUARDED_BY(mutex_) = false;
+    std::vector<std::weak_ptr<Tunnelled>> tunnels_ MR_GUARDED_BY(mutex_);  ///< that are open
 };
 
-/// The address of before, so that agents come back to it.
-Result<transport::JoinFile> joinFileFor(const config::DaemonConfig& config) {
+/// Address and certificate of before, so that agents come back: also those of invited nodes, whose
+/// files are elsewhere. nodes.join gets another token when a `down` has removed it.
+Result<transport::JoinFile> doorFileFor(const config::DaemonConfig& config) {
     const bool isUnix = config.nodesListen == config::DaemonConfig::kUnixNodes;
     const std::string listen = isUnix ? "" : config.nodesListen;
-    auto before = transport::JoinFile::read(config.nodesJoinFile());
     ASSIGN_OR_RETURN(transport::JoinFile made,
                      transport::JoinFile::make(listen, config.nodesSocket()));
-    const std::string host = made.address.substr(0, made.address.rfind(':') + 1);
-    const bool isFree = made.address.ends_with(":0");
-    if (!before.ok() || before->isUnix() != isUnix || !before->address.starts_with(host) ||
-        (!isFree && before->address != made.address)) {
+    const auto before = transport::JoinFile::read(config.nodesDoorFile());
+    if (!before.ok()) {
         return made;
     }
-    return before;
+    if (::access(config.nodesJoinFile().c_str(), F_OK) == 0) {
+        made.token = before->token;
+    }
+    if (!before->certificate.keyPem.empty()) {
+        made.certificate = before->certificate;
+    }
+    const std::string host = made.address.substr(0, made.address.rfind(':') + 1);
+    if (!isUnix && made.address.ends_with(":0") && before->address.starts_with(host)) {
+        made.address = before->address;
+    }
+    return made;
 }
 
 }  // namespace
@@ -78,22 +111,32 @@ std::string listenedBefore(const config::DaemonConfig& config) {
 class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                                    v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>> {
  public:
-    Impl(std::string runsDir, std::string buildId, agent::NodeTable& table, const Clock& clock)
+    Impl(std::string runsDir, std::string buildId, agent::NodeTable& table,
+         agent::JoinTokens& tokens, const Clock& clock)
         : runsDir_(runsDir),
           table_(table),
-          reports_(std::move(runsDir), std::move(buildId), table, clock) {}
+          tokens_(tokens),
+          reports_(std::move(runsDir), std::move(buildId), table, tokens, clock) {}
 
     Status open(const config::DaemonConfig& config) {
         joinPath_ = config.nodesJoinFile();
-        ASSIGN_OR_RETURN(file_, joinFileFor(config));
-        reports_.setToken(file_.token);
+        ASSIGN_OR_RETURN(file_, doorFileFor(config));
+        tokens_.serve(file_.token, nullptr);  // agents may come before the address is known
         ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
-        auto server = transport::Server::start(file_, *this);
+        auto server = serve();
         if (!server.ok() && !file_.isUnix() && config.nodesListen.find(':') == std::string::npos) {
             file_.address = config.nodesListen + ":0";  // another has the port of before
-            server = transport::Server::start(file_, *this);
+            server = serve();
         }
         ASSIGN_OR_RETURN(server_, std::move(server));
+        RETURN_IF_ERROR(file_.writeForListener(config.nodesDoorFile()));
+        tokens_.serve(file_.token,
+                      [file = file_](const std::string& node, const std::string& token) {
+                          transport::JoinFile one = file;
+                          one.node = node;
+                          one.token = token;
+                          return one.toText();
+                      });
         return file_.write(joinPath_);
     }
     void end() {
@@ -154,6 +197,9 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
              },
              [port] { port->closed(); }, [port] { port->written(); }});
         *place = stream;
+        if (!admitted->session->add(stream)) {
+            stream->close(grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "tunnel: shut out"));
+        }
         pump_->attach(*port, transport::makeLink<v1::TunnelBytes>(
                                  stream, [](Tunnelled& one) { one.close(grpc::Status::OK); },
                                  [](Tunnelled&) {}));
@@ -161,7 +207,10 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     }
 
  private:
-    using Tunnelled = transport::ServerDuplex<v1::TunnelBytes, v1::TunnelBytes>;
+    Result<std::unique_ptr<transport::Server>> serve() {
+        return transport::Server::start(
+            file_, *this, [this](std::string_view token) { return tokens_.isToken(token); });
+    }
 
     static std::string metadataOf(const grpc::CallbackServerContext& context, const char* key) {
         const auto& all = context.client_metadata();
@@ -172,6 +221,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     struct Admitted {
         UniqueFd door;
         std::vector<std::string> workers;  ///< that may speak with it
+        std::shared_ptr<Session> session;  ///< of its agent
     };
 
     // Of the agent that is attached with this key: no other node knows it.
@@ -188,11 +238,8 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return nullptr;
     }
 
-    // The token first; only an attempt that has a part on the agent's node names a socket here.
+    // The key first; only an attempt that has a part on the agent's node names a socket here.
     Result<Admitted> admit(const grpc::CallbackServerContext& context) {
-        if (!transport::isSameToken(metadataOf(context, "millrace-token-bin"), file_.token)) {
-            return Status(absl::StatusCode::kUnauthenticated, "tunnel: another token");
-        }
         const auto session = sessionOf(metadataOf(context, "millrace-tunnel-key-bin"));
         if (session == nullptr) {
             return Status(absl::StatusCode::kUnauthenticated,
@@ -212,7 +259,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         }
         const std::string path = job::RunPaths(runsDir_, run).attempt(attempt).rankSocket();
         ASSIGN_OR_RETURN(UniqueFd door, connectUnixNonBlocking(path));
-        return Admitted{std::move(door), std::move(workers)};
+        return Admitted{std::move(door), std::move(workers), session};
     }
 
     void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
@@ -231,6 +278,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
 
     const std::string runsDir_;
     agent::NodeTable& table_;
+    agent::JoinTokens& tokens_;
     AgentReports reports_;
     transport::JoinFile file_;
     std::string joinPath_;
@@ -248,8 +296,9 @@ AgentsDoor::~AgentsDoor() {
 
 Result<std::unique_ptr<AgentsDoor>> AgentsDoor::open(const config::DaemonConfig& config,
                                                      std::string buildId, agent::NodeTable& table,
+                                                     agent::JoinTokens& tokens,
                                                      const Clock& clock) {
-    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, clock);
+    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, tokens, clock);
     RETURN_IF_ERROR(impl->open(config));
     return std::unique_ptr<AgentsDoor>(new AgentsDoor(std::move(impl)));
 }

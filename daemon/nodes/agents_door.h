@@ -1,9 +1,10 @@
 #pragma once
 // AgentsDoor: the head's end of the agents' connections.
 //
-// Translates between messages and the NodeTable, which decides. Its join file (STATE/nodes.join)
-// keeps token, certificate and address over restarts of the daemon: agents find the next one, which
-// listens there also where nobody told it to. A `down` ends agents and file.
+// Translates between messages and the NodeTable, which decides. STATE/nodes.door keeps address,
+// certificate and its key, so that agents find the next daemon with the files that they have.
+// STATE/nodes.join lets agents in under any free name; the next daemon listens where it says, also
+// where nobody told it to, and a `down` removes it. JoinTokens has the files of single nodes.
 // Threads: gRPC's; made and ended by one owner. Owns: the listening server. Failure: of open(), a
 // sentence with the address; of an agent, the status that it is refused with, in both logs.
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/config/daemon_config.h"
 
@@ -23,10 +25,10 @@ std::string listenedBefore(const config::DaemonConfig& config);
 
 class AgentsDoor {
  public:
-    /// `table` and `clock` outlive it. `buildId`: agents of another build are refused.
+    /// `table`, `tokens` and `clock` outlive it. `buildId`: agents of another build are refused.
     static Result<std::unique_ptr<AgentsDoor>> open(const config::DaemonConfig& config,
                                                     std::string buildId, agent::NodeTable& table,
-                                                    const Clock& clock);
+                                                    agent::JoinTokens& tokens, const Clock& clock);
     /// Ends the connections; agents come again as long as their workers go.
     ~AgentsDoor();
     /// "unix:PATH" or "HOST:PORT".

@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "backend/core/files.h"
 #include "backend/core/log.h"
 #include "backend/core/thread.h"
 #include "backend/core/utf8.h"
@@ -54,8 +53,9 @@ bool isThere(const agent::NodeTable& table, const std::string& name) {
 
 }  // namespace
 
-HostAgents::HostAgents(HostAgentsOptions options, agent::NodeTable& table, const Clock& clock)
-    : options_(std::move(options)), table_(table), clock_(clock) {
+HostAgents::HostAgents(HostAgentsOptions options, agent::NodeTable& table,
+                       agent::JoinTokens& tokens, const Clock& clock)
+    : options_(std::move(options)), table_(table), tokens_(tokens), clock_(clock) {
     for (const Address& host : options_.hosts) {
         table_.expect(host.host, "");
         threads_.push_back(startThread(
@@ -105,7 +105,7 @@ void HostAgents::keep(const Address& host, const std::stop_token& stop) {
 }
 
 Status HostAgents::startOn(const Address& host, const std::stop_token& stop) const {
-    ASSIGN_OR_RETURN(const std::string joinFile, readFile(options_.joinPath));
+    ASSIGN_OR_RETURN(const std::string joinFile, tokens_.invite(host.host));
     SubprocessOptions ssh;
     ssh.argv = sshArguments(options_, host);
     ssh.input = agentScript(host.host, joinFile);

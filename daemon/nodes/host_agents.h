@@ -15,13 +15,13 @@
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
 #include "backend/core/paths.h"
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 
 namespace millrace::nodes {
 
 struct HostAgentsOptions {
     std::vector<Address> hosts;  ///< for ssh; a node's name is its host's
-    std::string joinPath;        ///< of the head that serves
     std::string sshConfig;       ///< in place of ~/.ssh/config; "": that
     std::string sshProgram = "ssh";
     bool mayComeBack = false;  ///< agents of an earlier daemon, by themselves
@@ -29,8 +29,9 @@ struct HostAgentsOptions {
 
 class HostAgents {
  public:
-    /// `table` and `clock` outlive it.
-    HostAgents(HostAgentsOptions options, agent::NodeTable& table, const Clock& clock);
+    /// `table`, `tokens` and `clock` outlive it. Each start invites its host: the head serves.
+    HostAgents(HostAgentsOptions options, agent::NodeTable& table, agent::JoinTokens& tokens,
+               const Clock& clock);
     /// Agents stay.
     ~HostAgents();
 
@@ -41,6 +42,7 @@ class HostAgents {
 
     const HostAgentsOptions options_;
     agent::NodeTable& table_;
+    agent::JoinTokens& tokens_;
     const Clock& clock_;
     Mutex mutex_;
     CondVar wake_;

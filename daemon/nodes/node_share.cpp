@@ -19,6 +19,11 @@ std::string hostOfHead(const config::DaemonConfig& config) {
 
 }  // namespace
 
+std::string nodeName(const config::DaemonConfig& config) {
+    const auto file = transport::JoinFile::read(config.joinFile);
+    return config.nodeName.empty() && file.ok() ? file->node : config.nodeName;
+}
+
 Status takeShare(const config::NodeShare& share, values::NodeInfo& info) {
     info.memoryBytes = std::min(info.memoryBytes, static_cast<std::uint64_t>(machineMemory()));
     const auto usable = telemetry::usableGpus(info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));

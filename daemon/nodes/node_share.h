@@ -10,6 +10,8 @@
 
 namespace millrace::nodes {
 
+/// As --name says, else the name that the join file is for; "": the host's.
+std::string nodeName(const config::DaemonConfig& config);
 /// Less than the machine has where a control group, CUDA_VISIBLE_DEVICES or the command line says
 /// so.
 Status takeShare(const config::NodeShare& share, values::NodeInfo& info);

@@ -41,7 +41,6 @@ Status RankTunnel::call(UniqueFd socket) {
     const std::shared_ptr<ToDoor> stream = ToDoor::make(
         {[port](v1::TunnelBytes& bytes) { port->received(std::move(*bytes.mutable_data())); },
          [port] { port->closed(); }, [port] { port->written(); }});
-    stream->context().AddMetadata("millrace-token-bin", file.token);
     stream->context().AddMetadata("millrace-tunnel-key-bin", tunnelKey_);
     stream->context().AddMetadata("millrace-run", run_);
     stream->context().AddMetadata("millrace-attempt", std::to_string(attempt_));

@@ -66,7 +66,7 @@ Status Slot::open(const std::string& buildId) {
     options.root = config_.runsDir();
     options.execProgram = config_.binDir + "/millrace-exec";
     telemetry_ = std::make_unique<agent::TelemetryService>(
-        clock_, live_, config_.stateDir, std::string(config::daemonVersion()), config_.nodeName);
+        clock_, live_, config_.stateDir, std::string(config::daemonVersion()), nodeName(config_));
     parts_.info = telemetry_->info();
     RETURN_IF_ERROR(takeShare(config_.share, parts_.info));
     options.gpus = telemetry::usableGpus(parts_.info.gpus, nullptr);

@@ -20,11 +20,13 @@ using config::Role;
 constexpr std::string_view kPackage = "/millrace.v1.";
 
 // Questions about a spec name files that the daemon's user can read: they need what a submit needs.
-constexpr std::array<std::pair<std::string_view, Role>, 27> kNeeds{{
+constexpr std::array<std::pair<std::string_view, Role>, 29> kNeeds{{
     {"Nodes/Handshake", Role::kView},
     {"Nodes/List", Role::kView},
     {"Nodes/WatchTelemetry", Role::kView},
     {"Nodes/Drain", Role::kAdmin},
+    {"Nodes/Invite", Role::kAdmin},
+    {"Nodes/Forget", Role::kAdmin},
     {"Daemon/Status", Role::kView},
     {"Daemon/CheckStore", Role::kView},
     {"Daemon/Down", Role::kAdmin},

@@ -58,6 +58,39 @@ grpc::ServerUnaryReactor* NodesService::Drain(Context* context, const v1::DrainN
     return finished(context, nodes_.drain(request->name(), !request->is_back()));
 }
 
+grpc::ServerUnaryReactor* NodesService::Invite(Context* context,
+                                               const v1::InviteNodeRequest* request,
+                                               v1::InviteNodeResponse* response) {
+    return answerOn(parts_.quick, context, [this, request, response]() -> ::millrace::Status {
+        RETURN_IF_ERROR(config::checkNodeName("node", request->name()));
+        ASSIGN_OR_RETURN(*response->mutable_join_file(), tokens_.invite(request->name()));
+        return okStatus();
+    });
+}
+
+grpc::ServerUnaryReactor* NodesService::Forget(Context* context,
+                                               const v1::ForgetNodeRequest* request,
+                                               v1::ForgetNodeResponse*) {
+    return answerOn(parts_.quick, context, [this, request] { return forget(request->name()); });
+}
+
+// The token goes first: the agent comes again as soon as its connection ends.
+::millrace::Status NodesService::forget(const std::string& node) {
+    const auto& hosts = facts_.config.hosts;
+    if (std::any_of(hosts.begin(), hosts.end(),
+                    [&](const Address& host) { return host.host == node; })) {
+        return failedPrecondition("node ", node, " is one of the daemon's 'hosts' (",
+                                  facts_.config.configFile,
+                                  "), which it starts: take it out there and restart the daemon");
+    }
+    const bool isSeen = nodes_.knows(node);
+    if (!isSeen && !tokens_.isInvited(node)) {
+        return notFound("unknown node '", node, "'; 'millrace nodes' lists the nodes");
+    }
+    RETURN_IF_ERROR(tokens_.forget(node));
+    return nodes_.forget(node);
+}
+
 // The newest of each node, the daemon's own among them.
 std::map<std::string, agent::NodeReport> NodesService::samples() const {
     std::map<std::string, agent::NodeReport> all = nodes_.samples();

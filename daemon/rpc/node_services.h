@@ -8,6 +8,7 @@
 #include <millrace/v1/daemon.grpc.pb.h>
 #include <millrace/v1/nodes.grpc.pb.h>
 
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/telemetry_service.h"
@@ -25,12 +26,18 @@ struct DaemonFacts {
 
 class NodesService final : public v1::Nodes::CallbackService {
  public:
-    NodesService(agent::TelemetryService& telemetry, agent::NodeTable& nodes, DaemonFacts facts,
-                 const Clock& clock, ServiceParts parts)
-        : telemetry_(telemetry),
-          nodes_(nodes),
+    struct Parts {
+        agent::TelemetryService& telemetry;
+        agent::NodeTable& nodes;
+        agent::JoinTokens& tokens;
+        const Clock& clock;
+    };
+    NodesService(Parts of, DaemonFacts facts, ServiceParts parts)
+        : telemetry_(of.telemetry),
+          nodes_(of.nodes),
+          tokens_(of.tokens),
           facts_(std::move(facts)),
-          clock_(clock),
+          clock_(of.clock),
           parts_(parts) {}
 
     using Context = grpc::CallbackServerContext;
@@ -40,14 +47,20 @@ class NodesService final : public v1::Nodes::CallbackService {
                                    v1::ListNodesResponse*) override;
     grpc::ServerUnaryReactor* Drain(Context*, const v1::DrainNodeRequest*,
                                     v1::DrainNodeResponse*) override;
+    grpc::ServerUnaryReactor* Invite(Context*, const v1::InviteNodeRequest*,
+                                     v1::InviteNodeResponse*) override;
+    grpc::ServerUnaryReactor* Forget(Context*, const v1::ForgetNodeRequest*,
+                                     v1::ForgetNodeResponse*) override;
     grpc::ServerWriteReactor<v1::NodeSample>* WatchTelemetry(
         Context*, const v1::WatchTelemetryRequest*) override;
 
  private:
     std::map<std::string, agent::NodeReport> samples() const;
+    Status forget(const std::string& node);
 
     agent::TelemetryService& telemetry_;
     agent::NodeTable& nodes_;
+    agent::JoinTokens& tokens_;
     const DaemonFacts facts_;
     const Clock& clock_;
     const ServiceParts parts_;

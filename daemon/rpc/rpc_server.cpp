@@ -78,8 +78,9 @@ class RpcServer::Impl {
         ASSIGN_OR_RETURN(access_, Access::open(parts_.config));
         const DaemonFacts facts{parts_.config, address_, parts_.clock.wallMs()};
         runs_ = makeRunsService(parts_.runs, serviceParts());
-        nodes_ = std::make_unique<NodesService>(parts_.telemetry, parts_.nodes, facts, parts_.clock,
-                                                serviceParts());
+        nodes_ = std::make_unique<NodesService>(
+            NodesService::Parts{parts_.telemetry, parts_.nodes, parts_.tokens, parts_.clock}, facts,
+            serviceParts());
         daemon_ = std::make_unique<DaemonService>(parts_.controller, parts_.nodes, parts_.store,
                                                   facts, parts_.clock, serviceParts(), parts_.end);
         inspect_ = std::make_unique<InspectService>(parts_.inspection);

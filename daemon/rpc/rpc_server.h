@@ -9,6 +9,7 @@
 #include "backend/core/clock.h"
 #include "backend/core/status.h"
 #include "daemon/agent/inspection.h"
+#include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/agent/run_service.h"
@@ -23,6 +24,7 @@ struct RpcServerParts {
     agent::RunController& controller;
     agent::TelemetryService& telemetry;
     agent::NodeTable& nodes;
+    agent::JoinTokens& tokens;
     const agent::Inspection& inspection;
     agent::Inspector& inspector;
     runs::RunStore& store;

@@ -1,5 +1,7 @@
 #include "daemon/transport/join_file.h"
 
+#include <algorithm>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,18 +37,45 @@ std::string bytesOf(std::string_view hex) {
     return hex.size() % 2 == 0 ? bytes : std::string();
 }
 
+std::vector<gid_t> ownGroups() {
+    std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+    const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+    groups.resize(static_cast<std::size_t>(std::max(0, count)));
+    groups.push_back(::getegid());
+    return groups;
+}
+
 Status checkPrivate(const std::string& path) {
     struct stat info{};
     if (::stat(path.c_str(), &info) != 0) {
         return errnoStatus(errno, path);
     }
-    const bool isOwn = info.st_uid == ::geteuid() || info.st_uid == 0;
-    if (!isOwn || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        return permissionDenied(path,
-                                ": others may read it, and it lets into a run; chmod 600, "
-                                "and own it");
+    if (!isPrivate(info, ::geteuid(), ownGroups())) {
+        return permissionDenied(
+            path,
+            ": others may read it, and it lets into a run; make it yours with mode 0600, or root's "
+            "with mode 0440 and a group of yours (fsGroup of a pod)");
     }
     return okStatus();
+}
+
+Json jsonOf(const JoinFile& file) {
+    Json json = {{"version", JoinFile::kVersion},
+                 {"address", file.address},
+                 {"token", hexOf(file.token)},
+                 {"attempt", file.attempt},
+                 {"certificate", file.certificate.certificatePem}};
+    if (!file.relayToken.empty()) {
+        json["relay_token"] = hexOf(file.relayToken);
+    }
+    if (!file.node.empty()) {
+        json["node"] = file.node;
+    }
+    return json;
+}
+
+std::string textOf(const Json& json) {
+    return dumpJsonPretty(json) + "\n";
 }
 
 }  // namespace
@@ -70,20 +99,17 @@ JoinFile JoinFile::ofDataWorker() const {
 }
 
 std::string JoinFile::toText() const {
-    Json json = {{"version", kVersion},
-                 {"address", address},
-                 {"token", hexOf(token)},
-                 {"attempt", attempt},
-                 {"certificate", certificate.certificatePem},
-                 {"key", certificate.keyPem}};
-    if (!relayToken.empty()) {
-        json["relay_token"] = hexOf(relayToken);
-    }
-    return dumpJsonPretty(json) + "\n";
+    return textOf(jsonOf(*this));
 }
 
 Status JoinFile::write(const std::string& path) const {
     return writeFileAtomic(path, toText(), 0600);
+}
+
+Status JoinFile::writeForListener(const std::string& path) const {
+    Json json = jsonOf(*this);
+    json["key"] = certificate.keyPem;
+    return writeFileAtomic(path, textOf(json), 0600);
 }
 
 Result<JoinFile> JoinFile::read(const std::string& path) {
@@ -103,12 +129,21 @@ Result<JoinFile> JoinFile::fromText(std::string_view text, const std::string& pl
     file.token = bytesOf(jsonString(json, "token"));
     file.relayToken = bytesOf(jsonString(json, "relay_token"));
     file.attempt = jsonInt(json, "attempt");
+    file.node = jsonString(json, "node");
     file.certificate = {jsonString(json, "certificate"), jsonString(json, "key")};
     if (file.address.empty() || file.token.size() != kTokenBytes) {
         return invalidArgument(place, ": a join file has an address and a token of ", kTokenBytes,
                                " bytes");
     }
     return file;
+}
+
+bool isPrivate(const struct ::stat& file, uid_t user, const std::vector<gid_t>& groups) {
+    const bool isOwn = file.st_uid == user || file.st_uid == 0;
+    const mode_t forOthers = file.st_mode & (S_IRWXG | S_IRWXO);
+    const bool isSecret = file.st_uid == 0 && forOthers == S_IRGRP &&
+                          std::find(groups.begin(), groups.end(), file.st_gid) != groups.end();
+    return isOwn && (forOthers == 0 || isSecret);
 }
 
 bool isSameToken(std::string_view a, std::string_view b) {

@@ -1,12 +1,17 @@
 #pragma once
-// The join file: what a member must know to come in, and what lets it in.
+// The join file: where a listener is, the certificate by which a client knows it, and the token
+// that lets the client in.
 //
-// Who listens writes it, readable by its owner alone: the feed that leads a stream for its data
-// workers, a head for the agents of its nodes. Whoever can read it is a member. Threads: a value.
-// Failure: an error names the file; one that others can read is refused.
+// The listener writes it: the feed that leads a stream for data workers and relays, a head for the
+// agents of its nodes. The certificate's key stays with the listener, so that a file lets in and
+// lets nobody listen in its place. Threads: a value. Failure: an error names the file; one that
+// others can read is refused.
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <sys/stat.h>
 
 #include "backend/certificate/certificate.h"
 #include "backend/core/status.h"
@@ -25,7 +30,8 @@ struct JoinFile {
     /// Likewise, of relays, which speak for ranks. "": the file is an agent's or a data worker's.
     std::string relayToken;
     std::int64_t attempt = 0;  ///< of a run; 0: not of a run
-    /// Of a HOST:PORT; both sides show it.
+    std::string node = {};     ///< the only node that the token lets in; "": any, or none is meant
+    /// Of a HOST:PORT. Its key is there at the listener only.
     certificate::Certificate certificate;
 
     bool isUnix() const { return address.starts_with(kUnix); }
@@ -38,14 +44,22 @@ struct JoinFile {
     /// What a data worker gets of a feed's: it opens nothing that is for relays.
     JoinFile ofDataWorker() const;
 
+    /// Without the key.
     Status write(const std::string& path) const;
     std::string toText() const;
+    /// With the key, for a listener that is started again.
+    Status writeForListener(const std::string& path) const;
     static Result<JoinFile> read(const std::string& path);
     /// `place` is named in errors.
     static Result<JoinFile> fromText(std::string_view text, const std::string& place);
 
     static constexpr std::string_view kUnix = "unix:";
 };
+
+/// Whether nobody but `user`, root and members of one of `groups` may read a file, and others of
+/// them only read it: it is `user`'s or root's and closed to all others, or it is root's and its
+/// group, one of `groups`, may read it, as a Kubernetes Secret's.
+bool isPrivate(const struct ::stat& file, uid_t user, const std::vector<gid_t>& groups);
 
 /// Whether two tokens are the same and not empty, in a time that does not tell where they differ.
 bool isSameToken(std::string_view a, std::string_view b);

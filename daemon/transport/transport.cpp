@@ -1,12 +1,15 @@
 #include "daemon/transport/transport.h"
 
 #include <chrono>
+#include <map>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/socket.h>
 
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/security/auth_metadata_processor.h>
 #include <grpcpp/server_posix.h>
 
 #include "backend/core/paths.h"
@@ -28,6 +31,44 @@ constexpr int kHttpFrameBytes = 1 << 20;
 // wakes the other side for every few pages of a frame.
 constexpr int kReadBytes = 1 << 20;
 constexpr int kSocketBytes = 4 << 20;
+
+constexpr char kTokenKey[] = "millrace-join-token-bin";
+
+/// Of a client: its token goes with each call.
+class TokenSender final : public grpc::MetadataCredentialsPlugin {
+ public:
+    explicit TokenSender(std::string token) : token_(std::move(token)) {}
+    bool IsBlocking() const override { return false; }
+    grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
+                             std::multimap<grpc::string, grpc::string>* metadata) override {
+        metadata->emplace(kTokenKey, token_);
+        return grpc::Status::OK;
+    }
+
+ private:
+    const std::string token_;
+};
+
+/// Of a server: a call with another token reaches no service.
+class TokenDoor final : public grpc::AuthMetadataProcessor {
+ public:
+    explicit TokenDoor(TokenCheck isToken) : isToken_(std::move(isToken)) {}
+    bool IsBlocking() const override { return false; }
+    grpc::Status Process(const InputMetadata& metadata, grpc::AuthContext*,
+                         OutputMetadata* consumed, OutputMetadata*) override {
+        const auto token = metadata.find(kTokenKey);
+        if (token == metadata.end() || !isToken_({token->second.data(), token->second.size()})) {
+            return {grpc::StatusCode::UNAUTHENTICATED,
+                    "another token; the join file is of another listener or attempt, was changed, "
+                    "or has been revoked"};
+        }
+        consumed->emplace(kTokenKey, std::string(token->second.data(), token->second.size()));
+        return grpc::Status::OK;
+    }
+
+ private:
+    const TokenCheck isToken_;
+};
 
 template <class Arguments>
 void setLimits(Arguments&& set) {
@@ -93,13 +134,19 @@ Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
     }
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = file.certificate.certificatePem;
-    options.pem_cert_chain = file.certificate.certificatePem;
-    options.pem_private_key = file.certificate.keyPem;
-    return grpc::CreateCustomChannel(file.address, grpc::SslCredentials(options),
-                                     channelArguments());
+    auto sender =
+        std::make_unique<TokenSender>(file.relayToken.empty() ? file.token : file.relayToken);
+    return grpc::CreateCustomChannel(
+        file.address,
+        grpc::CompositeChannelCredentials(
+            grpc::SslCredentials(options),
+            grpc::MetadataCredentialsFromPlugin(
+                std::unique_ptr<grpc::MetadataCredentialsPlugin>(std::move(sender)))),
+        channelArguments());
 }
 
-Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& service) {
+Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& service,
+                                              TokenCheck isToken) {
     std::unique_ptr<Server> made(new Server());
     grpc::ServerBuilder builder;
     setLimits([&](const char* name, int value) { builder.AddChannelArgument(name, value); });
@@ -107,16 +154,17 @@ Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& ser
     builder.RegisterService(&service);
     std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
     if (!file.isUnix()) {
-        grpc::SslServerCredentialsOptions options(
-            GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-        options.pem_root_certs = file.certificate.certificatePem;
+        grpc::SslServerCredentialsOptions options(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
         options.pem_key_cert_pairs.push_back(
             {file.certificate.keyPem, file.certificate.certificatePem});
-        builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                                   static_cast<int>(kHandshakeTime.count()));
+        const auto credentials = grpc::SslServerCredentials(options);
+        credentials->SetAuthMetadataProcessor(std::make_shared<TokenDoor>(std::move(isToken)));
+        for (const char* time :
+             {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, GRPC_ARG_MAX_CONNECTION_IDLE_MS}) {
+            builder.AddChannelArgument(time, static_cast<int>(kHandshakeTime.count()));
+        }
         acceptor = builder.experimental().AddExternalConnectionAcceptor(
-            grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-            grpc::SslServerCredentials(options));
+            grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, credentials);
     }
     made->server_ = builder.BuildAndStart();
     if (made->server_ == nullptr) {

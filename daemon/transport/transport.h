@@ -1,11 +1,14 @@
 #pragma once
 // How the members of a join file reach each other (a feed and its data workers, a head and the
-// agents of its nodes): a unix socket on one machine, TCP with mutual TLS between machines, the
-// certificate pinned by the file.
+// agents of its nodes): a unix socket on one machine, TLS over TCP between machines. The listener
+// shows the certificate that the file pins, and each call over TCP shows the file's token.
 //
-// Threads: any. Failure: kUnavailable when nobody listens; a sentence with the address.
+// Threads: any. Failure: kUnavailable when nobody listens, kUnauthenticated for another token; a
+// sentence with the address.
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <grpcpp/grpcpp.h>
 
@@ -19,12 +22,19 @@ namespace millrace::transport {
 /// A connection of its own to whoever wrote the join file.
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file);
 
-/// A listening server. Owns: socket and gate, which bounds what strangers hold over TCP (TcpGate).
-/// The destructor ends calls that are open, after a moment in which they may end themselves.
+/// Whether a call that shows this token is let in. Called on gRPC's threads, and must not wait.
+using TokenCheck = std::function<bool(std::string_view token)>;
+
+/// A listening server. Owns: socket and gate, which bounds what strangers hold over TCP (TcpGate):
+/// a call without a token reaches no service, and a connection without a call ends after
+/// kHandshakeTime. The destructor ends calls that are open, after a moment in which they may end
+/// themselves.
 class Server {
  public:
     /// `file.address` as it is to be; a port of 0 is a free one, which `file` then names.
-    static Result<std::unique_ptr<Server>> start(JoinFile& file, grpc::Service& service);
+    /// On a unix socket, which only this user reaches, `isToken` is not asked.
+    static Result<std::unique_ptr<Server>> start(JoinFile& file, grpc::Service& service,
+                                                 TokenCheck isToken);
     ~Server();
 
  private:

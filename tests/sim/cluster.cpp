@@ -48,8 +48,8 @@ void Cluster::startHead() {
     options.ownName = "head";
     one.table = std::make_unique<agent::NodeTable>(options, machine.clock, one.logs);
     one.reports = std::make_unique<nodes::AgentReports>(machine.root + "/runs", kBuild, *one.table,
-                                                        machine.clock);
-    one.reports->setToken(kToken);
+                                                        one.tokens, machine.clock);
+    one.tokens.serve(kToken, nullptr);
     agent::ControllerOptions control;
     control.runsDir = machine.root + "/runs";
     control.binDir = "/opt/bin";
@@ -90,7 +90,7 @@ void Cluster::killHead() {
     }
     for (const auto& session : head_->sessions) {
         if (const auto open = session.lock()) {
-            open->close();
+            open->shutOut(okStatus());
         }
     }
     head_->controller.reset();  // its doors go with it

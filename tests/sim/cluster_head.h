@@ -29,7 +29,7 @@ class Cluster::Session final : public agent::NodeSession {
         wire_->send(To::kNode,
                     [message = nodes::toProto(orders), deliver = deliver_] { deliver(message); });
     }
-    void close() { wire_->close(To::kNode); }
+    void shutOut(const Status&) override { wire_->close(To::kNode); }
     bool isAttached = false;
 
  private:
@@ -48,6 +48,7 @@ struct Cluster::Head {
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<agent::NodeTable> table;
     std::unique_ptr<agent::AllNodes> nodes;
+    agent::JoinTokens tokens{""};
     std::unique_ptr<nodes::AgentReports> reports;
     std::map<std::string, agent::DoorListener> listeners;  ///< by run and attempt
     std::unique_ptr<agent::RunController> controller;

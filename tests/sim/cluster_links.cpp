@@ -49,7 +49,7 @@ void Cluster::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& re
     if (!status.ok()) {
         world.tell(strCat("the head refuses ", report.attachment().node().name(), ": ",
                           messageOf(status)));
-        session->close();
+        session->shutOut(status);
     }
 }
 

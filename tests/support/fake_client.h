@@ -160,6 +160,8 @@ class FakeClient : public DaemonClient {
     }
     Result<std::vector<values::NodeInfo>> nodes() override { return answers_.nodeInfos; }
     Status drain(const std::string&, bool) override { return okStatus(); }
+    Result<std::string> invite(const std::string&) override { return std::string("join file\n"); }
+    Status forget(const std::string&) override { return okStatus(); }
 
     std::unique_ptr<Subscription> watchRuns(const std::vector<std::string>&,
                                             StreamHandler<values::RunUpdate> handler) override {

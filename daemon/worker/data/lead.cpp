@@ -72,7 +72,11 @@ Status Lead::open(const loader::ElsewhereOptions& options) {
     door.groupSocket = options.groupSocket;
     door.isNetwork = isNetwork_;
     ASSIGN_OR_RETURN(door_, Door::open(std::move(door), static_cast<DoorKeeper&>(*this)));
-    ASSIGN_OR_RETURN(server_, transport::Server::start(file, *door_));
+    ASSIGN_OR_RETURN(server_,
+                     transport::Server::start(file, *door_, [file](std::string_view token) {
+                         return transport::isSameToken(token, file.token) ||
+                                transport::isSameToken(token, file.relayToken);
+                     }));
     if (file.isUnix()) {
         ASSIGN_OR_RETURN(slabGate_, PeerGate::open(slabSocket(file.unixPath()),
                                                    [this](int fd) { door_->slabs(UniqueFd(fd)); }));

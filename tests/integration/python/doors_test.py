@@ -6,6 +6,7 @@ import resource
 import select
 import shutil
 import socket
+import ssl
 import subprocess
 import time
 import unittest
@@ -83,6 +84,21 @@ class NodesDoor(SpreadCase):
 
     def test_connections_that_only_begin_a_handshake_leave_room_for_others_and_end(self):
         self.check(TLS_BEGINS)
+
+
+    def test_connections_that_show_no_token_end(self):
+        with open(os.path.join(self.folder, "state/millrace/nodes.join"), encoding="utf-8") as file:
+            host, port = json.load(file)["address"].rsplit(":", 1)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.set_alpn_protocols(["h2"])
+        with context.wrap_socket(socket.create_connection((host, int(port)), 20)) as one:
+            one.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))  # and empty settings
+            began = time.monotonic()
+            one.settimeout(4 * SECONDS)
+            while one.recv(4096):
+                pass
+            self.assertLess(time.monotonic() - began, 3 * SECONDS)
 
 
 class OwnRanks(SpreadCase):

@@ -16,7 +16,9 @@ using ::testing::IsEmpty;
 class FakeSession final : public NodeSession {
  public:
     void send(const NodeOrders& orders) override { sent.push_back(orders); }
+    void shutOut(const Status& why) override { shutOutWith = why; }
     std::vector<NodeOrders> sent;
+    Status shutOutWith = okStatus();
 };
 
 engines::State living() {
@@ -268,6 +270,24 @@ TEST_F(NodeTableTest, AnAgentThatLeavesIsNotWaitedForAndGoesFromTheList) {
     EXPECT_TRUE(table.standing("node1").isLost) << "20 s are not waited for";
     EXPECT_TRUE(table.standing("node1").hasLeft);
     EXPECT_THAT(table.nodes(), IsEmpty());
+}
+
+TEST_F(NodeTableTest, AForgottenNodeIsLostAtOnceAndItsAgentEndsWithItsWorkers) {
+    const auto session = attach("node1");
+    table.keep("node1", kPartKey, {1, 0, 0}, {"rank0"});
+    table.place("node1", kPart);
+    ASSERT_TRUE(table.drain("node1", true).ok());
+    ASSERT_TRUE(table.forget("node1").ok());
+    EXPECT_TRUE(session->sent.back().isEnd);
+    EXPECT_TRUE(absl::IsUnauthenticated(session->shutOutWith));
+    EXPECT_TRUE(table.standing("node1").isLost) << "20 s are not waited for";
+    EXPECT_FALSE(table.report(*session, {}).ok());
+    EXPECT_THAT(table.partWorkers(*session, "r-abcde", 1), IsEmpty());
+    table.end("node1", kPartKey);
+    EXPECT_THAT(table.nodes(), IsEmpty());
+    const auto invited = attach("node1");
+    EXPECT_TRUE(table.standing("node1").mayTake()) << "it is not drained any more";
+    EXPECT_TRUE(table.forget("nobody").ok());
 }
 
 TEST_F(NodeTableTest, AnAgentThatIsNotTakenInIsShownWithTheReason) {

@@ -12,6 +12,7 @@ using values::RunState;
 class SilentSession final : public NodeSession {
  public:
     void send(const NodeOrders&) override {}
+    void shutOut(const Status&) override {}
 };
 
 class SpreadQueueTest : public AgentTest {

@@ -141,7 +141,7 @@ TEST(DaemonConfig, ASlotHasAHeadAndAPlaceOfItsOwn) {
         return errorOf(more);
     };
     EXPECT_THAT(with({"--nodes-listen", "unix"}), HasSubstr("listens nowhere"));
-    EXPECT_THAT(with({"--name", "a/b"}), HasSubstr("--name a/b"));
+    EXPECT_THAT(with({"--name", "a/b"}), HasSubstr("--name 'a/b'"));
 }
 
 TEST(DaemonConfig, ASlotGivesAShareOfItsNodeAndMayBeBound) {

@@ -291,7 +291,7 @@ TEST_F(LiarsTest, AnswersOfOtherGenerationsAndSecondOnesCountForNothing) {
     liar.reset();
 }
 
-TEST_F(LiarsTest, OverTlsOnlyWhoHasTheCertificateIsHeard) {
+TEST_F(LiarsTest, OverTlsTheFeedShowsTheCertificateAndAMemberTheToken) {
     options_.joinFile = directory_ / "tls.join";
     options_.listen = "127.0.0.1";
     const auto lead = Lead::start(options_);
@@ -301,9 +301,11 @@ TEST_F(LiarsTest, OverTlsOnlyWhoHasTheCertificateIsHeard) {
     transport::JoinFile stranger = file;
     stranger.certificate = *certificate::makeCertificate(transport::kCertificateName);
     EXPECT_EQ(join(stranger, "stranger", kBuild).status().code(), absl::StatusCode::kUnavailable);
-    transport::JoinFile halfMember = stranger;
-    halfMember.certificate.certificatePem = file.certificate.certificatePem;
-    EXPECT_FALSE(join(halfMember, "a key of another", kBuild).ok());
+    EXPECT_EQ(file.certificate.keyPem, "") << "whoever has the file cannot listen as the feed";
+    transport::JoinFile halfMember = file;
+    halfMember.token[7] ^= 1;
+    halfMember.relayToken.clear();
+    EXPECT_TRUE(absl::IsUnauthenticated(join(halfMember, "another token", kBuild).status()));
 }
 
 }  // namespace

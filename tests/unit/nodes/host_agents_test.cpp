@@ -52,14 +52,16 @@ TEST(StartPace, AnAgentThatMayComeByItselfIsWaitedFor) {
 class Session final : public agent::NodeSession {
  public:
     void send(const agent::NodeOrders& orders) override { isEnd = isEnd || orders.isEnd; }
+    void shutOut(const Status&) override {}
     bool isEnd = false;
 };
 
 class HostAgentsTest : public ::testing::Test {
  protected:
     HostAgentsTest() {
-        EXPECT_TRUE(
-            writeFileAtomic(directory / "nodes.join", "{\"token\":\"s3cret\"}\n", 0600).ok());
+        tokens.serve("shared", [](const std::string& node, const std::string&) {
+            return strCat("s3cret of ", node, "\n");
+        });
     }
     /// What stands in for ssh; its arguments are in "arguments", its input is in "input".
     void ssh(const std::string& end) {
@@ -75,10 +77,9 @@ class HostAgentsTest : public ::testing::Test {
     void start() {
         agents = std::make_unique<HostAgents>(
             HostAgentsOptions{{Address::parse("ssh://bob@cpu-1:2222").value()},
-                              directory / "nodes.join",
                               directory / "config",
                               directory / "ssh"},
-            table, clock);
+            table, tokens, clock);
     }
     values::NodeInfo node() const {
         const auto all = table.nodes();
@@ -92,6 +93,7 @@ class HostAgentsTest : public ::testing::Test {
     SystemClock clock;
     job::FileLogs logs{directory / "runs"};
     agent::NodeTable table{{"head", std::chrono::milliseconds(20'000)}, clock, logs};
+    agent::JoinTokens tokens{""};
     std::unique_ptr<HostAgents> agents;
 };
 
@@ -106,7 +108,7 @@ TEST_F(HostAgentsTest, TheAgentIsStartedOverSshWithoutTheTokenInACommandLine) {
     EXPECT_THAT(arguments, HasSubstr("BatchMode=yes"));
     EXPECT_THAT(arguments, HasSubstr("-- cpu-1 sh -s"));
     EXPECT_THAT(arguments, Not(HasSubstr("s3cret")));
-    EXPECT_THAT(text("input"), HasSubstr("s3cret"));
+    EXPECT_THAT(text("input"), HasSubstr("s3cret of cpu-1"));
     EXPECT_THAT(text("input"), HasSubstr("--slot"));
     EXPECT_THAT(text("input"), HasSubstr("--name 'cpu-1'"));
 }

@@ -7,8 +7,10 @@
 
 #include <sys/socket.h>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
 #include "backend/core/mutex.h"
 #include "backend/job/log_files.h"
 #include "backend/rank/rank_client.h"
@@ -18,6 +20,7 @@
 #include "daemon/nodes/agents_door.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/tunnel_greeting.h"
+#include "daemon/transport/transport.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
@@ -52,7 +55,7 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     }
     void openHead() {
         head.reset();
-        head = std::move(AgentsDoor::open(config, "build", table, clock).value());
+        head = std::move(AgentsDoor::open(config, "build", table, tokens, clock).value());
     }
     /// The attempt's door: it acknowledges everything.
     void openDoor() {
@@ -92,6 +95,7 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     SystemClock systemClock;
     job::FileLogs logs{directory / "head/runs"};
     agent::NodeTable table{{"head", std::chrono::milliseconds(20'000)}, clock, logs};
+    agent::JoinTokens tokens{directory / "nodes.tokens"};
     Mutex mutex;
     std::vector<rank::Sender> hellos MR_GUARDED_BY(mutex);
     std::unique_ptr<rank::RankServer> door;
@@ -154,6 +158,26 @@ TEST_P(RankTunnelTest, AnAgentThatIsNotAttachedHasNoTunnel) {
     EXPECT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
 }
 
+TEST_P(RankTunnelTest, AForgottenNodeHasNoTunnelAnyMore) {
+    attach();
+    table.keep("node1", kKey, {}, kWorkers);
+    openDoor();
+    const auto rank = client();
+    ASSERT_TRUE(rank->send(rank::Metrics{1, 0, 64, 0, {{"loss", 0.5}}}).ok());
+    ASSERT_TRUE(rank->waitAcked(std::chrono::seconds(30)).ok());
+    ASSERT_TRUE(tokens.forget("node1").ok());
+    ASSERT_TRUE(table.forget("node1").ok());
+    ASSERT_TRUE(rank->send(rank::Metrics{2, 0, 128, 0, {{"loss", -42}}}).ok());
+    EXPECT_FALSE(rank->waitAcked(std::chrono::milliseconds(300)).ok());
+    v1::AgentReport first;
+    first.mutable_attachment()->mutable_node()->set_name("node1");
+    agents["node1"]->open(first);
+    EXPECT_TRUE(test::eventually([&] {
+        (void)agents["node1"]->take();
+        return !agents["node1"]->isOpen();
+    })) << "it is not let in";
+}
+
 // All that was read from `door`, up to its end.
 std::string readAll(const UniqueFd& door) {
     std::string all;
@@ -211,6 +235,65 @@ TEST(TunnelGreeting, WhatIsNoHelloIsRefused) {
     }
 }
 
+class JoinedOverTls : public RankTunnelTest {
+ protected:
+    transport::JoinFile file() const {
+        return transport::JoinFile::read(config.nodesJoinFile()).value();
+    }
+    /// How a call to the head ends that shows this file.
+    static Status answer(const transport::JoinFile& file) {
+        grpc::ClientContext context;
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+        const auto call =
+            v1::Agents::NewStub(transport::openChannel(file).value())->Tunnel(&context);
+        v1::TunnelBytes none;
+        EXPECT_FALSE(call->Read(&none));
+        return transport::toStatus(call->Finish());
+    }
+};
+
+TEST_P(JoinedOverTls, ACallWithAnotherTokenReachesNoService) {
+    EXPECT_THAT(std::string(messageOf(answer(file()))), ::testing::HasSubstr("no agent"));
+    transport::JoinFile stranger = file();
+    stranger.token[3] ^= 1;
+    EXPECT_THAT(std::string(messageOf(answer(stranger))), ::testing::HasSubstr("another token"));
+    const std::string invited = tokens.invite("cpu-1").value();
+    transport::JoinFile own = transport::JoinFile::fromText(invited, "invited").value();
+    EXPECT_EQ(own.node, "cpu-1");
+    EXPECT_THAT(std::string(messageOf(answer(own))), ::testing::HasSubstr("no agent"));
+    ASSERT_TRUE(tokens.forget("cpu-1").ok());
+    EXPECT_THAT(std::string(messageOf(answer(own))), ::testing::HasSubstr("another token"));
+}
+
+// What is in the file is not enough to be taken for the head.
+TEST_P(JoinedOverTls, WhoHasAJoinFileCannotListenAsTheHead) {
+    transport::JoinFile thief = file();
+    EXPECT_EQ(thief.certificate.keyPem, "");
+    EXPECT_THAT(readFile(config.nodesJoinFile()).value(),
+                ::testing::Not(::testing::HasSubstr("PRIVATE KEY")));
+    transport::JoinFile pretended = transport::JoinFile::make("127.0.0.1", "").value();
+    v1::Agents::Service service;
+    const auto server =
+        transport::Server::start(pretended, service, [](std::string_view) { return true; });
+    ASSERT_TRUE(server.ok()) << server.status();
+    thief.address = pretended.address;
+    EXPECT_TRUE(absl::IsUnavailable(answer(thief))) << answer(thief);
+}
+
+TEST_P(JoinedOverTls, InvitedNodesFindTheNextHeadAlsoAfterADown) {
+    const auto own =
+        transport::JoinFile::fromText(tokens.invite("cpu-1").value(), "invited").value();
+    const std::string shared = file().token;
+    openHead();
+    EXPECT_EQ(file().token, shared);
+    ::unlink(config.nodesJoinFile().c_str());  // as a down does
+    openHead();
+    EXPECT_NE(file().token, shared);
+    EXPECT_EQ(file().address, own.address);
+    EXPECT_THAT(std::string(messageOf(answer(own))), ::testing::HasSubstr("no agent"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tls, JoinedOverTls, ::testing::Values("127.0.0.1"));
 INSTANTIATE_TEST_SUITE_P(Addresses, RankTunnelTest, ::testing::Values("unix", "127.0.0.1"));
 
 }  // namespace

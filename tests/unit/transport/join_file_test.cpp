@@ -39,16 +39,40 @@ TEST_F(JoinFileTest, IsReadAsItWasWrittenAndIsItsOwnersAlone) {
     EXPECT_EQ(read->relayToken, written.relayToken);
     EXPECT_EQ(read->ofDataWorker().toText().find("relay"), std::string::npos);
     EXPECT_EQ(read->attempt, 3);
-    EXPECT_EQ(read->certificate, written.certificate);
+    EXPECT_EQ(read->certificate.certificatePem, "CERTIFICATE");
+    EXPECT_EQ(read->certificate.keyPem, "") << "the listener's alone";
+    ASSERT_TRUE(written.writeForListener(path()).ok());
+    EXPECT_EQ(JoinFile::read(path())->certificate, written.certificate);
     EXPECT_FALSE(read->isUnix());
 }
 
 TEST_F(JoinFileTest, OneThatOthersCanReadIsRefused) {
     ASSERT_TRUE(file().write(path()).ok());
-    for (const unsigned mode : {0640U, 0604U, 0620U}) {
+    for (const unsigned mode : {0644U, 0604U, 0620U}) {
         ASSERT_EQ(::chmod(path().c_str(), mode), 0);
         EXPECT_EQ(JoinFile::read(path()).status().code(), absl::StatusCode::kPermissionDenied);
     }
+}
+
+TEST_F(JoinFileTest, ASecretOfRootIsReadThroughAGroupOfOurs) {
+    constexpr uid_t kUser = 1000, kOther = 2000;
+    constexpr gid_t kGroup = 3000;
+    const auto isTaken = [](uid_t owner, gid_t group, unsigned mode) {
+        struct stat info{};
+        info.st_uid = owner;
+        info.st_gid = group;
+        info.st_mode = S_IFREG | mode;
+        return isPrivate(info, kUser, {100, kGroup});
+    };
+    EXPECT_TRUE(isTaken(0, kGroup, 0440));
+    EXPECT_TRUE(isTaken(0, kGroup, 0640));
+    EXPECT_TRUE(isTaken(kUser, kOther, 0600));
+    EXPECT_TRUE(isTaken(0, kOther, 0400));
+    EXPECT_FALSE(isTaken(0, kOther, 0440)) << "a group of others";
+    EXPECT_FALSE(isTaken(0, kGroup, 0444));
+    EXPECT_FALSE(isTaken(0, kGroup, 0460)) << "the group may write it";
+    EXPECT_FALSE(isTaken(kUser, kGroup, 0640)) << "not root's";
+    EXPECT_FALSE(isTaken(kOther, kGroup, 0440));
 }
 
 TEST_F(JoinFileTest, ADamagedOneSaysWhatItShouldHave) {

@@ -1,0 +1,58 @@
+#pragma once
+// JoinTokens: which tokens let an agent in, and under which name.
+//
+// Each invited node has a token of its own; its SHA-256 is on the disk, the token itself only in
+// the node's join file. One more token, that of nodes.join, lets in under any name that was neither
+// invited nor forgotten. Threads: any. Bounded: kNamesMost names. Failure: invite() and forget()
+// change nothing when the file cannot be written; a file that cannot be read lets no invited node
+// in, and the log says so.
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+
+namespace millrace::agent {
+
+class JoinTokens {
+ public:
+    static constexpr std::size_t kNamesMost = 4096;
+    /// The text of the join file of `node`, with `token`.
+    using Writer = std::function<std::string(const std::string& node, const std::string& token)>;
+
+    /// `path` "": kept in memory only.
+    explicit JoinTokens(std::string path);
+
+    /// From now on agents may come: with the token `shared`, and with those of join files that
+    /// `write` makes.
+    void serve(const std::string& shared, Writer write);
+
+    /// A new join file for `node`. The one before lets in until this one has been used, so that an
+    /// agent whose new file did not arrive is not shut out. kFailedPrecondition: no agent may come.
+    Result<std::string> invite(const std::string& node);
+    bool isInvited(const std::string& node) const;
+    /// No token lets `node` in any more, until it is invited again.
+    Status forget(const std::string& node);
+    /// kUnauthenticated: the token does not let `node` in.
+    Status admit(const std::string& node, std::string_view token);
+    /// Whether the token lets any node in.
+    bool isToken(std::string_view token) const;
+
+ private:
+    using Hashes = std::deque<std::string>;  ///< one or two, the newest last; none: forgotten
+    using Names = std::map<std::string, Hashes>;
+
+    Status keep(Names names) MR_REQUIRES(writing_);
+
+    const std::string path_;
+    Mutex writing_;  ///< of who writes the file; before mutex_
+    mutable Mutex mutex_;
+    Names names_ MR_GUARDED_BY(mutex_);
+    std::string shared_ MR_GUARDED_BY(mutex_);  ///< hash; "": none
+    Writer write_ MR_GUARDED_BY(mutex_);
+};
+
+}  // namespace millrace::agent
