@@ -16,8 +16,8 @@ constexpr std::int64_t kLimitNs = 900 * kSecond;
 Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
     : world(seed), root(std::move(root)), plan(std::move(drawn)) {
     for (int i = 0; i <= plan.nodes; ++i) {
-        machines_.push_back(
-            std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i));
+        machines_.push_back(std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i,
+                                                      plan.has(Plan::Kind::kPowerCut)));
     }
     slots_.resize(machines_.size());
     judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere, plan.trainNodes);
@@ -35,15 +35,31 @@ Cluster::~Cluster() {
 }
 
 void Cluster::startHead() {
-    Machine& machine = head();
-    machine.agent.begin();
+    if (head_ != nullptr || head().isOff()) {
+        return;
+    }
+    head().agent.begin();
     world.tell("the head begins");
+    if (const Status opened = openHead(); !opened.ok()) {
+        world.tell(strCat("the head cannot begin: ", messageOf(opened)));
+        killHead();
+        return world.after(kSecond, [this] { startHead(); });
+    }
+    head().agent.every(250 * kMs, [this] { head_->controller->drain(); });
+    head().agent.every(100 * kMs, [this] {
+        for (const engines::Event& event : head_->poller->pollOnce()) {
+            head_->controller->post(event);
+            poke();
+        }
+    });
+}
+
+Status Cluster::openHead() {
+    Machine& machine = head();
     head_ = std::make_unique<Head>(*this);
     Head& one = *head_;
     one.doors = std::make_unique<Doors>(*this);
-    auto store = runs::RunStore::open(machine.root + "/runs.sqlite", machine.clock);
-    INVARIANT(store.ok(), "the store opens");
-    one.store = std::move(*store);
+    ASSIGN_OR_RETURN(one.store, runs::RunStore::open(machine.root + "/runs.sqlite", machine.clock));
     agent::NodeTableOptions options;
     options.ownName = "head";
     one.table = std::make_unique<agent::NodeTable>(options, machine.clock, one.logs);
@@ -72,14 +88,7 @@ void Cluster::startHead() {
     one.service = std::make_unique<agent::RunService>(
         agent::ServiceOptions{machine.root + "/runs", "head", 1 << 20, "0.1.0", "{}"}, *one.store,
         one.live, one.inspector, *one.controller, *one.deleted);
-    INVARIANT(one.controller->recover().ok(), "the head takes over what there is");
-    machine.agent.every(250 * kMs, [this] { head_->controller->drain(); });
-    machine.agent.every(100 * kMs, [this] {
-        for (const auto& [key, state] : head_->poller->pollOnce()) {
-            head_->controller->post(key, state);
-            poke();
-        }
-    });
+    return one.controller->recover();
 }
 
 void Cluster::killHead() {
@@ -93,6 +102,7 @@ void Cluster::killHead() {
             open->shutOut(okStatus());
         }
     }
+    const Disk::Dead dead(head().disk);
     head_->controller.reset();  // its doors go with it
     head_.reset();
     isPokeDue_ = false;
@@ -110,6 +120,9 @@ void Cluster::poke() {
 
 void Cluster::startAgent(Machine& machine) {
     const auto i = static_cast<std::size_t>(machine.number);
+    if (machine.agent.isAlive() || machine.isOff()) {
+        return;
+    }
     machine.agent.begin();
     world.tell(strCat("the agent of ", machine.name, " begins"));
     config::DaemonConfig config;
@@ -158,6 +171,7 @@ void Cluster::killAgent(Machine& machine) {
     const auto i = static_cast<std::size_t>(machine.number);
     world.tell(strCat("the agent of ", machine.name, " is killed"));
     machine.agent.end();
+    const Disk::Dead dead(machine.disk);
     slots_[i].reset();
 }
 

@@ -85,7 +85,9 @@ class Cluster {
         std::function<void(const v1::HeadOrders&)> deliver;
     };
 
+    /// Again a second later, where it cannot begin.
     void startHead();
+    Status openHead();
     void killHead();
     void startAgent(Machine& machine);
     void agentLeft(Machine& machine);

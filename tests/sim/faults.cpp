@@ -60,6 +60,13 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kLeave:
             leave(fault);
             break;
+        case Kind::kDiskFull:
+        case Kind::kDiskFails:
+            failDisk(fault);
+            break;
+        case Kind::kPowerCut:
+            cutPower(node, fault.forMs * kMs);
+            break;
         case Kind::kStop:
             if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
                 cluster_.head_->controller
@@ -108,6 +115,41 @@ void Faults::leave(const Plan::Fault& fault) {
     }
     node.isToBeLeft = true;
     cluster_.slots_[i]->leave();
+}
+
+void Faults::failDisk(const Plan::Fault& fault) {
+    Disk& disk = cluster_.machines_[static_cast<std::size_t>(fault.node)]->disk;
+    if (fault.kind == Plan::Kind::kDiskFull) {
+        disk.fill(fault.forMs * kMs);
+    } else if (fault.isUp) {
+        disk.failOnce(fault.forMs % 100);
+    } else {
+        disk.fail(fault.forMs * kMs);
+    }
+}
+
+void Faults::cutPower(Machine& machine, std::int64_t ns) {
+    if (machine.isOff()) {
+        return;
+    }
+    const bool isHead = machine.number == 0;
+    cluster_.judge_->losesPower(machine);
+    for (const auto& one : cluster_.machines_) {
+        if (isHead || one.get() == &machine) {
+            one->cable.cut(To::kHead, ns);
+            one->cable.cut(To::kNode, ns);
+        }
+    }
+    if (isHead && cluster_.head_ != nullptr) {
+        cluster_.killHead();
+    } else if (!isHead && machine.agent.isAlive()) {
+        cluster_.killAgent(machine);
+    }
+    machine.losePower(ns);
+    cluster_.world.after(ns, [this, isHead, &machine] {
+        cluster_.world.tell(machine.name + " has power again");
+        isHead ? cluster_.startHead() : cluster_.startAgent(machine);
+    });
 }
 
 // As a user does: until it is taken.

@@ -8,6 +8,7 @@
 namespace millrace::sim {
 
 class Cluster;
+class Machine;
 
 class Faults {
  public:
@@ -19,6 +20,8 @@ class Faults {
     void drain(const Plan::Fault& fault, bool isDrained);
     void leave(const Plan::Fault& fault);
     void resume();
+    void failDisk(const Plan::Fault& fault);
+    void cutPower(Machine& machine, std::int64_t ns);
 
     Cluster& cluster_;
 };

@@ -51,6 +51,20 @@ void Judge::rankKilled(const Rank& rank) {
     untold_.insert(steps.begin(), steps.end());
 }
 
+void Judge::losesPower(const Machine& machine) {
+    if (mayHaveRanks(machine)) {
+        blame(machine.name + " lost its power");
+    }
+    for (const auto& [key, gang] : machine.gangs) {
+        for (const auto& worker : gang.workers) {
+            const auto* rank = dynamic_cast<const Rank*>(worker.get());
+            if (rank != nullptr && !rank->state.exitCode.has_value()) {
+                rankKilled(*rank);
+            }
+        }
+    }
+}
+
 void Judge::rankFailed(const Rank& rank) {
     if (rank.attempt() == attempt_ && !blamed_.contains(attempt_)) {
         blame(strCat("rank", rank.state.rank, " failed, for another has gone"));

@@ -25,6 +25,8 @@ class Judge {
     void blame(const std::string& why);
     /// A rank is killed, and with it what it has not told.
     void rankKilled(const Rank& rank);
+    /// A machine is about to lose all its processes.
+    void losesPower(const Machine& machine);
     /// A rank ended by itself, as a collective fails.
     void rankFailed(const Rank& rank);
     /// After each event: which nodes the head cannot reach.

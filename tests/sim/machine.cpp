@@ -39,8 +39,9 @@ class Sitter final : public Worker {
         const std::size_t at = gang.rfind(".a");
         const job::AttemptPaths paths = job::RunPaths(machine.root + "/runs", gang.substr(0, at))
                                             .attempt(std::stoi(gang.substr(at + 2)));
-        INVARIANT(writeFileAtomic(paths.joinFile(), "join " + gang, 0600).ok(),
-                  "the simulated disk has room");
+        if (!writeFileAtomic(paths.joinFile(), "join " + gang, 0600).ok()) {
+            life.after(kSecond, [this] { saysWhereToJoin(); });
+        }
     }
 };
 
@@ -68,17 +69,48 @@ void Worker::end(int code) {
     cluster.world.tell(strCat(machine.name, ": ", gang, " ", state.name, " ends with ", code));
 }
 
-Machine::Machine(Cluster& cluster, std::string name, int number)
+Machine::Machine(Cluster& cluster, std::string name, int number, bool isForgetful)
     : cluster(cluster),
       name(std::move(name)),
       root(cluster.root + "/" + this->name),
       number(number),
       clock(cluster.world, 1'700'000'000'000 + cluster.world.draw(-3'600'000, 3'600'000),
             cluster.world.draw(1, 1'000'000) * kMs),
+      disk(cluster.world, root, isForgetful),
       cable(cluster.world),
       agent(cluster.world),
       pid(1'000 * (number + 1)) {
     std::filesystem::create_directories(root + "/runs");
+}
+
+bool Machine::isOff() const {
+    return cluster.world.nowNs() < offUntilNs;
+}
+
+void Machine::losePower(std::int64_t ns) {
+    offUntilNs = cluster.world.nowNs() + ns;
+    tunnels.clear();
+    for (auto& [key, gang] : gangs) {
+        for (auto& worker : gang.workers) {
+            if (!worker->state.exitCode.has_value()) {
+                worker->state.isExitAssumed = true;
+                worker->end(137);
+            }
+        }
+    }
+    disk.cutPower();
+    // Of a gang whose record was not synced nobody knows any more.
+    for (auto one = gangs.begin(); one != gangs.end();) {
+        const std::string folder = *engines::gangDirectoryOf(root + "/runs", one->first);
+        const auto record = engines::readGangRecord(folder, one->first);
+        if (absl::IsNotFound(record.status()) && !one->second.isForgotten) {
+            cluster.world.tell(strCat(name, ": nothing is known of ", one->first));
+            lostGangs.push_back(std::move(one->second));
+            one = gangs.erase(one);
+        } else {
+            ++one;
+        }
+    }
 }
 
 Worker* Machine::find(const std::string& worker) {
@@ -143,15 +175,27 @@ void Machine::look(SimGang& gang) {
     state.asOfMs = clock.wallMs();
 }
 
+// As the embedded engine: nothing begins before it is written down.
+Status SimEngine::record(const engines::Gang& gang) const {
+    const std::string root = machine_.root + "/runs";
+    ASSIGN_OR_RETURN(const std::string folder, engines::gangDirectoryOf(root, gang.key));
+    ASSIGN_OR_RETURN(const engines::GangRecord record, engines::recordOf(gang));
+    RETURN_IF_ERROR(makeDirectories(folder, 0700));
+    RETURN_IF_ERROR(engines::writeGangRecord(folder, record));
+    return engines::addLivingMark(root, gang.key);
+}
+
 Status SimEngine::submit(const engines::Gang& gang) {
-    auto [at, isNew] = machine_.gangs.try_emplace(gang.key);
-    SimGang& made = at->second;
-    if (!isNew) {
-        if (engines::gangHash(made.gang) != engines::gangHash(gang)) {
+    if (const auto known = machine_.gangs.find(gang.key); known != machine_.gangs.end()) {
+        if (engines::gangHash(known->second.gang) != engines::gangHash(gang)) {
             return alreadyExists("gang ", gang.key, ": exists with other contents");
         }
         return okStatus();
     }
+    if (const Status written = record(gang); !written.ok()) {
+        return absl::IsResourceExhausted(written) ? unavailable(messageOf(written)) : written;
+    }
+    SimGang& made = machine_.gangs[gang.key];
     made.gang = gang;
     made.state.phase = Phase::kRunning;
     made.state.masterPort = 29'500;

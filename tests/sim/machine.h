@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/engines/engine.h"
+#include "tests/sim/disk.h"
 #include "tests/sim/wire.h"
 #include "tests/sim/world.h"
 
@@ -48,19 +49,24 @@ struct SimGang {
 
 class Machine {
  public:
-    Machine(Cluster& cluster, std::string name, int number);
+    Machine(Cluster& cluster, std::string name, int number, bool isForgetful);
 
     Cluster& cluster;
     const std::string name, root;
     const int number;  ///< 0: the head's
     const MachineClock clock;
+    Disk disk;
     Cable cable;
     Life agent;                            ///< the head, or this node's agent
     std::map<std::string, SimGang> gangs;  ///< by key
+    std::vector<SimGang> lostGangs;        ///< of which the disk knows nothing after a power cut
     std::set<std::string> tunnels;         ///< keys of parts whose workers have a way to the head
     std::int64_t pid = 1'000;
     bool isToBeLeft = false;  ///< it is drained, or its agent was told to end
-    std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0;
+    std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0, offUntilNs = 0;
+    bool isOff() const;
+    /// All processes die, the disk forgets; the cable is the caller's.
+    void losePower(std::int64_t ns);
 
     /// What the embedded engine does with each look: consequences, leases.
     void look(SimGang& gang);
@@ -89,6 +95,7 @@ class SimEngine final : public engines::Engine {
 
  private:
     engines::State told(SimGang& gang);
+    Status record(const engines::Gang& gang) const;
     Machine& machine_;
 };
 

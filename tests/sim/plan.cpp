@@ -1,5 +1,6 @@
 #include "tests/sim/plan.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 
@@ -10,7 +11,7 @@ namespace {
 
 using Kind = Plan::Kind;
 
-constexpr int kKinds = static_cast<int>(Kind::kLeave) + 1;
+constexpr int kKinds = static_cast<int>(Kind::kPowerCut) + 1;
 
 std::string secondsOf(std::int64_t ms) {
     return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
@@ -29,7 +30,16 @@ class Draws {
     std::mt19937_64 random_;
 };
 
+bool isOfAnyMachine(Kind kind) {
+    return kind == Kind::kDiskFull || kind == Kind::kDiskFails || kind == Kind::kPowerCut;
+}
+
 }  // namespace
+
+bool Plan::has(Kind kind) const {
+    return std::any_of(faults.begin(), faults.end(),
+                       [kind](const Fault& fault) { return fault.kind == kind; });
+}
 
 Plan Plan::drawn(std::uint64_t seed) {
     Draws draw(seed);
@@ -43,7 +53,7 @@ Plan Plan::drawn(std::uint64_t seed) {
         fault.kind = static_cast<Kind>(draw.between(0, kKinds - 1));
         fault.atMs = draw.between(1'000, 30'000);
         fault.forMs = draw.chance(40) ? draw.between(10'000, 60'000) : draw.between(1'000, 10'000);
-        fault.node = static_cast<int>(draw.between(1, plan.nodes));
+        fault.node = static_cast<int>(draw.between(isOfAnyMachine(fault.kind) ? 0 : 1, plan.nodes));
         fault.rank = static_cast<int>(draw.between(0, plan.ranks - 1));
         fault.isUp = draw.chance(50);
         if (fault.kind == Kind::kUnreadable) {
@@ -95,10 +105,13 @@ std::optional<Plan> Plan::of(std::string_view text) {
         long long begins = 0, lasts = 0;
         if (std::sscanf(one.c_str(), "%d %lld %lld %d %d %d", &kind, &begins, &lasts, &fault.node,
                         &fault.rank, &isUp) != 6 ||
-            kind < 0 || kind >= kKinds || fault.node < 1 || fault.node > plan.nodes) {
+            kind < 0 || kind >= kKinds) {
             return std::nullopt;
         }
         fault.kind = static_cast<Kind>(kind);
+        if (fault.node < (isOfAnyMachine(fault.kind) ? 0 : 1) || fault.node > plan.nodes) {
+            return std::nullopt;
+        }
         fault.atMs = begins;
         fault.forMs = lasts;
         fault.isUp = isUp != 0;
@@ -108,6 +121,7 @@ std::optional<Plan> Plan::of(std::string_view text) {
 }
 
 std::string sentenceOf(const Plan::Fault& fault) {
+    const std::string machine = fault.node == 0 ? "the head's machine" : strCat("node", fault.node);
     const std::string at = strCat(" at ", secondsOf(fault.atMs));
     const std::string during = strCat(" for ", secondsOf(fault.forMs), at);
     switch (fault.kind) {
@@ -138,6 +152,13 @@ std::string sentenceOf(const Plan::Fault& fault) {
         case Kind::kLeave:
             return strCat("the agent of node", fault.node, " leaves", at,
                           ", and another one comes");
+        case Kind::kDiskFull:
+            return strCat("the disk of ", machine, " is full", during);
+        case Kind::kDiskFails:
+            return fault.isUp ? strCat("one call to the disk of ", machine, " fails", at)
+                              : strCat("the disk of ", machine, " fails", during);
+        case Kind::kPowerCut:
+            return strCat(machine, " loses its power, is off", during);
     }
     return "";
 }

@@ -24,12 +24,15 @@ struct Plan {
         kUnreadable,  ///< the head is killed, and the next one cannot read its gang's record
         kNoTunnel,    ///< an agent is killed, and the next one cannot open its tunnels
         kDrain,       ///< a node is drained for a while
-        kLeave        ///< a bound agent is told to end, and another one comes
+        kLeave,       ///< a bound agent is told to end, and another one comes
+        kDiskFull,    ///< a machine's disk has no room
+        kDiskFails,   ///< calls to a machine's disk fail, one or for a while
+        kPowerCut     ///< a machine loses all its processes, and what was not synced
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;
         std::int64_t atMs = 0, forMs = 0;
-        int node = 1;       ///< of an agent, a cable
+        int node = 1;       ///< of an agent, a cable, a machine (0: the head's)
         int rank = 0;       ///< of a killed one
         bool isUp = false;  ///< of a cut: towards the head
     };
@@ -40,6 +43,7 @@ struct Plan {
     std::int64_t steps = 100, checkpointEvery = 10;
     std::vector<Fault> faults;
 
+    bool has(Kind kind) const;
     static Plan drawn(std::uint64_t seed);
     static std::optional<Plan> of(std::string_view text);
     /// "nodes ranks steps every [elsewhere] | kind at for node rank up | ...", times in ms;

@@ -25,7 +25,9 @@ void Rank::begin() {
     life.after(cluster.world.draw(200 * kMs, 3 * kSecond), [this] {
         const job::RunPaths paths(machine.root + "/runs", run_);
         const auto text = readFile(paths.attempt(attempt_).jobFile());
-        INVARIANT(text.ok(), "a rank's job lies in its folder");
+        if (!text.ok()) {
+            return begin();  // its disk fails
+        }
         const std::string resume = jsonString(*parseJson(*text, "job"), "resume");
         const auto name = checkpoint::CheckpointName::parse(resume.substr(resume.rfind('/') + 1));
         resumedFrom_ = begun_ = ended_ = name.has_value() ? name->step : 0;
@@ -120,10 +122,8 @@ void Rank::nextStep() {
     Page& page = cluster.pageOf(machine, run_, attempt_);
     const std::int64_t step = begun_ + 1;
     if (page.last >= 0 && step > page.last) {
-        if (state.rank == 0 && ended_ > resumedFrom_) {
-            checkpoint();
-        }
-        return ending();
+        return state.rank == 0 && ended_ > resumedFrom_ ? checkpoint([this] { ending(); })
+                                                        : ending();
     }
     if (page.isHeld && page.last < 0 && step > page.furthest) {
         return life.after(50 * kMs, [this] { nextStep(); });
@@ -163,13 +163,13 @@ void Rank::endStep() {
         say(rank::Progress{ended_, 0, ended_ * 64, cluster.plan.steps, "training", {}, 0});
     }
     if (state.rank == 0 && ended_ % cluster.plan.checkpointEvery == 0) {
-        checkpoint();
+        return checkpoint([this] { nextStep(); });
     }
     nextStep();
 }
 
-// All nodes see the head's directory of checkpoints.
-void Rank::checkpoint() {
+// All nodes see the head's directory of checkpoints, as far as its machine is there.
+void Rank::checkpoint(std::function<void()> then) {
     const job::RunPaths paths(cluster.head().root + "/runs", run_);
     const checkpoint::CheckpointName name{ended_, attempt_};
     const std::string path = paths.checkpoints() + "/" + name.text();
@@ -178,11 +178,16 @@ void Rank::checkpoint() {
                        {"epoch", 0},
                        {"state", "{}"},
                        {"identity", {{"run", run_}, {"stream_hash", "stream"}}}};
-    const auto written = checkpoint::writeCheckpointFile(path, meta, {});
-    INVARIANT(written.ok(), "the simulated disk has room");
+    const auto written = cluster.head().isOff()
+                             ? Result<checkpoint::Written>(unavailable("the disk is away"))
+                             : checkpoint::writeCheckpointFile(path, meta, {});
+    if (!written.ok()) {
+        return life.after(500 * kMs, [this, then = std::move(then)] { checkpoint(then); });
+    }
     cluster.linesOf(name.text()) = unacked_;  // as its `unacked` has them
     savedStep_ = ended_;
     say(rank::Checkpoint{ended_, name.text(), written->bytes, written->hash, "{}"});
+    then();
 }
 
 void Rank::ending() {

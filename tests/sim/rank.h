@@ -5,6 +5,7 @@
 // What it says of a step is a function of the step alone, so that the run's metrics can be held
 // against what they must be. Threads: one.
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,7 +49,8 @@ class Rank final : public Worker {
     void nextStep();
     void meet();
     void endStep();
-    void checkpoint();
+    /// It is written, whatever the disk needs; then it goes on.
+    void checkpoint(std::function<void()> then);
     void ending();
     void leave();
 
