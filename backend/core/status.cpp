@@ -14,11 +14,6 @@ namespace {
 // Of a status: what it tells of passes by itself.
 constexpr char kTransientUrl[] = "millrace/transient";
 
-Status transient(Status status) {
-    status.SetPayload(kTransientUrl, absl::Cord());
-    return status;
-}
-
 }  // namespace
 
 Status errnoStatus(int error, std::string_view place) {
@@ -39,6 +34,9 @@ Status errnoStatus(int error, std::string_view place) {
         case EMFILE:
         case ENFILE:
             return transient(resourceExhausted(message));
+        case EIO:
+        case ESTALE:  // a disk or a file system that fails may be back, as a mount is
+            return transient(internalError(message));
         case ECONNREFUSED:
         case ECONNRESET:
         case EPIPE:
@@ -50,6 +48,15 @@ Status errnoStatus(int error, std::string_view place) {
 
 bool isTransient(const Status& status) {
     return absl::IsUnavailable(status) || status.GetPayload(kTransientUrl).has_value();
+}
+
+bool mayPass(const Status& status) {
+    return isTransient(status) || absl::IsResourceExhausted(status);
+}
+
+Status transient(Status status) {
+    status.SetPayload(kTransientUrl, absl::Cord());
+    return status;
 }
 
 Status annotate(const Status& status, std::string_view place) {

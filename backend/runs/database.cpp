@@ -8,6 +8,7 @@
 #include <sqlite3.h>
 
 #include "backend/core/thread.h"
+#include "backend/core/transient.h"
 #include "backend/core/utf8.h"
 
 namespace millrace::runs {
@@ -218,6 +219,8 @@ Status Database::error(int code) const {
             return invalidArgument(path_, ": too big to store", detail);
         case SQLITE_NOMEM:
             return resourceExhausted(path_, ": no memory to store it", detail);
+        case SQLITE_IOERR:
+            return transient(internalError(path_, ": the disk of the run store failed", detail));
         case SQLITE_INTERRUPT:
             return deadlineExceeded(path_, ": reading took too long", detail);
         default:

@@ -12,6 +12,9 @@ Result<std::unique_ptr<Database>> openWriter(const std::string& path) {
     RETURN_IF_ERROR(makeSchema(*db));
     RETURN_IF_ERROR(db->exec("PRAGMA journal_mode = WAL"));
     RETURN_IF_ERROR(db->exec("PRAGMA synchronous = FULL"));
+    // Where its log could not be opened for writing, for whatever passing reason, SQLite only reads
+    // from then on and says so with the first write.
+    RETURN_IF_ERROR(Transaction::begin(*db).status());
     return db;
 }
 

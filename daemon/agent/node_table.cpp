@@ -72,7 +72,7 @@ NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) {
 }
 
 Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
-                         std::map<std::string, engines::State> gangs) {
+                         std::map<std::string, engines::State> gangs, std::string machine) {
     const std::string name = info.name;
     if (name.empty() || name == options_.ownName) {
         return alreadyExists("node '", name,
@@ -88,7 +88,14 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
                                  "': an agent of this name is here; give one of them another "
                                  "--name, or end it");
         }
+        if (node.machine != machine && !node.machine.empty() && !node.isFree() && !node.hasLeft()) {
+            return unavailable("node '", name,
+                               "': runs have workers on another machine or in another state "
+                               "directory of this name; this agent is taken in once they count as "
+                               "lost, or at once with another --name");
+        }
         node.info = std::move(info);
+        node.machine = std::move(machine);
         node.session = session;
         node.heardNs = nowNs();
         node.heardMs = clock_.wallMs();

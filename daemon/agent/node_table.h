@@ -93,8 +93,10 @@ class NodeTable {
 
     // The agents' side.
     /// A node comes, or comes back; `gangs`: all that live there. It is told what it is to have.
+    /// `machine`: where its workers are; another one of the same name does not have them.
+    /// kUnavailable: it is taken in once those count as lost.
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
-                  std::map<std::string, engines::State> gangs);
+                  std::map<std::string, engines::State> gangs, std::string machine = "");
     /// kFailedPrecondition: another session is the node's by now.
     Status report(const NodeSession& session, NodeNews news);
     /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
@@ -147,6 +149,7 @@ class NodeTable {
     };
     struct Node {
         values::NodeInfo info;
+        std::string machine;                    ///< of the agent that came last; "": not known
         std::shared_ptr<NodeSession> session;   ///< null: it is not connected
         std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
         bool isExpected = false, isRefused = false;

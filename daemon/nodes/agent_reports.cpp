@@ -46,7 +46,7 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
     Status status = admits(report.attachment());
     if (status.ok()) {
         status = table_.attach(session, convert::fromProto(report.attachment().node()),
-                               gangsOf(report, clock_.wallMs()));
+                               gangsOf(report, clock_.wallMs()), report.attachment().machine());
     }
     if (status.ok()) {  // it may have been forgotten meanwhile
         status = tokens_.admit(report.attachment().node().name(), report.attachment().token());

@@ -1,36 +1,24 @@
 #include "daemon/nodes/head_link.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "backend/core/log.h"
 #include "daemon/transport/transport.h"
 
 namespace millrace::nodes {
 namespace {
 
-constexpr std::int64_t kFirstBackoffNs = 100'000'000, kMostBackoffNs = 2'000'000'000;
 // Reports that have not gone out; more would only be older ones.
 constexpr std::size_t kWaitingMost = 4;
-// A refusal that stays for so long: a head that is just being started has written its file by then,
-// and one that is gone has let go of the node's name.
-constexpr std::int64_t kRefusedNs = 10'000'000'000;
 
 }  // namespace
-
-bool isRefusal(const Status& why) {
-    return absl::IsUnauthenticated(why) || absl::IsAlreadyExists(why) ||
-           absl::IsFailedPrecondition(why) || absl::IsPermissionDenied(why) ||
-           absl::IsInvalidArgument(why);
-}
 
 HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey,
                    const Clock& clock, std::function<void()> onNews)
     : joinPath_(std::move(joinPath)),
       buildId_(std::move(buildId)),
       tunnelKey_(std::move(tunnelKey)),
-      clock_(clock),
-      onNews_(std::move(onNews)) {}
+      onNews_(std::move(onNews)),
+      retry_(clock) {}
 
 HeadLink::~HeadLink() {
     close();
@@ -44,35 +32,14 @@ void HeadLink::close() {
     }
 }
 
-// Sooner after a connection that was good.
-void HeadLink::failed(const Status& why) {
-    const std::string sentence(messageOf(why));
-    if (sentence != told_) {
-        logWarn("slot: the head is away, trying again", {{"why", sentence}});
-        told_ = sentence;
-    }
-    if (!isRefusal(why)) {
-        refused_ = okStatus();
-    } else if (refused_.ok()) {
-        refusedNs_ = clock_.steadyNs();
-        refused_ = why;
-    }
-    backoffNs_ = std::clamp(2 * backoffNs_, kFirstBackoffNs, kMostBackoffNs);
-    nextNs_ = clock_.steadyNs() + backoffNs_;
-}
-
-Status HeadLink::refusal() const {
-    return clock_.steadyNs() - refusedNs_ >= kRefusedNs ? refused_ : okStatus();
-}
-
 void HeadLink::open(v1::AgentReport first) {
     const auto file = transport::JoinFile::read(joinPath_);
     if (!file.ok()) {
-        return failed(file.status());
+        return retry_.failed(file.status());
     }
     const auto channel = transport::openChannel(*file);
     if (!channel.ok()) {
-        return failed(channel.status());
+        return retry_.failed(channel.status());
     }
     first.mutable_attachment()->set_token(file->token);
     first.mutable_attachment()->set_build_id(buildId_);
@@ -127,16 +94,14 @@ std::vector<v1::HeadOrders> HeadLink::take() {
         isOver = inbox_->isOver;
     }
     if (!orders.empty()) {
-        backoffNs_ = 0;
-        told_.clear();
-        refused_ = okStatus();
+        retry_.heard();
     }
     if (isOver) {
         stream_->close();
         stream_->waitDone();
         const Status why = transport::toStatus(stream_->status());
         stream_.reset();
-        failed(why.ok() ? unavailable("the head ended the connection") : why);
+        retry_.failed(why.ok() ? unavailable("the head ended the connection") : why);
     }
     return orders;
 }

@@ -14,15 +14,12 @@
 
 #include "backend/core/clock.h"
 #include "backend/core/mutex.h"
+#include "daemon/nodes/link_retry.h"
 #include "daemon/nodes/uplink.h"
 #include "daemon/transport/duplex.h"
 #include "millrace/v1/agent.grpc.pb.h"
 
 namespace millrace::nodes {
-
-/// Whether an agent that failed so would fail so again: another token, build or name, a file that
-/// it may not read.
-bool isRefusal(const Status& why);
 
 class HeadLink final : public Uplink {
  public:
@@ -33,8 +30,8 @@ class HeadLink final : public Uplink {
     ~HeadLink() override;
 
     bool isOpen() const override { return stream_ != nullptr; }
-    bool isDue() const override { return !isOpen() && clock_.steadyNs() >= nextNs_; }
-    Status refusal() const override;
+    bool isDue() const override { return !isOpen() && retry_.isDue(); }
+    Status refusal() const override { return retry_.refusal(); }
     void open(v1::AgentReport first) override;
     bool isReady() const override;
     void send(v1::AgentReport report) override;
@@ -48,19 +45,14 @@ class HeadLink final : public Uplink {
         std::vector<v1::HeadOrders> orders MR_GUARDED_BY(mutex);
         bool isOver MR_GUARDED_BY(mutex) = false;
     };
-    void failed(const Status& why);
     void close();
 
     const std::string joinPath_, buildId_, tunnelKey_;
-    const Clock& clock_;
     const std::function<void()> onNews_;
     std::shared_ptr<Inbox> inbox_;
     std::shared_ptr<Stream> stream_;
     std::unique_ptr<v1::Agents::Stub> stub_;
-    std::string told_;  ///< the last reason that stands in the log
-    std::int64_t backoffNs_ = 0, nextNs_ = 0;
-    Status refused_ = okStatus();
-    std::int64_t refusedNs_ = 0;  ///< since when it is refused
+    LinkRetry retry_;
 };
 
 }  // namespace millrace::nodes

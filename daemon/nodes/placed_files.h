@@ -23,8 +23,8 @@ Result<engines::Gang> placedGang(const std::string& runsDir, const std::string& 
 /// Of a gang that has the feed that leads: with what others join it, once it listens; "": not yet,
 /// or it leads none.
 std::string joinFileOfLead(const std::string& runsDir, const std::string& key);
-/// Whether this node sees the directory of checkpoints that the head sees; a sentence for the run's
-/// owner.
+/// Whether this node sees the directory of checkpoints that the head sees. kFailedPrecondition: it
+/// does not, with a sentence for the run's owner; another error may pass (mayPass()).
 Status checkProbe(const agent::Placement& placement);
 
 }  // namespace millrace::nodes

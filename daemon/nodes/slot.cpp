@@ -14,6 +14,7 @@
 #include "backend/core/transient.h"
 #include "backend/engines/embedded_engine.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/system/pid_scope.h"
 #include "backend/system/pipe.h"
 #include "backend/telemetry/probes.h"
 #include "daemon/nodes/head_link.h"
@@ -68,6 +69,8 @@ Status Slot::open(const std::string& buildId) {
     telemetry_ = std::make_unique<agent::TelemetryService>(
         clock_, live_, config_.stateDir, std::string(config::daemonVersion()), nodeName(config_));
     parts_.info = telemetry_->info();
+    const PidScope here = PidScope::ofThisProcess();
+    parts_.machine = strCat(here.machine, " ", here.host, " ", config_.stateDir);
     RETURN_IF_ERROR(takeShare(config_.share, parts_.info));
     options.gpus = telemetry::usableGpus(parts_.info.gpus, nullptr);
     options.total.cpus = parts_.info.cores;
@@ -157,6 +160,7 @@ void Slot::call() {
     info.address = ownAddress(config_);
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
+    first.mutable_attachment()->set_machine(parts_.machine);
     recallParts();
     addGangs(first);
     parts_.link->open(std::move(first));
@@ -260,26 +264,36 @@ void Slot::place(const agent::NodeOrders::Placed& order) {
         placed_[key].logs.push_back({{owner->run, owner->attempt, worker}, offset});
     }
     told_.erase(key);
-    const bool isKnown = parts_.engine->has(key).value_or(false);
-    if (const Status seen = isKnown ? okStatus() : checkProbe(order.placement); !seen.ok()) {
-        gangs_[key] = refused(seen);
-        gangs_[key].cause = engines::Cause::kRefused;
+    notLaidOut_[key] = order.placement;
+    const Status status = begin(key);
+    if (status.ok()) {
         return;
     }
-    Status status = layOut(config_.runsDir(), order.placement, ownInterface(config_));
-    if (status.ok()) {
-        status = openTunnel(key);
+    engines::State& state = gangs_[key];
+    state.phase = engines::Phase::kSubmitting;  // what may pass, the next turn tries again
+    state.reason = messageOf(status);
+    if (!mayPass(status)) {
+        giveUp(key, state, status);
     }
-    started(key, status.ok() ? start(key) : status);
 }
 
-void Slot::started(const std::string& key, const Status& status) {
-    if (isTransient(status)) {
-        gangs_[key].phase = engines::Phase::kSubmitting;  // the next turn tries again
-        gangs_[key].reason = messageOf(status);
-    } else if (!status.ok()) {
-        gangs_[key] = refused(status);
+Status Slot::begin(const std::string& key) {
+    RETURN_IF_ERROR(layOutOnce(key));
+    RETURN_IF_ERROR(openTunnel(key));
+    return start(key);
+}
+
+// kFailedPrecondition: this node does not see the run's checkpoints.
+Status Slot::layOutOnce(const std::string& key) {
+    const auto placement = notLaidOut_.find(key);
+    if (placement == notLaidOut_.end()) {
+        return okStatus();
     }
+    const bool isKnown = parts_.engine->has(key).value_or(false);
+    RETURN_IF_ERROR(isKnown ? okStatus() : checkProbe(placement->second));
+    RETURN_IF_ERROR(layOut(config_.runsDir(), placement->second, ownInterface(config_)));
+    notLaidOut_.erase(placement);
+    return okStatus();
 }
 
 Status Slot::openTunnel(const std::string& key) {
@@ -331,14 +345,13 @@ void Slot::follow() {
             tunnels_.erase(key);
             troubles_.erase(key);
             unreachedNs_.erase(key);
+            notLaidOut_.erase(key);
             continue;
         }
-        Status status = openTunnel(key);
-        if (status.ok() && state.phase == engines::Phase::kSubmitting && !life_.isEnding() &&
-            !life_.isLeaving()) {
-            status = start(key);
-        }
-        if (!status.ok() && (!isTransient(status) || isOutOfReach(key))) {
+        const bool isToStart =
+            state.phase == engines::Phase::kSubmitting && !life_.isEnding() && !life_.isLeaving();
+        const Status status = isToStart ? begin(key) : openTunnel(key);
+        if (!status.ok() && (!mayPass(status) || isOutOfReach(key))) {
             giveUp(key, state, status);
         }
     }
@@ -363,7 +376,9 @@ bool Slot::isOutOfReach(const std::string& key) {
 // One that lives goes on without its way to the head, which is tried again.
 void Slot::giveUp(const std::string& key, engines::State& state, const Status& why) {
     if (state.phase == engines::Phase::kSubmitting) {
+        const bool isUnseen = notLaidOut_.contains(key) && absl::IsFailedPrecondition(why);
         state = refused(why);
+        state.cause = isUnseen ? engines::Cause::kRefused : state.cause;
     } else if (std::exchange(troubles_[key], std::string(messageOf(why))) != messageOf(why)) {
         logWarn("slot: no way to the head", {{"gang", key}, {"why", messageOf(why)}});
     }

@@ -36,6 +36,7 @@ struct SlotParts {
     std::unique_ptr<engines::Engine> engine = {};
     std::unique_ptr<Uplink> link = {};
     values::NodeInfo info = {};  ///< of the node, as the head is told
+    std::string machine = {};    ///< that it is, with its state directory
     std::function<Result<std::unique_ptr<PartTunnel>>(const agent::PartName& part)> openTunnel = {};
 };
 
@@ -79,7 +80,8 @@ class Slot {
     void obey(const v1::HeadOrders& message);
     void place(const agent::NodeOrders::Placed& order);
     bool mayPlace(const std::string& key) const;
-    void started(const std::string& key, const Status& status);
+    Status begin(const std::string& key);
+    Status layOutOnce(const std::string& key);
     Status openTunnel(const std::string& key);
     Status start(const std::string& key);
     void cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why);
@@ -109,6 +111,7 @@ class Slot {
     // Of its thread:
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
     std::map<std::string, Placed> placed_;
+    std::map<std::string, agent::Placement> notLaidOut_;  ///< by gang: their files are not here yet
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts
     std::map<std::string, std::string> troubles_;      ///< by gang: what stands in the log
     std::map<std::string, std::int64_t> unreachedNs_;  ///< by gang: not to be asked for since

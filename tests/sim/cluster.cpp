@@ -1,6 +1,7 @@
 #include "tests/sim/cluster.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "daemon/config/daemon_config.h"
@@ -18,6 +19,9 @@ Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
     for (int i = 0; i <= plan.nodes; ++i) {
         machines_.push_back(std::make_unique<Machine>(*this, i == 0 ? "head" : strCat("node", i), i,
                                                       plan.has(Plan::Kind::kPowerCut)));
+    }
+    if (plan.has(Plan::Kind::kTwin)) {
+        machines_.push_back(std::make_unique<Machine>(*this, "twin", plan.nodes + 1, false));
     }
     slots_.resize(machines_.size());
     judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere, plan.trainNodes);
@@ -39,19 +43,35 @@ void Cluster::startHead() {
         return;
     }
     head().agent.begin();
+    head().busyNs = 0;
     world.tell("the head begins");
     if (const Status opened = openHead(); !opened.ok()) {
         world.tell(strCat("the head cannot begin: ", messageOf(opened)));
         killHead();
         return world.after(kSecond, [this] { startHead(); });
     }
-    head().agent.every(250 * kMs, [this] { head_->controller->drain(); });
+    head().agent.every(250 * kMs, [this] { drainHead(); });
+    head().agent.every(3 * kSecond, [this] { (void)head_->lock->beat(); });
     head().agent.every(100 * kMs, [this] {
-        for (const engines::Event& event : head_->poller->pollOnce()) {
-            head_->controller->post(event);
+        for (const auto& [key, state] : head_->poller->pollOnce()) {
+            head_->controller->post(key, state);
             poke();
         }
     });
+}
+
+// What it did may have taken a while.
+void Cluster::drainHead() {
+    head_->controller->drain();
+    head().agent.busy(std::exchange(head().busyNs, 0));
+}
+
+Result<config::StateLock> Cluster::takeStateDirectory() {
+    config::StateLockTerms terms;
+    terms.what = "the head's state directory";
+    terms.here = {"head", strCat("boot", head().numBoots), 1, "head"};
+    terms.pause = [](std::chrono::milliseconds) {};
+    return config::StateLock::take(head().root + "/millraced.lock", std::move(terms));
 }
 
 Status Cluster::openHead() {
@@ -59,12 +79,14 @@ Status Cluster::openHead() {
     head_ = std::make_unique<Head>(*this);
     Head& one = *head_;
     one.doors = std::make_unique<Doors>(*this);
+    ASSIGN_OR_RETURN(config::StateLock lock, takeStateDirectory());
+    one.lock.emplace(std::move(lock));
     ASSIGN_OR_RETURN(one.store, runs::RunStore::open(machine.root + "/runs.sqlite", machine.clock));
     agent::NodeTableOptions options;
     options.ownName = "head";
     one.table = std::make_unique<agent::NodeTable>(options, machine.clock, one.logs);
-    one.reports = std::make_unique<nodes::AgentReports>(machine.root + "/runs", kBuild, *one.table,
-                                                        one.tokens, machine.clock);
+    one.reports = std::make_unique<nodes::AgentReports>(
+        machine.root + "/runs", machine.program, *one.table, one.tokens, machine.clock);
     one.tokens.serve(kToken, nullptr);
     agent::ControllerOptions control;
     control.runsDir = machine.root + "/runs";
@@ -113,7 +135,7 @@ void Cluster::poke() {
     if (!std::exchange(isPokeDue_, true)) {
         head().agent.after(20 * kMs, [this] {
             isPokeDue_ = false;
-            head_->controller->drain();
+            drainHead();
         });
     }
 }
@@ -124,17 +146,21 @@ void Cluster::startAgent(Machine& machine) {
         return;
     }
     machine.agent.begin();
+    machine.hasBegun = true;
+    machine.busyNs = 0;
+    machine.build = machine.program;
     world.tell(strCat("the agent of ", machine.name, " begins"));
     config::DaemonConfig config;
     config.stateDir = machine.root;
     config.binDir = "/opt/bin";
-    config.nodeName = machine.name;
+    config.nodeName = machine.nodeName;
     config.isBound = true;
     config.lease = std::chrono::milliseconds(0);
     nodes::SlotParts parts;
     parts.engine = std::make_unique<SimEngine>(machine);
     parts.link = std::make_unique<NodeLink>(*this, machine);
-    parts.info.name = machine.name;
+    parts.info.name = machine.nodeName;
+    parts.machine = machine.name;
     parts.info.cores = 16;
     parts.info.memoryBytes = std::uint64_t{64} << 30;
     parts.openTunnel =
@@ -148,18 +174,26 @@ void Cluster::startAgent(Machine& machine) {
     slots_[i] = std::make_unique<nodes::Slot>(config, machine.clock, [] {}, std::move(parts));
     machine.agent.every(200 * kMs, [this, i, &machine] {
         slots_[i]->turn();
+        machine.agent.busy(std::exchange(machine.busyNs, 0));
         if (slots_[i]->isOver()) {
-            world.after(0, [this, &machine] { agentLeft(machine); });
+            world.after(0, [this, &machine] { agentEnded(machine); });
         }
     });
 }
 
-// What is left of its workers ends with a bound agent. Another one comes in its place.
-void Cluster::agentLeft(Machine& machine) {
+// One that its head refuses becomes the program that is installed, or is not started again. Where
+// it was told to leave, what is left of its workers ends with it, and another one comes.
+void Cluster::agentEnded(Machine& machine) {
     if (!machine.agent.isAlive()) {
         return;
     }
+    const Status why = slots_[static_cast<std::size_t>(machine.number)]->failure();
+    world.tell(strCat("the agent of ", machine.name, " ends: ", messageOf(why)));
     killAgent(machine);
+    if (nodes::isRefusal(why)) {
+        const bool isOther = machine.build != machine.program && absl::IsFailedPrecondition(why);
+        return isOther ? startAgent(machine) : void();
+    }
     machine.isToBeLeft = false;
     for (auto& [key, gang] : machine.gangs) {
         machine.cancel(gang, engines::Cause::kCancelled, kSecond, "its agent has ended");
@@ -208,6 +242,7 @@ void Cluster::submit() {
     run.spec["train"]["max_restarts"] = 1'000;
     run.spec["train"]["max_steps"] = plan.steps;
     run.spec["resources"]["loader_threads"] = 1;
+    run.spec["resources"]["data_workers"] = {{"min", plan.dataWorkers}, {"max", plan.dataWorkers}};
     head_->inspector.reply->runs = {run};
     values::SubmitRequest request;
     request.specText = "name: movielens\n";
@@ -220,6 +255,21 @@ void Cluster::submit() {
     }
     run_ = submitted->runs.at(0).id;
     poke();
+}
+
+// Of attempts, on nodes.
+std::string Cluster::filesLeft() const {
+    for (int i = 1; i <= plan.nodes; ++i) {
+        const std::filesystem::path run(
+            strCat(machines_[static_cast<std::size_t>(i)]->root, "/runs/", run_));
+        std::error_code error;
+        for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
+            if (entry.path().filename().string().front() == 'a') {
+                return entry.path().string();
+            }
+        }
+    }
+    return "";
 }
 
 bool Cluster::isAtRest(std::string* why) {
@@ -244,6 +294,10 @@ bool Cluster::isAtRest(std::string* why) {
             }
         }
     }
+    if (const std::string left = filesLeft(); !left.empty()) {
+        *why = left + " is left";
+        return false;
+    }
     for (const values::NodeInfo& node : head_->table->nodes()) {
         if (node.state != "attached") {
             *why = strCat(node.name, " is ", node.state);
@@ -255,8 +309,8 @@ bool Cluster::isAtRest(std::string* why) {
 
 void Cluster::run() {
     startHead();
-    for (std::size_t i = 1; i < machines_.size(); ++i) {
-        startAgent(*machines_[i]);
+    for (int i = 1; i <= plan.nodes; ++i) {
+        startAgent(*machines_[static_cast<std::size_t>(i)]);
     }
     world.after(2 * kSecond, [this] { submit(); });
     std::int64_t lastNs = 5 * kSecond;
@@ -270,6 +324,10 @@ void Cluster::run() {
     for (std::int64_t ns = kSecond; ns < lastNs + kLimitNs && problems().size() < 9;
          ns += kSecond) {
         world.runUntil(ns, [this] { judge_->look(); });
+        judge_->countDataWorkers(plan.dataWorkers);
+        if (head_ != nullptr) {
+            judge_->checkBegun(*head_->store, run_);
+        }
         if (ns >= lastNs && isAtRest(&why)) {
             return judge_->checkEnd(*head_->store, run_, plan.steps);
         }

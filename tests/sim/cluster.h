@@ -16,6 +16,7 @@
 #include "backend/runs/run_store.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
+#include "daemon/config/state_lock.h"
 #include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/slot.h"
 #include "tests/sim/faults.h"
@@ -51,7 +52,8 @@ class Cluster {
     std::deque<rank::RankLine>& linesOf(const std::string& checkpoint) {
         return lines_[checkpoint];
     }
-    std::shared_ptr<RankConnection> connect(Rank& rank);
+    /// To the door of the worker's attempt; null: there is no way.
+    std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
     bool areRanksDone(const std::string& gang);
     enum class Meets { kYes, kNotYet, kNever };
@@ -83,17 +85,22 @@ class Cluster {
     struct Pending {
         std::shared_ptr<Session> session;
         std::function<void(const v1::HeadOrders&)> deliver;
+        std::shared_ptr<Status> ending;
     };
 
     /// Again a second later, where it cannot begin.
     void startHead();
     Status openHead();
+    void drainHead();
     void killHead();
+    /// As a head takes it that is started on the head's machine.
+    Result<config::StateLock> takeStateDirectory();
     void startAgent(Machine& machine);
-    void agentLeft(Machine& machine);
+    void agentEnded(Machine& machine);
     void killAgent(Machine& machine);
     std::shared_ptr<Wire> callHead(Machine& machine,
-                                   std::function<void(const v1::HeadOrders&)> deliver);
+                                   std::function<void(const v1::HeadOrders&)> deliver,
+                                   std::shared_ptr<Status> ending);
     void report(const std::shared_ptr<Wire>& wire, v1::AgentReport report);
     void heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report);
     void closeTunnel(Machine& machine, const std::string& key);
@@ -103,6 +110,7 @@ class Cluster {
     void submit();
     void poke();
     bool isAtRest(std::string* why);
+    std::string filesLeft() const;
 
     Machines machines_;
     std::unique_ptr<Judge> judge_;

@@ -6,35 +6,47 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/agent/own_node.h"
 #include "daemon/agent/run_service.h"
+#include "daemon/config/state_lock.h"
+#include "daemon/nodes/link_retry.h"
 #include "daemon/nodes/messages.h"
 #include "tests/sim/cluster.h"
+#include "tests/sim/sim_engine.h"
 #include "tests/unit/agent/fake_inspector.h"
 
 namespace millrace::sim {
 
-inline constexpr char kBuild[] = "build", kToken[] = "token";
+inline constexpr char kToken[] = "token";
+
+/// How the head ended an agent's connection, once the agent has heard it.
+using Ending = std::shared_ptr<Status>;
 
 /// An agent's session at the head.
 class Cluster::Session final : public agent::NodeSession {
  public:
-    Session(std::shared_ptr<Wire> wire, std::function<void(const v1::HeadOrders&)> deliver)
-        : wire_(std::move(wire)), deliver_(std::move(deliver)) {}
+    Session(std::shared_ptr<Wire> wire, std::function<void(const v1::HeadOrders&)> deliver,
+            Ending ending)
+        : wire_(std::move(wire)), deliver_(std::move(deliver)), ending_(std::move(ending)) {}
     void send(const agent::NodeOrders& orders) override {
         wire_->send(To::kNode,
                     [message = nodes::toProto(orders), deliver = deliver_] { deliver(message); });
     }
-    void shutOut(const Status&) override { wire_->close(To::kNode); }
+    void shutOut(const Status& why) override {
+        wire_->send(To::kNode, [ending = ending_, why] { *ending = why; });
+        wire_->close(To::kNode);
+    }
     bool isAttached = false;
 
  private:
     std::shared_ptr<Wire> wire_;
     std::function<void(const v1::HeadOrders&)> deliver_;
+    const Ending ending_;
 };
 
 /// What only a living head has.
@@ -45,6 +57,7 @@ struct Cluster::Head {
     agent::FakeInspector inspector;
     std::unique_ptr<agent::DoorMaker> doors;
     job::FileLogs logs;
+    std::optional<config::StateLock> lock;
     std::unique_ptr<runs::RunStore> store;
     std::unique_ptr<agent::NodeTable> table;
     std::unique_ptr<agent::AllNodes> nodes;
@@ -116,32 +129,40 @@ class Cluster::Doors final : public agent::DoorMaker {
 /// An agent's connection to the head, as HeadLink over a cable.
 class Cluster::NodeLink final : public nodes::Uplink {
  public:
-    NodeLink(Cluster& cluster, Machine& machine) : cluster_(cluster), machine_(machine) {}
+    NodeLink(Cluster& cluster, Machine& machine)
+        : cluster_(cluster), machine_(machine), retry_(machine.clock) {}
     ~NodeLink() override {
         if (wire_ != nullptr) {
             wire_->close(To::kHead);
         }
     }
     bool isOpen() const override { return wire_ != nullptr; }
-    bool isDue() const override { return !isOpen() && cluster_.world.nowNs() >= nextNs_; }
+    bool isDue() const override { return !isOpen() && retry_.isDue(); }
     bool isReady() const override { return isOpen(); }
-    Status refusal() const override { return okStatus(); }
+    Status refusal() const override { return retry_.refusal(); }
     void open(v1::AgentReport first) override {
         first.mutable_attachment()->set_token(kToken);
-        first.mutable_attachment()->set_build_id(kBuild);
+        first.mutable_attachment()->set_build_id(machine_.build);
         isOver_ = std::make_shared<bool>(false);
+        ending_ = std::make_shared<Status>();
         orders_ = std::make_shared<std::vector<v1::HeadOrders>>();
         wire_ = cluster_.callHead(
-            machine_, [orders = orders_](const v1::HeadOrders& one) { orders->push_back(one); });
+            machine_, [orders = orders_](const v1::HeadOrders& one) { orders->push_back(one); },
+            ending_);
         if (wire_ == nullptr) {
-            return failed();
+            return retry_.failed(unavailable("no head"));
         }
         wire_->onNodeClosed = [isOver = isOver_] { *isOver = true; };
         send(std::move(first));
     }
+    // Behind what the agent's turn has done so far.
     void send(v1::AgentReport report) override {
         if (wire_ != nullptr) {
-            cluster_.report(wire_, std::move(report));
+            sendsNs_ = std::max(sendsNs_ + 1, cluster_.world.nowNs() + machine_.busyNs);
+            cluster_.world.at(sendsNs_,
+                              [cluster = &cluster_, wire = wire_, report = std::move(report)] {
+                                  cluster->report(wire, report);
+                              });
         }
     }
     std::vector<v1::HeadOrders> take() override {
@@ -150,25 +171,25 @@ class Cluster::NodeLink final : public nodes::Uplink {
             return orders;
         }
         orders.swap(*orders_);
-        backoffNs_ = orders.empty() ? backoffNs_ : 0;
+        if (!orders.empty()) {
+            retry_.heard();
+        }
         if (*isOver_) {
             wire_.reset();
-            failed();
+            retry_.failed(ending_->ok() ? unavailable("the head ended it") : *ending_);
         }
         return orders;
     }
 
  private:
-    void failed() {
-        backoffNs_ = std::clamp(2 * backoffNs_, 100 * kMs, 2 * kSecond);
-        nextNs_ = cluster_.world.nowNs() + backoffNs_;
-    }
     Cluster& cluster_;
     Machine& machine_;
     std::shared_ptr<Wire> wire_;
     std::shared_ptr<std::vector<v1::HeadOrders>> orders_;
     std::shared_ptr<bool> isOver_;
-    std::int64_t backoffNs_ = 0, nextNs_ = 0;
+    Ending ending_;
+    nodes::LinkRetry retry_;
+    std::int64_t sendsNs_ = 0;  ///< when its last report goes out
 };
 
 }  // namespace millrace::sim

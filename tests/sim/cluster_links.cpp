@@ -8,12 +8,13 @@
 namespace millrace::sim {
 
 std::shared_ptr<Wire> Cluster::callHead(Machine& machine,
-                                        std::function<void(const v1::HeadOrders&)> deliver) {
+                                        std::function<void(const v1::HeadOrders&)> deliver,
+                                        std::shared_ptr<Status> ending) {
     if (head_ == nullptr && machine.cable.isWhole()) {
         return nullptr;  // refused
     }
     const std::shared_ptr<Wire> wire = Wire::make(machine.cable);
-    pending_[wire.get()] = {nullptr, std::move(deliver)};
+    pending_[wire.get()] = {nullptr, std::move(deliver), std::move(ending)};
     return wire;
 }
 
@@ -27,13 +28,13 @@ void Cluster::report(const std::shared_ptr<Wire>& wire, v1::AgentReport report) 
 }
 
 void Cluster::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report) {
-    auto& [session, deliver] = pending_[wire.get()];
+    auto& [session, deliver, ending] = pending_[wire.get()];
     Status status;
     if (session == nullptr) {
         if (!report.has_attachment()) {
             return wire->close(To::kNode);  // of a connection with the head before
         }
-        session = std::make_shared<Session>(wire, deliver);
+        session = std::make_shared<Session>(wire, deliver, ending);
         head_->sessions.push_back(session);
         wire->onHeadClosed = [this, one = std::weak_ptr<Session>(session)] {
             head().agent.after(0, [this, one] {
@@ -70,20 +71,18 @@ void Cluster::closeTunnel(Machine& machine, const std::string& key) {
     }
 }
 
-std::shared_ptr<RankConnection> Cluster::connect(Rank& rank) {
-    Machine& machine = rank.machine;
+std::shared_ptr<RankConnection> Cluster::connect(const Worker& worker, rank::Sender sender) {
+    Machine& machine = worker.machine;
     const bool isHeads = &machine == &head();
-    const std::string attempt = strCat(rank.run(), ".a", rank.attempt());
+    const std::string attempt = strCat(sender.run, ".a", sender.attempt);
     const bool isThere = isHeads ? head_ != nullptr && head_->listeners.contains(attempt)
-                                 : machine.tunnels.contains(rank.gang);
+                                 : machine.tunnels.contains(worker.gang);
     if (!isThere) {
         return nullptr;
     }
     auto connection = std::make_shared<RankConnection>();
     connection->id = ++connectionId_;
-    connection->sender = {rank.run(),      rank.attempt(), "rank",
-                          rank.state.rank, rank.state.pid, 1'000};
-    connection->rank = &rank;
+    connection->sender = std::move(sender);
     connections_[connection->id] = connection;
     connection->wire = Wire::make(machine.cable);
     connection->wire->onNodeClosed = [connection] {

@@ -123,14 +123,14 @@ Disk* Disk::of(std::string_view path) {
     return nullptr;
 }
 
-int Disk::refusal(Call call) {
+int Disk::refusal(Call call, const std::string& path) {
     if (isDead_) {
         return call == Call::kOpen ? 0 : EIO;
     }
     const bool isHit = callsToFailure_ == 0;
     callsToFailure_ = std::max<std::int64_t>(callsToFailure_ - 1, -1);
     if (isHit || world_.nowNs() < failsUntilNs_) {
-        world_.tell("a call fails on " + root_.substr(root_.rfind('/') + 1));
+        world_.tell("a call fails: " + path.substr(root_.rfind('/') + 1));
         return EIO;
     }
     return call == Call::kGrow && world_.nowNs() < fullUntilNs_ ? ENOSPC : 0;

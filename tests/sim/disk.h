@@ -9,6 +9,7 @@
 // a folder of this disk, as with a journal, and any number of the later ones, in order.
 // Threads: one, that of the simulated machines; calls of others are to other files. Owns: the
 // folder that keeps removed files until their removal is synced.
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,6 +71,7 @@ class Disk {
     /// One call fails, after so many that do not.
     void failOnce(std::int64_t after) { callsToFailure_ = after; }
     void cutPower();
+    bool isWell() const { return world_.nowNs() >= std::max(fullUntilNs_, failsUntilNs_); }
 
     /// While it lives, the process whose objects are destroyed is dead: its calls change nothing.
     class Dead {
@@ -87,7 +89,7 @@ class Disk {
     /// Null: on none.
     static Disk* of(std::string_view path);
     /// The error that this call is to have; 0: none.
-    int refusal(Call call);
+    int refusal(Call call, const std::string& path);
     std::shared_ptr<DiskFile> opened(const std::string& path, bool isNew);
     void closed(const std::shared_ptr<DiskFile>& file);
     /// A change of names.

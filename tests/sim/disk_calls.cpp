@@ -74,8 +74,8 @@ bool isThere(const std::string& path) {
 }
 
 /// Whether the call may be done; errno is set where it may not.
-bool mayDo(Disk* disk, Call call) {
-    const int error = disk == nullptr ? 0 : disk->refusal(call);
+bool mayDo(Disk* disk, Call call, const std::string& path) {
+    const int error = disk == nullptr ? 0 : disk->refusal(call, path);
     errno = error == 0 ? errno : error;
     return error == 0;
 }
@@ -83,7 +83,7 @@ bool mayDo(Disk* disk, Call call) {
 int openOn(const std::string& path, int flags, mode_t mode) {
     Disk* disk = Disk::of(path);
     const bool isNew = (flags & O_CREAT) != 0 && disk != nullptr && !isThere(path);
-    if (!mayDo(disk, isNew ? Call::kGrow : Call::kOpen)) {
+    if (!mayDo(disk, isNew ? Call::kGrow : Call::kOpen, path)) {
         return -1;
     }
     if (disk == nullptr) {
@@ -123,7 +123,8 @@ bool mayWrite(int fd, std::size_t count, std::int64_t at) {
         at = isAppending ? info.st_size : ::lseek(fd, 0, SEEK_CUR);
     }
     const auto bytes = static_cast<std::int64_t>(count);
-    if (!mayDo(Disk::of(open.path), at + bytes > info.st_size ? Call::kGrow : Call::kChange)) {
+    const Call call = at + bytes > info.st_size ? Call::kGrow : Call::kChange;
+    if (!mayDo(Disk::of(open.path), call, open.path)) {
         return false;
     }
     if (open.file != nullptr) {
@@ -135,7 +136,7 @@ bool mayWrite(int fd, std::size_t count, std::int64_t at) {
 int syncOn(int fd, const char* how) {
     const Open open = openOf(fd);
     Disk* disk = open.path.empty() ? nullptr : Disk::of(open.path);
-    if (!mayDo(disk, Call::kSync)) {
+    if (!mayDo(disk, Call::kSync, open.path)) {
         return -1;
     }
     if (disk == nullptr) {
@@ -153,7 +154,7 @@ int syncOn(int fd, const char* how) {
 /// A change of names: `change` is what would be to undo once `call` has done it.
 template <class Function>
 int changeOn(Disk& disk, Call call, Disk::Change change, const Function& act) {
-    if (!mayDo(&disk, call)) {
+    if (!mayDo(&disk, call, change.path)) {
         return -1;
     }
     if (const std::string& replaced = change.path; change.kind != Disk::Change::Kind::kMade) {
@@ -172,7 +173,7 @@ int changeOn(Disk& disk, Call call, Disk::Change change, const Function& act) {
 
 int truncateOn(int fd, std::int64_t bytes) {
     const Open open = openOf(fd);
-    if (!open.path.empty() && !mayDo(Disk::of(open.path), Call::kChange)) {
+    if (!open.path.empty() && !mayDo(Disk::of(open.path), Call::kChange, open.path)) {
         return -1;
     }
     if (open.file != nullptr) {

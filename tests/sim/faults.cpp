@@ -40,6 +40,9 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kKillRank:
             killRank(fault);
             break;
+        case Kind::kKillData:
+            killDataWorker(fault.rank);
+            break;
         case Kind::kUnreadable:
             if (cluster_.head_ != nullptr) {
                 cluster_.head().unreadableUntilNs = cluster_.world.nowNs() + fault.forMs * kMs;
@@ -67,6 +70,21 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kPowerCut:
             cutPower(node, fault.forMs * kMs);
             break;
+        case Kind::kClockJump:
+            node.clock.jump((fault.isUp ? 1 : -1) * fault.forMs * Plan::kJump);
+            break;
+        case Kind::kSecondHead:
+            startSecondHead();
+            break;
+        case Kind::kUpgrade:
+            upgrade(fault.forMs * kMs);
+            break;
+        case Kind::kTwin:
+            startTwin(fault);
+            break;
+        case Kind::kSlowStart:
+            slowDown(node, fault);
+            break;
         case Kind::kStop:
             if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
                 cluster_.head_->controller
@@ -90,6 +108,23 @@ void Faults::killRank(const Plan::Fault& fault) {
         }
         cluster_.judge_->rankKilled(*rank);
         rank->end(137);
+    }
+}
+
+// The first one from that number on, over all machines.
+void Faults::killDataWorker(int number) {
+    std::vector<Worker*> living;
+    for (const auto& machine : cluster_.machines_) {
+        for (auto& [key, gang] : machine->gangs) {
+            const bool isData = agent::DataWorkerName::parse(key).has_value();
+            if (isData && !gang.workers.empty() &&
+                !gang.workers.front()->state.exitCode.has_value()) {
+                living.push_back(gang.workers.front().get());
+            }
+        }
+    }
+    if (!living.empty()) {
+        living[static_cast<std::size_t>(number) % living.size()]->end(137);
     }
 }
 
@@ -150,6 +185,55 @@ void Faults::cutPower(Machine& machine, std::int64_t ns) {
         cluster_.world.tell(machine.name + " has power again");
         isHead ? cluster_.startHead() : cluster_.startAgent(machine);
     });
+}
+
+void Faults::startSecondHead() {
+    const bool isThere = cluster_.head_ != nullptr;
+    Result<config::StateLock> lock = cluster_.takeStateDirectory();
+    cluster_.world.tell("another head: " + std::string(messageOf(lock.status())));
+    if (lock.ok() && isThere) {
+        cluster_.judge_->wrong("two heads serve one state directory");
+    }
+}
+
+// As a package manager does with all machines, and systemd with the head.
+void Faults::upgrade(std::int64_t ns) {
+    for (const auto& machine : cluster_.machines_) {
+        machine->program += "+";
+    }
+    if (cluster_.head_ != nullptr) {
+        cluster_.killHead();
+        cluster_.world.after(ns, [this] { cluster_.startHead(); });
+    }
+}
+
+void Faults::startTwin(const Plan::Fault& fault) {
+    Machine& first = *cluster_.machines_[static_cast<std::size_t>(fault.node)];
+    Machine& twin = *cluster_.machines_.back();
+    if (twin.agent.isAlive()) {
+        return;
+    }
+    twin.nodeName = first.name;
+    cluster_.startAgent(twin);
+    cluster_.world.after(fault.forMs * kMs, [this, &twin, &first] { endTwin(twin, first); });
+}
+
+// Somebody has noticed, and sees to it that the first one runs alone.
+void Faults::endTwin(Machine& twin, Machine& first) {
+    if (twin.agent.isAlive()) {
+        cluster_.killAgent(twin);
+    }
+    for (auto& [key, gang] : twin.gangs) {
+        for (auto& worker : gang.workers) {
+            worker->end(137);
+        }
+    }
+    cluster_.startAgent(first);
+}
+
+void Faults::slowDown(Machine& machine, const Plan::Fault& fault) {
+    machine.startsNs = fault.rank * kSecond;
+    cluster_.world.after(fault.forMs * kMs, [&machine] { machine.startsNs = 0; });
 }
 
 // As a user does: until it is taken.

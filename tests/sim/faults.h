@@ -17,11 +17,17 @@ class Faults {
 
  private:
     void killRank(const Plan::Fault& fault);
+    void killDataWorker(int number);
     void drain(const Plan::Fault& fault, bool isDrained);
     void leave(const Plan::Fault& fault);
     void resume();
     void failDisk(const Plan::Fault& fault);
     void cutPower(Machine& machine, std::int64_t ns);
+    void startSecondHead();
+    void upgrade(std::int64_t ns);
+    void startTwin(const Plan::Fault& fault);
+    void endTwin(Machine& twin, Machine& first);
+    void slowDown(Machine& machine, const Plan::Fault& fault);
 
     Cluster& cluster_;
 };

@@ -9,6 +9,13 @@ constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
 // From then on an agent that could not be reached has come back, heard what is to end, and ended
 // it.
 constexpr std::int64_t kReachedNs = 5 * kSecond;
+// From a data worker's end, or its attempt's beginning, to another one.
+constexpr std::int64_t kCrewNs = 10 * kSecond;
+
+bool isLiving(const SimGang& gang) {
+    return std::any_of(gang.workers.begin(), gang.workers.end(),
+                       [](const auto& worker) { return !worker->state.exitCode.has_value(); });
+}
 
 }  // namespace
 
@@ -77,8 +84,11 @@ void Judge::look() {
         if (machine.isToBeLeft && !blamed_.contains(attempt_) && mayHaveRanks(machine)) {
             blame(machine.name + " is to be left");
         }
-        const bool isApart =
-            !machine.cable.isWhole() || !machine.agent.isAlive() || machine.agent.isPaused();
+        if (!machine.hasBegun) {
+            continue;
+        }
+        const bool isApart = !machine.cable.isWhole() || !machine.agent.isAlive() ||
+                             machine.agent.isStopped() || hasRival(machine);
         if (!isApart) {
             apartSinceNs_[i] = -1;
             continue;
@@ -95,10 +105,18 @@ void Judge::look() {
     }
 }
 
+bool Judge::hasRival(const Machine& machine) const {
+    return std::any_of(machines_.begin(), machines_.end(), [&](const auto& other) {
+        return other.get() != &machine && other->agent.isAlive() &&
+               other->nodeName == machine.nodeName;
+    });
+}
+
 bool Judge::mayHaveRanks(const Machine& machine) const {
     const auto isOfAttempt = [&](const auto& one) {
         const std::string& key = one.first;
-        return std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_;
+        return !agent::DataWorkerName::parse(key).has_value() &&
+               std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_;
     };
     int numPlaced = 0;
     for (const auto& one : machines_) {
@@ -112,6 +130,12 @@ bool Judge::mayHaveRanks(const Machine& machine) const {
 void Judge::placed(const std::string& gang, const Machine& machine) {
     if (!trainsHere_ && machine.number == 0) {
         wrong(strCat(gang, " begins on the head's machine, which does not train"));
+    }
+    for (const auto& other : machines_) {
+        const auto same = other->gangs.find(gang);
+        if (other.get() != &machine && same != other->gangs.end() && isLiving(same->second)) {
+            wrong(strCat(gang, " begins on ", machine.name, " and lives on ", other->name));
+        }
     }
     const std::string rest = gang.substr(gang.rfind(".a") + 2);
     if (rest.find('.') != std::string::npos) {
@@ -127,11 +151,41 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
 void Judge::cancelled(const std::string& gang, const std::string& why) {
     const std::size_t at = gang.rfind(".a");
     const int attempt = std::stoi(gang.substr(at + 2));
+    if (agent::DataWorkerName::parse(gang).has_value()) {
+        return;
+    }
     const std::vector<Rank*> ranks = ranksOf(machines_, gang.substr(0, at), attempt);
     const bool areDone = std::all_of(ranks.begin(), ranks.end(),
                                      [](const Rank* rank) { return rank->state.exitCode == 0; });
     if (attempt == attempt_ && !areDone && !blamed_.contains(attempt)) {
         wrong(strCat("attempt ", attempt, " is ended without a cause: ", why));
+    }
+}
+
+// A data worker that is lost is had elsewhere, once its node counts as lost.
+void Judge::countDataWorkers(int wanted) {
+    const bool isWell = std::all_of(machines_.begin(), machines_.end(), [this](const auto& one) {
+        const auto i = static_cast<std::size_t>(one->number);
+        const bool isApart = i > 0 && one->hasBegun && world_.nowNs() - apartNs_[i] < kReachedNs;
+        return !one->isToBeLeft && !isApart && one->disk.isWell() && one->startsNs == 0 &&
+               one->busyNs == 0;
+    });
+    int numLiving = 0, numWorking = 0;
+    for (const auto& machine : machines_) {
+        for (const auto& [key, gang] : machine->gangs) {
+            const auto name = agent::DataWorkerName::parse(key);
+            const bool counts = isLiving(gang) && gang.state.cause == engines::Cause::kNone;
+            numLiving += name.has_value() && counts && name->attempt == attempt_ ? 1 : 0;
+            numWorking += !name.has_value() && counts ? 1 : 0;
+        }
+    }
+    const bool isTraining = machines_.front()->agent.isAlive() &&
+                            !machines_.front()->agent.isStopped() && numWorking == numParts_;
+    if (!isWell || !isTraining || numLiving == wanted) {
+        completeNs_ = world_.nowNs();
+    } else if (world_.nowNs() - completeNs_ > kCrewNs) {
+        completeNs_ = world_.nowNs();
+        wrong(strCat(numLiving, " data workers of ", wanted, " for ", kCrewNs / kSecond, " s"));
     }
 }
 
@@ -147,6 +201,19 @@ void Judge::beginsStep(const Rank& rank) {
                                     rank.machine.name, " beside attempt ", attempt));
             }
         }
+    }
+}
+
+void Judge::checkBegun(const runs::RunStore& store, const std::string& run) {
+    const auto attempts = store.attempts(run);
+    if (!attempts.ok() || attempts->empty() || !attempts->back().hasBegun) {
+        return;
+    }
+    const std::vector<Rank*> ranks = ranksOf(machines_, run, attempts->back().attempt);
+    if (std::none_of(ranks.begin(), ranks.end(),
+                     [](const Rank* rank) { return rank->begun() > rank->resumedFrom(); })) {
+        wrong(strCat("attempt ", attempts->back().attempt,
+                     " has begun, and no rank of it has taken a step"));
     }
 }
 

@@ -31,6 +31,8 @@ class Judge {
     void rankFailed(const Rank& rank);
     /// After each event: which nodes the head cannot reach.
     void look();
+    /// Each second: whether the run has the data workers that it is to have.
+    void countDataWorkers(int wanted);
 
     // Deeds.
     /// A gang begins on that machine: the attempt before it is over.
@@ -38,6 +40,9 @@ class Judge {
     /// The head ends a gang, or a part of one.
     void cancelled(const std::string& gang, const std::string& why);
     void beginsStep(const Rank& rank);
+    /// Each second: whether an attempt counts as begun before a rank of it has worked, which cuts
+    /// what the one before it told.
+    void checkBegun(const runs::RunStore& store, const std::string& run);
     /// At rest.
     void checkEnd(runs::RunStore& store, const std::string& run, std::int64_t steps);
 
@@ -47,6 +52,8 @@ class Judge {
     int attempt() const { return attempt_; }
 
  private:
+    /// Another machine's agent has the same name.
+    bool hasRival(const Machine& machine) const;
     /// Of the latest attempt, or may get some: not all of its parts have been placed.
     bool mayHaveRanks(const Machine& machine) const;
 
@@ -59,6 +66,7 @@ class Judge {
     /// By machine: since when its agent and the head are apart; -1: they are not.
     std::vector<std::int64_t> apartSinceNs_;
     std::vector<std::int64_t> apartNs_;  ///< when they were so last
+    std::int64_t completeNs_ = 0;        ///< when there were enough data workers, or no need
     std::set<std::int64_t> untold_;      ///< steps of which a rank died before it told of them
     std::vector<std::string> problems_;
 };

@@ -16,9 +16,6 @@ namespace {
 using engines::Cause;
 using engines::Phase;
 
-constexpr int kCores = 16;
-constexpr std::uint64_t kMemory = std::uint64_t{64} << 30;
-
 /// A feed or a relay: it is there. A feed says where its workers join.
 class Sitter final : public Worker {
  public:
@@ -32,9 +29,37 @@ class Sitter final : public Worker {
                 end(0);
             }
         });
+        life.every(kSecond, [this] { tellFigures(); });
+    }
+    void end(int code) override {
+        if (connection_ != nullptr) {
+            connection_->wire->close(To::kHead);
+        }
+        Worker::end(code);
     }
 
  private:
+    // From the beginning on, before any rank has taken a step. A line that is lost is not told
+    // again.
+    void tellFigures() {
+        const std::size_t at = gang.rfind(".a");
+        const int attempt = std::stoi(gang.substr(at + 2));
+        const bool isOpen = connection_ != nullptr && connection_->wire->isOpen(To::kNode) &&
+                            connection_->wire->isOpen(To::kHead);
+        if (!isOpen) {
+            const int number = state.name == job::kFeed ? 0 : std::stoi(state.name.substr(4));
+            connection_ = cluster.connect(
+                *this, {gang.substr(0, at), attempt, "feed", number, state.pid, 1'000});
+        }
+        if (connection_ != nullptr) {
+            cluster.say(connection_, {0, -1, rank::Alive{}, 0});
+            cluster.say(
+                connection_,
+                {++seq_, attempt,
+                 rank::Metrics{0, 0, 0, machine.clock.wallMs(), {{"rows_computed", double(seq_)}}},
+                 0});
+        }
+    }
     void saysWhereToJoin() {
         const std::size_t at = gang.rfind(".a");
         const job::AttemptPaths paths = job::RunPaths(machine.root + "/runs", gang.substr(0, at))
@@ -43,9 +68,32 @@ class Sitter final : public Worker {
             life.after(kSecond, [this] { saysWhereToJoin(); });
         }
     }
+    std::shared_ptr<RankConnection> connection_;
+    std::uint64_t seq_ = 0;
 };
 
+/// It computes for the feed until it is ended.
+class DataWorker final : public Worker {
+ public:
+    using Worker::Worker;
+    void begin() override {}
+};
+
+constexpr std::size_t kReplacements = 16;  // as dataGang() has them
+
 }  // namespace
+
+std::unique_ptr<Worker> Worker::make(Machine& machine, const std::string& gang,
+                                     engines::WorkerState state) {
+    Cluster& cluster = machine.cluster;
+    if (state.rank >= 0) {
+        return std::make_unique<Rank>(cluster, machine, gang, std::move(state));
+    }
+    if (agent::DataWorkerName::parse(gang).has_value()) {
+        return std::make_unique<DataWorker>(cluster, machine, gang, std::move(state));
+    }
+    return std::make_unique<Sitter>(cluster, machine, gang, std::move(state));
+}
 
 Worker::Worker(Cluster& cluster, Machine& machine, std::string gang, engines::WorkerState state)
     : cluster(cluster),
@@ -79,7 +127,9 @@ Machine::Machine(Cluster& cluster, std::string name, int number, bool isForgetfu
       disk(cluster.world, root, isForgetful),
       cable(cluster.world),
       agent(cluster.world),
-      pid(1'000 * (number + 1)) {
+      pid(1'000 * (number + 1)),
+      nodeName(this->name),
+      program(kFirstBuild) {
     std::filesystem::create_directories(root + "/runs");
 }
 
@@ -89,6 +139,7 @@ bool Machine::isOff() const {
 
 void Machine::losePower(std::int64_t ns) {
     offUntilNs = cluster.world.nowNs() + ns;
+    ++numBoots;
     tunnels.clear();
     for (auto& [key, gang] : gangs) {
         for (auto& worker : gang.workers) {
@@ -141,20 +192,43 @@ void Machine::cancel(SimGang& gang, Cause cause, std::int64_t graceNs, const std
     }
 }
 
+// Of a data worker that failed.
+void Machine::leaveVacant(SimGang& gang) {
+    const bool isOne = gang.workers.size() == 1 && !gang.workers.front()->state.isCritical;
+    if (!isOne || gang.state.cause != Cause::kNone || gang.gone.size() >= kReplacements) {
+        return;
+    }
+    const engines::WorkerState& worker = gang.workers.front()->state;
+    if (worker.exitCode.value_or(0) != 0 && !worker.isExitAssumed) {
+        gang.gone.push_back(std::move(gang.workers.front()));
+        gang.workers.clear();
+        gang.state.workers.clear();
+        gang.state.phase = Phase::kSubmitting;
+    }
+}
+
 void Machine::look(SimGang& gang) {
     engines::State& state = gang.state;
     if (state.phase == Phase::kEnded) {
         return;
     }
+    leaveVacant(gang);
+    if (gang.isVacant()) {
+        return;
+    }
     state.workers.clear();
+    const bool hasCritical =
+        std::any_of(gang.workers.begin(), gang.workers.end(),
+                    [](const auto& worker) { return worker->state.isCritical; });
     bool areAllGone = true, isCriticalLeft = false;
     const Worker* failed = nullptr;
     for (const auto& worker : gang.workers) {
         const engines::WorkerState& one = worker->state;
         state.workers.push_back(one);
         areAllGone = areAllGone && one.exitCode.has_value();
-        isCriticalLeft = isCriticalLeft || (one.isCritical && !one.exitCode.has_value());
-        const bool isFailure = one.isCritical && one.exitCode.value_or(0) != 0;
+        const bool counts = one.isCritical || !hasCritical;
+        isCriticalLeft = isCriticalLeft || (counts && !one.exitCode.has_value());
+        const bool isFailure = counts && one.exitCode.value_or(0) != 0;
         if (isFailure && (failed == nullptr || one.endedMs < failed->state.endedMs)) {
             failed = worker.get();
         }
@@ -173,134 +247,6 @@ void Machine::look(SimGang& gang) {
         state.phase = Phase::kEnded;
     }
     state.asOfMs = clock.wallMs();
-}
-
-// As the embedded engine: nothing begins before it is written down.
-Status SimEngine::record(const engines::Gang& gang) const {
-    const std::string root = machine_.root + "/runs";
-    ASSIGN_OR_RETURN(const std::string folder, engines::gangDirectoryOf(root, gang.key));
-    ASSIGN_OR_RETURN(const engines::GangRecord record, engines::recordOf(gang));
-    RETURN_IF_ERROR(makeDirectories(folder, 0700));
-    RETURN_IF_ERROR(engines::writeGangRecord(folder, record));
-    return engines::addLivingMark(root, gang.key);
-}
-
-Status SimEngine::submit(const engines::Gang& gang) {
-    if (const auto known = machine_.gangs.find(gang.key); known != machine_.gangs.end()) {
-        if (engines::gangHash(known->second.gang) != engines::gangHash(gang)) {
-            return alreadyExists("gang ", gang.key, ": exists with other contents");
-        }
-        return okStatus();
-    }
-    if (const Status written = record(gang); !written.ok()) {
-        return absl::IsResourceExhausted(written) ? unavailable(messageOf(written)) : written;
-    }
-    SimGang& made = machine_.gangs[gang.key];
-    made.gang = gang;
-    made.state.phase = Phase::kRunning;
-    made.state.masterPort = 29'500;
-    made.askedNs = machine_.cluster.world.nowNs();
-    for (const engines::Group& group : gang.groups) {
-        int number = group.place.first;
-        for (const std::string& name : engines::workerNames(group)) {
-            engines::WorkerState state;
-            state.name = name;
-            state.rank = group.hasRanks ? number++ : -1;
-            state.isCritical = group.isCritical;
-            state.isStarted = true;
-            state.pid = ++machine_.pid;
-            if (group.hasRanks) {
-                made.workers.push_back(
-                    std::make_unique<Rank>(machine_.cluster, machine_, gang.key, state));
-            } else {
-                made.workers.push_back(
-                    std::make_unique<Sitter>(machine_.cluster, machine_, gang.key, state));
-            }
-        }
-    }
-    machine_.cluster.world.tell(strCat(machine_.name, ": ", gang.key, " begins"));
-    machine_.cluster.judge().placed(gang.key, machine_);
-    for (auto& worker : made.workers) {
-        worker->life.begin();
-        worker->begin();
-    }
-    machine_.look(made);
-    return okStatus();
-}
-
-Result<bool> SimEngine::has(const std::string& key) {
-    if (machine_.cluster.world.nowNs() < machine_.unreadableUntilNs) {
-        return dataLoss("gang.json: damaged");
-    }
-    const auto found = machine_.gangs.find(key);
-    return found != machine_.gangs.end() && !found->second.isForgotten;
-}
-
-engines::State SimEngine::told(SimGang& gang) {
-    gang.askedNs = machine_.cluster.world.nowNs();
-    machine_.look(gang);
-    return gang.state;
-}
-
-Result<engines::State> SimEngine::state(const std::string& key) {
-    const auto found = machine_.gangs.find(key);
-    if (found == machine_.gangs.end() || found->second.isForgotten) {
-        return engines::State();
-    }
-    return told(found->second);
-}
-
-Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
-    std::vector<std::pair<std::string, engines::State>> all;
-    for (auto& [key, gang] : machine_.gangs) {
-        if (!gang.isForgotten && !gang.isToldOver) {
-            all.emplace_back(key, told(gang));
-            gang.isToldOver = gang.state.phase == Phase::kEnded;
-        }
-    }
-    return all;
-}
-
-Status SimEngine::cancel(const std::string& key, std::chrono::milliseconds grace,
-                         std::string_view why) {
-    const auto found = machine_.gangs.find(key);
-    if (found != machine_.gangs.end()) {
-        machine_.look(found->second);
-        if (found->second.state.cause == Cause::kNone) {
-            machine_.cluster.judge().cancelled(key, std::string(why));
-        }
-        machine_.cancel(found->second, Cause::kCancelled, grace.count() * kMs, std::string(why));
-    }
-    return okStatus();
-}
-
-schedule::Resources SimEngine::total() const {
-    return {kCores, 0, kMemory};
-}
-
-Result<std::string> SimEngine::gangDirectory(std::string_view key) const {
-    return engines::gangDirectoryOf(machine_.root + "/runs", key);
-}
-
-std::vector<std::string> SimEngine::recordedKeys() const {
-    std::vector<std::string> keys;
-    for (const auto& [key, gang] : machine_.gangs) {
-        if (!gang.isForgotten) {
-            keys.push_back(key);
-        }
-    }
-    return keys;
-}
-
-Status SimEngine::forget(const std::string& key) {
-    const auto found = machine_.gangs.find(key);
-    if (found != machine_.gangs.end()) {
-        if (found->second.state.phase != Phase::kEnded) {
-            return failedPrecondition("gang ", key, ": is followed");
-        }
-        found->second.isForgotten = true;
-    }
-    return okStatus();
 }
 
 }  // namespace millrace::sim

@@ -2,9 +2,8 @@
 // Machine: one computer of the simulated cluster, with its clock, its disk (a directory of this
 // one's), its process table, and the cable to the head's.
 //
-// SimEngine is the product's Engine over that process table: as the embedded one, it finds its
-// gangs again when the agent or the head that used it is killed. Its workers are models: a Rank
-// that takes steps, and a Sitter for feeds and relays. Threads: one.
+// Its workers are models: a Rank that takes steps, a Sitter for a feed or relay, a DataWorker.
+// Threads: one.
 #include <map>
 #include <memory>
 #include <set>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "backend/engines/engine.h"
+#include "daemon/agent/crew/nodes.h"
 #include "tests/sim/disk.h"
 #include "tests/sim/wire.h"
 #include "tests/sim/world.h"
@@ -21,11 +21,15 @@ namespace millrace::sim {
 class Cluster;
 class Machine;
 
+inline constexpr char kFirstBuild[] = "build1";
+
 /// A worker of a gang as a process.
 class Worker {
  public:
     Worker(Cluster& cluster, Machine& machine, std::string gang, engines::WorkerState state);
     virtual ~Worker() = default;
+    static std::unique_ptr<Worker> make(Machine& machine, const std::string& gang,
+                                        engines::WorkerState state);
     virtual void begin() = 0;
     /// SIGTERM.
     virtual void terminate();
@@ -43,8 +47,10 @@ struct SimGang {
     engines::Gang gang;
     engines::State state;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::int64_t askedNs = 0;  ///< when somebody looked at it last: its orphan lease
+    std::vector<std::unique_ptr<Worker>> gone;  ///< that failed and whose place became free
     bool isToldOver = false, isForgotten = false;
+    /// Its place is free: the next submit has another worker.
+    bool isVacant() const { return workers.empty() && state.cause == engines::Cause::kNone; }
 };
 
 class Machine {
@@ -54,7 +60,7 @@ class Machine {
     Cluster& cluster;
     const std::string name, root;
     const int number;  ///< 0: the head's
-    const MachineClock clock;
+    MachineClock clock;
     Disk disk;
     Cable cable;
     Life agent;                            ///< the head, or this node's agent
@@ -62,7 +68,13 @@ class Machine {
     std::vector<SimGang> lostGangs;        ///< of which the disk knows nothing after a power cut
     std::set<std::string> tunnels;         ///< keys of parts whose workers have a way to the head
     std::int64_t pid = 1'000;
-    bool isToBeLeft = false;  ///< it is drained, or its agent was told to end
+    bool isToBeLeft = false;     ///< it is drained, or its agent was told to end
+    std::string nodeName;        ///< that its agent has
+    std::string build, program;  ///< of its agent, and of the program that is installed
+    int numBoots = 1;
+    bool hasBegun = false;      ///< its agent has been there
+    std::int64_t startsNs = 0;  ///< how long each start of a gang takes
+    std::int64_t busyNs = 0;    ///< what its agent has done took so long
     std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0, offUntilNs = 0;
     bool isOff() const;
     /// All processes die, the disk forgets; the cable is the caller's.
@@ -72,31 +84,11 @@ class Machine {
     void look(SimGang& gang);
     void cancel(SimGang& gang, engines::Cause cause, std::int64_t graceNs, const std::string& why);
     Worker* find(const std::string& worker);
+
+ private:
+    static void leaveVacant(SimGang& gang);
 };
 
 using Machines = std::vector<std::unique_ptr<Machine>>;
-
-class SimEngine final : public engines::Engine {
- public:
-    explicit SimEngine(Machine& machine) : machine_(machine) {}
-    Status submit(const engines::Gang& gang) override;
-    Result<bool> has(const std::string& key) override;
-    Result<engines::State> state(const std::string& key) override;
-    Result<std::vector<std::pair<std::string, engines::State>>> list() override;
-    Status cancel(const std::string& key, std::chrono::milliseconds grace,
-                  std::string_view why) override;
-    Result<std::string> log(const std::string&, std::string_view, std::size_t) override {
-        return std::string();
-    }
-    schedule::Resources total() const override;
-    Result<std::string> gangDirectory(std::string_view key) const override;
-    std::vector<std::string> recordedKeys() const override;
-    Status forget(const std::string& key) override;
-
- private:
-    engines::State told(SimGang& gang);
-    Status record(const engines::Gang& gang) const;
-    Machine& machine_;
-};
 
 }  // namespace millrace::sim

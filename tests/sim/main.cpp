@@ -1,6 +1,6 @@
 // millrace-sim: whole clusters in virtual time, one a seed (README.md).
 //
-//   millrace-sim --seeds A:B [--trace]   these seeds
+//   millrace-sim --seeds A:B [--trace]   these seeds; --first: to the first that breaks a law
 //   millrace-sim --kept FILE             plans that broke a law once: SEED: PLAN # what it was
 //   millrace-sim --repeats A:B           each seed twice: the same course
 // Exit 0: all laws held; 1: one did not, its trace is printed; 2: usage.
@@ -69,7 +69,8 @@ void show(const Course& course, const Outcome& outcome, bool isTold) {
 }
 
 /// How many courses broke a law.
-int runAll(const std::vector<Course>& courses, const std::string& root, bool isTold) {
+int runAll(const std::vector<Course>& courses, const std::string& root, std::string_view how) {
+    const bool isTold = how == "--trace";
     int wrong = 0;
     for (const Course& course : courses) {
         Outcome outcome = runOne(course, root);
@@ -78,6 +79,10 @@ int runAll(const std::vector<Course>& courses, const std::string& root, bool isT
             continue;
         }
         ++wrong;
+        if (how == "--first") {
+            show(course, outcome, false);
+            break;
+        }
         const Course least = shrunk(course, root);
         outcome = runOne(least, root);
         show(least, outcome, true);
@@ -145,13 +150,13 @@ std::vector<Course> keptIn(const std::string& path) {
 
 int run(int argc, char** argv) {
     const std::string_view what = argc > 2 ? argv[1] : "";
-    const bool isTold = argc > 3 && std::string_view(argv[3]) == "--trace";
+    const std::string_view how = argc > 3 ? argv[3] : "";
     const std::vector<Course> courses = what == "--kept" ? keptIn(argv[2])
                                         : argc > 2       ? between(argv[2])
                                                          : std::vector<Course>();
     if (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats")) {
         std::fprintf(stderr,
-                     "usage: millrace-sim --seeds A:B [--trace] | --kept FILE | "
+                     "usage: millrace-sim --seeds A:B [--trace | --first] | --kept FILE | "
                      "--repeats A:B\n");
         return 2;
     }
@@ -162,7 +167,7 @@ int run(int argc, char** argv) {
         return 2;
     }
     const std::string root = strCat(made, "/world");
-    const int wrong = what == "--repeats" ? repeat(courses, root) : runAll(courses, root, isTold);
+    const int wrong = what == "--repeats" ? repeat(courses, root) : runAll(courses, root, how);
     std::filesystem::remove_all(made);
     return wrong == 0 ? 0 : 1;
 }

@@ -11,7 +11,9 @@ namespace {
 
 using Kind = Plan::Kind;
 
-constexpr int kKinds = static_cast<int>(Kind::kPowerCut) + 1;
+constexpr std::int64_t kJump = Plan::kJump;
+constexpr int kDrawn = static_cast<int>(Kind::kKillData) + 1;
+constexpr int kKinds = static_cast<int>(Kind::kSlowStart) + 1;
 
 std::string secondsOf(std::int64_t ms) {
     return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
@@ -31,7 +33,8 @@ class Draws {
 };
 
 bool isOfAnyMachine(Kind kind) {
-    return kind == Kind::kDiskFull || kind == Kind::kDiskFails || kind == Kind::kPowerCut;
+    return kind == Kind::kDiskFull || kind == Kind::kDiskFails || kind == Kind::kPowerCut ||
+           kind == Kind::kClockJump || kind == Kind::kSlowStart;
 }
 
 }  // namespace
@@ -50,7 +53,7 @@ Plan Plan::drawn(std::uint64_t seed) {
     plan.checkpointEvery = draw.between(5, 40);
     for (std::int64_t i = draw.between(1, 3); i > 0; --i) {
         Fault fault;
-        fault.kind = static_cast<Kind>(draw.between(0, kKinds - 1));
+        fault.kind = static_cast<Kind>(draw.between(0, kDrawn - 1));
         fault.atMs = draw.between(1'000, 30'000);
         fault.forMs = draw.chance(40) ? draw.between(10'000, 60'000) : draw.between(1'000, 10'000);
         fault.node = static_cast<int>(draw.between(isOfAnyMachine(fault.kind) ? 0 : 1, plan.nodes));
@@ -61,22 +64,37 @@ Plan Plan::drawn(std::uint64_t seed) {
             plan.steps = draw.between(800, 2'500);  // long enough to be missed
         } else if (fault.kind == Kind::kNoTunnel) {
             fault.forMs = draw.between(1'000, 6'000);
+        } else if (fault.kind == Kind::kSlowStart) {
+            fault.atMs = 0;
+            fault.rank = static_cast<int>(draw.between(1, 30));
         }
         plan.faults.push_back(fault);
     }
+    // A head that was restarted does not know which machine had the name.
+    std::erase_if(plan.faults, [&plan](const Fault& fault) {
+        return fault.kind == Kind::kTwin &&
+               (plan.has(Kind::kKillHead) || plan.has(Kind::kUnreadable) ||
+                plan.has(Kind::kUpgrade) || plan.has(Kind::kPowerCut));
+    });
     plan.trainNodes = 1 + plan.nodes;
     if (draw.chance(40)) {
         plan.trainsHere = false;
         plan.trainNodes = static_cast<int>(draw.between(1, plan.nodes));
         plan.ranks = plan.trainNodes * static_cast<int>(draw.between(1, 2));
     }
+    if (plan.has(Kind::kKillData) || draw.chance(30)) {
+        plan.dataWorkers = static_cast<int>(draw.between(1, 3));
+    }
     return plan;
 }
 
 std::string Plan::text() const {
     std::string text = strCat(nodes, " ", ranks, " ", steps, " ", checkpointEvery);
-    if (!trainsHere) {
-        strAppend(&text, " ", trainNodes);
+    if (!trainsHere || dataWorkers > 0) {
+        strAppend(&text, " ", trainsHere ? 0 : trainNodes);
+    }
+    if (dataWorkers > 0) {
+        strAppend(&text, " ", dataWorkers);
     }
     for (const Fault& fault : faults) {
         strAppend(&text, " | ", static_cast<int>(fault.kind), " ", fault.atMs, " ", fault.forMs,
@@ -89,13 +107,14 @@ std::optional<Plan> Plan::of(std::string_view text) {
     Plan plan;
     long long steps = 0, every = 0;
     const std::string head(text.substr(0, text.find('|')));
-    const int found = std::sscanf(head.c_str(), "%d %d %lld %lld %d", &plan.nodes, &plan.ranks,
-                                  &steps, &every, &plan.trainNodes);
+    int elsewhere = 0;
+    const int found = std::sscanf(head.c_str(), "%d %d %lld %lld %d %d", &plan.nodes, &plan.ranks,
+                                  &steps, &every, &elsewhere, &plan.dataWorkers);
     if (found < 4) {
         return std::nullopt;
     }
-    plan.trainsHere = found == 4;
-    plan.trainNodes = plan.trainsHere ? 1 + plan.nodes : plan.trainNodes;
+    plan.trainsHere = elsewhere == 0;
+    plan.trainNodes = plan.trainsHere ? 1 + plan.nodes : elsewhere;
     plan.steps = steps;
     plan.checkpointEvery = every;
     for (std::size_t at = text.find('|'); at != text.npos; at = text.find('|', at + 1)) {
@@ -157,6 +176,19 @@ std::string sentenceOf(const Plan::Fault& fault) {
         case Kind::kDiskFails:
             return fault.isUp ? strCat("one call to the disk of ", machine, " fails", at)
                               : strCat("the disk of ", machine, " fails", during);
+        case Kind::kClockJump:
+            return strCat("the clock of ", machine, " is set ", fault.forMs * kJump / 60'000,
+                          " minutes ", fault.isUp ? "ahead" : "back", at);
+        case Kind::kSecondHead:
+            return "another head is started" + at;
+        case Kind::kUpgrade:
+            return "another build is installed, the head is away" + during;
+        case Kind::kTwin:
+            return strCat("another machine has an agent with the name of node", fault.node, during);
+        case Kind::kSlowStart:
+            return strCat("starts on ", machine, " take ", fault.rank, " s", during);
+        case Kind::kKillData:
+            return "a data worker is killed" + at;
         case Kind::kPowerCut:
             return strCat(machine, " loses its power, is off", during);
     }

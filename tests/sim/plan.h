@@ -27,27 +27,36 @@ struct Plan {
         kLeave,       ///< a bound agent is told to end, and another one comes
         kDiskFull,    ///< a machine's disk has no room
         kDiskFails,   ///< calls to a machine's disk fail, one or for a while
-        kPowerCut     ///< a machine loses all its processes, and what was not synced
+        kPowerCut,    ///< a machine loses all its processes, and what was not synced
+        kClockJump,   ///< somebody sets a machine's clock, by minutes or hours
+        kSecondHead,  ///< another head is started over the state directory
+        kUpgrade,     ///< another build is installed everywhere, and the head restarted
+        kTwin,        ///< an agent with a node's name runs on another machine
+        kKillData,    ///< a data worker is killed
+        kSlowStart    ///< starts on a machine take long; not drawn (README.md)
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;
         std::int64_t atMs = 0, forMs = 0;
         int node = 1;       ///< of an agent, a cable, a machine (0: the head's)
-        int rank = 0;       ///< of a killed one
+        int rank = 0;       ///< of a killed one; seconds, of a slow start
         bool isUp = false;  ///< of a cut: towards the head
     };
+    /// A clock jumps by so much more than its fault lasts.
+    static constexpr std::int64_t kJump = 360;
     int nodes = 1;           ///< beside the head's
     bool trainsHere = true;  ///< the head's machine has part 0
     int trainNodes = 2;      ///< that the ranks are spread over
     int ranks = 2;
+    int dataWorkers = 0;
     std::int64_t steps = 100, checkpointEvery = 10;
     std::vector<Fault> faults;
 
     bool has(Kind kind) const;
     static Plan drawn(std::uint64_t seed);
     static std::optional<Plan> of(std::string_view text);
-    /// "nodes ranks steps every [elsewhere] | kind at for node rank up | ...", times in ms;
-    /// elsewhere: trainNodes, where the head's machine has no part.
+    /// "nodes ranks steps every [elsewhere [data]] | kind at for node rank up | ...", times in ms;
+    /// elsewhere: trainNodes, where the head's machine has no part, else 0; data: dataWorkers.
     std::string text() const;
 };
 

@@ -63,12 +63,13 @@ void Rank::end(int code) {
 
 // As LineLink: again and again, and everything that was not acknowledged comes again.
 void Rank::connect() {
-    connection_ = cluster.connect(*this);
+    connection_ = cluster.connect(*this, {run_, attempt_, "rank", state.rank, state.pid, 1'000});
     if (connection_ == nullptr) {
         life.after(backoffNs_, [this] { connect(); });
         backoffNs_ = std::min(2 * backoffNs_, kSecond);
         return;
     }
+    connection_->rank = this;
     backoffNs_ = 20 * kMs;
     for (const rank::RankLine& line : unacked_) {
         send(line);

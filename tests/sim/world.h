@@ -78,11 +78,14 @@ class MachineClock final : public Clock {
     MachineClock(const World& world, std::int64_t wallMs, std::int64_t steadyNs)
         : world_(world), wallMs_(wallMs), steadyNs_(steadyNs) {}
     std::int64_t wallMs() const override { return wallMs_ + world_.nowNs() / kMs; }
+    /// Somebody sets the clock.
+    void jump(std::int64_t ms) { wallMs_ += ms; }
     std::int64_t steadyNs() const override { return steadyNs_ + world_.nowNs(); }
 
  private:
     const World& world_;
-    const std::int64_t wallMs_, steadyNs_;
+    std::int64_t wallMs_;
+    const std::int64_t steadyNs_;
 };
 
 /// The life of a process.
@@ -94,20 +97,32 @@ class Life {
 
     bool isAlive() const { return *isAlive_; }
     bool isPaused() const { return world_.nowNs() < pausedUntilNs_; }
+    /// It stands still, and is not just busy.
+    bool isStopped() const { return world_.nowNs() < stoppedUntilNs_; }
     /// Begins anew; events of the life before are gone.
     void begin() {
         end();
         isAlive_ = std::make_shared<bool>(true);
-        pausedUntilNs_ = 0;
+        pausedUntilNs_ = stoppedUntilNs_ = 0;
     }
     void end() {
         *isAlive_ = false;
         waiting_.clear();
     }
-    /// What comes meanwhile waits, and happens in its order then.
     void pause(std::int64_t ns) {
-        pausedUntilNs_ = world_.nowNs() + ns;
+        stoppedUntilNs_ = std::max(stoppedUntilNs_, world_.nowNs() + ns);
+        busy(ns);
+    }
+    /// What comes meanwhile waits, and happens in its order then.
+    void busy(std::int64_t ns) {
+        if (ns == 0) {
+            return;
+        }
+        pausedUntilNs_ = std::max(pausedUntilNs_, world_.nowNs() + ns);
         world_.at(pausedUntilNs_, [this, isAlive = isAlive_] {
+            if (!*isAlive || isPaused()) {
+                return;  // another life's, or paused again
+            }
             std::deque<World::Event> waiting;
             waiting.swap(waiting_);
             for (std::size_t i = 0; i < waiting.size() && *isAlive; ++i) {
@@ -141,7 +156,7 @@ class Life {
     }
     World& world_;
     std::shared_ptr<bool> isAlive_ = std::make_shared<bool>(false);
-    std::int64_t pausedUntilNs_ = 0;
+    std::int64_t pausedUntilNs_ = 0, stoppedUntilNs_ = 0;
     std::deque<World::Event> waiting_;
 };
 

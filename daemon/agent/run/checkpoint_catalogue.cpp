@@ -5,6 +5,7 @@
 #include <map>
 
 #include "backend/core/log.h"
+#include "backend/core/transient.h"
 #include "backend/ring/link/step_page.h"
 #include "backend/scores/score_file.h"
 #include "daemon/agent/run/run_directory.h"
@@ -180,6 +181,9 @@ class Surveyor {
 
     // Says nothing about the checkpoints: the run keeps all that it has.
     Status asUnreadable(const Status& status) const {
+        if (mayPass(status)) {
+            return annotate(status, "its checkpoints cannot be read");
+        }
         const std::string sentence = strCat("its checkpoints cannot be read: ", messageOf(status),
                                             "; nothing was cut, and `millrace resume ",
                                             order_.runId, "` goes on once they can be");

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "backend/core/text.h"
-#include "backend/core/transient.h"
 
 namespace millrace::agent {
 namespace {
@@ -58,10 +57,6 @@ std::string Preparation::text() const {
            : bytes == 0        ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
-}
-
-bool mayPass(const Status& status) {
-    return isTransient(status) || absl::IsResourceExhausted(status);
 }
 
 Status endFormer(const Workplace& place, const std::string& key) {

@@ -58,10 +58,6 @@ class Preparation {
     std::optional<Survey> survey_;
 };
 
-/// Whether an error of a start may pass by itself. A full disk does: who frees room need not begin
-/// the run again.
-bool mayPass(const Status& status);
-
 /// Whatever ended the run: no attempt begins beside workers of the one before, whose gang's key
 /// this is. kUnavailable: they live, and are told to end.
 Status endFormer(const Workplace& place, const std::string& key);

@@ -47,10 +47,13 @@ TEST(Status, AFullDiskAndAMissingFileHaveTheirOwnCodes) {
 TEST(Status, OnlyWhatPassesByItselfIsTransient) {
     EXPECT_TRUE(isTransient(errnoStatus(EMFILE, "a")));
     EXPECT_TRUE(isTransient(annotate(errnoStatus(ENFILE, "a"), "b")));
+    EXPECT_TRUE(isTransient(errnoStatus(EIO, "a"))) << "a disk that fails may be back";
     EXPECT_TRUE(isTransient(unavailable("away")));
     EXPECT_FALSE(isTransient(errnoStatus(ENOSPC, "a")));
     EXPECT_FALSE(isTransient(annotate(resourceExhausted("full"), "b")));
     EXPECT_FALSE(isTransient(okStatus()));
+    EXPECT_TRUE(mayPass(errnoStatus(ENOSPC, "a"))) << "somebody frees some room";
+    EXPECT_FALSE(mayPass(errnoStatus(ENOENT, "a")));
 }
 
 TEST(StrCat, TakesStdStringView) {

@@ -1,4 +1,8 @@
 // What an agent does with gangs whose processes it cannot reach.
+#include <csignal>
+
+#include <sys/resource.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -120,6 +124,23 @@ TEST_F(SlotReachTest, AGangThatFindsNoRoomIsTriedForAsLongAsItTakes) {
     EXPECT_EQ(after(std::chrono::minutes(0)).phase(), "submitting");
     EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "submitting");
     engine_->submitError = okStatus();
+    EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "running");
+}
+
+TEST_F(SlotReachTest, AGangWhoseFilesFindNoRoomIsTriedForAsLongAsItTakes) {
+    slot_->turn();
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit before{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    place();
+    const v1::GangReport first = after(std::chrono::minutes(0));
+    const v1::GangReport later = after(std::chrono::minutes(30));
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    EXPECT_EQ(first.phase(), "submitting") << first.reason();
+    EXPECT_EQ(later.phase(), "submitting") << later.reason();
     EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "running");
 }
 
