@@ -5,10 +5,12 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "backend/core/files.h"
+#include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
 
 namespace millrace {
@@ -46,6 +48,22 @@ Status makeOwnDirectory(const std::string& path) {
         return errnoStatus(errno, path);
     }
     return checkGuarded(path, info, 022, "other users may write to it");
+}
+
+Status checkRoom(const std::string& directory, std::uint64_t bytes, std::string_view what) {
+    struct statvfs disk{};
+    // A file system that tells no size has a size that nobody knows.
+    if (::statvfs(directory.c_str(), &disk) != 0 || disk.f_blocks == 0) {
+        return okStatus();
+    }
+    const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
+    const std::uint64_t free = blocks * disk.f_frsize;
+    return free >= bytes
+               ? okStatus()
+               : resourceExhausted(directory,
+                                   ": the disk is full: ", formatBytes(static_cast<double>(free)),
+                                   " are free, and ", what, " takes up to ",
+                                   formatBytes(static_cast<double>(bytes)));
 }
 
 Status syncDirectory(const std::string& directory) {

@@ -18,6 +18,10 @@ Status syncParent(const std::string& path);
 /// or refused when it is another user's or others may write to it.
 Status makeOwnDirectory(const std::string& path);
 
+/// kResourceExhausted where the disk of the directory has less than `bytes` free; `what` takes
+/// them, for the sentence: "a start".
+Status checkRoom(const std::string& directory, std::uint64_t bytes, std::string_view what);
+
 /// "nfs", "cifs", ... when `path` lies on a file system of other machines, whose locks and syncs
 /// cannot be relied on; "" for a local one or when it cannot be told.
 std::string networkFileSystemOf(const std::string& path);
