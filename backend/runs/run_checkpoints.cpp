@@ -61,6 +61,23 @@ Result<std::vector<CheckpointRecord>> RunCheckpoints::checkpoints(std::string_vi
     }
 }
 
+Status RunCheckpoints::addCheckpoint(std::string_view id, const CheckpointRecord& checkpoint) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, id));
+    ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
+    if (checkpoint.attempt != current) {
+        return failedPrecondition("run ", id, ": a checkpoint of attempt ", checkpoint.attempt,
+                                  " came, and the newest attempt is ", current);
+    }
+    RETURN_IF_ERROR(beginOnce(db, no, checkpoint.attempt));  // a file is work, too
+    RETURN_IF_ERROR(writeCheckpoint(db, no, checkpoint.attempt, checkpoint));
+    RETURN_IF_ERROR(settleCheckpoints(db, no, checkpoint.attempt).status());
+    RETURN_IF_ERROR(touchRun(db, no));
+    return transaction.commit();
+}
+
 Status RunCheckpoints::reconcileCheckpoints(std::string_view id,
                                             const std::vector<CheckpointRecord>& found,
                                             const std::vector<std::string>& gone) {

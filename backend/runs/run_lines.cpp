@@ -141,40 +141,32 @@ Result<std::int64_t> endedByAll(Database& db, std::int64_t no, int attempt, std:
     return isRow && query.intAt(0) >= ranks ? query.intAt(1) : 0;
 }
 
-// A rank has ended a step. Whether a checkpoint that waited for it counts now: looked at only while
-// one waits, as ranks tell of very many steps.
-Result<bool> settleCheckpoints(Database& db, std::int64_t no, const LineBatch& batch) {
-    const int attempt = batch.attempt;
-    std::int64_t settled = kAllEnded, numRanks = 1;
-    {
-        ASSIGN_OR_RETURN(Statement query,
-                         db.prepare("SELECT settled_step, num_ranks FROM attempt WHERE run_no = ? "
-                                    "AND attempt = ?"));
-        ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
-        settled = isRow ? query.intAt(0) : kAllEnded;
-        numRanks = isRow ? query.intAt(1) : 1;
-    }
-    if (settled == kAllEnded) {
-        return false;  // its ranks meet at each step
+struct Settled {
+    std::int64_t step = kAllEnded;  // kAllEnded: the attempt's ranks meet at each step
+    std::int64_t numRanks = 1;
+};
+
+Result<Settled> settledOf(Database& db, std::int64_t no, int attempt) {
+    ASSIGN_OR_RETURN(Statement query,
+                     db.prepare("SELECT settled_step, num_ranks FROM attempt WHERE run_no = ? "
+                                "AND attempt = ?"));
+    ASSIGN_OR_RETURN(const bool isRow, query.bind(no).bind(attempt).step());
+    return isRow ? Settled{query.intAt(0), query.intAt(1)} : Settled{};
+}
+
+// A rank has ended a step. Whether a checkpoint that waited for it counts now.
+Result<bool> endStep(Database& db, std::int64_t no, const LineBatch& batch) {
+    ASSIGN_OR_RETURN(const Settled settled, settledOf(db, no, batch.attempt));
+    if (settled.step == kAllEnded) {
+        return false;
     }
     ASSIGN_OR_RETURN(const std::int64_t before,
-                     workerNumber(db, no, attempt, batch.worker, "ended_step"));
+                     workerNumber(db, no, batch.attempt, batch.worker, "ended_step"));
     if (*batch.endedStep > before) {
         RETURN_IF_ERROR(
-            setWorkerNumber(db, no, attempt, batch.worker, "ended_step", *batch.endedStep));
+            setWorkerNumber(db, no, batch.attempt, batch.worker, "ended_step", *batch.endedStep));
     }
-    ASSIGN_OR_RETURN(const std::int64_t waiting, firstWaiting(db, no, attempt, settled));
-    if (waiting == 0) {
-        return false;
-    }
-    ASSIGN_OR_RETURN(const std::int64_t ended, endedByAll(db, no, attempt, numRanks));
-    if (ended < waiting) {
-        return false;
-    }
-    ASSIGN_OR_RETURN(Statement raise, db.prepare("UPDATE attempt SET settled_step = ? WHERE "
-                                                 "run_no = ? AND attempt = ?"));
-    RETURN_IF_ERROR(raise.bind(ended).bind(no).bind(attempt).run());
-    return true;
+    return settleCheckpoints(db, no, batch.attempt);
 }
 
 // The metric lines of one commit: those of a rank among several apart.
@@ -260,6 +252,21 @@ class BatchLines {
 
 }  // namespace
 
+// Looked at only while a checkpoint waits, as ranks tell of very many steps.
+Result<bool> settleCheckpoints(Database& db, std::int64_t no, int attempt) {
+    ASSIGN_OR_RETURN(const Settled settled, settledOf(db, no, attempt));
+    ASSIGN_OR_RETURN(const std::int64_t waiting, firstWaiting(db, no, attempt, settled.step));
+    if (waiting == 0) {
+        return false;
+    }
+    ASSIGN_OR_RETURN(const std::int64_t ended, endedByAll(db, no, attempt, settled.numRanks));
+    if (ended < waiting) {
+        return false;
+    }
+    RETURN_IF_ERROR(settleUpTo(db, no, attempt, ended));
+    return true;
+}
+
 Status beginOnce(Database& db, std::int64_t no, int attempt) {
     ASSIGN_OR_RETURN(Statement begin,
                      db.prepare("UPDATE attempt SET has_begun = 1 WHERE run_no = ? AND "
@@ -341,7 +348,7 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
         RETURN_IF_ERROR(writeCheckpoint(db, no, batch.attempt, checkpoint));
     }
     if (!commit.isOldAttempt && batch.rank != values::kNoRank && batch.endedStep) {
-        ASSIGN_OR_RETURN(commit.hasSettled, settleCheckpoints(db, no, batch));
+        ASSIGN_OR_RETURN(commit.hasSettled, endStep(db, no, batch));
     }
     if (!commit.isOldAttempt && batch.lastSeq > acked) {
         if (batch.progress) {

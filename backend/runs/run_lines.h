@@ -109,5 +109,8 @@ class RunLines {
 /// What an attempt replaces goes at the moment that it begins; nothing happens when it has. Inside
 /// the caller's transaction.
 Status beginOnce(Database& db, std::int64_t runNo, int attempt);
+/// Checkpoints that waited count where all ranks of the attempt have told that they ended their
+/// steps. Whether some do now. Inside the caller's transaction.
+Result<bool> settleCheckpoints(Database& db, std::int64_t runNo, int attempt);
 
 }  // namespace millrace::runs

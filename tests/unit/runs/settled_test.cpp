@@ -72,6 +72,24 @@ TEST_F(SettledTest, ACheckpointOfAStepThatTheOthersHaveEndedCountsAtOnce) {
     EXPECT_EQ(steps(), Steps{16});
 }
 
+TEST_F(SettledTest, AFileThatComesFromItsNodeWaitsForTheSlowestRankToo) {
+    CheckpointRecord record;
+    record.attempt = 1;
+    record.step = 8;
+    record.name = "step8";
+    end(0, 20);
+    end(1, 7);
+    ASSERT_TRUE(store->addCheckpoint(id, record).ok());
+    EXPECT_EQ(steps(), Steps{});
+    EXPECT_TRUE(end(1, 9).hasSettled);
+    EXPECT_EQ(steps(), Steps{8});
+    end(1, 20);
+    record.step = 16;
+    record.name = "step16";
+    ASSERT_TRUE(store->addCheckpoint(id, record).ok());
+    EXPECT_EQ(steps(), (Steps{16, 8})) << "no line follows that would settle it";
+}
+
 TEST_F(SettledTest, TheNextAttemptBeginsWhereTheSlowestWasAndOwesNothingToWhatWaited) {
     checkpoint(8);
     end(1, 8);
