@@ -130,8 +130,11 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
                                        head->inspector(), head->store(), clock, &endThisProcess}));
     std::unique_ptr<nodes::AgentsDoor> agents;
     if (!config.nodesListen.empty()) {
-        ASSIGN_OR_RETURN(agents, nodes::AgentsDoor::open(config, std::string(buildId()),
-                                                         head->nodes(), head->tokens(), clock));
+        ASSIGN_OR_RETURN(agents, nodes::AgentsDoor::open(
+                                     config, std::string(buildId()), head->nodes(), head->tokens(),
+                                     clock, [&head](const auto& run, const auto& checkpoint) {
+                                         return head->controller().keepCheckpoint(run, checkpoint);
+                                     }));
         logInfo("daemon: agents may come",
                 {{"file", config.nodesJoinFile()}, {"address", agents->address()}});
     }

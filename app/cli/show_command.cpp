@@ -88,6 +88,18 @@ std::string deletedText(const values::RunSummary& run) {
                               : timeText(run.deletedMs) + "; 'millrace rm --undo' shows it again";
 }
 
+// Of a checkpoint that its node has and the head has not.
+std::string handOverText(const std::optional<values::HandOver>& handOver) {
+    if (!handOver.has_value()) {
+        return "";
+    }
+    const std::string others =
+        handOver->numWaiting == 0 ? "" : strCat("; ", handOver->numWaiting, " more wait");
+    return strCat("checkpoint of step ", handOver->step,
+                  " is on its way to the head: ", formatBytes(static_cast<double>(handOver->sent)),
+                  " of ", formatBytes(static_cast<double>(handOver->bytes)), others);
+}
+
 void showState(Page& page, const RunDetail& detail) {
     const values::RunSummary& run = detail.summary;
     CliContext& context = page.context_;
@@ -105,6 +117,7 @@ void showState(Page& page, const RunDetail& detail) {
                   run.progress.epochs);
     }
     page.field("progress", steps);
+    page.field("hand-over", handOverText(run.handOver));
     page.field("created", timeText(run.createdMs) + " by " + run.owner);
     page.field("started", timeText(run.startedMs));
     std::string ended = timeText(run.endedMs);

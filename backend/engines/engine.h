@@ -17,6 +17,7 @@
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/schedule/node_fit.h"
+#include "backend/values/hand_over.h"
 
 namespace millrace::engines {
 
@@ -119,6 +120,9 @@ struct State {
     std::string reason;          ///< a sentence, or the engine's own words
     std::vector<WorkerState> workers;
     int masterPort = 0;  ///< where its ranks meet (MASTER_PORT); 0: none
+    /// Of a gang on another node, which is over only when the head has its checkpoints: the one
+    /// that is on its way.
+    std::optional<values::HandOver> handOver;
     std::int64_t asOfMs = 0;
     bool operator==(const State&) const = default;
 };

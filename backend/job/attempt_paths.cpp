@@ -96,6 +96,11 @@ std::vector<std::string> AttemptPaths::workers() const {
 RunPaths::RunPaths(std::string_view root, std::string_view runId)
     : directory_(strCat(root, "/", runId)) {}
 
+std::string RunPaths::sharedCheckpoints() const {
+    std::error_code error;
+    return std::filesystem::read_symlink(checkpoints(), error).string();
+}
+
 AttemptPaths RunPaths::attempt(int number) const {
     return AttemptPaths(strCat(directory_, "/a", number));
 }

@@ -2,11 +2,12 @@
 // Where the files of a run and of its attempts lie: the names on which daemon, engine and workers
 // agree (docs/formats/job.md).
 //
-//   ROOT/<run>/{checkpoints/, scores-<step>.zst}
+//   ROOT/<run>/{checkpoints/, scores-<step>.zst}    checkpoints may be a link to a directory that
+//                                                   all nodes see
 //   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, steps.page, <worker>/}
 //
-// Threads: values. Failure: none; only attempts() and workers() look at the disk, and what cannot
-// be read is not there.
+// Threads: values. Failure: none; only attempts(), workers() and sharedCheckpoints() look at the
+// disk, and what cannot be read is not there.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ class AttemptPaths {
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
+    /// What rank 0 writes on a node, until the head has it.
+    std::string checkpoints() const { return directory_ + "/checkpoints"; }
     /// What data workers join with.
     std::string joinFile() const { return directory_ + "/data.join"; }
     /// What ranks that are scripts share (ring::StepPage).
@@ -74,6 +77,8 @@ class RunPaths {
 
     const std::string& directory() const { return directory_; }
     std::string checkpoints() const { return directory_ + "/checkpoints"; }
+    /// The directory that checkpoints() is a link to, which all nodes see; "": it is none.
+    std::string sharedCheckpoints() const;
     AttemptPaths attempt(int number) const;
     /// Numbers of the attempts that have a folder, ascending.
     std::vector<int> attempts() const;

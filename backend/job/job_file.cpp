@@ -1,5 +1,7 @@
 #include "backend/job/job_file.h"
 
+#include <filesystem>
+
 #include "backend/core/files.h"
 #include "backend/core/json_slices.h"
 
@@ -91,10 +93,20 @@ Status readMembers(const Json& json, JobFile& job) {
 
 }  // namespace
 
-void JobFile::moveTo(const AttemptPaths& paths) {
+void JobFile::moveTo(const AttemptPaths& paths, bool seesCheckpoints) {
     rankSocket = paths.rankSocket();
     feedSocket = paths.feedSocket();
     follow = follow.empty() ? "" : paths.joinFile();
+    const auto here = [&](const std::string& path) {
+        return path.empty() ? std::string()
+                            : strCat(paths.directory(), "/",
+                                     std::filesystem::path(path).filename().string());
+    };
+    initFrom = here(initFrom);
+    if (!seesCheckpoints) {
+        resume = here(resume);
+        checkpointDirectory = paths.checkpoints();
+    }
 }
 
 std::string JobFile::toText() const {

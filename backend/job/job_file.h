@@ -37,8 +37,9 @@ struct JobFile {
     std::vector<int> ranks;  ///< a relay's: those that are served here, ascending
     int feed = 0;            ///< on the rank line; 0: the feed that leads
 
-    /// The same job in another node's directory: sockets and join file are there.
-    void moveTo(const AttemptPaths& paths);
+    /// The same job in another node's directory: sockets, join file and the checkpoint of
+    /// `initFrom` are there, and so are its own checkpoints where the node does not see the head's.
+    void moveTo(const AttemptPaths& paths, bool seesCheckpoints);
 
     std::string toText() const;
     static Result<JobFile> fromText(std::string_view text);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/values/hand_over.h"
 #include "backend/values/phase_times.h"
 #include "backend/values/rank_now.h"
 
@@ -35,7 +36,8 @@ struct RunLive {
     std::string trouble;             ///< what is wrong now, sentences; "": nothing
     std::int64_t standsSinceMs = 0;  ///< it has not got on since, UTC ms; 0: it gets on
     std::vector<WorkerInfo> workers;
-    std::vector<RankNow> ranks;  ///< by rank, kRanksTold at most
+    std::vector<RankNow> ranks;        ///< by rank, kRanksTold at most
+    std::optional<HandOver> handOver;  ///< nothing: no checkpoint is on its way
     bool operator==(const RunLive&) const = default;
 };
 

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backend/values/hand_over.h"
 #include "backend/values/phase_times.h"
 #include "backend/values/rank_now.h"
 #include "backend/values/run_state.h"
@@ -81,7 +82,8 @@ struct RunSummary {
     std::string orderHash, evalOrderHash;                      ///< "" unknown
     int orderHashVersion = 0;  ///< of both; those of two versions do not compare. 0: unknown
     std::map<std::string, std::string> params;  ///< scalars of the resolved spec; where asked for
-    std::vector<RankNow> ranks;  ///< of one that goes on, by rank; kRanksTold at most
+    std::vector<RankNow> ranks;        ///< of one that goes on, by rank; kRanksTold at most
+    std::optional<HandOver> handOver;  ///< nothing: no checkpoint is on its way to the head
 
     /// The newest value of a metric.
     std::optional<double> metric(std::string_view metricName) const;

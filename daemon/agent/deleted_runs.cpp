@@ -43,6 +43,22 @@ Status removeTree(const std::string& path) {
     return error ? errnoStatus(error.value(), path) : okStatus();
 }
 
+// Checkpoints may lie behind a link.
+std::uint64_t runBytes(const RunDirectory& run) {
+    return treeBytes(run.path()) + treeBytes(run.paths().sharedCheckpoints());
+}
+
+Status removeCheckpoints(const RunDirectory& run) {
+    const std::string shared = run.paths().sharedCheckpoints();
+    RETURN_IF_ERROR(shared.empty() ? okStatus() : removeTree(shared));
+    return removeTree(run.checkpointsPath());
+}
+
+Status removeRun(const RunDirectory& run) {
+    RETURN_IF_ERROR(removeCheckpoints(run));
+    return removeTree(run.path());
+}
+
 }  // namespace
 
 DeletedRuns::~DeletedRuns() {
@@ -87,36 +103,35 @@ void DeletedRuns::addRunningTime() {
 }
 
 std::uint64_t DeletedRuns::bytesOf(const std::string& id) const {
-    return treeBytes(RunDirectory(runsDir_, id).path());
+    return runBytes(RunDirectory(runsDir_, id));
 }
 
 // The store first: from then on the files are nobody's, and a sweep removes what is left of them.
 Result<std::uint64_t> DeletedRuns::purge(const std::string& id) {
     RETURN_IF_ERROR(store_.purge(id));
-    const std::string path = RunDirectory(runsDir_, id).path();
-    const std::uint64_t bytes = treeBytes(path);
-    RETURN_IF_ERROR(removeTree(path));
+    const RunDirectory run(runsDir_, id);
+    const std::uint64_t bytes = runBytes(run);
+    RETURN_IF_ERROR(removeRun(run));
     logInfo("run: purged", {{"run", id}, {"bytes", bytes}});
     return bytes;
 }
 
 std::uint64_t DeletedRuns::freeCheckpoints(const std::string& id) {
-    const std::string path = RunDirectory(runsDir_, id).checkpointsPath();
-    const std::uint64_t bytes = treeBytes(path);
+    const RunDirectory run(runsDir_, id);
+    const std::uint64_t bytes = treeBytes(run.checkpointsPath());
     if (bytes == 0) {
         return 0;
     }
     // Marked first: no attempt may count on a file that goes.
     Status status = store_.dropCheckpoints(id);
     if (status.ok()) {
-        status = removeTree(path);
+        status = removeCheckpoints(run);
     }
     if (!status.ok()) {
         logWarn("run: checkpoints not freed", {{"run", id}, {"why", messageOf(status)}});
         return 0;
     }
-    RunDirectory(runsDir_, id)
-        .addEvent({clock_.wallMs(), "its checkpoints were freed: it had been deleted long ago"});
+    run.addEvent({clock_.wallMs(), "its checkpoints were freed: it had been deleted long ago"});
     logInfo("run: checkpoints freed", {{"run", id}, {"bytes", bytes}});
     return bytes;
 }
@@ -132,7 +147,7 @@ std::uint64_t DeletedRuns::finishPurges() {
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; purged.ok() && i < purged->size(); ++i) {
         const std::uint64_t left = bytesOf((*purged)[i]);
-        const Status status = removeTree(RunDirectory(runsDir_, (*purged)[i]).path());
+        const Status status = removeRun(RunDirectory(runsDir_, (*purged)[i]));
         bytes += status.ok() ? left : 0;
     }
     return bytes;

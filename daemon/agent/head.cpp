@@ -96,6 +96,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
+    control.sharedCheckpoints = config.checkpoints;
     controller_ = std::make_unique<RunController>(std::move(control),
                                                   ControllerParts{.store = *store_,
                                                                   .engine = *engine_,

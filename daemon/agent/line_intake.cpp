@@ -112,8 +112,8 @@ std::size_t bytesOf(const rank::RankLine& line) {
     return bytes;
 }
 
-bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
-                     rank::RankLine line) {
+bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line,
+                     bool hasFile) {
     Run& run = runs_[sender.run];
     run.id = sender.run;
     const WorkerKey key{static_cast<int>(line.attempt), workerNameOf(sender)};
@@ -136,6 +136,9 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender,
         return false;
     }
     worker.lastSeq = std::max(worker.lastSeq, line.seq);
+    if (!hasFile) {
+        worker.withoutFile.insert(line.seq);
+    }
     worker.lines.push_back(std::move(line));
     worker.bytes += bytes;
     bytes_ += bytes;
@@ -187,6 +190,9 @@ runs::LineBatch LineIntake::batchOf(const Turn& turn, std::size_t count) const {
         if (const auto* metrics = std::get_if<rank::Metrics>(&line.body)) {
             batch.metrics.push_back(metricLine(line.seq, *metrics));
         } else if (const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body)) {
+            if (turn.worker.withoutFile.contains(line.seq)) {
+                continue;
+            }
             if (isOwnName(*checkpoint, batch.attempt)) {
                 batch.checkpoints.push_back(
                     checkpointRecord(line.seq, batch.attempt, now, *checkpoint));
@@ -224,6 +230,7 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
         bytes_ -= bytes;
         turn.report.committed.push_back({run.id, turn.key.second, turn.key.first, std::move(line),
                                          commit.hasBegun, commit.hasSettled});
+        turn.worker.withoutFile.erase(turn.report.committed.back().line.seq);
         turn.worker.lines.pop_front();
     }
     turn.report.acks.push_back({run.id, turn.worker.doorAttempt, turn.worker.connection,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +40,10 @@ class LineIntake {
 
     LineIntake(runs::RunStore& store, const Clock& clock) : store_(store), clock_(clock) {}
 
-    /// False: no room, drop the connection.
-    bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line);
+    /// False: no room, drop the connection. `hasFile`: of a checkpoint; one whose file is on
+    /// another node is stored when it comes, the line alone does not make it count.
+    bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line,
+             bool hasFile = true);
     /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
     /// one after it comes first; only a full disk makes it lose one.
     void addOwn(const std::string& runId, int attempt, runs::ReportedLine line);
@@ -62,6 +65,7 @@ class LineIntake {
         rank::ConnectionId connection = 0;
         std::uint64_t lastSeq = 0;  // taken in or committed
         std::deque<rank::RankLine> lines;
+        std::set<std::uint64_t> withoutFile;  // seqs of those of `lines`
         std::size_t bytes = 0;
     };
     using WorkerKey = std::pair<int, std::string>;  // attempt of the lines, worker

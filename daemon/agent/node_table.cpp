@@ -218,6 +218,7 @@ std::map<std::string, EndWish> NodeTable::toEnd(Node& node) {
 
 // Of gangs of which no line is expected any more.
 void NodeTable::Node::dropWorkers() {
+    std::erase_if(givenUp, [this](const std::string& key) { return !ended.contains(key); });
     std::erase_if(workers, [this](const auto& gang) {
         return !placed.contains(gang.first) && !ended.contains(gang.first);
     });
@@ -285,6 +286,31 @@ std::vector<std::string> NodeTable::partWorkers(const NodeSession& session, cons
         }
     }
     return names;
+}
+
+Status NodeTable::takesFiles(const NodeSession& session, const std::string& run,
+                             int attempt) const {
+    const std::string key = PartName{run, attempt, 0}.key();
+    MutexLock lock(mutex_);
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
+        return one.second.session.get() == &session;
+    });
+    if (found == nodes_.end()) {
+        return unavailable("this agent is not attached");
+    }
+    const Node& node = found->second;
+    if (node.kept.contains(key)) {
+        return okStatus();
+    }
+    const bool isOver = isOlder(key) || node.givenUp.contains(key);
+    if (node.ended.contains(key) && !isOver) {
+        return okStatus();
+    }
+    if (isOver || nowNs() - knownSinceNs_ >= kUnknownNs) {
+        return Status(absl::StatusCode::kAborted, strCat("attempt ", attempt, " of run ", run,
+                                                         " is over without this checkpoint"));
+    }
+    return unavailable("attempt ", attempt, " of run ", run, " is not known on this node yet");
 }
 
 void NodeTable::detach(const NodeSession& session) {
@@ -493,6 +519,14 @@ Result<bool> NodeTable::has(const std::string& name, const std::string& key) con
     return false;
 }
 
+void NodeTable::giveUpFiles(const std::string& name, const std::string& key) {
+    MutexLock lock(mutex_);
+    const auto found = nodes_.find(name);
+    if (found != nodes_.end() && found->second.ended.contains(key)) {
+        found->second.givenUp.insert(key);
+    }
+}
+
 std::optional<engines::State> NodeTable::state(const std::string& name,
                                                const std::string& key) const {
     MutexLock lock(mutex_);
@@ -546,7 +580,10 @@ std::string NodeTable::stateOf(const Node& node, const NodeStanding& standing) c
     if (standing.leaving.empty()) {
         return "attached";
     }
-    return node.isFree() ? "drained" : "draining";
+    const bool handsOver = std::any_of(node.gangs.begin(), node.gangs.end(), [](const auto& gang) {
+        return gang.second.handOver.has_value();
+    });
+    return node.isFree() && !handsOver ? "drained" : "draining";
 }
 
 std::map<std::string, NodeReport> NodeTable::samples() const {

@@ -106,6 +106,9 @@ class NodeTable {
     /// speak with the attempt's door. None: it has no part of it.
     std::vector<std::string> partWorkers(const NodeSession& session, const std::string& run,
                                          int attempt) const;
+    /// Whether the head takes checkpoints of this attempt from the session's node, which has its
+    /// part 0. kUnavailable: not known (yet). kAborted: never any more.
+    Status takesFiles(const NodeSession& session, const std::string& run, int attempt) const;
     void detach(const NodeSession& session);
 
     // The faces' side.
@@ -138,6 +141,7 @@ class NodeTable {
               std::vector<std::string> workers);
     void place(const std::string& node, const Placement& placement);
     void end(const std::string& node, const std::string& key, const EndWish& wish = {});
+    void giveUpFiles(const std::string& node, const std::string& key);
     Result<bool> has(const std::string& node, const std::string& key) const;
     std::optional<engines::State> state(const std::string& node, const std::string& key) const;
     std::optional<engines::State> lastWord(const std::string& node, const std::string& key) const;
@@ -160,6 +164,7 @@ class NodeTable {
         std::map<std::string, Kept> kept;                         ///< by gang
         std::map<std::string, engines::State> gangs;              ///< as it says
         std::map<std::string, EndWish> ended;                     ///< that are to be there no more
+        std::set<std::string> givenUp;                            ///< of those: without their files
         std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
         std::set<std::string> told;  ///< of those: on this session
         NodeReport report;

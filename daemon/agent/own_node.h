@@ -66,6 +66,10 @@ class AllNodes final : public Nodes {
     }
     Status place(const std::string& node, const Placement& placement) override;
     Status end(const std::string& node, const std::string& key, const EndWish& wish) override;
+    /// Of the head's machine the head has all.
+    void giveUpFiles(const std::string& node, const std::string& key) override {
+        node.empty() ? void() : others_.giveUpFiles(node, key);
+    }
     Result<bool> has(const std::string& node, const std::string& key) override {
         return node.empty() ? own_.has(key) : others_.has(node, key);
     }

@@ -38,7 +38,8 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              .listener = [this](const std::string& runId) { return listenerFor(runId); },
              .find = [this](const std::string& runId) { return active(runId); },
              .nodes = parts_.nodes,
-             .times = options_.times},
+             .times = options_.times,
+             .sharedCheckpoints = options_.sharedCheckpoints},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox),
@@ -251,7 +252,7 @@ DoorListener RunController::listenerFor(const std::string& runId) {
                 return;
             }
             run->heard(sender, line);
-            if (rank::isKept(line.body) && !intake_.add(id, sender, line)) {
+            if (rank::isKept(line.body) && !intake_.add(id, sender, line, run->hasFile(line))) {
                 run->dropConnection(id);
             }
         });
@@ -265,6 +266,18 @@ DoorListener RunController::listenerFor(const std::string& runId) {
         });
     };
     return listener;
+}
+
+Status RunController::keepCheckpoint(const std::string& runId,
+                                     const checkpoint::CheckpointFacts& facts) {
+    RETURN_IF_ERROR(checkpoints_.add(runId, facts));
+    (void)mailbox_.tryPush([this, runId, attempt = facts.attempt, step = facts.step] {
+        ActiveRun* run = active(runId);
+        if (run != nullptr && run->attempt() == attempt) {
+            run->checkpointCame(step);
+        }
+    });
+    return okStatus();
 }
 
 Status RunController::recover() {

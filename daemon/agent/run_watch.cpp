@@ -43,6 +43,7 @@ values::RunSummary shownRun(values::RunSummary stored, const values::RunLive& li
     run.progress.stepsPerSecond = live.stepsPerSecond;
     run.progress.timeMs = live.progressMs;
     run.ranks = live.ranks;
+    run.handOver = live.handOver;
     return run;
 }
 

@@ -34,6 +34,8 @@ usage: millraced [options]
                          at once, not when it has been silent for 11 minutes; end that one first
   --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
                          has run for 24 hours of them (default: 30)
+  --checkpoints PATH     where the checkpoints of new runs lie: a directory that this machine and all nodes see
+                         at this path (default: in the state directory; nodes hand their checkpoints over)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
@@ -49,6 +51,7 @@ usage: millraced [options]
   --cores N              of --slot: cores, memory and GPUs that the node offers (default: all)
   --memory-mb N
   --gpus N
+  --checkpoint-rate MB   of --slot: hand checkpoints over to the head no faster, MB a second (250)
   --bound                of --slot: workers end with the agent, as a job of Slurm or Kubernetes needs. On SIGTERM
                          the agent waits until its work has moved to other nodes, then ends
   --leave-grace SECONDS  of --bound: time between SIGTERM and the end of workers that are left (30)
@@ -65,7 +68,7 @@ constexpr std::size_t kFileMost = 1 << 20;
 struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
     std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
-    std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace;
+    std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace, checkpoints, checkpointRate;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
     bool slot = false, noTrainHere = false, bound = false, takeOver = false;
 };
@@ -99,6 +102,8 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--gpus", &raw.gpus, nullptr},
             {"--lease", &raw.lease, nullptr},
             {"--leave-grace", &raw.leaveGrace, nullptr},
+            {"--checkpoints", &raw.checkpoints, nullptr},
+            {"--checkpoint-rate", &raw.checkpointRate, nullptr},
             {"--bound", nullptr, &raw.bound},
             {"--slot", nullptr, &raw.slot},
             {"--no-train-here", nullptr, &raw.noTrainHere},
@@ -236,9 +241,9 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
 }
 
 bool isForSlot(const Raw& raw) {
-    const std::string* const texts[] = {&raw.join,  &raw.name,      &raw.nodeAddress,
-                                        &raw.cores, &raw.memoryMb,  &raw.gpus,
-                                        &raw.lease, &raw.leaveGrace};
+    const std::string* const texts[] = {&raw.join,  &raw.name,       &raw.nodeAddress,
+                                        &raw.cores, &raw.memoryMb,   &raw.gpus,
+                                        &raw.lease, &raw.leaveGrace, &raw.checkpointRate};
     return raw.bound || std::any_of(std::begin(texts), std::end(texts),
                                     [](const std::string* text) { return !text->empty(); });
 }
@@ -250,6 +255,8 @@ Status readShare(const Raw& raw, DaemonConfig& config) {
     NodeShare& share = config.share;
     RETURN_IF_ERROR(readNumber("--cores", raw.cores, {"cores", 1, 65'536}, share.cores));
     RETURN_IF_ERROR(readNumber("--memory-mb", raw.memoryMb, {"megabytes", 64, 1 << 30}, megabytes));
+    RETURN_IF_ERROR(readNumber("--checkpoint-rate", raw.checkpointRate,
+                               {"megabytes a second", 1, 100'000}, config.checkpointRate));
     RETURN_IF_ERROR(readNumber("--gpus", raw.gpus, {"GPUs", 0, 1'024}, share.gpus));
     share.memoryBytes = static_cast<std::uint64_t>(megabytes) * kMegabyte;
     if (raw.nodeAddress.empty()) {
@@ -288,8 +295,8 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
         RETURN_IF_ERROR(readHosts(raw.hosts, config));
         return isForSlot(raw) ? invalidArgument(
                                     "--join, --name, --address, --cores, --memory-mb, --gpus, "
-                                    "--bound, --lease and --leave-grace are for --slot, the "
-                                    "agent of a node")
+                                    "--checkpoint-rate, --bound, --lease and --leave-grace are "
+                                    "for --slot, the agent of a node")
                               : okStatus();
     }
     if (raw.join.empty() || raw.stateDir.empty()) {
@@ -297,10 +304,10 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
             "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
     }
     if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.hosts.empty() ||
-        !raw.config.empty() || raw.noTrainHere) {
+        !raw.config.empty() || !raw.checkpoints.empty() || raw.noTrainHere) {
         return invalidArgument(
             "--slot listens nowhere, and is there to train: leave --socket, --nodes-listen, "
-            "--hosts, --config and --no-train-here");
+            "--hosts, --config, --checkpoints and --no-train-here");
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
@@ -433,6 +440,11 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     }
     RETURN_IF_ERROR(readNumber("--keep-deleted-days", raw.keepDeletedDays, {"days", 0, 36'500},
                                config.keepDeletedDays));
+    if (!raw.checkpoints.empty() && raw.checkpoints[0] != '/') {
+        return invalidArgument("--checkpoints ", raw.checkpoints,
+                               ": an absolute path is wanted, as all nodes see it");
+    }
+    config.checkpoints = raw.checkpoints;
     RETURN_IF_ERROR(readNodes(raw, here, config));
     RETURN_IF_ERROR(readTls(raw, around, config));
     RETURN_IF_ERROR(checkAddress(config));

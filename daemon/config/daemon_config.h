@@ -41,6 +41,9 @@ struct DaemonConfig {
     bool isForeground = false;
     bool isInsecureLoopback = false;
     int keepDeletedDays = 30;  ///< checkpoints of deleted runs
+    /// A directory that this machine and all nodes see at this path, where the checkpoints of new
+    /// runs lie; absolute. "": in the state directory, and nodes hand theirs over.
+    std::string checkpoints;
     /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
     /// HOST:PORT; "": nowhere.
     std::string nodesListen;
@@ -57,7 +60,9 @@ struct DaemonConfig {
     std::string nodeName;     ///< of a slot; "": the host's
     std::string nodeAddress;  ///< of a slot, where other nodes reach it; "": as it reaches its head
     NodeShare share;          ///< of a slot
-    bool isBound = false;     ///< of a slot: its workers end with it
+    /// Of a slot: checkpoints are handed over no faster, MB (10^6 bytes) a second.
+    int checkpointRate = 250;
+    bool isBound = false;                          ///< of a slot: its workers end with it
     std::chrono::milliseconds lease{60'000};       ///< of a bound slot, without a head; 0: for ever
     std::chrono::milliseconds leaveGrace{30'000};  ///< of a bound slot that is told to end
     std::string argv0 = "millraced";

@@ -112,10 +112,11 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                                    v1::Agents::WithCallbackMethod_Tunnel<v1::Agents::Service>> {
  public:
     Impl(std::string runsDir, std::string buildId, agent::NodeTable& table,
-         agent::JoinTokens& tokens, const Clock& clock)
+         agent::JoinTokens& tokens, const Clock& clock, KeepCheckpoint keep)
         : runsDir_(runsDir),
           table_(table),
           tokens_(tokens),
+          desk_(runsDir, table, std::move(keep)),
           reports_(std::move(runsDir), std::move(buildId), table, tokens, clock) {}
 
     Status open(const config::DaemonConfig& config) {
@@ -206,13 +207,26 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return stream.get();
     }
 
+    grpc::Status HandOver(grpc::ServerContext* context,
+                          grpc::ServerReaderWriter<v1::FileState, v1::FilePart>* stream) override {
+        return move(*context, "hand-over", [&](const CheckpointDesk::Caller& caller) {
+            return desk_.take(caller, *stream);
+        });
+    }
+    grpc::Status Fetch(grpc::ServerContext* context, const v1::FileWanted* wanted,
+                       grpc::ServerWriter<v1::FilePart>* stream) override {
+        return move(*context, "fetch", [&](const CheckpointDesk::Caller& caller) {
+            return desk_.give(caller, *wanted, *stream);
+        });
+    }
+
  private:
     Result<std::unique_ptr<transport::Server>> serve() {
         return transport::Server::start(
             file_, *this, [this](std::string_view token) { return tokens_.isToken(token); });
     }
 
-    static std::string metadataOf(const grpc::CallbackServerContext& context, const char* key) {
+    static std::string metadataOf(const grpc::ServerContextBase& context, const char* key) {
         const auto& all = context.client_metadata();
         const auto found = all.find(key);
         return found == all.end() ? "" : std::string(found->second.data(), found->second.size());
@@ -238,28 +252,53 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         return nullptr;
     }
 
-    // The key first; only an attempt that has a part on the agent's node names a socket here.
-    Result<Admitted> admit(const grpc::CallbackServerContext& context) {
+    struct Caller {
+        std::shared_ptr<Session> session;
+        std::string run;
+        int attempt = 0;
+    };
+
+    // Of the agent that shows its key; it speaks of one attempt.
+    Result<Caller> callerOf(const grpc::ServerContextBase& context) {
         const auto session = sessionOf(metadataOf(context, "millrace-tunnel-key-bin"));
         if (session == nullptr) {
             return Status(absl::StatusCode::kUnauthenticated,
-                          "tunnel: of no agent that is attached; it comes again when its agent is");
+                          "of no agent that is attached; it comes again when its agent is");
         }
-        const std::string run = metadataOf(context, "millrace-run");
         const std::string text = metadataOf(context, "millrace-attempt");
-        int attempt = 0;
-        const auto read = std::from_chars(text.data(), text.data() + text.size(), attempt);
-        std::vector<std::string> workers;
-        if (read.ec == std::errc()) {
-            workers = table_.partWorkers(*session, run, attempt);
+        Caller caller{session, metadataOf(context, "millrace-run"), 0};
+        std::from_chars(text.data(), text.data() + text.size(), caller.attempt);
+        return caller;
+    }
+
+    // Only an attempt that has a part on the agent's node names a socket here.
+    Result<Admitted> admit(const grpc::CallbackServerContext& context) {
+        const Result<Caller> caller = callerOf(context);
+        if (!caller.ok()) {
+            return annotate(caller.status(), "tunnel");
         }
+        std::vector<std::string> workers =
+            table_.partWorkers(*caller->session, caller->run, caller->attempt);
         if (workers.empty()) {
-            return failedPrecondition("tunnel: attempt ", text, " of run ", run,
+            return failedPrecondition("tunnel: attempt ", caller->attempt, " of run ", caller->run,
                                       " has no part on this agent's node (any more)");
         }
-        const std::string path = job::RunPaths(runsDir_, run).attempt(attempt).rankSocket();
+        const std::string path =
+            job::RunPaths(runsDir_, caller->run).attempt(caller->attempt).rankSocket();
         ASSIGN_OR_RETURN(UniqueFd door, connectUnixNonBlocking(path));
-        return Admitted{std::move(door), std::move(workers), session};
+        return Admitted{std::move(door), std::move(workers), caller->session};
+    }
+
+    // Files are read and written by threads that may wait: these calls are gRPC's synchronous ones.
+    template <class Move>
+    grpc::Status move(grpc::ServerContext& context, const char* what, const Move& move) {
+        const Result<Caller> caller = callerOf(context);
+        if (!caller.ok()) {
+            return transport::toGrpc(annotate(caller.status(), what));
+        }
+        return transport::toGrpc(
+            move(CheckpointDesk::Caller{*caller->session, caller->run, caller->attempt,
+                                        [&] { return context.IsCancelled(); }}));
     }
 
     void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
@@ -279,6 +318,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     const std::string runsDir_;
     agent::NodeTable& table_;
     agent::JoinTokens& tokens_;
+    CheckpointDesk desk_;
     AgentReports reports_;
     transport::JoinFile file_;
     std::string joinPath_;
@@ -296,9 +336,10 @@ AgentsDoor::~AgentsDoor() {
 
 Result<std::unique_ptr<AgentsDoor>> AgentsDoor::open(const config::DaemonConfig& config,
                                                      std::string buildId, agent::NodeTable& table,
-                                                     agent::JoinTokens& tokens,
-                                                     const Clock& clock) {
-    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, tokens, clock);
+                                                     agent::JoinTokens& tokens, const Clock& clock,
+                                                     KeepCheckpoint keep) {
+    auto impl = std::make_unique<Impl>(config.runsDir(), std::move(buildId), table, tokens, clock,
+                                       std::move(keep));
     RETURN_IF_ERROR(impl->open(config));
     return std::unique_ptr<AgentsDoor>(new AgentsDoor(std::move(impl)));
 }

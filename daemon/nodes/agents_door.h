@@ -16,6 +16,7 @@
 #include "daemon/agent/join_tokens.h"
 #include "daemon/agent/node_table.h"
 #include "daemon/config/daemon_config.h"
+#include "daemon/nodes/checkpoint_desk.h"
 
 namespace millrace::nodes {
 
@@ -28,7 +29,8 @@ class AgentsDoor {
     /// `table`, `tokens` and `clock` outlive it. `buildId`: agents of another build are refused.
     static Result<std::unique_ptr<AgentsDoor>> open(const config::DaemonConfig& config,
                                                     std::string buildId, agent::NodeTable& table,
-                                                    agent::JoinTokens& tokens, const Clock& clock);
+                                                    agent::JoinTokens& tokens, const Clock& clock,
+                                                    KeepCheckpoint keep);
     /// Ends the connections; agents come again as long as their workers go.
     ~AgentsDoor();
     /// "unix:PATH" or "HOST:PORT".

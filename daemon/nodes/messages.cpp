@@ -1,6 +1,7 @@
 #include "daemon/nodes/messages.h"
 
 #include "daemon/transport/join_file.h"
+#include "proto/convert/run_convert.h"
 
 namespace millrace::nodes {
 namespace {
@@ -65,6 +66,9 @@ v1::GangReport toProto(const std::string& key, const engines::State& state, std:
     message.set_exit_code(state.exitCode);
     message.set_reason(state.reason);
     message.set_master_port(state.masterPort);
+    if (state.handOver.has_value()) {
+        *message.mutable_hand_over() = convert::toProto(*state.handOver);
+    }
     for (const engines::WorkerState& worker : state.workers) {
         fill(worker, nowMs, *message.add_workers());
     }
@@ -79,6 +83,9 @@ engines::State fromProto(const v1::GangReport& message, std::int64_t nowMs) {
     state.exitCode = message.exit_code();
     state.reason = message.reason();
     state.masterPort = message.master_port();
+    if (message.has_hand_over()) {
+        state.handOver = convert::fromProto(message.hand_over());
+    }
     for (const v1::GangWorker& worker : message.workers()) {
         state.workers.push_back(fromProto(worker, nowMs));
     }

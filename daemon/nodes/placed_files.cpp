@@ -57,7 +57,11 @@ Status layOut(const std::string& runsDir, const agent::Placement& placement,
     }
     if (!placement.jobFile.empty()) {
         ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::fromText(placement.jobFile));
-        job.moveTo(paths);
+        const bool seesCheckpoints = !placement.probePath.empty();
+        job.moveTo(paths, seesCheckpoints);
+        if (!seesCheckpoints) {
+            RETURN_IF_ERROR(makeDirectories(paths.checkpoints(), 0700));
+        }
         RETURN_IF_ERROR(job.write(paths.jobFile()));
     }
     ASSIGN_OR_RETURN(engines::Gang gang, engines::gangFromText(placement.gang));
@@ -106,8 +110,9 @@ Status checkProbe(const agent::Placement& placement) {
     return failedPrecondition(
         "does not see the run's checkpoints: ", directory,
         text.ok() ? " is another directory here" : strCat(" (", messageOf(text.status()), ")"),
-        "; ranks on other nodes need the head's state directory (millraced --state-dir) on a "
-        "file system that all of them mount at this path");
+        "; the head's 'checkpoints' (millraced.yaml) is to name a directory that all nodes mount "
+        "at "
+        "this path; without it checkpoints are handed over");
 }
 
 }  // namespace millrace::nodes

@@ -2,7 +2,7 @@
 // The files of a gang that was placed on this node: what its workers are given.
 //
 //   RUNS/<run>/a<attempt>/{placed.<gang>.json, job.json, data.join, rank.sock, feed.sock,
-//   <worker>/}
+//   checkpoints/, <worker>/}
 //
 // Threads: values. Failure: an error names the path.
 #include <string>

@@ -17,6 +17,7 @@
 #include "backend/system/pid_scope.h"
 #include "backend/system/pipe.h"
 #include "backend/telemetry/probes.h"
+#include "daemon/nodes/file_mover.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/messages.h"
 #include "daemon/nodes/node_share.h"
@@ -83,6 +84,8 @@ Status Slot::open(const std::string& buildId) {
     const std::string tunnelKey = randomBytes(kTunnelKeyBytes);
     parts_.link = std::make_unique<HeadLink>(config_.joinFile, buildId, tunnelKey, clock_,
                                              [this] { news(); });
+    parts_.files = std::make_unique<FileMover>(FileMoverOptions{
+        config_.runsDir(), config_.joinFile, tunnelKey, std::uint64_t(config_.checkpointRate)});
     parts_.openTunnel = [this, tunnelKey](const agent::PartName& part) {
         const job::RunPaths run(config_.runsDir(), part.run);
         return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt, config_.joinFile,
@@ -175,6 +178,7 @@ void Slot::recallParts() {
         }
         if (const auto state = parts_.engine->state(key); state.ok()) {
             gangs_[key] = *state;
+            hold(key, gangs_[key]);
         }
     }
 }
@@ -216,6 +220,10 @@ void Slot::endAll(std::string_view why) {
 // The folders of attempt and run go with the last worker in them.
 void Slot::forget(const std::string& key) {
     const auto owner = job::ownerOf(key);
+    held_.erase(key);
+    if (parts_.files != nullptr) {
+        parts_.files->drop(key);
+    }
     if (!owner.has_value() || !parts_.engine->forget(key).ok()) {
         return;
     }
@@ -306,6 +314,7 @@ Status Slot::openTunnel(const std::string& key) {
 }
 
 Status Slot::start(const std::string& key) {
+    RETURN_IF_ERROR(parts_.files == nullptr ? okStatus() : parts_.files->fetch(key));
     ASSIGN_OR_RETURN(const engines::Gang gang, placedGang(config_.runsDir(), key, config_.binDir));
     const Status placed = parts_.engine->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed) ? okStatus() : placed);
@@ -341,6 +350,7 @@ void Slot::follow() {
         }
     }
     for (auto& [key, state] : gangs_) {
+        hold(key, state);
         if (isEnd(state)) {
             tunnels_.erase(key);
             troubles_.erase(key);
@@ -351,6 +361,9 @@ void Slot::follow() {
         const bool isToStart =
             state.phase == engines::Phase::kSubmitting && !life_.isEnding() && !life_.isLeaving();
         const Status status = isToStart ? begin(key) : openTunnel(key);
+        if (!status.ok() && isToStart) {
+            state.reason = messageOf(status);
+        }
         if (!status.ok() && (!mayPass(status) || isOutOfReach(key))) {
             giveUp(key, state, status);
         }
@@ -359,6 +372,20 @@ void Slot::follow() {
     const bool isHeard = parts_.link->isOpen() && (!life_.isEnding() || life_.isLeaving());
     if (!isHeard) {  // an end that nobody hears is asked about again
         std::erase_if(gangs_, [](const auto& gang) { return isEnd(gang.second); });
+    }
+}
+
+// A part is over when the head has its checkpoints, too, but where this agent ends all.
+void Slot::hold(const std::string& key, engines::State& state) {
+    state.handOver =
+        parts_.files != nullptr && !life_.isEnding() ? parts_.files->handOver(key) : std::nullopt;
+    if (!state.handOver.has_value()) {
+        const auto held = held_.find(key);
+        state.phase = held == held_.end() ? state.phase : held->second;
+        held_.erase(key);
+    } else if (isEnd(state)) {
+        held_[key] = state.phase;
+        state.phase = engines::Phase::kStopping;
     }
 }
 

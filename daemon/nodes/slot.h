@@ -38,6 +38,7 @@ struct SlotParts {
     values::NodeInfo info = {};  ///< of the node, as the head is told
     std::string machine = {};    ///< that it is, with its state directory
     std::function<Result<std::unique_ptr<PartTunnel>>(const agent::PartName& part)> openTunnel = {};
+    std::unique_ptr<HeadFiles> files = {};  ///< null: no checkpoint goes to the head, or comes
 };
 
 class Slot {
@@ -87,6 +88,7 @@ class Slot {
     void cancel(const std::string& key, std::chrono::milliseconds grace, std::string_view why);
     void dropUnplaced(const std::string& key);
     void follow();
+    void hold(const std::string& key, engines::State& state);
     void report();
     void endAll(std::string_view why);
     void recallParts();
@@ -110,6 +112,7 @@ class Slot {
     std::unique_ptr<agent::TelemetryService> telemetry_;  ///< null: there are no samples
     // Of its thread:
     std::map<std::string, engines::State> gangs_;  ///< that live, or whose end is not told yet
+    std::map<std::string, engines::Phase> held_;  ///< by gang: how it ended; files are on their way
     std::map<std::string, Placed> placed_;
     std::map<std::string, agent::Placement> notLaidOut_;  ///< by gang: their files are not here yet
     std::map<std::string, std::unique_ptr<PartTunnel>> tunnels_;  ///< of living parts

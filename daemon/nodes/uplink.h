@@ -1,10 +1,14 @@
 #pragma once
-// Uplink: an agent's connection to its head, as the Slot sees it. HeadLink is the real one.
+// What an agent has of its head, as the Slot sees it: Uplink, the connection; PartTunnel, its
+// ranks' way there; HeadFiles, checkpoints.
 //
 // Threads: one owner. Failure: none that ends it; it is made again whenever it ends.
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/values/hand_over.h"
 #include "millrace/v1/agent.pb.h"
 
 namespace millrace::nodes {
@@ -33,6 +37,21 @@ class Uplink {
 class PartTunnel {
  public:
     virtual ~PartTunnel() = default;
+};
+
+/// Checkpoints of the parts here, which the head is to have, or has; FileMover is the real one. No
+/// call waits for the head.
+class HeadFiles {
+ public:
+    virtual ~HeadFiles() = default;
+    /// Brings what the gang's job reads. OK: it is here. kUnavailable: it is on its way, or cannot
+    /// come now: a sentence. Another error: the head does not have it.
+    virtual Status fetch(const std::string& key) = 0;
+    /// Sees to it that the head gets what part 0 of an attempt has written: the checkpoint that is
+    /// on its way; nothing: the head has all, or does without.
+    virtual std::optional<values::HandOver> handOver(const std::string& key) = 0;
+    /// The gang's files are about to go.
+    virtual void drop(const std::string& key) = 0;
 };
 
 }  // namespace millrace::nodes

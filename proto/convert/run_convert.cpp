@@ -47,6 +47,15 @@ void rankFields(Way, auto& value, auto& message) {
 }
 
 template <class Way>
+void handOverFields(Way, auto& value, auto& message) {
+    MR_FIELD(step, step);
+    MR_FIELD(bytes, bytes);
+    MR_FIELD(sent, sent);
+    MR_FIELD(numWaiting, num_waiting);
+    MR_FIELD(trouble, trouble);
+}
+
+template <class Way>
 void figureFields(Way, auto& value, auto& message) {
     MR_FIELD(name, name);
     MR_FIELD(value, value);
@@ -111,6 +120,7 @@ void runFields(Way way, auto& value, auto& message) {
     MR_FIELD(evalOrderHash, eval_order_hash);
     MR_FIELD(orderHashVersion, order_hash_version);
     MR_VALUES(ranks, ranks);
+    MR_MAYBE_VALUE(handOver, hand_over);
 }
 
 template <class Way>
@@ -160,6 +170,7 @@ void filterFields(Way, auto& value, auto& message) {
 MR_BOTH_WAYS(PhaseTimes, PhaseTimes, timesFields)
 MR_BOTH_WAYS(Progress, Progress, progressFields)
 MR_BOTH_WAYS(RankNow, RankNow, rankFields)
+MR_BOTH_WAYS(HandOver, HandOver, handOverFields)
 MR_BOTH_WAYS(RunFigure, Metric, figureFields)
 MR_BOTH_WAYS(RunSummary, RunSummary, runFields)
 MR_BOTH_WAYS(RunUpdate, RunUpdate, updateFields)

@@ -20,6 +20,9 @@ values::Progress fromProto(const v1::Progress& progress);
 v1::RankNow toProto(const values::RankNow& rank);
 values::RankNow fromProto(const v1::RankNow& rank);
 
+v1::HandOver toProto(const values::HandOver& handOver);
+values::HandOver fromProto(const v1::HandOver& handOver);
+
 v1::Metric toProto(const values::RunFigure& metric);
 values::RunFigure fromProto(const v1::Metric& metric);
 

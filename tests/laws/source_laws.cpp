@@ -69,7 +69,8 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/runs/", {"backend/core/", "backend/values/"}},
         {"backend/schedule/", {"backend/core/"}},
         {"backend/engines/",
-         {"backend/core/", "backend/system/", "backend/job/", "backend/schedule/node_fit.h"}},
+         {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/job/",
+          "backend/schedule/node_fit.h"}},
         {"backend/telemetry/", {"backend/core/", "backend/values/node.h"}},
     };
 }
@@ -123,9 +124,9 @@ std::vector<RoomLaw> daemonRooms() {
          {"backend/core/", "backend/system/", "proto/convert/", "daemon/config/daemon_config.h",
           "daemon/agent/"}},
         {"daemon/nodes/",
-         {"backend/core/", "backend/system/", "backend/engines/", "backend/job/",
-          "backend/telemetry/probes.h", "proto/convert/", "daemon/config/", "daemon/transport/",
-          "daemon/agent/"}},
+         {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/checkpoint/",
+          "backend/engines/", "backend/job/", "backend/telemetry/probes.h", "proto/convert/",
+          "daemon/config/", "daemon/transport/", "daemon/agent/"}},
         {"daemon/*",
          {"backend/core/", "daemon/config/", "daemon/agent/head.h", "daemon/rpc/rpc_server.h",
           "daemon/nodes/"}},

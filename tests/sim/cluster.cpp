@@ -85,8 +85,8 @@ Status Cluster::openHead() {
     agent::NodeTableOptions options;
     options.ownName = "head";
     one.table = std::make_unique<agent::NodeTable>(options, machine.clock, one.logs);
-    one.reports = std::make_unique<nodes::AgentReports>(
-        machine.root + "/runs", machine.program, *one.table, one.tokens, machine.clock);
+    one.reports = std::make_unique<nodes::AgentReports>(machine.root + "/runs", machine.program,
+                                                        *one.table, one.tokens, machine.clock);
     one.tokens.serve(kToken, nullptr);
     agent::ControllerOptions control;
     control.runsDir = machine.root + "/runs";

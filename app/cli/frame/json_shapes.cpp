@@ -113,6 +113,15 @@ Json progressJson(const values::RunSummary& run) {
     return json;
 }
 
+Json handOverJson(const std::optional<values::HandOver>& handOver) {
+    return !handOver.has_value() ? Json()
+                                 : Json{{"step", handOver->step},
+                                        {"bytes", handOver->bytes},
+                                        {"sent", handOver->sent},
+                                        {"waiting", handOver->numWaiting},
+                                        {"trouble", orNull(handOver->trouble)}};
+}
+
 Json jsonOf(const values::RunSummary& run) {
     Json metrics = Json::object();
     for (const values::RunFigure& point : run.latestMetrics) {
@@ -144,6 +153,7 @@ Json jsonOf(const values::RunSummary& run) {
             {"deleted", jsonTime(run.deletedMs)},
             {"purged", jsonTime(run.purgedMs)},
             {"progress", progressJson(run)},
+            {"hand_over", handOverJson(run.handOver)},
             {"ranks", ranksJson(run)},
             {"metrics", metrics},
             {"best", best},

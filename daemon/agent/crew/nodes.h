@@ -62,8 +62,9 @@ struct Placement {
     std::string gang;      ///< engines::gangText(), not settled
     std::string jobFile;   ///< text of its job.json, with the head's paths; "": it needs none
     std::string joinFile;  ///< text of what it joins the feed that leads with; "": it leads
-    /// A file in the directory of checkpoints, and what stands in it: who cannot read that there
-    /// does not see the checkpoints. "": the gang writes none.
+    /// A file in the directory of checkpoints that all nodes see, and what stands in it: who cannot
+    /// read that there does not see them. "": there is none; what the gang writes is handed over to
+    /// the head, and what it reads is fetched from there.
     std::string probePath, probeText;
     bool operator==(const Placement&) const = default;
 };
@@ -118,9 +119,13 @@ class Nodes {
     /// node has said at once that it cannot have it, or not now (isTransient). kAlreadyExists:
     /// something else has this key there.
     virtual Status place(const std::string& node, const Placement& placement) = 0;
-    /// It is to be there no more; told to a node that is away when it comes back. An error: it has
-    /// to be asked again.
+    /// It is to be there no more; told to a node that is away when it comes back. A part that has
+    /// checkpoints which the head has not is over when they are here. An error: it has to be asked
+    /// again.
     virtual Status end(const std::string& node, const std::string& key, const EndWish& wish) = 0;
+    /// Of a part whose end was asked for: the head does without the checkpoints that it has not
+    /// got by now.
+    virtual void giveUpFiles(const std::string& node, const std::string& key) = 0;
     /// Whether it was placed there before; true of a lost node, where it may have been. An error:
     /// not known now.
     virtual Result<bool> has(const std::string& node, const std::string& key) = 0;

@@ -46,7 +46,8 @@ Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
     }
     paths_ = paths.attempt(attempt);
     attempt_ = attempt;
-    probePath_ = paths.checkpoints() + "/.probe";
+    const std::string shared = paths.sharedCheckpoints();
+    probePath_ = shared.empty() ? "" : shared + "/.probe";
     isEnding_ = isHolding_ = false;
     leave_ = readLeave();
     doneNs_ = 0;
@@ -104,7 +105,8 @@ Status PartCrew::choose() {
     }
     Status status;
     if (isSpread) {
-        status = writeFileAtomic(probePath_, strCat(run_, ".a", attempt_), 0600);
+        status = probePath_.empty() ? okStatus()
+                                    : writeFileAtomic(probePath_, gangKey(run_, attempt_), 0600);
         status = status.ok() ? save() : status;
     }
     if (!status.ok()) {
@@ -173,7 +175,7 @@ std::string PartCrew::waiting() const {
 Result<Placement> PartCrew::placementOf(const Part& part, int masterPort) const {
     ASSIGN_OR_RETURN(Placement made, place_.make(part.name, part.node, masterPort, needsOf(part)));
     made.probePath = probePath_;
-    made.probeText = strCat(run_, ".a", attempt_);
+    made.probeText = probePath_.empty() ? "" : gangKey(run_, attempt_);
     return made;
 }
 
@@ -290,6 +292,12 @@ Status PartCrew::end(const EndWish& wish) {
     }
     // Where it is not known what is where, some of it may be on the head's machine.
     return place_.nodes.end(parts_.empty() ? "" : lead().node, gangKey(run_, attempt_), wish);
+}
+
+void PartCrew::giveUpFiles() {
+    if (!parts_.empty()) {
+        place_.nodes.giveUpFiles(lead().node, lead().name.key());
+    }
 }
 
 bool PartCrew::areOver() const {

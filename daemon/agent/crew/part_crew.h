@@ -59,12 +59,17 @@ class PartCrew {
     Meeting meeting() const;
     /// Why part 0 is not there yet, by its node; "": it is.
     std::string waiting() const;
+    /// Part 0 is on the head's machine.
+    bool isHere() const { return !parts_.empty() && lead().node.empty(); }
 
     /// What happened since, sentences for the run's history. The parts beside part 0 are placed
     /// once its feed listens.
     std::vector<std::string> tick();
-    /// All parts are to end. An error: part 0 has to be told again.
+    /// All parts are to end. One is over when the head has its checkpoints, too. An error: part 0
+    /// has to be told again.
     Status end(const EndWish& wish);
+    /// After end(): without the checkpoints that the head has not got by now.
+    void giveUpFiles();
     /// A node with a part is to be left.
     struct Leave {
         std::string why;                  ///< a sentence
@@ -123,7 +128,7 @@ class PartCrew {
     const std::string run_;
     const int numNodes_;
     job::AttemptPaths paths_{""};
-    std::string probePath_;
+    std::string probePath_;  ///< "": nodes do not see the checkpoints
     int attempt_ = 0;
     std::vector<Part> parts_;  ///< by number; none: it is not known yet what is where
     std::optional<Leave> leave_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <unistd.h>
+
 #include "backend/core/log.h"
 
 namespace millrace::agent {
@@ -143,6 +145,8 @@ void ActiveRun::noteGang(const engines::State& state) {
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
     journal_.live().workers = health_.workers(all, attempt());
+    journal_.live().handOver = state.handOver;
+    health_.setTrouble("checkpoint", state.handOver ? state.handOver->trouble : "");
     const bool isGone =
         state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
     recovery_.look(state);
@@ -253,16 +257,42 @@ void ActiveRun::leaveNodes() {
     door_.stopRanks();
 }
 
+// What the node of part 0 has written counts when the head has it.
+bool ActiveRun::hasFile(const rank::RankLine& line) const {
+    const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
+    const job::RunPaths& paths = journal_.directory().paths();
+    return checkpoint == nullptr || parts_.isHere() || !paths.sharedCheckpoints().empty() ||
+           ::access(strCat(paths.checkpoints(), "/", checkpoint->name).c_str(), F_OK) == 0;
+}
+
+void ActiveRun::checkpointCame(std::int64_t step) {
+    position_.step = std::max(position_.step, step);
+    checkpoints_.look(answer(&ActiveRun::retained));
+}
+
+// The time for the last checkpoint is over, and it has not come.
+void ActiveRun::giveUpFiles() {
+    if (gang_.has_value() && gang_->handOver.has_value() &&
+        !std::exchange(areFilesGivenUp_, true)) {
+        journal_.addEvent(strCat("the checkpoint of step ", gang_->handOver->step,
+                                 " did not come from its node within the grace: given up"));
+        parts_.giveUpFiles();
+    }
+}
+
 // Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
 void ActiveRun::followDeadlines() {
     const std::int64_t now = place_.clock.steadyNs();
+    const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
+    if (isGraceOver && state_.stage() == Stage::kCutting) {
+        giveUpFiles();
+    }
     if (!state_.may(Move::kCut)) {  // it was asked to end
         if (state_.isRetrying() && state_.isDue(now)) {
             askCancel();
         }
         return;
     }
-    const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
     const GangView view = {stage(),  now - state_.sinceNs(), gang_,
                            extent(), stop_.has_value(),      isGraceOver};
     if (!cut_.isDue(view)) {

@@ -408,6 +408,21 @@ Survey CheckpointCatalogue::survey(const SurveyOrder& order,
     return Surveyor(store_, order, watch, runsDir_).look();
 }
 
+Status CheckpointCatalogue::add(const std::string& runId, const CheckpointFacts& facts) const {
+    const RunDirectory place(runsDir_, runId);
+    const CheckpointName name{facts.step, static_cast<int>(facts.attempt)};
+    if (facts.run != runId) {
+        return invalidArgument("checkpoint ", name.text(), " belongs to run '", facts.run,
+                               "', not to ", runId);
+    }
+    RETURN_IF_ERROR(store_.addCheckpoint(runId, recordOf(name, facts)));
+    if (!facts.judgement.has_value() || !facts.judgement->wasBest) {
+        return okStatus();
+    }
+    ASSIGN_OR_RETURN(const auto directory, CheckpointDirectory::open(place.checkpointsPath()));
+    return directory.linkAsBest(name);
+}
+
 Status CheckpointCatalogue::retain(const std::string& runId, std::int64_t wanted) const {
     const std::int64_t keep = std::max<std::int64_t>(wanted, 1);
     const RunDirectory place(runsDir_, runId);

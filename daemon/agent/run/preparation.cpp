@@ -11,12 +11,16 @@
 namespace millrace::agent {
 namespace {
 
-Status writeJob(const runs::RunStore& store, const std::string& runsDir, job::JobFile job,
-                const AttemptStart& start) {
-    const RunDirectory directory(runsDir, job.run);
+Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& start) {
+    const RunDirectory directory(place.runsDir, job.run);
     const int attempt = static_cast<int>(job.attempt);
-    RETURN_IF_ERROR(directory.prepare(attempt));
-    ASSIGN_OR_RETURN(job.planText, store.document(job.run, values::LargeDocument::kPlan));
+    RETURN_IF_ERROR(directory.prepare(attempt, place.sharedCheckpoints));
+    if (const std::string shared = directory.paths().sharedCheckpoints(); !shared.empty()) {
+        // Nodes see it, and not the link to it.
+        job.checkpointDirectory = shared;
+        job.resume = job.resume.empty() ? "" : shared + job.resume.substr(job.resume.rfind('/'));
+    }
+    ASSIGN_OR_RETURN(job.planText, place.store.document(job.run, values::LargeDocument::kPlan));
     RETURN_IF_ERROR(job.write(directory.paths().attempt(attempt).jobFile()));
     return directory.writeAttempt(attempt, start);
 }
@@ -45,9 +49,7 @@ std::int64_t Preparation::resumeStep() const {
 bool Preparation::askJob(job::JobFile job, const AttemptStart& start, Written then) {
     return place_.documents.run([&place = place_, number = number_, job = std::move(job), start,
                                  then = std::move(then)](const auto&) -> SideThread::Then {
-        return [then, number, written = writeJob(place.store, place.runsDir, job, start)] {
-            then(number, written);
-        };
+        return [then, number, written = writeJob(place, job, start)] { then(number, written); };
     });
 }
 

@@ -1,15 +1,18 @@
 #include "daemon/agent/run/run_directory.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <sstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "backend/core/clock.h"
+#include "backend/core/directories.h"
 #include "backend/core/files.h"
+#include "backend/core/ids.h"
 #include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
 
@@ -46,26 +49,25 @@ void AttemptStart::follow(bool tookSteps, bool isCounted) {
 
 Status RunDirectory::checkRoom() const {
     const std::string root = path().substr(0, path().rfind('/'));
-    struct statvfs disk{};
-    // A file system that tells no size has a size that nobody knows.
-    if (::statvfs(root.c_str(), &disk) != 0 || disk.f_blocks == 0) {
-        return okStatus();
-    }
-    const std::uint64_t blocks = ::geteuid() == 0 ? disk.f_bfree : disk.f_bavail;
-    const std::uint64_t free = blocks * disk.f_frsize;
-    return free >= kStartBytes
-               ? okStatus()
-               : resourceExhausted(root,
-                                   ": the disk is full: ", formatBytes(static_cast<double>(free)),
-                                   " are free, and a start takes up to ",
-                                   formatBytes(static_cast<double>(kStartBytes)));
+    return millrace::checkRoom(root, kStartBytes, "a start");
 }
 
 Status RunDirectory::create() const {
     return makeDirectories(path(), 0700);
 }
 
-Status RunDirectory::prepare(int attempt) const {
+Status RunDirectory::prepare(int attempt, const std::string& shared) const {
+    std::error_code error;
+    const auto there = std::filesystem::symlink_status(checkpointsPath(), error);
+    if (!shared.empty() && there.type() == std::filesystem::file_type::not_found) {
+        // Runs of another daemon may lie beside it.
+        const std::string name = path().substr(path().rfind('/') + 1);
+        const std::string place = strCat(shared, "/", name, "-", newRunId(8).substr(2));
+        RETURN_IF_ERROR(makeDirectories(place, 0700));
+        if (::symlink(place.c_str(), checkpointsPath().c_str()) != 0) {
+            return errnoStatus(errno, checkpointsPath());
+        }
+    }
     RETURN_IF_ERROR(makeDirectories(checkpointsPath(), 0700));
     return makeDirectories(paths_.attempt(attempt).directory(), 0700);
 }

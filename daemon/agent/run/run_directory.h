@@ -42,8 +42,10 @@ class RunDirectory {
     Status checkRoom() const;
     /// Makes the run's own directory, where its events go.
     Status create() const;
-    /// Makes the directories of an attempt.
-    Status prepare(int attempt) const;
+    /// Makes the directories of an attempt. `shared`: a directory that all nodes see, where those
+    /// of a new run keep their checkpoints; "": in the run's own. A run keeps the place that it
+    /// has.
+    Status prepare(int attempt, const std::string& shared = "") const;
     Status writeAttempt(int attempt, const AttemptStart& start) const;
     /// As of a first attempt when it cannot be read.
     AttemptStart readAttempt(int attempt) const;

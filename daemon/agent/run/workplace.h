@@ -36,6 +36,8 @@ struct Workplace {
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
     Nodes& nodes;
     RunTimes times = {};
+    /// That all nodes see: checkpoints of new runs lie there; "": in the run's directory.
+    std::string sharedCheckpoints = {};
 
     /// Feeds, ranks and data workers may be on the head's machine.
     bool trainsHere() const { return !nodes.standing("").isClosed; }

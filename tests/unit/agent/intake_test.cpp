@@ -48,6 +48,22 @@ class Blockade {
     sqlite3* db_ = nullptr;
 };
 
+TEST_F(IntakeTest, ACheckpointWhoseFileIsOnItsNodeIsAcknowledgedAndNotStored) {
+    rank::RankLine line;
+    line.seq = 1;
+    line.attempt = 1;
+    line.body = rank::Checkpoint{8, "step-00000008.a1.safetensors", 1, "hash", "{}"};
+    ASSERT_TRUE(intake.add(1, sender(id, 1), line, false));
+    const IntakeReport report = intake.flush();
+    ASSERT_EQ(report.acks.size(), 1u);
+    EXPECT_EQ(report.acks[0].seq, 1u) << "its rank goes on";
+    EXPECT_TRUE(store->checkpoints(id, true)->empty());
+    line.seq = 2;
+    ASSERT_TRUE(intake.add(1, sender(id, 1), line, true));
+    (void)intake.flush();
+    EXPECT_EQ(store->checkpoints(id, true)->size(), 1u);
+}
+
 TEST_F(IntakeTest, LinesAreCommittedTogetherAndAcknowledgedOnce) {
     for (std::uint64_t seq = 1; seq <= 5; ++seq) {
         ASSERT_TRUE(add(seq));

@@ -514,5 +514,42 @@ TEST_F(NodeTableTest, AllAgentsEndTogether) {
     EXPECT_TRUE(table.isOver());
 }
 
+TEST_F(NodeTableTest, CheckpointsAreTakenFromThePartsNodeUntilTheyAreGivenUp) {
+    const std::string key = "r-abcde.a2";
+    const auto takes = [&](const FakeSession& session, int attempt = 2) {
+        return table.takesFiles(session, "r-abcde", attempt).code();
+    };
+    const auto session = attach("node1", {{key, living()}});
+    const auto other = attach("node2");
+    EXPECT_EQ(takes(*session), absl::StatusCode::kUnavailable) << "its run may not be read yet";
+    table.keep("node1", key, {}, {"feed", "rank0"});
+    EXPECT_TRUE(table.takesFiles(*session, "r-abcde", 2).ok());
+    EXPECT_EQ(takes(*other), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(takes(FakeSession()), absl::StatusCode::kUnavailable) << "it is not attached";
+    table.setUnread(false, {{"r-abcde", 2}});
+    EXPECT_EQ(takes(*session, 1), absl::StatusCode::kAborted) << "of an attempt that was followed";
+    table.giveUpFiles("node1", key);
+    EXPECT_TRUE(table.takesFiles(*session, "r-abcde", 2).ok()) << "its end was not asked for";
+    table.end("node1", key);
+    EXPECT_TRUE(table.takesFiles(*session, "r-abcde", 2).ok()) << "the last one may be on its way";
+    table.giveUpFiles("node1", key);
+    EXPECT_EQ(takes(*session), absl::StatusCode::kAborted);
+    say(*session, {{key, ended()}});
+    pass(61'000);
+    EXPECT_EQ(takes(*session), absl::StatusCode::kAborted) << "nobody asks for it";
+}
+
+TEST_F(NodeTableTest, ANodeThatHandsACheckpointOverIsNotDrainedYet) {
+    const std::string key = "r-abcde.a1";
+    engines::State going = living();
+    going.handOver = values::HandOver{8, 100, 10};
+    const auto session = attach("node1", {{key, going}});
+    ASSERT_TRUE(table.drain("node1", true).ok());
+    EXPECT_EQ(table.nodes().at(0).state, "draining");
+    going.handOver.reset();
+    say(*session, {{key, going}});
+    EXPECT_EQ(table.nodes().at(0).state, "drained");
+}
+
 }  // namespace
 }  // namespace millrace::agent

@@ -273,5 +273,20 @@ TEST(DaemonConfig, AMistakeInTheRolesIsNamedWithItsPlace) {
     EXPECT_THAT(errorOfText("clients: {a: run, a: view}\n"), HasSubstr("c.yaml:1:"));
 }
 
+TEST(DaemonConfig, CheckpointsLieWhereAllNodesSeeThem) {
+    Surroundings around = surroundings();
+    around.readFile = [](const std::string&) { return "checkpoints: /scratch/me\n"; };
+    EXPECT_EQ(parseCommandLine({}, around)->config.checkpoints, "/scratch/me");
+    EXPECT_EQ(parse({"--checkpoints", "/other"})->config.checkpoints, "/other");
+    EXPECT_EQ(parse({})->config.checkpoints, "");
+    EXPECT_THAT(errorOf({"--checkpoints", "scratch"}), HasSubstr("an absolute path is wanted"));
+    EXPECT_THAT(errorOf({"--checkpoint-rate", "10"}), HasSubstr("for --slot"));
+    EXPECT_THAT(errorOf({"--slot", "--join", "/j", "--state-dir", "/s", "--checkpoints", "/c"}),
+                HasSubstr("leave"));
+    EXPECT_EQ(parse({"--slot", "--join", "/j", "--state-dir", "/s", "--checkpoint-rate", "10"})
+                  ->config.checkpointRate,
+              10);
+}
+
 }  // namespace
 }  // namespace millrace::config

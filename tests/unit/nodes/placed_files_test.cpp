@@ -71,6 +71,21 @@ TEST_F(PlacedFilesTest, AJobLiesOnThisNodeAndItsCheckpointsWhereTheyAre) {
     EXPECT_EQ(readFile(paths().joinFile()).value(), "join");
 }
 
+TEST_F(PlacedFilesTest, WhereTheHeadsDirectoryIsNotSeenAllCheckpointsAreBesideTheJob) {
+    job::JobFile head = job::JobFile::fromText(placement.jobFile).value();
+    head.resume = "/head/runs/r-abcde/checkpoints/step-00000008.a1.safetensors";
+    head.initFrom = "/head/runs/r-other/checkpoints/step-00000004.a3.safetensors";
+    placement.jobFile = head.toText();
+    placement.probePath.clear();
+    ASSERT_TRUE(layOut().ok());
+    const auto job = job::JobFile::read(paths().jobFile());
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(job->checkpointDirectory, paths().checkpoints());
+    EXPECT_TRUE(std::filesystem::is_directory(paths().checkpoints()));
+    EXPECT_EQ(job->resume, paths().directory() + "/step-00000008.a1.safetensors");
+    EXPECT_EQ(job->initFrom, paths().directory() + "/step-00000004.a3.safetensors");
+}
+
 TEST_F(PlacedFilesTest, TheGangIsTheSameAgainAlsoForAnAgentThatFindsIt) {
     ASSERT_TRUE(layOut().ok());
     const auto gang = gangHere();
@@ -143,7 +158,7 @@ TEST_F(PlacedFilesTest, ANodeThatDoesNotSeeTheCheckpointsSaysSo) {
     ASSERT_TRUE(writeFileAtomic(placement.probePath, "r-abcde.a1", 0600).ok());
     seen = checkProbe(placement);
     EXPECT_THAT(std::string(messageOf(seen)), HasSubstr("is another directory here"));
-    EXPECT_THAT(std::string(messageOf(seen)), HasSubstr("--state-dir"));
+    EXPECT_THAT(std::string(messageOf(seen)), HasSubstr("'checkpoints' (millraced.yaml)"));
     ASSERT_TRUE(writeFileAtomic(placement.probePath, "r-abcde.a2", 0600).ok());
     EXPECT_TRUE(checkProbe(placement).ok());
 }

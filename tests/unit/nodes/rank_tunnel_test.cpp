@@ -55,7 +55,10 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     }
     void openHead() {
         head.reset();
-        head = std::move(AgentsDoor::open(config, "build", table, tokens, clock).value());
+        head = std::move(
+            AgentsDoor::open(config, "build", table, tokens, clock, [](const auto&, const auto&) {
+                return okStatus();
+            }).value());
     }
     /// The attempt's door: it acknowledges everything.
     void openDoor() {

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::string kDataKey = "r-abcde.a1.d0";
+const std::string kDataKey = "r-abcde.a1.d0", kPartKey = "r-abcde.a1";
 
 /// A connection that is there as long as the test wants it to be.
 struct FakeUplink final : Uplink {
@@ -38,6 +38,16 @@ struct FakeUplink final : Uplink {
     std::vector<v1::AgentReport> sent;
 };
 
+/// Checkpoints that go as far as the test wants.
+struct FakeFiles final : HeadFiles {
+    Status fetch(const std::string&) override { return fetched; }
+    std::optional<values::HandOver> handOver(const std::string&) override { return left; }
+    void drop(const std::string& key) override { dropped.push_back(key); }
+    Status fetched = okStatus();
+    std::optional<values::HandOver> left;
+    std::vector<std::string> dropped;
+};
+
 class SlotTest : public ::testing::Test {
  protected:
     SlotTest() {
@@ -55,6 +65,10 @@ class SlotTest : public ::testing::Test {
         auto up = std::make_unique<FakeUplink>();
         link = up.get();
         parts.link = std::move(up);
+        auto moved = std::make_unique<FakeFiles>();
+        files = moved.get();
+        parts.files = std::move(moved);
+        parts.openTunnel = [](const auto&) { return std::make_unique<PartTunnel>(); };
         parts.info.name = "node1";
         slot = std::make_unique<Slot>(config, clock, [this] { ++numEnds; }, std::move(parts));
         slot->turn();
@@ -70,6 +84,29 @@ class SlotTest : public ::testing::Test {
         link->orders.push_back(toProto(orders));
         slot->turn();
         ASSERT_TRUE(engine->states.contains(kDataKey));
+    }
+    /// Part 0 of an attempt, likewise; its state, as the head hears of it.
+    const v1::GangReport* placePart() {
+        engines::Group ranks;
+        ranks.name = "rank";
+        ranks.hasRanks = true;
+        ranks.argv = {"/bin/true"};
+        agent::NodeOrders orders;
+        orders.placed.push_back(
+            {{kPartKey, engines::gangText(agent::relayGang({"r-abcde", 1, 0}, ranks)), "", "", "",
+              ""},
+             {}});
+        link->orders.push_back(toProto(orders));
+        pass(1);
+        return lastWord();
+    }
+    const v1::GangReport* lastWord() const {
+        for (auto report = link->sent.rbegin(); report != link->sent.rend(); ++report) {
+            if (report->gangs_size() > 0) {
+                return &report->gangs(0);
+            }
+        }
+        return nullptr;
     }
     void endWorker() {
         engine->states[kDataKey].phase = engines::Phase::kEnded;
@@ -87,6 +124,7 @@ class SlotTest : public ::testing::Test {
     config::DaemonConfig config;
     agent::FakeEngine* engine = nullptr;
     FakeUplink* link = nullptr;
+    FakeFiles* files = nullptr;
     std::unique_ptr<Slot> slot;
     int numEnds = 0;
 };
@@ -188,6 +226,70 @@ TEST_F(SlotTest, OneThatItsHeadWillNeverTakeInEndsWithTheReason) {
     EXPECT_EQ(numEnds, 1);
     EXPECT_THAT(std::string(messageOf(slot->failure())), HasSubstr("build a"));
     EXPECT_THAT(engine->cancelled, ElementsAre()) << "another agent finds its workers";
+}
+
+TEST_F(SlotTest, APartIsNotBegunBeforeItsCheckpointIsHere) {
+    begin();
+    files->fetched =
+        unavailable("fetches step-00000008.a1.safetensors from the head: 1 MB of 2 MB");
+    const v1::GangReport* told = placePart();
+    ASSERT_NE(told, nullptr);
+    EXPECT_EQ(told->phase(), "submitting");
+    EXPECT_THAT(told->reason(), HasSubstr("1 MB of 2 MB"));
+    EXPECT_FALSE(engine->states.contains(kPartKey));
+    files->fetched = okStatus();
+    pass(1);
+    EXPECT_TRUE(engine->states.contains(kPartKey));
+}
+
+TEST_F(SlotTest, APartWhoseCheckpointTheHeadDoesNotHaveFails) {
+    begin();
+    files->fetched = notFound("step-00000008.a1.safetensors: not there");
+    const v1::GangReport* told = placePart();
+    ASSERT_NE(told, nullptr);
+    EXPECT_EQ(told->phase(), "ended");
+    EXPECT_THAT(told->reason(), HasSubstr("not there"));
+}
+
+TEST_F(SlotTest, APartIsOverWhenTheHeadHasItsCheckpoints) {
+    begin();
+    placePart();
+    files->left = values::HandOver{8, 100, 10};
+    engine->states[kPartKey].phase = engines::Phase::kEnded;
+    engine->states[kPartKey].cause = engines::Cause::kWorkerFailed;
+    pass(1);
+    EXPECT_EQ(lastWord()->phase(), "stopping");
+    EXPECT_EQ(lastWord()->cause(), "worker_failed");
+    EXPECT_EQ(lastWord()->hand_over().sent(), 10);
+    engine->states.clear();
+    link->isUp = false;  // a new head hears it, too
+    pass(2);
+    link->isUp = true;
+    pass(1);
+    EXPECT_EQ(lastWord()->phase(), "stopping");
+    v1::HeadOrders end;
+    end.add_ended()->set_key(kPartKey);
+    link->orders.push_back(end);
+    pass(1);
+    EXPECT_THAT(files->dropped, ElementsAre());
+    files->left.reset();
+    pass(1);
+    EXPECT_EQ(lastWord()->phase(), "ended");
+    EXPECT_FALSE(lastWord()->has_hand_over());
+    EXPECT_THAT(files->dropped, ElementsAre(kPartKey)) << "the head has released it";
+}
+
+TEST_F(SlotTest, AnAgentThatEndsAllWaitsForNoCheckpoint) {
+    begin();
+    placePart();
+    files->left = values::HandOver{8, 100, 10};
+    v1::HeadOrders down;
+    down.set_is_end(true);
+    link->orders.push_back(down);
+    slot->turn();
+    engine->states[kPartKey].phase = engines::Phase::kEnded;
+    pass(1);
+    EXPECT_EQ(numEnds, 1);
 }
 
 }  // namespace

@@ -46,6 +46,9 @@ class FakeNodes final : public Nodes {
         }
         return okStatus();
     }
+    void giveUpFiles(const std::string& node, const std::string& key) override {
+        givenUp.push_back(strCat(key, " on ", node));
+    }
     Result<bool> has(const std::string&, const std::string& key) override {
         return states.contains(key);
     }
@@ -75,7 +78,7 @@ class FakeNodes final : public Nodes {
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, Placement>> placed;
     std::map<std::string, engines::State> states, lastWords;
-    std::vector<std::string> ended;
+    std::vector<std::string> ended, givenUp;
     std::string whyEnded;      ///< the last
     bool isForgetful = false;  ///< what is ended is gone at once
 };

@@ -100,6 +100,23 @@ class CheckpointCatalogueTest : public runs::RunStoreTest {
     std::int64_t seq = 0;
 };
 
+TEST_F(CheckpointCatalogueTest, AFileThatCameFromItsNodeCountsAlsoAsTheBest) {
+    judge(100, 0.5, 100);
+    std::filesystem::remove(folder() + "/best.safetensors");
+    const auto directory = checkpoint::CheckpointDirectory::open(folder());
+    const auto facts = directory->verify({100, 1}, {});
+    ASSERT_TRUE(facts.ok()) << facts.status();
+    EXPECT_THAT(live(), IsEmpty());
+    ASSERT_TRUE(catalogue().add(id, *facts).ok());
+    ASSERT_TRUE(catalogue().add(id, *facts).ok()) << "its last word may not have been heard";
+    EXPECT_THAT(live(), ElementsAre(100));
+    EXPECT_EQ(bestStep(), 100);
+    EXPECT_EQ(survey().chosen->step, 100);
+    EXPECT_TRUE(absl::IsInvalidArgument(catalogue().add("r-other", *facts)));
+    ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
+    EXPECT_TRUE(absl::IsFailedPrecondition(catalogue().add(id, *facts)));
+}
+
 TEST_F(CheckpointCatalogueTest, TheNewestOfTheStoreIsChosen) {
     tell(100);
     tell(200);

@@ -1,0 +1,17 @@
+#pragma once
+// HandOver: a checkpoint on its way from the node that wrote it to the head.
+#include <cstdint>
+#include <string>
+
+namespace millrace::values {
+
+struct HandOver {
+    std::int64_t step = 0;     ///< of the checkpoint
+    std::uint64_t bytes = 0;   ///< of its file
+    std::uint64_t sent = 0;    ///< of these, at the head
+    int numWaiting = 0;        ///< checkpoints that follow it
+    std::string trouble = {};  ///< why it does not move, a sentence; "": it moves
+    bool operator==(const HandOver&) const = default;
+};
+
+}  // namespace millrace::values

@@ -1,0 +1,57 @@
+#pragma once
+// CheckpointDesk: the head's end of checkpoints that come from nodes, or go there (Agents.HandOver,
+// Agents.Fetch).
+//
+// A file counts only when it is whole, on disk and in the store; the agent is told so last.
+// Threads: any, one of gRPC's for each call. Bounded: kCallsMost calls; a chunk of each in memory.
+// Failure: what the call ends with; the agent tries again, but at kAborted: the attempt is over.
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/support/sync_stream.h>
+
+#include "backend/checkpoint/checkpoint_file.h"
+#include "backend/job/attempt_paths.h"
+#include "daemon/agent/node_table.h"
+#include "millrace/v1/agent.pb.h"
+
+namespace millrace::nodes {
+
+/// A run's checkpoint is here, whole and on disk: it counts from now on.
+using KeepCheckpoint =
+    std::function<Status(const std::string& run, const checkpoint::CheckpointFacts& facts)>;
+
+class CheckpointDesk {
+ public:
+    static constexpr int kCallsMost = 64;
+    using HandedOver = grpc::ServerReaderWriter<v1::FileState, v1::FilePart>;
+    using Fetched = grpc::ServerWriter<v1::FilePart>;
+
+    /// `table` outlives it. Checkpoints lie below `runsDir`.
+    CheckpointDesk(std::string runsDir, const agent::NodeTable& table, KeepCheckpoint keep)
+        : runsDir_(std::move(runsDir)), table_(table), keep_(std::move(keep)) {}
+
+    /// Whose call it is.
+    struct Caller {
+        const agent::NodeSession& session;
+        std::string run;
+        int attempt = 0;
+        std::function<bool()> hasLeft;
+    };
+    Status take(const Caller& caller, HandedOver& stream);
+    Status give(const Caller& caller, const v1::FileWanted& wanted, Fetched& stream) const;
+
+ private:
+    Status takeAll(const Caller& caller, HandedOver& stream) const;
+    Status keepWhole(const Caller& caller, const std::string& path,
+                     const checkpoint::CheckpointFacts& facts) const;
+
+    const std::string runsDir_;
+    const agent::NodeTable& table_;
+    const KeepCheckpoint keep_;
+    std::atomic<int> numCalls_{0};
+};
+
+}  // namespace millrace::nodes

@@ -1,0 +1,265 @@
+#include "daemon/nodes/file_mover.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend/checkpoint/partial_file.h"
+#include "backend/core/hash.h"
+#include "backend/core/log.h"
+#include "backend/core/text.h"
+#include "backend/core/unique_fd.h"
+#include "backend/job/job_file.h"
+#include "daemon/agent/crew/nodes.h"
+#include "daemon/transport/transport.h"
+#include "millrace/v1/agent.grpc.pb.h"
+
+namespace millrace::nodes {
+namespace {
+
+using checkpoint::CheckpointDirectory;
+using checkpoint::CheckpointName;
+using checkpoint::PartialFile;
+
+std::string nameOf(const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+}
+
+/// A call to the head for one file; a stop ends it.
+class Call {
+ public:
+    Status open(const FileMoverOptions& options, const std::string& key) {
+        const auto file = transport::JoinFile::read(options.joinPath);
+        if (!file.ok()) {  // of a head that comes
+            return unavailable(messageOf(file.status()));
+        }
+        ASSIGN_OR_RETURN(const auto channel, transport::openChannel(*file));
+        const auto part = agent::PartName::parse(key);
+        stub = v1::Agents::NewStub(channel);
+        context.AddMetadata("millrace-tunnel-key-bin", options.tunnelKey);
+        context.AddMetadata("millrace-run", part->run);
+        context.AddMetadata("millrace-attempt", std::to_string(part->attempt));
+        return okStatus();
+    }
+    grpc::ClientContext context;
+    std::unique_ptr<v1::Agents::Stub> stub;
+};
+
+Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& path) {
+    std::string chunk(PartialFile::kChunkBytes, '\0');
+    const ssize_t n = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(offset));
+    if (n <= 0) {
+        return n < 0 ? errnoStatus(errno, path) : dataLoss(path, ": has become shorter");
+    }
+    chunk.resize(static_cast<std::size_t>(n));
+    return chunk;
+}
+
+// The head could not use it: not sent again where it is damaged here.
+Status setAsideIfDamaged(const std::string& path, int fd, const Status& why) {
+    if (!absl::IsDataLoss(why) || !absl::IsDataLoss(checkpoint::verify(fd, path).status())) {
+        return why;
+    }
+    const auto name = CheckpointName::parse(nameOf(path));
+    ASSIGN_OR_RETURN(const auto directory,
+                     CheckpointDirectory::open(std::filesystem::path(path).parent_path().string()));
+    RETURN_IF_ERROR(directory.setAside(*name, "damaged").status());
+    return dataLoss(path, ": is damaged on this node, and was set aside");
+}
+
+}  // namespace
+
+FileMover::FileMover(FileMoverOptions options)
+    : options_(std::move(options)),
+      out_("hand-over", [this](const Order& order, const auto& stop) { return give(order, stop); }),
+      in_("fetch", [this](const Order& order, const auto& stop) { return bring(order, stop); }) {}
+
+std::optional<job::AttemptPaths> FileMover::pathsOf(const std::string& key) const {
+    const auto part = agent::PartName::parse(key);
+    return part.has_value()
+               ? std::optional(job::RunPaths(options_.runsDir, part->run).attempt(part->attempt))
+               : std::nullopt;
+}
+
+void FileMover::drop(const std::string& key) {
+    out_.drop(key);
+    in_.drop(key);
+    kept_.erase(key);
+    givenUp_.erase(key);
+    wanted_.erase(key);
+}
+
+// Oldest first. The head's are removed but for the newest of all, to which rank 0 may be about to
+// give its second name.
+Result<FileMover::Names> FileMover::unsent(const CheckpointDirectory& directory, int attempt,
+                                           const std::set<CheckpointName>& kept) const {
+    ASSIGN_OR_RETURN(Names names, directory.list());
+    std::reverse(names.begin(), names.end());
+    Names left;
+    for (const CheckpointName& name : names) {
+        if (name.attempt == attempt && !kept.contains(name)) {
+            left.push_back(name);
+        } else if (name != names.back()) {
+            RETURN_IF_ERROR(directory.remove(name));
+        }
+    }
+    while (left.size() > kMostWaiting + 1) {
+        logWarn("slot: a checkpoint is skipped, as newer ones wait for the link to the head",
+                {{"file", directory.pathOf(left[1])}});
+        RETURN_IF_ERROR(directory.remove(left[1]));
+        left.erase(left.begin() + 1);
+    }
+    return left;
+}
+
+std::optional<values::HandOver> FileMover::handOver(const std::string& key) {
+    const auto paths = pathsOf(key);
+    const auto part = agent::PartName::parse(key);
+    if (!paths.has_value() || part->part != 0 || givenUp_.contains(key)) {
+        return std::nullopt;
+    }
+    const auto directory = CheckpointDirectory::open(paths->checkpoints());
+    if (absl::IsNotFound(directory.status())) {
+        return std::nullopt;  // the head sees what it writes
+    }
+    std::set<CheckpointName>& kept = kept_[key];
+    Result<Names> left = directory.ok() ? unsent(*directory, part->attempt, kept)
+                                        : Result<Names>(directory.status());
+    if (!left.ok()) {
+        return values::HandOver{.trouble = std::string(messageOf(left.status()))};
+    }
+    while (!left->empty()) {
+        const TransferLane::Standing now = out_.move(key, directory->pathOf(left->front()));
+        if (absl::IsAborted(now.failure)) {
+            givenUp_.insert(key);
+            return std::nullopt;
+        }
+        if (!now.isDone) {
+            return values::HandOver{left->front().step, now.bytes, now.done,
+                                    static_cast<int>(left->size()) - 1,
+                                    std::string(messageOf(now.failure))};
+        }
+        kept.insert(left->front());
+        left->erase(left->begin());
+    }
+    return std::nullopt;
+}
+
+Status FileMover::give(const Order& order, const std::stop_token& stop) {
+    const UniqueFd fd(::open(order.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info{};
+    if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0) {
+        return errnoStatus(errno, order.path);
+    }
+    const auto bytes = static_cast<std::uint64_t>(info.st_size);
+    out_.tell(order, bytes, 0);
+    Call call;
+    RETURN_IF_ERROR(call.open(options_, order.key));
+    const std::stop_callback cancel(stop, [&] { call.context.TryCancel(); });
+    const auto stream = call.stub->HandOver(&call.context);
+    v1::FilePart part;
+    part.set_name(nameOf(order.path));
+    part.set_bytes(bytes);
+    v1::FileState state;
+    bool isOpen = stream->Write(part) && stream->Read(&state);
+    part = {};
+    const auto begun = std::chrono::steady_clock::now();
+    std::uint64_t sent = 0;
+    Status broken = okStatus();
+    while (isOpen && !state.is_kept()) {
+        out_.tell(order, bytes, state.offset());
+        if (state.offset() < bytes) {
+            Result<std::string> chunk = readChunk(fd.get(), state.offset(), order.path);
+            broken = chunk.status();
+            if (!broken.ok()) {
+                call.context.TryCancel();
+                break;
+            }
+            sent += chunk->size();
+            part.set_offset(state.offset());
+            part.set_hash(hashHex(*chunk));
+            part.set_data(*std::move(chunk));
+            const std::chrono::microseconds due(sent / options_.rateMb);
+            out_.pause(begun + due - std::chrono::steady_clock::now(), stop);
+            isOpen = stream->Write(part);
+        }
+        isOpen = isOpen && stream->Read(&state);
+    }
+    if (isOpen) {
+        stream->WritesDone();
+    }
+    Status status = transport::toStatus(stream->Finish());
+    status = broken.ok() ? status : broken;
+    if (status.ok() && !state.is_kept()) {
+        return unavailable("the head ended the transfer");
+    }
+    return setAsideIfDamaged(order.path, fd.get(), status);
+}
+
+Status FileMover::fetch(const std::string& key) {
+    const auto paths = pathsOf(key);
+    if (!paths.has_value()) {
+        return okStatus();
+    }
+    auto wanted = wanted_.find(key);
+    if (wanted == wanted_.end()) {
+        ASSIGN_OR_RETURN(const job::JobFile job, job::JobFile::read(paths->jobFile()));
+        wanted = wanted_.emplace(key, std::vector{job.resume, job.initFrom}).first;
+        std::erase_if(wanted->second, [&](const std::string& path) {
+            return std::filesystem::path(path).parent_path() != paths->directory();
+        });
+    }
+    for (const std::string& path : wanted->second) {
+        if (::access(path.c_str(), F_OK) == 0) {
+            continue;
+        }
+        const TransferLane::Standing now = in_.move(key, path);
+        if (absl::IsNotFound(now.failure)) {
+            return now.failure;
+        }
+        const std::string why(messageOf(now.failure));
+        return unavailable("fetches ", nameOf(path),
+                           " from the head: ", formatBytes(static_cast<double>(now.done)), " of ",
+                           formatBytes(static_cast<double>(now.bytes)), why.empty() ? "" : "; ",
+                           why);
+    }
+    return okStatus();
+}
+
+Status FileMover::bring(const Order& order, const std::stop_token& stop) {
+    ASSIGN_OR_RETURN(const job::JobFile job, job::JobFile::read(pathsOf(order.key)->jobFile()));
+    Call call;
+    RETURN_IF_ERROR(call.open(options_, order.key));
+    const std::stop_callback cancel(stop, [&] { call.context.TryCancel(); });
+    v1::FileWanted wanted;
+    wanted.set_is_init(order.path == job.initFrom);
+    wanted.set_offset(PartialFile::bytesOf(order.path));
+    const auto stream = call.stub->Fetch(&call.context, wanted);
+    v1::FilePart part;
+    if (!stream->Read(&part)) {
+        const Status status = transport::toStatus(stream->Finish());
+        return status.ok() ? unavailable("the head ended the transfer") : status;
+    }
+    const std::uint64_t bytes = part.bytes();
+    Result<PartialFile> file = PartialFile::open(order.path, bytes);
+    Status status = file.status();
+    while (status.ok() && !file->isAllHere() && stream->Read(&part)) {
+        status = file->append(part.offset(), part.data(), part.hash());
+        in_.tell(order, bytes, file->offset());
+    }
+    if (!status.ok()) {
+        call.context.TryCancel();
+    }
+    const Status ended = transport::toStatus(stream->Finish());
+    RETURN_IF_ERROR(status);
+    if (!file->isAllHere()) {
+        return ended.ok() ? unavailable("the head ended the transfer") : ended;
+    }
+    return file->finish({[&] { return stop.stop_requested(); }, {}}).status();
+}
+
+}  // namespace millrace::nodes
