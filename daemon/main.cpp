@@ -133,7 +133,7 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
         ASSIGN_OR_RETURN(agents, nodes::AgentsDoor::open(
                                      config, std::string(buildId()), head->nodes(), head->tokens(),
                                      clock, [&head](const auto& run, const auto& checkpoint) {
-                                         return head->controller().keepCheckpoint(run, checkpoint);
+                                         return head->checkpoints().add(run, checkpoint);
                                      }));
         logInfo("daemon: agents may come",
                 {{"file", config.nodesJoinFile()}, {"address", agents->address()}});

@@ -52,8 +52,9 @@ Result<PartialFile> PartialFile::open(const std::string& path, std::uint64_t byt
 
 Status PartialFile::append(std::uint64_t offset, std::string_view chunk, std::string_view hash) {
     if (offset != offset_ || chunk.empty() || chunk.size() > bytes_ - offset_) {
-        return invalidArgument(path_, ": ", chunk.size(), " bytes came for offset ", offset,
-                               "; what follows ", offset_, " of ", bytes_, " is wanted");
+        return Status(absl::StatusCode::kOutOfRange,
+                      strCat(path_, ": ", chunk.size(), " bytes came for offset ", offset,
+                             "; what follows ", offset_, " of ", bytes_, " is wanted"));
     }
     if (hashHex(chunk) != hash) {
         return dataLoss(path_, ": the chunk at offset ", offset, " was damaged on its way");

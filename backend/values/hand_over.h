@@ -1,6 +1,7 @@
 #pragma once
 // HandOver: a checkpoint on its way from the node that wrote it to the head.
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace millrace::values {
@@ -13,5 +14,9 @@ struct HandOver {
     std::string trouble = {};  ///< why it does not move, a sentence; "": it moves
     bool operator==(const HandOver&) const = default;
 };
+
+inline std::string troubleOf(const std::optional<HandOver>& handOver) {
+    return handOver.has_value() ? handOver->trouble : "";
+}
 
 }  // namespace millrace::values

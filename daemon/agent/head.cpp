@@ -65,6 +65,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     RETURN_IF_ERROR(checkPrograms(config.binDir));
     RETURN_IF_ERROR(makePrivateDirectory(config.runsDir()));
     ASSIGN_OR_RETURN(store_, runs::RunStore::open(config.storePath(), clock));
+    checkpoints_ = std::make_unique<CheckpointCatalogue>(*store_, config.runsDir());
     logs_ = std::make_unique<job::FileLogs>(config.runsDir());
     telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
                                                     std::string(config::daemonVersion()));

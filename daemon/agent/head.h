@@ -36,6 +36,7 @@ class Head {
     RunController& controller() { return *controller_; }
     TelemetryService& telemetry() { return *telemetry_; }
     runs::RunStore& store() { return *store_; }
+    const CheckpointCatalogue& checkpoints() const { return *checkpoints_; }
     NodeTable& nodes() { return *nodes_; }
     JoinTokens& tokens() { return *tokens_; }
 
@@ -46,6 +47,7 @@ class Head {
     LiveTable live_;
     RankDoorMaker doors_;
     std::unique_ptr<runs::RunStore> store_;
+    std::unique_ptr<CheckpointCatalogue> checkpoints_;
     std::unique_ptr<job::FileLogs> logs_;
     std::unique_ptr<engines::EmbeddedEngine> engine_;
     std::unique_ptr<TelemetryService> telemetry_;

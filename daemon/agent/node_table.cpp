@@ -62,13 +62,15 @@ NodeOrders::Placed NodeTable::orderOf(const Placement& placement) const {
     return order;
 }
 
+const NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) const {
+    const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
+        return one.second.session.get() == &session;
+    });
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
 NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) {
-    for (auto& [name, node] : nodes_) {
-        if (node.session.get() == &session) {
-            return &node;
-        }
-    }
-    return nullptr;
+    return const_cast<Node*>(std::as_const(*this).nodeOf(session));
 }
 
 Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
@@ -257,13 +259,11 @@ Status NodeTable::report(const NodeSession& session, NodeNews news) {
 std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const std::string& key,
                                             const std::string& worker) const {
     MutexLock lock(mutex_);
-    const auto node = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
-        return one.second.session.get() == &session;
-    });
-    if (node == nodes_.end()) {
+    const Node* node = nodeOf(session);
+    if (node == nullptr) {
         return std::nullopt;
     }
-    const auto& workers = node->second.workers;
+    const auto& workers = node->workers;
     const auto known = workers.find(key);
     const auto owner = job::ownerOf(key);
     const bool isKnown =
@@ -276,13 +276,14 @@ std::vector<std::string> NodeTable::partWorkers(const NodeSession& session, cons
                                                 int attempt) const {
     std::vector<std::string> names;
     MutexLock lock(mutex_);
-    for (const auto& [node, one] : nodes_) {
-        for (const auto& [key, kept] : one.kept) {
-            const auto part = PartName::parse(key);
-            if (one.session.get() == &session && part.has_value() && part->run == run &&
-                part->attempt == attempt) {
-                names.insert(names.end(), kept.workers.begin(), kept.workers.end());
-            }
+    const Node* node = nodeOf(session);
+    if (node == nullptr) {
+        return names;
+    }
+    for (const auto& [key, kept] : node->kept) {
+        const auto part = PartName::parse(key);
+        if (part.has_value() && part->run == run && part->attempt == attempt) {
+            names.insert(names.end(), kept.workers.begin(), kept.workers.end());
         }
     }
     return names;
@@ -292,25 +293,18 @@ Status NodeTable::takesFiles(const NodeSession& session, const std::string& run,
                              int attempt) const {
     const std::string key = PartName{run, attempt, 0}.key();
     MutexLock lock(mutex_);
-    const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
-        return one.second.session.get() == &session;
-    });
-    if (found == nodes_.end()) {
+    const Node* node = nodeOf(session);
+    if (node == nullptr) {
         return unavailable("this agent is not attached");
     }
-    const Node& node = found->second;
-    if (node.kept.contains(key)) {
-        return okStatus();
-    }
-    const bool isOver = isOlder(key) || node.givenUp.contains(key);
-    if (node.ended.contains(key) && !isOver) {
+    const bool isOver = isOlder(key) || node->givenUp.contains(key);
+    if (node->kept.contains(key) || (node->ended.contains(key) && !isOver)) {
         return okStatus();
     }
     if (isOver || nowNs() - knownSinceNs_ >= kUnknownNs) {
-        return Status(absl::StatusCode::kAborted, strCat("attempt ", attempt, " of run ", run,
-                                                         " is over without this checkpoint"));
+        return Status(absl::StatusCode::kAborted, strCat(key, " is over without this checkpoint"));
     }
-    return unavailable("attempt ", attempt, " of run ", run, " is not known on this node yet");
+    return unavailable(key, " is not known on this node yet");
 }
 
 void NodeTable::detach(const NodeSession& session) {
@@ -434,11 +428,8 @@ std::vector<NodeStanding> NodeTable::standings() const {
 NodeStanding NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    if (found != nodes_.end() && found->second.heardMs != 0) {
-        return standingOf(name, found->second);
-    }
-    Node never;
-    return standingOf(name, never);
+    const bool hasCome = found != nodes_.end() && found->second.heardMs != 0;
+    return standingOf(name, hasCome ? found->second : Node());
 }
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
@@ -521,10 +512,7 @@ Result<bool> NodeTable::has(const std::string& name, const std::string& key) con
 
 void NodeTable::giveUpFiles(const std::string& name, const std::string& key) {
     MutexLock lock(mutex_);
-    const auto found = nodes_.find(name);
-    if (found != nodes_.end() && found->second.ended.contains(key)) {
-        found->second.givenUp.insert(key);
-    }
+    nodes_[name].givenUp.insert(key);
 }
 
 std::optional<engines::State> NodeTable::state(const std::string& name,
@@ -580,10 +568,8 @@ std::string NodeTable::stateOf(const Node& node, const NodeStanding& standing) c
     if (standing.leaving.empty()) {
         return "attached";
     }
-    const bool handsOver = std::any_of(node.gangs.begin(), node.gangs.end(), [](const auto& gang) {
-        return gang.second.handOver.has_value();
-    });
-    return node.isFree() && !handsOver ? "drained" : "draining";
+    const auto isMoving = [](const auto& gang) { return gang.second.handOver.has_value(); };
+    return node.isFree() && std::ranges::none_of(node.gangs, isMoving) ? "drained" : "draining";
 }
 
 std::map<std::string, NodeReport> NodeTable::samples() const {

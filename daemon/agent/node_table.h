@@ -180,6 +180,7 @@ class NodeTable {
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
     std::int64_t nowNs() const MR_REQUIRES(mutex_);
+    const Node* nodeOf(const NodeSession& session) const MR_REQUIRES(mutex_);
     Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const Placement& placement) const;

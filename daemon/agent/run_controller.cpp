@@ -268,18 +268,6 @@ DoorListener RunController::listenerFor(const std::string& runId) {
     return listener;
 }
 
-Status RunController::keepCheckpoint(const std::string& runId,
-                                     const checkpoint::CheckpointFacts& facts) {
-    RETURN_IF_ERROR(checkpoints_.add(runId, facts));
-    (void)mailbox_.tryPush([this, runId, attempt = facts.attempt, step = facts.step] {
-        ActiveRun* run = active(runId);
-        if (run != nullptr && run->attempt() == attempt) {
-            run->checkpointCame(step);
-        }
-    });
-    return okStatus();
-}
-
 Status RunController::recover() {
     ASSIGN_OR_RETURN(const std::vector<std::string> ids, parts_.store.underWay());
     for (const std::string& id : ids) {

@@ -67,9 +67,6 @@ class RunController {
     void queueChanged();
     /// A gang of the head's machine has changed.
     void post(const std::string& key, const engines::State& state);
-    /// A checkpoint's file has come whole from the node that wrote it: it counts from here on. Does
-    /// not wait for the controller. kFailedPrecondition: its attempt is over.
-    Status keepCheckpoint(const std::string& runId, const checkpoint::CheckpointFacts& facts);
     Status stop(const std::string& runId, const std::string& reason,
                 std::chrono::milliseconds grace);
     /// A run that has ended goes back into the queue, behind all others. `from`: a checkpoint's

@@ -109,9 +109,8 @@ Status CheckpointDesk::keepWhole(const Caller& caller, const std::string& path,
         return invalidArgument("hand-over: ", path, " holds the checkpoint ", name.text());
     }
     const Status kept = keep_(caller.run, facts);
-    return absl::IsFailedPrecondition(kept)
-               ? Status(absl::StatusCode::kAborted, std::string(messageOf(kept)))
-               : kept;
+    const bool isOver = absl::IsFailedPrecondition(kept) || absl::IsNotFound(kept);
+    return isOver ? Status(absl::StatusCode::kAborted, std::string(messageOf(kept))) : kept;
 }
 
 // Which file it is, the job of the attempt says.

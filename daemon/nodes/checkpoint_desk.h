@@ -9,13 +9,10 @@
 #include <functional>
 #include <string>
 
-#include <grpcpp/grpcpp.h>
-#include <grpcpp/support/sync_stream.h>
-
 #include "backend/checkpoint/checkpoint_file.h"
 #include "backend/job/attempt_paths.h"
 #include "daemon/agent/node_table.h"
-#include "millrace/v1/agent.pb.h"
+#include "millrace/v1/agent.grpc.pb.h"
 
 namespace millrace::nodes {
 

@@ -59,16 +59,20 @@ Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& p
     return chunk;
 }
 
-// The head could not use it: not sent again where it is damaged here.
-Status setAsideIfDamaged(const std::string& path, int fd, const Status& why) {
-    if (!absl::IsDataLoss(why) || !absl::IsDataLoss(checkpoint::verify(fd, path).status())) {
+// What the head cannot use is not sent again.
+Status setAsideIfUnfit(const std::string& path, int fd, const Status& why) {
+    const bool isForeign = absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
+    const bool isDamaged =
+        absl::IsDataLoss(why) && absl::IsDataLoss(checkpoint::verify(fd, path).status());
+    if (!isForeign && !isDamaged) {
         return why;
     }
-    const auto name = CheckpointName::parse(nameOf(path));
     ASSIGN_OR_RETURN(const auto directory,
                      CheckpointDirectory::open(std::filesystem::path(path).parent_path().string()));
-    RETURN_IF_ERROR(directory.setAside(*name, "damaged").status());
-    return dataLoss(path, ": is damaged on this node, and was set aside");
+    const auto name = CheckpointName::parse(nameOf(path));
+    ASSIGN_OR_RETURN(const std::string aside,
+                     directory.setAside(*name, isForeign ? "foreign" : "damaged"));
+    return annotate(why, strCat("set aside as ", aside));
 }
 
 }  // namespace
@@ -197,7 +201,7 @@ Status FileMover::give(const Order& order, const std::stop_token& stop) {
     if (status.ok() && !state.is_kept()) {
         return unavailable("the head ended the transfer");
     }
-    return setAsideIfDamaged(order.path, fd.get(), status);
+    return setAsideIfUnfit(order.path, fd.get(), status);
 }
 
 Status FileMover::fetch(const std::string& key) {

@@ -48,7 +48,7 @@ Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
     attempt_ = attempt;
     const std::string shared = paths.sharedCheckpoints();
     probePath_ = shared.empty() ? "" : shared + "/.probe";
-    isEnding_ = isHolding_ = false;
+    isEnding_ = isHolding_ = areFilesGivenUp_ = false;
     leave_ = readLeave();
     doneNs_ = 0;
     parts_.clear();
@@ -294,10 +294,15 @@ Status PartCrew::end(const EndWish& wish) {
     return place_.nodes.end(parts_.empty() ? "" : lead().node, gangKey(run_, attempt_), wish);
 }
 
-void PartCrew::giveUpFiles() {
-    if (!parts_.empty()) {
-        place_.nodes.giveUpFiles(lead().node, lead().name.key());
+std::vector<std::string> PartCrew::giveUpFiles(bool isGraceOver) {
+    const bool isLeft =
+        !parts_.empty() && !lead().isOver() && lead().state.handOver.has_value();
+    if (!isGraceOver || !isEnding_ || !isLeft || std::exchange(areFilesGivenUp_, true)) {
+        return {};
     }
+    place_.nodes->giveUpFiles(lead_->node, lead_->name.key());
+    return {strCat("the checkpoint of step ", lead_->state.handOver->step,
+                   " did not come from node ", lead_->node, " within the grace: given up")};
 }
 
 bool PartCrew::areOver() const {
@@ -421,6 +426,7 @@ engines::State PartCrew::state() const {
     }
     engines::State all = lead().state;
     all.phase = lead().lostMs != 0 ? engines::Phase::kEnded : all.phase;
+    all.handOver = lead().isOver() ? std::nullopt : all.handOver;
     for (const Part& part : parts_) {
         if (part.name.part > 0) {
             all.workers.insert(all.workers.end(), part.state.workers.begin(),

@@ -68,8 +68,9 @@ class PartCrew {
     /// All parts are to end. One is over when the head has its checkpoints, too. An error: part 0
     /// has to be told again.
     Status end(const EndWish& wish);
-    /// After end(): without the checkpoints that the head has not got by now.
-    void giveUpFiles();
+    /// Where the grace of a stop is over, after end(): without the checkpoints that the head has
+    /// not got by now. Sentences for the run's history.
+    std::vector<std::string> giveUpFiles(bool isGraceOver);
     /// A node with a part is to be left.
     struct Leave {
         std::string why;                  ///< a sentence
@@ -132,7 +133,7 @@ class PartCrew {
     int attempt_ = 0;
     std::vector<Part> parts_;  ///< by number; none: it is not known yet what is where
     std::optional<Leave> leave_;
-    bool isHolding_ = false, isEnding_ = false;
+    bool isHolding_ = false, isEnding_ = false, areFilesGivenUp_ = false;
     std::int64_t doneNs_ = 0;  ///< part 0 has ended well; steady, 0: not yet
 };
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <unistd.h>
-
 #include "backend/core/log.h"
 
 namespace millrace::agent {
@@ -146,9 +144,9 @@ void ActiveRun::noteGang(const engines::State& state) {
     health_.setWorkers(all);
     journal_.live().workers = health_.workers(all, attempt());
     journal_.live().handOver = state.handOver;
-    health_.setTrouble("checkpoint", state.handOver ? state.handOver->trouble : "");
-    const bool isGone =
-        state.phase == engines::Phase::kEnded || state.phase == engines::Phase::kMissing;
+    health_.setTrouble("checkpoint", values::troubleOf(state.handOver));
+    checkpoints_.look(state.handOver, answer(&ActiveRun::retained));
+    const bool isGone = !engines::isLiving(state);
     recovery_.look(state);
     if (isGone) {  // what could not be asked for may live, and would train beside the next attempt
         (void)parts_.end({kForcedGrace, "the attempt is over"});
@@ -179,9 +177,7 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
         journal_.addEvent(strCat("asked to stop: ", reason));
     }
     door_.stopRanks();
-    if (preparation_.has_value()) {
-        preparation_->stop();
-    }
+    preparation_.has_value() ? preparation_->stop() : void();
     journal_.publish();
 }
 
@@ -221,9 +217,7 @@ void ActiveRun::followGoing(bool isFlushed) {
     followParts();
     lookAtHealth();
     journal_.publish();
-    if (done_.retry()) {
-        door_.releaseAcks();
-    }
+    done_.retry() ? door_.releaseAcks() : void();
     if (stage() == Stage::kUnknown) {
         return askAgain();
     }
@@ -257,36 +251,11 @@ void ActiveRun::leaveNodes() {
     door_.stopRanks();
 }
 
-// What the node of part 0 has written counts when the head has it.
-bool ActiveRun::hasFile(const rank::RankLine& line) const {
-    const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
-    const job::RunPaths& paths = journal_.directory().paths();
-    return checkpoint == nullptr || parts_.isHere() || !paths.sharedCheckpoints().empty() ||
-           ::access(strCat(paths.checkpoints(), "/", checkpoint->name).c_str(), F_OK) == 0;
-}
-
-void ActiveRun::checkpointCame(std::int64_t step) {
-    position_.step = std::max(position_.step, step);
-    checkpoints_.look(answer(&ActiveRun::retained));
-}
-
-// The time for the last checkpoint is over, and it has not come.
-void ActiveRun::giveUpFiles() {
-    if (gang_.has_value() && gang_->handOver.has_value() &&
-        !std::exchange(areFilesGivenUp_, true)) {
-        journal_.addEvent(strCat("the checkpoint of step ", gang_->handOver->step,
-                                 " did not come from its node within the grace: given up"));
-        parts_.giveUpFiles();
-    }
-}
-
 // Ends a gang whose time for a checkpoint is up, and a feed that outlives its ranks.
 void ActiveRun::followDeadlines() {
     const std::int64_t now = place_.clock.steadyNs();
     const bool isGraceOver = stop_.has_value() && now >= stop_->deadlineNs;
-    if (isGraceOver && state_.stage() == Stage::kCutting) {
-        giveUpFiles();
-    }
+    journal_.addNews(parts_.giveUpFiles(isGraceOver), "run: parts");
     if (!state_.may(Move::kCut)) {  // it was asked to end
         if (state_.isRetrying() && state_.isDue(now)) {
             askCancel();
@@ -298,9 +267,7 @@ void ActiveRun::followDeadlines() {
     if (!cut_.isDue(view)) {
         return;
     }
-    if (cut_.isStandstill()) {
-        recovery_.noticed(health_.standsSinceMs());
-    }
+    cut_.isStandstill() ? recovery_.noticed(health_.standsSinceMs()) : void();
     if (!cut_.event().empty()) {
         journal_.addEvent(cut_.event());
     }

@@ -48,9 +48,9 @@ class ActiveRun {
     /// A line has come in (it is not in the store yet).
     void heard(const rank::Sender& sender, const rank::RankLine& line);
     /// Whether the file is here that the line tells of, if it tells of one.
-    bool hasFile(const rank::RankLine& line) const;
-    /// The file of a checkpoint has come from its node, and is in the store.
-    void checkpointCame(std::int64_t step);
+    bool hasFile(const rank::RankLine& line) const {
+        return parts_.isHere() || journal_.directory().hasFile(line);
+    }
     /// A line is in the store.
     void committed(const CommittedLine& line);
     void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
@@ -114,7 +114,6 @@ class ActiveRun {
     Result<Placement> placementOf(const PartName& name, const std::string& node, int masterPort,
                                   const schedule::Resources& needs) const;
     void noteGang(const engines::State& state);
-    void giveUpFiles();
     void followDeadlines();
     void cut(Move move);
     void askCancel();
@@ -161,7 +160,6 @@ class ActiveRun {
     AttemptStart begin_;                  // of the present attempt
     bool hasBegun_ = false;               // the present attempt: the store has cut what it replaces
     bool isAdopted_ = false;              // the present attempt: another daemon started it
-    bool areFilesGivenUp_ = false;        // the present attempt: checkpoints that its node has
     std::optional<engines::State> gang_;  // the newest word of all its parts
     std::map<std::string, std::string> errors_;  // worker -> its own sentence
     runs::ReportedLine position_;

@@ -151,7 +151,7 @@ Status ActiveRun::beginAttempt() {
                                               !facts_.isScript() || facts_.ranks == 1));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
-    hasBegun_ = isAdopted_ = areFilesGivenUp_ = false;
+    hasBegun_ = isAdopted_ = false;
     cut_.begin();
     position_.step = resumeStep;
     journal_.setAttempt(next);

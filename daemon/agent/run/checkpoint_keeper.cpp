@@ -1,6 +1,7 @@
 #include "daemon/agent/run/checkpoint_keeper.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend/core/log.h"
 #include "daemon/agent/run/run_directory.h"
@@ -35,6 +36,13 @@ void CheckpointKeeper::look(const Reply& reply) {
     };
     if (!place_.side.run(retain)) {
         isLooking_ = false;  // the next checkpoint comes by here
+    }
+}
+
+void CheckpointKeeper::look(const std::optional<values::HandOver>& handOver, const Reply& reply) {
+    const std::int64_t step = handOver.has_value() ? handOver->step : 0;
+    if (std::exchange(comingStep_, step) != step) {
+        look(reply);
     }
 }
 

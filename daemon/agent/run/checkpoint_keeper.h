@@ -5,6 +5,7 @@
 // next checkpoint tries again.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "backend/core/status.h"
@@ -27,6 +28,8 @@ class CheckpointKeeper {
     bool hasFrom(std::int64_t step) const;
     /// A checkpoint has come in. What comes during a look is seen by the next.
     void look(const Reply& reply);
+    /// The same, where a node hands them over: what is on its way now.
+    void look(const std::optional<values::HandOver>& handOver, const Reply& reply);
     /// A look is over.
     void kept(const Status& status, const Reply& reply);
     /// Renames what the newest attempt has left behind, with an event for each.
@@ -37,6 +40,7 @@ class CheckpointKeeper {
     const std::string runId_;
     const std::int64_t keep_;
     bool isLooking_ = false, isDue_ = false;
+    std::int64_t comingStep_ = 0;  ///< of what is handed over; 0: nothing is
 };
 
 }  // namespace millrace::agent

@@ -72,6 +72,12 @@ Status RunDirectory::prepare(int attempt, const std::string& shared) const {
     return makeDirectories(paths_.attempt(attempt).directory(), 0700);
 }
 
+bool RunDirectory::hasFile(const rank::RankLine& line) const {
+    const auto* checkpoint = std::get_if<rank::Checkpoint>(&line.body);
+    return checkpoint == nullptr || !paths_.sharedCheckpoints().empty() ||
+           ::access(strCat(checkpointsPath(), "/", checkpoint->name).c_str(), F_OK) == 0;
+}
+
 Status RunDirectory::writeAttempt(int attempt, const AttemptStart& start) const {
     const Json json = {{"resume_step", start.resumeStep},
                        {"from_step", start.fromStep},

@@ -14,6 +14,7 @@
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/rank/rank_line.h"
 #include "backend/values/run_detail.h"
 
 namespace millrace::agent {
@@ -50,6 +51,9 @@ class RunDirectory {
     /// As of a first attempt when it cannot be read.
     AttemptStart readAttempt(int attempt) const;
 
+    /// Whether the line tells of no checkpoint, or of one whose file is here, or where all nodes
+    /// see it.
+    bool hasFile(const rank::RankLine& line) const;
     /// What rank 0 of a script said of itself.
     Status writeScript(int attempt, const Json& script) const;
     /// Null when it has said nothing.

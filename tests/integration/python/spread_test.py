@@ -268,19 +268,26 @@ class Spread(SpreadCase):
 
 
 class SpreadUnseen(SpreadCase):
+    @property
+    def options(self):
+        return ("--checkpoints", self.shared)
+
+    def make_state(self):
+        self.shared = os.path.join(self.folder, "shared")
+        os.mkdir(self.shared)
+
     def prefix(self):
-        runs = os.path.join(self.folder, "state", "millrace", "runs")
-        inside = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs tmpfs {runs} && exec \"$@\"", "sh"]
+        inside = ["unshare", "--mount", "sh", "-c", f"mount -t tmpfs tmpfs {self.shared} && exec \"$@\"", "sh"]
         if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode != 0:
             self.skipTest("this machine permits no mounts")
         return inside
 
-    def test_a_node_that_does_not_see_the_checkpoints_fails_the_run_by_name(self):
+    def test_a_node_that_does_not_see_the_shared_checkpoints_fails_the_run_by_name(self):
         spec = self.prepare(total=500)
         run = self.submit(spec, *TWO)[0]
         ended = self.wait(run, "failed", "finished")
         self.assertEqual((ended["state"], ended["attempt"]), ("failed", 1), ended["exit_reason"])
-        self.assertRegex(ended["exit_reason"], r"^node node\d: does not see the run's checkpoints: .*/checkpoints .*--state-dir")
+        self.assertRegex(ended["exit_reason"], r"^node node\d: does not see the run's checkpoints: .*/shared/r-.* is to name a directory that all nodes mount")
         self.assertEqual(self.told(1), [], "nothing was started there")
 
 

@@ -528,8 +528,6 @@ TEST_F(NodeTableTest, CheckpointsAreTakenFromThePartsNodeUntilTheyAreGivenUp) {
     EXPECT_EQ(takes(FakeSession()), absl::StatusCode::kUnavailable) << "it is not attached";
     table.setUnread(false, {{"r-abcde", 2}});
     EXPECT_EQ(takes(*session, 1), absl::StatusCode::kAborted) << "of an attempt that was followed";
-    table.giveUpFiles("node1", key);
-    EXPECT_TRUE(table.takesFiles(*session, "r-abcde", 2).ok()) << "its end was not asked for";
     table.end("node1", key);
     EXPECT_TRUE(table.takesFiles(*session, "r-abcde", 2).ok()) << "the last one may be on its way";
     table.giveUpFiles("node1", key);

@@ -206,6 +206,15 @@ TEST_P(FileMoverTest, ADamagedOneIsSetAsideHereAndTheOthersGo) {
     EXPECT_FALSE(fs::exists(headFile(10)));
 }
 
+TEST_P(FileMoverTest, OneWhoseContentDoesNotFitItsNameIsSetAsideHereAndTheOthersGo) {
+    const std::string path = paths().checkpoints() + "/" + nameOf(10);
+    tests::writeCheckpointFile(path, {11, 2, "r-abcde", "s"});
+    write(20);
+    ASSERT_TRUE(handOver());
+    EXPECT_THAT(keptSteps(), ElementsAre(20));
+    EXPECT_TRUE(fs::exists(path + ".foreign"));
+}
+
 TEST_P(FileMoverTest, BehindASlowLinkTheNewestAndTheOneThatIsOnItsWayStay) {
     makeMover(1);
     for (const int step : {10, 20, 30, 40, 50, 60, 70}) {
@@ -250,7 +259,7 @@ TEST_P(FileMoverTest, ANodeWithoutTheAttemptHandsNothingOver) {
         moving = mover->handOver(kGang);
         return moving.has_value() && !moving->trouble.empty();
     }));
-    EXPECT_THAT(moving->trouble, HasSubstr("attempt 2 of run r-abcde is not known on this node"));
+    EXPECT_THAT(moving->trouble, HasSubstr("r-abcde.a2 is not known on this node"));
     EXPECT_THAT(keptSteps(), IsEmpty());
 }
 
