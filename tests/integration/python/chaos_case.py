@@ -71,6 +71,7 @@ def plan_faults(seed, steps, count=3):
 
 class ChaosCase(RunCase):
     options = ()  # of the runs to which things happen
+    head_options = ()
 
     def make_state(self):
         self.has_small_disk = not self.mount_state(STATE_MB)
@@ -83,7 +84,8 @@ class ChaosCase(RunCase):
         """The daemon and the agents, those that are not there."""
         if self.victim("daemon") is None:
             where = chaos_net.HEAD if self.network else "unix"
-            subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS], check=True, capture_output=True, timeout=60)
+            subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", where, *LIMITS, *self.head_options],
+                           check=True, capture_output=True, timeout=60)
         for node in NODES:
             if self.victim(node) is None:
                 self.start_agent(node)

@@ -2,6 +2,8 @@
 """Two hundred seeds of chaos_test.py, and the table of what happened (docs/reliability.md).
 
     CHAOS_SEEDS=6-205 harness.py chaos_soak_test.py        these seeds; a seed takes about 20 s
+
+ChaosSoakElsewhere: the same with a head that does not train. Both ranks are on nodes, one on each, which share no directory with the head.
 """
 import collections
 import os
@@ -41,6 +43,15 @@ class ChaosSoak(ChaosCase):
         self.assertEqual(failed, [])
         self.cli("down")
         wait_for(lambda: f"no process is left, but {self.processes()}", lambda: not self.processes(), 20)
+
+
+class ChaosSoakElsewhere(ChaosSoak):
+    """Rank 0's checkpoints are handed over, and fetched for each resume."""
+    head_options = ("--no-train-here",)
+    options = ("--set", "train.nodes=2")
+
+    def test_two_hundred_seeds_change_no_row_and_no_weight(self):  # CMake lists the tests that a class names
+        super().test_two_hundred_seeds_change_no_row_and_no_weight()
 
 
 if __name__ == "__main__":
