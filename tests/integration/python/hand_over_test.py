@@ -96,6 +96,19 @@ class HandOver(HandOverCase):
         self.assert_whole(run, spec)
         self.assertEqual(self.begun(0), [0, last])
 
+    def test_a_node_that_is_drained_hands_its_last_one_over_first(self):
+        spec = self.prepare_large(3)
+        run = self.begin_one(spec, 8)
+        node = self.node_of(run, "rank0")
+        self.cli("nodes", "drain", node)
+        wait_for("its ranks are told", lambda: "its ranks stop and resume on other nodes" in self.history(run))
+        self.release()
+        self.await_next_attempt()
+        last = next(line["ended"] for line in self.told(0) if "ended" in line)
+        self.assertEqual((self.begun(0), self.begun(1)), ([0, last], [0, last]))
+        self.assertNotEqual(self.node_of(run, "rank0"), node)
+        self.assert_whole(run, spec, 2)
+
     def test_after_the_grace_of_a_stop_the_last_one_is_given_up(self):
         spec = self.prepare_large(40)
         run = self.begin_one(spec, 8)
