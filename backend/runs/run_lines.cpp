@@ -319,10 +319,10 @@ Status RunLines::beginAttempt(std::string_view id, int attempt, std::int64_t res
     return transaction.commit();
 }
 
-Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
-    MutexLock lock(file_.writeMutex);
-    Database& db = *file_.writer;
-    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+namespace {
+
+// Inside the caller's transaction.
+Result<LineCommit> writeBatch(Database& db, const LineBatch& batch, std::int64_t nowMs) {
     ASSIGN_OR_RETURN(const std::int64_t no, runNo(db, batch.runId));
     ASSIGN_OR_RETURN(const std::int64_t current, currentAttempt(db, no));
     if (batch.attempt > current) {
@@ -352,8 +352,7 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
     }
     if (!commit.isOldAttempt && batch.lastSeq > acked) {
         if (batch.progress) {
-            RETURN_IF_ERROR(
-                writeProgress(db, no, batch.attempt, *batch.progress, file_.clock.wallMs()));
+            RETURN_IF_ERROR(writeProgress(db, no, batch.attempt, *batch.progress, nowMs));
         }
         RETURN_IF_ERROR(writeStep(db, no, batch));
         if (!batch.receipt.empty()) {
@@ -367,8 +366,26 @@ Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
     if (batch.lastSeq > acked || !batch.own.empty()) {
         RETURN_IF_ERROR(touchRun(db, no));
     }
-    RETURN_IF_ERROR(transaction.commit());
     return commit;
+}
+
+}  // namespace
+
+Result<std::vector<LineCommit>> RunLines::commitLines(std::span<const LineBatch> batches) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+    std::vector<LineCommit> commits;
+    for (const LineBatch& batch : batches) {
+        ASSIGN_OR_RETURN(commits.emplace_back(), writeBatch(db, batch, file_.clock.wallMs()));
+    }
+    RETURN_IF_ERROR(transaction.commit());
+    return commits;
+}
+
+Result<LineCommit> RunLines::commitLines(const LineBatch& batch) {
+    ASSIGN_OR_RETURN(const auto commits, commitLines(std::span(&batch, 1)));
+    return commits.front();
 }
 
 Result<bool> RunLines::quarantine(std::string_view id, const std::vector<QuarantinedLine>& lines) {

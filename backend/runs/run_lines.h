@@ -4,6 +4,7 @@
 //
 // Threads: any. A commit that returned OK is on disk. Failure: as of RunStore.
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -88,7 +89,9 @@ class RunLines {
                         bool isRestart = false, int numRanks = 1, bool doRanksMeet = true);
     /// The run's attempts, oldest first.
     Result<std::vector<AttemptRecord>> attempts(std::string_view id) const;
-    /// Stores a worker's lines in one transaction; lines with a seq seen before are ignored.
+    /// Stores lines of several workers in one transaction, all or none, in this order; lines with a
+    /// seq seen before are ignored. One commit for each batch.
+    Result<std::vector<LineCommit>> commitLines(std::span<const LineBatch> batches);
     Result<LineCommit> commitLines(const LineBatch& batch);
     /// Keeps lines that commitLines cannot take, in one transaction; afterwards they may be
     /// acknowledged. What is over a run's bounds (above) is not kept: false then.

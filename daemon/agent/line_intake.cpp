@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kRetryNs = 1'000'000'000;
 constexpr std::int64_t kMostRetryNs = 30 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
+constexpr std::size_t kMostTogether = 20'000;  ///< of one transaction
 constexpr std::size_t kMostOwn = 60;
 // Lines that are found by halving in one turn; what fails behind them is put aside as it stands.
 constexpr int kMostSingles = 16;
@@ -323,7 +324,48 @@ bool LineIntake::flushOwn(Run& run) {
     return true;
 }
 
+// The front lines of all workers. Where one of them cannot go in, none does: flushSome() finds it.
+// False: nothing of the run goes in now.
+bool LineIntake::flushTogether(Run& run, IntakeReport& report) {
+    std::vector<Turn> turns;
+    std::vector<runs::LineBatch> batches;
+    std::vector<std::size_t> counts;
+    std::size_t left = kMostTogether;
+    bool isRiding = false;
+    for (auto& [key, worker] : run.workers) {
+        const std::size_t count = std::min({kMostInBatch, worker.lines.size(), left});
+        if (count == 0) {
+            continue;
+        }
+        left -= count;
+        turns.push_back({run, key, worker, report, kMostSingles});
+        counts.push_back(count);
+        batches.push_back(batchOf(turns.back(), count));
+        if (!isRiding && run.ownAttempt == key.first) {
+            batches.back().own = run.own;
+            isRiding = true;
+        }
+    }
+    if (turns.size() < 2) {
+        return true;
+    }
+    const auto commits = store_.commitLines(batches);
+    if (!commits.ok()) {
+        return isOfTheLines(commits.status()) || waits(run, commits.status());
+    }
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+        take(turns[i], counts[i], (*commits)[i]);
+    }
+    if (isRiding) {
+        run.own.clear();
+    }
+    return true;
+}
+
 bool LineIntake::flushRun(Run& run, IntakeReport& report) {
+    if (!flushTogether(run, report)) {
+        return false;
+    }
     for (auto& [key, worker] : run.workers) {
         Turn turn{run, key, worker, report, kMostSingles};
         while (!worker.lines.empty()) {

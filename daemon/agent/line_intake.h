@@ -1,11 +1,12 @@
 #pragma once
 // LineIntake: workers' lines on their way into the store; acknowledged only after the commit.
 //
-// Each run is on its own: what the store cannot take of one run holds back that run alone, which is
-// tried again later and later (a full disk, a disk that fails). A line that will never go in is
-// found by halving its batch and kept in the store's quarantine, so that those behind it go on.
-// Threads: one owner (the controller's thread). Bounded by lines and bytes: beyond that a worker is
-// told that there is no room, and sends again later. Failure: trouble() says what is wrong.
+// The lines of a run's workers go in together, in one transaction. Each run is on its own: what the
+// store cannot take of one run holds back that run alone, which is tried again later and later (a
+// full disk, a disk that fails). A line that will never go in is found by halving its batch and
+// kept in the store's quarantine, so that those behind it go on. Threads: one owner (the
+// controller's thread). Bounded by lines and bytes: beyond that a worker is told that there is no
+// room, and sends again later. Failure: trouble() says what is wrong.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -88,6 +89,7 @@ class LineIntake {
     };
 
     bool flushRun(Run& run, IntakeReport& report);
+    bool flushTogether(Run& run, IntakeReport& report);
     bool flushOwn(Run& run);
     bool flushSome(Turn& turn, std::size_t count, bool withOwn);
     bool putAside(Turn& turn, std::size_t count, const Status& why);

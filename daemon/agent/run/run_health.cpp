@@ -67,6 +67,7 @@ RunHealth::RunHealth(const Clock& clock) : RunHealth(clock, &processStateOf) {}
 
 void RunHealth::restart() {
     signs_.clear();
+    places_.clear();
     pids_.clear();
     still_.clear();
     ranks_.clear();
@@ -77,9 +78,19 @@ void RunHealth::restart() {
 }
 
 WorkerSigns* RunHealth::find(const std::string& worker) {
-    const auto found = std::find_if(signs_.begin(), signs_.end(),
-                                    [&](const WorkerSigns& s) { return s.worker == worker; });
-    return found == signs_.end() ? nullptr : &*found;
+    const auto place = places_.find(worker);
+    return place == places_.end() ? nullptr : &signs_[place->second];
+}
+
+void RunHealth::drop(const std::string& worker) {
+    if (find(worker) == nullptr) {
+        return;
+    }
+    std::erase_if(signs_, [&](const WorkerSigns& s) { return s.worker == worker; });
+    places_.clear();
+    for (const WorkerSigns& signs : signs_) {
+        places_.emplace(signs.worker, places_.size());
+    }
 }
 
 // Null when a peer names more of them than there can be.
@@ -92,6 +103,7 @@ WorkerSigns* RunHealth::findOrAdd(const std::string& worker, bool isRank) {
     signs.worker = worker;
     signs.isRank = isRank;
     signs.sinceNs = signs.heardNs = signs.workedNs = signs.steppedNs = clock_.steadyNs();
+    places_.emplace(worker, signs_.size());
     signs_.push_back(std::move(signs));
     return &signs_.back();
 }
@@ -104,7 +116,7 @@ int RunHealth::pidOf(const std::string& worker) const {
 void RunHealth::setWorkers(const engines::State& state) {
     for (const engines::WorkerState& worker : state.workers) {
         if (worker.exitCode.has_value()) {
-            std::erase_if(signs_, [&](const WorkerSigns& s) { return s.worker == worker.name; });
+            drop(worker.name);
             still_.erase(worker.name);
             for (const std::string& who : {worker.name, guardianOf(worker.name)}) {
                 troubles_.erase(who);
@@ -143,10 +155,11 @@ void RunHealth::heard(const rank::Sender& sender, const rank::RankLine& line) {
     // ranks that waited for a silent feed.
     const std::int64_t now = clock_.steadyNs(), silentNs = now - signs->heardNs;
     const bool wasSilent = still_.contains(signs->worker) && silentNs >= kBlindNs;
-    for (WorkerSigns& other : signs_) {
-        const bool hasLost = &other == signs || (!signs->isRank && other.isRank);
-        if (wasSilent && hasLost) {
-            shift(other, silentNs, now);
+    if (wasSilent) {
+        for (WorkerSigns& other : signs_) {
+            if (&other == signs || (!signs->isRank && other.isRank)) {
+                shift(other, silentNs, now);
+            }
         }
     }
     signs->heardNs = now;

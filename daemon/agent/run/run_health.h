@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -88,6 +89,7 @@ class RunHealth {
 
     WorkerSigns* find(const std::string& worker);
     WorkerSigns* findOrAdd(const std::string& worker, bool isRank);
+    void drop(const std::string& worker);
     int pidOf(const std::string& worker) const;
     void note(WorkerSigns& signs, const rank::RankLine& line);
     void noteRank(int rank, const rank::RankLine& line);
@@ -101,6 +103,7 @@ class RunHealth {
     StandstillLimits limits_;
     const ProcessState processState_;
     std::vector<WorkerSigns> signs_;
+    std::unordered_map<std::string, std::size_t> places_;  // in signs_, by worker
     std::map<std::string, int> pids_;
     std::map<std::string, Still> still_;           // by worker
     std::map<int, values::RankNow> ranks_;         // what each said last

@@ -1,6 +1,7 @@
 // Lines on their way into the store, also while it cannot commit.
 #include <sqlite3.h>
 
+#include "backend/core/files.h"
 #include "tests/unit/agent/fakes.h"
 
 namespace millrace::agent {
@@ -20,6 +21,15 @@ class IntakeTest : public AgentTest {
         line.attempt = 1;
         line.body = rank::Metrics{static_cast<std::int64_t>(seq), 0, 1, 1, {{"loss", 0.5}}};
         return intake.add(connection, sender(id, 1), line);
+    }
+    bool addOf(int rank, std::uint64_t seq) {
+        rank::RankLine line;
+        line.seq = seq;
+        line.attempt = 1;
+        line.body = rank::Metrics{static_cast<std::int64_t>(seq), 0, 1, 1, {{"loss", 0.5}}};
+        rank::Sender one = sender(id, 1);
+        one.rank = rank;
+        return intake.add(static_cast<rank::ConnectionId>(rank + 1), one, line);
     }
     /// The store takes no row of `table` where `when` holds: what a damaged page does to a run.
     void refuse(const std::string& table, const std::string& when) {
@@ -73,6 +83,51 @@ TEST_F(IntakeTest, LinesAreCommittedTogetherAndAcknowledgedOnce) {
     ASSERT_EQ(report.acks.size(), 1u);
     EXPECT_EQ(report.acks[0].seq, 5u);
     EXPECT_TRUE(intake.isEmpty());
+}
+
+// Commit frames of the write-ahead log
+// (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
+int numTransactions(const std::string& store) {
+    const std::string log = readFile(store + "-wal").value_or("");
+    const auto numberAt = [&](std::size_t at) {
+        std::uint32_t number = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+            number = number << 8 | static_cast<unsigned char>(log[at + i]);
+        }
+        return number;
+    };
+    constexpr std::size_t kHeader = 32, kFrameHeader = 24;
+    int count = 0;
+    for (std::size_t at = kHeader; at + kFrameHeader <= log.size();
+         at += kFrameHeader + numberAt(8)) {
+        count += numberAt(at + 4) != 0 ? 1 : 0;
+    }
+    return count;
+}
+
+TEST_F(IntakeTest, LinesOfManyWorkersGoInWithOneTransaction) {
+    constexpr int kRanks = 50;
+    for (int rank = 0; rank < kRanks; ++rank) {
+        ASSERT_TRUE(addOf(rank, 1));
+    }
+    const int before = numTransactions(root + "/runs.sqlite");
+    const IntakeReport report = intake.flush();
+    EXPECT_EQ(report.committed.size(), std::size_t{kRanks});
+    EXPECT_EQ(report.acks.size(), std::size_t{kRanks});
+    EXPECT_EQ(numTransactions(root + "/runs.sqlite") - before, 1);
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank49").value(), 1);
+}
+
+TEST_F(IntakeTest, ALineThatCannotGoInHoldsBackNoOtherWorkers) {
+    refuse("metric_line", "new.step = 2");
+    for (int rank = 0; rank < 3; ++rank) {
+        ASSERT_TRUE(addOf(rank, rank == 1 ? 2 : 1));
+    }
+    const IntakeReport report = intake.flush();
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank0").value(), 1);
+    EXPECT_EQ(store->ackedSeq(id, 1, "rank2").value(), 1);
+    EXPECT_EQ(report.committed.size(), 2U);
+    EXPECT_EQ(report.acks.size(), 3U) << "the third is in the quarantine";
 }
 
 TEST_F(IntakeTest, LinesSentAgainAreNotStoredTwice) {
