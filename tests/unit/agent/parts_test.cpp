@@ -276,15 +276,20 @@ TEST(Job, FactsComeFromTheResolvedSpec) {
     EXPECT_FALSE(JobFacts::read("{").ok());
 }
 
+engines::State gangOfALostNode() {
+    engines::State gang;
+    gang.phase = engines::Phase::kEnded;
+    gang.cause = engines::Cause::kNodeLost;
+    gang.reason = "node node1 with feed1 and its ranks is lost";
+    return gang;
+}
+
 TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
     AttemptFacts facts;
     facts.maxRestarts = 2;
     facts.isScript = true;
     facts.errors["rank0"] = "a peer is gone";
-    engines::State gang;
-    gang.phase = engines::Phase::kEnded;
-    gang.cause = engines::Cause::kNodeLost;
-    gang.reason = "node node1 with feed1 and its ranks is lost";
+    engines::State gang = gangOfALostNode();
     Verdict verdict = judge(facts, gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
     EXPECT_EQ(verdict.reason, gang.reason);
@@ -298,10 +303,7 @@ TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
 TEST(Verdict, ALostNodeCostsNoneOfTheRunsRestartsButIsNotTriedForEver) {
     AttemptFacts facts = someFacts();
     facts.restarts = facts.maxRestarts = 2;
-    engines::State gang;
-    gang.phase = engines::Phase::kEnded;
-    gang.cause = engines::Cause::kNodeLost;
-    gang.reason = "node node1 with feed1 and its ranks is lost";
+    engines::State gang = gangOfALostNode();
     Verdict verdict = judge(facts, gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
     EXPECT_FALSE(verdict.isCounted);
