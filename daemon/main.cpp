@@ -111,10 +111,7 @@ Result<sigset_t> beginServing(const config::DaemonConfig& config, const config::
 Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, bool& isLogging) {
     config::DaemonConfig config = asked;
     ASSIGN_OR_RETURN(config::Premises premises, config::takePremises(config));
-    const std::string listenedBefore = nodes::listenedBefore(config);
-    if (config.nodesListen.empty()) {
-        config.nodesListen = listenedBefore;
-    }
+    const bool wasListening = nodes::listenAsBefore(config);
     if (!config.trainsHere && config.nodesListen.empty()) {
         return invalidArgument(
             "--no-train-here (here.train: false): there would be nowhere to run; give "
@@ -139,7 +136,7 @@ Status serve(const config::DaemonConfig& asked, config::ReadyNotice& notice, boo
                 {{"file", config.nodesJoinFile()}, {"address", agents->address()}});
     }
     nodes::HostAgentsOptions hosts{config.hosts, config.sshConfig};
-    hosts.mayComeBack = !listenedBefore.empty();
+    hosts.mayComeBack = wasListening;
     const nodes::HostAgents hostAgents(std::move(hosts), head->nodes(), head->tokens(), clock);
     logInfo("daemon: serves", {{"address", server->address()},
                                {"state", config.stateDir},

@@ -323,6 +323,7 @@ std::vector<CommandSpec> daemonCommands() {
           integer("--nodes", "N", "so many nodes in all on this machine (1)"),
           text("--hosts", "NAMES", "agents on these hosts too, over ssh: a,b"),
           text("--nodes-listen", "HOST", "this machine as agents of other hosts reach it"),
+          text("--nodes-address", "HOST", "what agents dial, where they cannot dial what is bound"),
           flag("--no-train-here", "runs train on the other nodes only"),
           flag("--take-over", "takes the runs over from a daemon elsewhere that has ended"),
           text("--tls-cert", "FILE", "PEM certificate of the daemon"),
@@ -353,6 +354,11 @@ std::vector<CommandSpec> daemonCommands() {
          {flag("--whole", "also through the store's indexes; takes longer")},
          {"millrace doctor"},
          &runDoctor},
+    };
+}
+
+std::vector<CommandSpec> nodeCommands() {
+    return {
         {"nodes",
          "Daemon",
          "the machines: cores, memory, GPUs",
@@ -450,8 +456,8 @@ std::vector<CommandSpec> otherCommands() {
 const std::vector<CommandSpec>& commandTable() {
     static const std::vector<CommandSpec> kTable = [] {
         std::vector<CommandSpec> all;
-        for (auto part :
-             {runCommands(), dataCommands(), daemonCommands(), hostCommands(), otherCommands()}) {
+        for (auto part : {runCommands(), dataCommands(), daemonCommands(), nodeCommands(),
+                          hostCommands(), otherCommands()}) {
             std::move(part.begin(), part.end(), std::back_inserter(all));
         }
         return all;

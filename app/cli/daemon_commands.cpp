@@ -50,8 +50,8 @@ void printStatus(CliContext& context, const ParsedArgs& args, const values::Daem
     }
 }
 
-std::vector<std::string> daemonArguments(const CliContext& context, const ParsedArgs& args,
-                                         const Address& address) {
+Result<std::vector<std::string>> daemonArguments(const CliContext& context, const ParsedArgs& args,
+                                                 const Address& address) {
     std::vector<std::string> argv = {context.programDirectory + "/millraced", "--socket",
                                      address.text()};
     for (const char* option : {"--state-dir", "--bin-dir", "--log-file", "--config", "--tls-cert",
@@ -65,7 +65,7 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
             argv.emplace_back(flag);
         }
     }
-    const std::vector<std::string> nodes = nodesArguments(args);
+    ASSIGN_OR_RETURN(const std::vector<std::string> nodes, nodesArguments(args));
     argv.insert(argv.end(), nodes.begin(), nodes.end());
     return argv;
 }
@@ -74,7 +74,7 @@ std::vector<std::string> daemonArguments(const CliContext& context, const Parsed
 Result<values::DaemonStatus> startDaemon(CliContext& context, const ParsedArgs& args,
                                          const Address& address) {
     SubprocessOptions options;
-    options.argv = daemonArguments(context, args, address);
+    ASSIGN_OR_RETURN(options.argv, daemonArguments(context, args, address));
     options.newSession = true;
     ASSIGN_OR_RETURN(Subprocess starter, Subprocess::start(options));
     ASSIGN_OR_RETURN(const int code, starter.wait());

@@ -14,6 +14,7 @@
 #include "app/tui/figures.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
+#include "backend/system/network_interface.h"
 #include "backend/system/subprocess.h"
 
 namespace millrace::cli {
@@ -178,13 +179,25 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
 
 }  // namespace
 
-std::vector<std::string> nodesArguments(const ParsedArgs& args) {
-    if (args.has("--nodes-listen")) {
-        return {"--nodes-listen", args.text("--nodes-listen")};
+Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args) {
+    std::vector<std::string> given;
+    for (const char* option : {"--nodes-listen", "--nodes-address"}) {
+        if (args.has(option)) {
+            given.insert(given.end(), {option, args.text(option)});
+        }
+    }
+    if (!given.empty()) {
+        return given;
     }
     char host[256] = "";
     if (args.has("--hosts") && ::gethostname(host, sizeof host - 1) == 0) {
-        return {"--nodes-listen", host};
+        if (isLoopbackHost(host)) {
+            return failedPrecondition(
+                "--hosts: this machine's name ", host,
+                " is a loopback address here (127.0.1.1 in /etc/hosts?), which other hosts cannot "
+                "reach; give --nodes-listen HOST, the name or address that they reach it by");
+        }
+        return std::vector<std::string>{"--nodes-listen", host};
     }
     return args.number("--nodes", 1) > 1 ? std::vector<std::string>{"--nodes-listen", "unix"}
                                          : std::vector<std::string>();

@@ -14,7 +14,7 @@ namespace millrace::cli {
 inline constexpr int kNodesMost = 64;
 
 /// What `up` tells the daemon of agents that are to come.
-std::vector<std::string> nodesArguments(const ParsedArgs& args);
+Result<std::vector<std::string>> nodesArguments(const ParsedArgs& args);
 /// Starts the agents that `up` asks for and that are not there, and waits until the daemon has
 /// them.
 int startNodes(CliContext& context, const ParsedArgs& args, const Address& address,

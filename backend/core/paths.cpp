@@ -1,11 +1,11 @@
 #include "backend/core/paths.h"
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include <unistd.h>
-
-#include <absl/strings/numbers.h>
 
 #include "backend/core/directories.h"
 #include "backend/core/log.h"
@@ -27,9 +27,39 @@ Result<std::string> fromEnvironment(const char* name, const std::string& belowHo
     return given.empty() ? strCat(home, belowHome, "/millrace") : given + "/millrace";
 }
 
-std::string_view withoutBrackets(std::string_view host) {
-    const bool hasBrackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
-    return hasBrackets ? host.substr(1, host.size() - 2) : host;
+struct HostAndPort {
+    std::string host;
+    std::optional<int> port;
+};
+
+bool readPort(std::string_view text, int& port) {
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, port);
+    return read.ec == std::errc() && read.ptr == end && port >= 0 && port <= 65'535;
+}
+
+// "HOST", "HOST:PORT", "[V6]", "[V6]:PORT", "V6". Nothing: none of them.
+std::optional<HostAndPort> splitHost(std::string_view text) {
+    HostAndPort split;
+    std::string_view rest;
+    if (text.starts_with('[')) {
+        const std::size_t end = text.find(']');
+        if (end == std::string_view::npos || text.substr(1, end - 1).find(':') == text.npos) {
+            return std::nullopt;
+        }
+        split.host = text.substr(1, end - 1);
+        rest = text.substr(end + 1);
+    } else if (text.find(':') != text.rfind(':')) {
+        split.host = text;
+    } else {
+        split.host = text.substr(0, text.find(':'));
+        rest = text.substr(split.host.size());
+    }
+    if (!rest.empty() && (rest.front() != ':' || !readPort(rest.substr(1), split.port.emplace()))) {
+        return std::nullopt;
+    }
+    const bool isHost = !split.host.empty() && split.host.find_first_of("[]") == std::string::npos;
+    return isHost ? std::optional(split) : std::nullopt;
 }
 
 // A name that ssh takes as a name: no option, no word of a shell.
@@ -64,16 +94,13 @@ Result<Address> parseSsh(std::string_view rest) {
             return invalidArgument("'", whole, "' has no user before the '@'; write ", kForm);
         }
     }
-    const std::size_t colon = rest.rfind(':');
-    const bool hasPort = colon != std::string_view::npos && rest.back() != ']';
-    if (hasPort && (!absl::SimpleAtoi(std::string(rest.substr(colon + 1)), &address.port) ||
-                    address.port < 1 || address.port > 65535)) {
-        return invalidArgument("'", whole, "' has no port behind the ':'; write ", kForm);
+    const auto split = splitHost(rest);
+    if (!split.has_value() || split->port == 0 || !isSshName(split->host)) {
+        return invalidArgument("'", whole, "' names no host, or no port behind the ':'; write ",
+                               kForm);
     }
-    address.host = std::string(withoutBrackets(hasPort ? rest.substr(0, colon) : rest));
-    if (!isSshName(address.host)) {
-        return invalidArgument("'", whole, "' names no host; write ", kForm);
-    }
+    address.host = split->host;
+    address.port = split->port.value_or(0);
     return address;
 }
 
@@ -163,16 +190,27 @@ Result<Address> Address::parse(std::string_view text) {
         }
         return address;
     }
-    const std::size_t colon = text.rfind(':');
-    int port = -1;
-    if (colon == std::string_view::npos ||
-        !absl::SimpleAtoi(std::string(text.substr(colon + 1)), &port) || port < 0 || port > 65535 ||
-        colon == 0) {
+    const auto split = splitHost(text);
+    if (!split.has_value() || !split->port.has_value()) {
         return invalidArgument("'", text,
-                               "' is no address; write HOST:PORT, unix:PATH or ssh://HOST");
+                               "' is no address; write HOST:PORT ([fd00::1]:PORT for IPv6), "
+                               "unix:PATH or ssh://HOST");
     }
-    address.host = std::string(withoutBrackets(text.substr(0, colon)));
-    address.port = port;
+    address.host = split->host;
+    address.port = *split->port;
+    return address;
+}
+
+Result<Address> Address::parseHost(std::string_view text) {
+    const auto split = splitHost(text);
+    if (!split.has_value()) {
+        return invalidArgument("'", text,
+                               "' names no host; write HOST or HOST:PORT, for IPv6 [fd00::1] or "
+                               "[fd00::1]:PORT");
+    }
+    Address address;
+    address.host = split->host;
+    address.port = split->port.value_or(0);
     return address;
 }
 

@@ -30,10 +30,10 @@ std::string programDirectory();
 std::string programPath();
 
 /// "unix:PATH", "HOST:PORT" or "ssh://[USER@]HOST[:PORT][/SOCKET]"; an absolute path is taken as a
-/// unix socket too.
+/// unix socket too. An IPv6 address before a port has brackets: "[fd00::1]:7400".
 struct Address {
     std::string unixPath;   ///< set for a unix socket; with isSsh: the socket there, "" to be found
-    std::string host;       ///< with isSsh also an alias of ~/.ssh/config
+    std::string host;       ///< without brackets; with isSsh also an alias of ~/.ssh/config
     int port = 0;           ///< with isSsh 0: as ssh is configured
     std::string user = {};  ///< with isSsh only; "": as ssh is configured
     bool isSsh = false;
@@ -41,6 +41,8 @@ struct Address {
     bool isLoopback() const;
     std::string text() const;
     static Result<Address> parse(std::string_view text);
+    /// "HOST" or "HOST:PORT"; port 0 where none is named. "fd00::1" without brackets is a host.
+    static Result<Address> parseHost(std::string_view text);
 };
 
 }  // namespace millrace

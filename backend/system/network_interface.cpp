@@ -125,6 +125,25 @@ bool ownAddressFacing(const std::string& bracketed, sockaddr_storage& own) {
 
 }  // namespace
 
+bool isLoopbackHost(const std::string& host) {
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(withoutBrackets(host).c_str(), nullptr, nullptr, &found) != 0) {
+        return false;
+    }
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, &::freeaddrinfo);
+    for (const addrinfo* one = all.get(); one != nullptr; one = one->ai_next) {
+        const bool isLoopback =
+            one->ai_family == AF_INET6
+                ? IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<sockaddr_in6*>(one->ai_addr)->sin6_addr)
+                : ntohl(reinterpret_cast<sockaddr_in*>(one->ai_addr)->sin_addr.s_addr) >> 24 ==
+                      IN_LOOPBACKNET;
+        if (!isLoopback) {
+            return false;
+        }
+    }
+    return true;
+}
+
 std::string interfaceFacing(const std::string& host) {
     sockaddr_storage own{};
     ifaddrs* first = nullptr;

@@ -14,6 +14,8 @@ namespace millrace {
 std::string interfaceFacing(const std::string& host);
 /// The address of that interface: "10.1.2.3", "[fd00::1]".
 std::string addressFacing(const std::string& host);
+/// Whether `host`, a name or an address, is known and means loopback addresses alone (127/8, ::1).
+bool isLoopbackHost(const std::string& host);
 /// Where this machine is to be reached, as somebody says it: a name or an address is taken as it
 /// is ("node7", "10.1.2.3", "fd00::1" as "[fd00::1]"); of a network in CIDR notation
 /// ("10.1.0.0/16", "fd00::/8", RFC 4632 and 4291) the first address that an interface has in it.

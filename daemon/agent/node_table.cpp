@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/core/files.h"
-#include "backend/core/json.h"
 #include "backend/core/log.h"
 #include "backend/job/attempt_paths.h"
 
@@ -23,7 +21,6 @@ constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 // A drained node's ranks have time for a step and a checkpoint, however long these take.
 constexpr std::chrono::milliseconds kDrainGrace{10 * 60 * 1'000};
 constexpr char kUnwanted[] = "no run follows it";
-constexpr std::size_t kDrainedBytesMost = std::size_t{1} << 20;
 
 bool isPart(const std::string& key) {
     return PartName::parse(key).has_value();
@@ -32,17 +29,11 @@ bool isPart(const std::string& key) {
 }  // namespace
 
 NodeTable::NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
-    : options_(std::move(options)), clock_(clock), logs_(logs), lookedNs_(clock.steadyNs()) {
-    const auto text = readFile(options_.drainedFile, kDrainedBytesMost);
-    const auto names = text.ok() ? parseJson(*text, options_.drainedFile) : Result<Json>(Json());
-    if (!names.ok()) {
-        logWarn("nodes: not known which are drained", {{"why", messageOf(names.status())}});
-    } else {
-        for (const Json& name : *names) {
-            drained_.insert(name.is_string() ? name.get<std::string>() : "");
-        }
-    }
-}
+    : options_(std::move(options)),
+      clock_(clock),
+      logs_(logs),
+      drained_(options_.drainedFile),
+      lookedNs_(clock.steadyNs()) {}
 
 void NodeTable::run(const std::vector<Errand>& errands) {
     for (const auto& [session, orders] : errands) {
@@ -62,15 +53,18 @@ NodeOrders::Placed NodeTable::orderOf(const Placement& placement) const {
     return order;
 }
 
-const NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) const {
-    const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& one) {
-        return one.second.session.get() == &session;
-    });
-    return found == nodes_.end() ? nullptr : &found->second;
+NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) const {
+    const auto node = bySession_.find(&session);
+    return node == bySession_.end() ? nullptr : node->second;
 }
 
-NodeTable::Node* NodeTable::nodeOf(const NodeSession& session) {
-    return const_cast<Node*>(std::as_const(*this).nodeOf(session));
+void NodeTable::setSession(Node& node, std::shared_ptr<NodeSession> session) {
+    bySession_.erase(node.session.get());
+    node.session = std::move(session);
+    node.isBeingRead = false;
+    if (node.session != nullptr) {
+        bySession_[node.session.get()] = &node;
+    }
 }
 
 Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
@@ -98,7 +92,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         }
         node.info = std::move(info);
         node.machine = std::move(machine);
-        node.session = session;
+        setSession(node, session);
         node.heardNs = nowNs();
         node.heardMs = clock_.wallMs();
         node.gangs.clear();
@@ -142,6 +136,7 @@ void NodeTable::forgetOldest() {
         const auto oldest = std::min_element(nodes_.begin(), nodes_.end(), [](auto& a, auto& b) {
             return a.second.heardNs < b.second.heardNs;
         });
+        setSession(oldest->second, nullptr);
         nodes_.erase(oldest);
     }
 }
@@ -226,6 +221,13 @@ void NodeTable::Node::dropWorkers() {
     });
 }
 
+void NodeTable::arrived(const NodeSession& session) {
+    MutexLock lock(mutex_);
+    if (Node* node = nodeOf(session)) {
+        node->isBeingRead = true;
+    }
+}
+
 Status NodeTable::report(const NodeSession& session, NodeNews news) {
     std::vector<Errand> errands;
     {
@@ -234,6 +236,7 @@ Status NodeTable::report(const NodeSession& session, NodeNews news) {
         if (node == nullptr) {
             return failedPrecondition("another agent has taken this node's place");
         }
+        node->isBeingRead = false;
         node->heardNs = nowNs();
         node->heardMs = clock_.wallMs();
         take(*node, std::move(news.gangs));
@@ -259,7 +262,7 @@ Status NodeTable::report(const NodeSession& session, NodeNews news) {
 std::optional<job::LogKey> NodeTable::logOf(const NodeSession& session, const std::string& key,
                                             const std::string& worker) const {
     MutexLock lock(mutex_);
-    const Node* node = nodeOf(session);
+    const Node* const node = nodeOf(session);
     if (node == nullptr) {
         return std::nullopt;
     }
@@ -276,7 +279,7 @@ std::vector<std::string> NodeTable::partWorkers(const NodeSession& session, cons
                                                 int attempt) const {
     std::vector<std::string> names;
     MutexLock lock(mutex_);
-    const Node* node = nodeOf(session);
+    const Node* const node = nodeOf(session);
     if (node == nullptr) {
         return names;
     }
@@ -313,7 +316,8 @@ void NodeTable::detach(const NodeSession& session) {
     {
         MutexLock lock(mutex_);
         if (Node* node = nodeOf(session)) {
-            last = std::exchange(node->session, nullptr);
+            last = node->session;
+            setSession(*node, nullptr);
             name = node->info.name;
         }
     }
@@ -330,7 +334,7 @@ std::int64_t NodeTable::nowNs() const {
 }
 
 NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) const {
-    const std::int64_t silentNs = nowNs() - node.heardNs;
+    const std::int64_t silentNs = node.isBeingRead ? 0 : nowNs() - node.heardNs;
     NodeStanding standing;
     standing.name = name;
     standing.address = node.info.address;
@@ -362,30 +366,19 @@ Status NodeTable::drain(const std::string& name, bool isDrained) {
                                " is the head's own: to keep runs off it start the daemon with "
                                "--no-train-here");
     }
-    MutexLock writing(drainMutex_);
-    std::set<std::string> names;
     {
         MutexLock lock(mutex_);
-        names = drained_;
-        if (!nodes_.contains(name) && !names.contains(name)) {
+        if (!nodes_.contains(name) && !drained_.contains(name)) {
             return notFound("unknown node '", name, "'; 'millrace nodes' lists the nodes");
         }
     }
-    isDrained ? static_cast<void>(names.insert(name)) : static_cast<void>(names.erase(name));
-    RETURN_IF_ERROR(writeDrained(names));
-    MutexLock lock(mutex_);
-    drained_ = std::move(names);
+    RETURN_IF_ERROR(drained_.set(name, isDrained));
     logInfo("nodes: drained", {{"node", name}, {"drained", isDrained}});
     return okStatus();
 }
 
 Status NodeTable::forget(const std::string& name) {
-    bool isDrained = false;
-    {
-        MutexLock lock(mutex_);
-        isDrained = drained_.contains(name);
-    }
-    RETURN_IF_ERROR(isDrained ? drain(name, false) : okStatus());
+    RETURN_IF_ERROR(drained_.set(name, false));
     std::shared_ptr<NodeSession> session;
     {
         MutexLock lock(mutex_);
@@ -394,7 +387,8 @@ Status NodeTable::forget(const std::string& name) {
             return okStatus();
         }
         Node& node = found->second;
-        session = std::exchange(node.session, nullptr);
+        session = node.session;
+        setSession(node, nullptr);
         node.isRefused = false;
         node.leave = NodeLeave{std::chrono::milliseconds(0), true};  // as one that has left
     }
@@ -406,12 +400,6 @@ Status NodeTable::forget(const std::string& name) {
                           strCat("node '", name, "' was forgotten ('millrace nodes forget')")});
     }
     return okStatus();
-}
-
-Status NodeTable::writeDrained(const std::set<std::string>& names) const {
-    return options_.drainedFile.empty()
-               ? okStatus()
-               : writeFileAtomic(options_.drainedFile, dumpJson(Json(names)) + "\n", 0600);
 }
 
 std::vector<NodeStanding> NodeTable::standings() const {

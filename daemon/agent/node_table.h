@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "backend/core/clock.h"
@@ -25,6 +26,7 @@
 #include "backend/job/worker_logs.h"
 #include "backend/values/node.h"
 #include "daemon/agent/crew/nodes.h"
+#include "daemon/agent/drained_nodes.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
@@ -97,6 +99,8 @@ class NodeTable {
     /// kUnavailable: it is taken in once those count as lost.
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs, std::string machine = "");
+    /// A report has come and waits to be read: its node is not silent until report() or detach().
+    void arrived(const NodeSession& session);
     /// kFailedPrecondition: another session is the node's by now.
     Status report(const NodeSession& session, NodeNews news);
     /// Whose log a node may send: of `worker` of that gang; nothing: none such was placed there.
@@ -157,6 +161,7 @@ class NodeTable {
         std::shared_ptr<NodeSession> session;   ///< null: it is not connected
         std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
         bool isExpected = false, isRefused = false;
+        bool isBeingRead = false;  ///< a report of it is
         std::string trouble;
         std::optional<NodeLeave> leave;                           ///< its agent ends
         std::map<std::string, Placement> placed;                  ///< by key
@@ -180,15 +185,14 @@ class NodeTable {
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
     std::int64_t nowNs() const MR_REQUIRES(mutex_);
-    const Node* nodeOf(const NodeSession& session) const MR_REQUIRES(mutex_);
-    Node* nodeOf(const NodeSession& session) MR_REQUIRES(mutex_);
+    Node* nodeOf(const NodeSession& session) const MR_REQUIRES(mutex_);
+    void setSession(Node& node, std::shared_ptr<NodeSession> session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const Placement& placement) const;
     void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
     std::map<std::string, EndWish> toEnd(Node& node) MR_REQUIRES(mutex_);
     bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);
-    Status writeDrained(const std::set<std::string>& names) const;
     std::string stateOf(const Node& node, const NodeStanding& standing) const;
     void addWatch(int change);
     static void run(const std::vector<Errand>& errands);
@@ -196,6 +200,7 @@ class NodeTable {
     const NodeTableOptions options_;
     const Clock& clock_;
     const job::WorkerLogs& logs_;
+    DrainedNodes drained_;
     mutable Mutex mutex_;
     // Time as this table has seen it pass: a head that stood still saw none of its nodes fall
     // silent. Steady, ns.
@@ -203,8 +208,7 @@ class NodeTable {
     std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;        ///< all runs have been read since
     std::map<std::string, int> attempts_ MR_GUARDED_BY(mutex_);  ///< present ones, by run
     std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
-    Mutex drainMutex_;  ///< of who writes the file; before mutex_
-    std::set<std::string> drained_ MR_GUARDED_BY(mutex_);
+    std::unordered_map<const NodeSession*, Node*> bySession_ MR_GUARDED_BY(mutex_);
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;
     bool isOver_ MR_GUARDED_BY(mutex_) = false;
 };

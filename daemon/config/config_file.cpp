@@ -12,7 +12,7 @@ namespace {
 /// Paths and doors are told to each start: they are the place where the file is looked for.
 const std::vector<std::string>& keys() {
     static const std::vector<std::string> kKeys = {
-        "hosts",     "nodes_listen", "node_away",         "silent_after",
+        "hosts",     "nodes_listen", "nodes_address",     "node_away",  "silent_after",
         "crew_pace", "here.train",   "keep_deleted_days", "checkpoints"};
     return kKeys;
 }

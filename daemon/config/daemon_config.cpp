@@ -38,6 +38,8 @@ usage: millraced [options]
                          at this path (default: in the state directory; nodes hand their checkpoints over)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
+  --nodes-address WHERE  what agents dial, HOST[:PORT], where that is not what is bound: behind 0.0.0.0, a
+                         port forward, a Service (default: as --nodes-listen)
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
   --no-train-here        feeds, ranks and data workers run on other nodes only (needs --nodes-listen)
   --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
@@ -67,7 +69,8 @@ constexpr std::size_t kFileMost = 1 << 20;
 /// The options as written, before defaults.
 struct Raw {
     std::string socket, stateDir, binDir, logFile, cert, key, authority, keepDeletedDays;
-    std::string nodesListen, hosts, nodeAway, silentAfter, crewPace, join, name, config;
+    std::string nodesListen, nodesAddress, hosts, nodeAway, silentAfter, crewPace, join, name,
+        config;
     std::string nodeAddress, cores, memoryMb, gpus, lease, leaveGrace, checkpoints, checkpointRate;
     bool foreground = false, insecureLoopback = false, version = false, help = false;
     bool slot = false, noTrainHere = false, bound = false, takeOver = false;
@@ -89,6 +92,7 @@ std::vector<Option> optionsOf(Raw& raw) {
             {"--tls-key", &raw.key, nullptr},
             {"--tls-ca", &raw.authority, nullptr},
             {"--nodes-listen", &raw.nodesListen, nullptr},
+            {"--nodes-address", &raw.nodesAddress, nullptr},
             {"--hosts", &raw.hosts, nullptr},
             {"--config", &raw.config, nullptr},
             {"--node-away", &raw.nodeAway, nullptr},
@@ -240,6 +244,30 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
     return okStatus();
 }
 
+Status readNodesAddress(const Raw& raw, DaemonConfig& config) {
+    config.nodesListen = raw.nodesListen;
+    config.nodesAddress = raw.nodesAddress;
+    const bool isNetwork = !raw.nodesListen.empty() && raw.nodesListen != DaemonConfig::kUnixNodes;
+    if (!raw.nodesAddress.empty() && !isNetwork) {
+        return invalidArgument(
+            "--nodes-address needs --nodes-listen HOST[:PORT], where agents really arrive");
+    }
+    for (const auto& [option, text] : {std::pair("--nodes-listen", &raw.nodesListen),
+                                       std::pair("--nodes-address", &raw.nodesAddress)}) {
+        const Result<Address> address = Address::parseHost(*text);
+        if (isNetwork && !text->empty() && !address.ok()) {
+            return annotate(address.status(), option);
+        }
+    }
+    const std::string host = config.nodesHost();
+    if (host == "0.0.0.0" || host == "::") {
+        return invalidArgument("--nodes-listen ", raw.nodesListen,
+                               ": is every address of this machine; say with --nodes-address "
+                               "HOST[:PORT] which one agents of other nodes dial");
+    }
+    return okStatus();
+}
+
 bool isForSlot(const Raw& raw) {
     const std::string* const texts[] = {&raw.join,  &raw.name,       &raw.nodeAddress,
                                         &raw.cores, &raw.memoryMb,   &raw.gpus,
@@ -288,10 +316,10 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     RETURN_IF_ERROR(readSeconds("--node-away", raw.nodeAway, config.nodeAway));
     RETURN_IF_ERROR(readSeconds("--silent-after", raw.silentAfter, config.silentAfter));
     RETURN_IF_ERROR(readSeconds("--crew-pace", raw.crewPace, config.crewPace));
-    config.nodesListen = raw.nodesListen;
     config.trainsHere = !raw.noTrainHere;
     config.isSlot = raw.slot;
     if (!raw.slot) {
+        RETURN_IF_ERROR(readNodesAddress(raw, config));
         RETURN_IF_ERROR(readHosts(raw.hosts, config));
         return isForSlot(raw) ? invalidArgument(
                                     "--join, --name, --address, --cores, --memory-mb, --gpus, "
@@ -303,11 +331,11 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
         return invalidArgument(
             "--slot needs --join FILE, its head's nodes.join, and a --state-dir of its own");
     }
-    if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.hosts.empty() ||
-        !raw.config.empty() || !raw.checkpoints.empty() || raw.noTrainHere) {
+    if (!raw.socket.empty() || !raw.nodesListen.empty() || !raw.nodesAddress.empty() ||
+        !raw.hosts.empty() || !raw.config.empty() || !raw.checkpoints.empty() || raw.noTrainHere) {
         return invalidArgument(
             "--slot listens nowhere, and is there to train: leave --socket, --nodes-listen, "
-            "--hosts, --config, --checkpoints and --no-train-here");
+            "--nodes-address, --hosts, --config, --checkpoints and --no-train-here");
     }
     config.joinFile = absolutePath(raw.join, here);
     config.nodeName = raw.name;
@@ -341,6 +369,11 @@ Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config)
 }
 
 }  // namespace
+
+std::string DaemonConfig::nodesHost() const {
+    const auto told = Address::parseHost(nodesAddress.empty() ? nodesListen : nodesAddress);
+    return told.ok() && nodesListen != kUnixNodes ? told->host : "";
+}
 
 std::string_view daemonVersion() {
     return "0.1.0";

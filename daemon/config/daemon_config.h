@@ -45,8 +45,11 @@ struct DaemonConfig {
     /// runs lie; absolute. "": in the state directory, and nodes hand theirs over.
     std::string checkpoints;
     /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
-    /// HOST:PORT; "": nowhere.
+    /// HOST:PORT, which is bound; "": nowhere.
     std::string nodesListen;
+    /// What agents of other nodes dial: HOST or HOST:PORT; "": as `nodesListen`. Without a port:
+    /// the one that is bound.
+    std::string nodesAddress;
     /// Whose agents the daemon starts, over ssh; each host once. They need `nodesListen`.
     std::vector<Address> hosts;
     std::string sshConfig;                          ///< in place of ~/.ssh/config; "": that
@@ -78,10 +81,8 @@ struct DaemonConfig {
     /// Names of nodes that nothing is placed on.
     std::string drainedFile() const { return stateDir + "/nodes.drained"; }
     std::string nodesSocket() const { return stateDir + "/nodes.sock"; }
-    /// Where agents come over a network, without the port; "": they do not.
-    std::string nodesHost() const {
-        return nodesListen == kUnixNodes ? "" : nodesListen.substr(0, nodesListen.rfind(':'));
-    }
+    /// What agents dial over a network, without port and brackets; "": they do not.
+    std::string nodesHost() const;
 
     static constexpr std::string_view kUnixNodes = "unix";
 };

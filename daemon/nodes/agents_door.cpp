@@ -1,13 +1,19 @@
 #include "daemon/nodes/agents_door.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <deque>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
 
 #include "backend/core/log.h"
 #include "backend/core/mutex.h"
+#include "backend/core/paths.h"
+#include "backend/core/thread.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/system/unix_socket.h"
 #include "daemon/nodes/agent_reports.h"
@@ -65,8 +71,9 @@ class Session final : public agent::NodeSession {
         tunnels_.push_back(tunnel);
         return !isShutOut_;
     }
-    bool isAttached = false;  ///< of gRPC's thread for this stream's messages
-    std::string tunnelKey;    ///< of the door's mutex; "" before its first report
+    bool isAttached = false;             ///< of the door's thread
+    std::atomic<bool> isClosed = false;  ///< no more comes
+    std::string tunnelKey;               ///< of the door's mutex; "" before its first report
 
  private:
     std::weak_ptr<Stream> stream_;
@@ -92,20 +99,38 @@ Result<transport::JoinFile> doorFileFor(const config::DaemonConfig& config) {
     if (!before->certificate.keyPem.empty()) {
         made.certificate = before->certificate;
     }
-    const std::string host = made.address.substr(0, made.address.rfind(':') + 1);
-    if (!isUnix && made.address.ends_with(":0") && before->address.starts_with(host)) {
+    const auto wanted = Address::parseHost(listen), last = Address::parse(before->address);
+    if (wanted.ok() && last.ok() && wanted->host == last->host && wanted->port == 0) {
         made.address = before->address;
     }
     return made;
 }
 
+/// What agents dial that were told nothing else.
+Result<std::string> dialled(const config::DaemonConfig& config, const std::string& bound) {
+    if (config.nodesAddress.empty()) {
+        return bound;
+    }
+    ASSIGN_OR_RETURN(Address told, Address::parseHost(config.nodesAddress));
+    ASSIGN_OR_RETURN(const Address own, Address::parse(bound));
+    told.port = told.port == 0 ? own.port : told.port;
+    return told.text();
+}
+
 }  // namespace
 
-std::string listenedBefore(const config::DaemonConfig& config) {
-    const auto before = transport::JoinFile::read(config.nodesJoinFile());
-    return !before.ok()       ? ""
-           : before->isUnix() ? std::string(config::DaemonConfig::kUnixNodes)
-                              : before->address;
+bool listenAsBefore(config::DaemonConfig& config) {
+    const auto told = transport::JoinFile::read(config.nodesJoinFile());
+    const auto door = transport::JoinFile::read(config.nodesDoorFile());
+    if (!told.ok() || !door.ok()) {
+        return false;
+    }
+    if (config.nodesListen.empty()) {
+        const bool isUnix = door->isUnix();
+        config.nodesListen = isUnix ? config::DaemonConfig::kUnixNodes : door->address;
+        config.nodesAddress = isUnix ? "" : told->address;
+    }
+    return true;
 }
 
 class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
@@ -124,13 +149,18 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         ASSIGN_OR_RETURN(file_, doorFileFor(config));
         tokens_.serve(file_.token, nullptr);  // agents may come before the address is known
         ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
+        thread_ = startThread("agents", [this](const std::stop_token& stop) { read(stop); });
         auto server = serve();
-        if (!server.ok() && !file_.isUnix() && config.nodesListen.find(':') == std::string::npos) {
-            file_.address = config.nodesListen + ":0";  // another has the port of before
-            server = serve();
+        if (!server.ok() && !file_.isUnix()) {
+            ASSIGN_OR_RETURN(const Address wanted, Address::parseHost(config.nodesListen));
+            if (wanted.port == 0) {
+                file_.address = wanted.text();  // another has the port of before
+                server = serve();
+            }
         }
         ASSIGN_OR_RETURN(server_, std::move(server));
         RETURN_IF_ERROR(file_.writeForListener(config.nodesDoorFile()));
+        ASSIGN_OR_RETURN(file_.address, dialled(config, file_.address));
         tokens_.serve(file_.token,
                       [file = file_](const std::string& node, const std::string& token) {
                           transport::JoinFile one = file;
@@ -152,6 +182,11 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
             }
         }
         server_.reset();
+        {
+            MutexLock lock(mutex_);
+            thread_.request_stop();
+            wake_.notifyAll();
+        }
         if (table_.isOver()) {
             ::unlink(joinPath_.c_str());
         }
@@ -162,8 +197,12 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         grpc::CallbackServerContext*) override {
         const auto session = std::make_shared<Session>();
         const std::shared_ptr<Stream> stream =
-            Stream::start({[this, session](v1::AgentReport& report) { heard(session, report); },
-                           [this, session] { table_.detach(*session); }, [] {}});
+            Stream::start({[this, session](v1::AgentReport& report) { came(session, report); },
+                           [this, session] {
+                               session->isClosed = true;
+                               table_.detach(*session);
+                           },
+                           [] {}});
         session->bind(stream);
         {
             MutexLock lock(mutex_);
@@ -301,17 +340,43 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                                         [&] { return context.IsCancelled(); }}));
     }
 
-    void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
-        if (!session->isAttached) {
-            MutexLock lock(mutex_);
+    // The next one is read from the connection when this one was.
+    void came(const std::shared_ptr<Session>& session, v1::AgentReport& report) {
+        table_.arrived(*session);
+        MutexLock lock(mutex_);
+        if (session->tunnelKey.empty()) {
             session->tunnelKey = report.attachment().tunnel_key();
         }
+        waiting_.emplace_back(session, std::move(report));
+        wake_.notifyAll();
+    }
+
+    void read(const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+            std::deque<std::pair<std::shared_ptr<Session>, v1::AgentReport>> reports;
+            {
+                MutexLock lock(mutex_);
+                while (waiting_.empty() && !stop.stop_requested()) {
+                    wake_.wait(mutex_);
+                }
+                reports.swap(waiting_);
+            }
+            for (const auto& [session, report] : reports) {
+                heard(session, report);
+            }
+        }
+    }
+
+    void heard(const std::shared_ptr<Session>& session, const v1::AgentReport& report) {
         const Status status = session->isAttached ? reports_.heard(*session, report)
                                                   : reports_.attach(session, report);
         if (!status.ok()) {
             return session->close(status);
         }
         session->isAttached = true;
+        if (session->isClosed) {  // before it was attached
+            table_.detach(*session);
+        }
         session->readNext();
     }
 
@@ -323,8 +388,11 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
     transport::JoinFile file_;
     std::string joinPath_;
     Mutex mutex_;
+    CondVar wake_;
     std::vector<std::weak_ptr<Session>> sessions_ MR_GUARDED_BY(mutex_);  ///< that are open
+    std::deque<std::pair<std::shared_ptr<Session>, v1::AgentReport>> waiting_ MR_GUARDED_BY(mutex_);
     std::unique_ptr<transport::SocketPump> pump_;
+    std::jthread thread_;
     std::unique_ptr<transport::Server> server_;  ///< ends first
 };
 

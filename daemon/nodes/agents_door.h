@@ -5,8 +5,11 @@
 // certificate and its key, so that agents find the next daemon with the files that they have.
 // STATE/nodes.join lets agents in under any free name; the next daemon listens where it says, also
 // where nobody told it to, and a `down` removes it. JoinTokens has the files of single nodes.
-// Threads: gRPC's; made and ended by one owner. Owns: the listening server. Failure: of open(), a
-// sentence with the address; of an agent, the status that it is refused with, in both logs.
+// Reports are read, and logs written, on a thread of its own: a disk that is slow makes no node
+// look silent, neither those whose reports wait nor those whose reports come. Threads: gRPC's, and
+// that one ("agents"); made and ended by one owner. Owns: the listening server. Bounded: one report
+// of a connection waits. Failure: of open(), a sentence with the address; of an agent, the status
+// that it is refused with, in both logs.
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,9 +23,9 @@
 
 namespace millrace::nodes {
 
-/// Where a daemon of before listened for agents that have not been told to end, as
-/// DaemonConfig::nodesListen; "": nowhere.
-std::string listenedBefore(const config::DaemonConfig& config);
+/// Whether a daemon of before listened for agents that have not been told to end. Fills in where,
+/// if `config` does not say.
+bool listenAsBefore(config::DaemonConfig& config);
 
 class AgentsDoor {
  public:
@@ -33,7 +36,7 @@ class AgentsDoor {
                                                     KeepCheckpoint keep);
     /// Ends the connections; agents come again as long as their workers go.
     ~AgentsDoor();
-    /// "unix:PATH" or "HOST:PORT".
+    /// What agents dial: "unix:PATH" or "HOST:PORT".
     const std::string& address() const;
 
  private:

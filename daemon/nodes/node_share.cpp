@@ -14,7 +14,8 @@ namespace {
 // "" where the head is this machine.
 std::string hostOfHead(const config::DaemonConfig& config) {
     const auto file = transport::JoinFile::read(config.joinFile);
-    return !file.ok() || file->isUnix() ? "" : file->address.substr(0, file->address.rfind(':'));
+    const auto address = file.ok() ? Address::parse(file->address) : file.status();
+    return address.ok() ? address->host : "";
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "backend/core/log.h"
 #include "daemon/transport/duplex.h"
-#include "daemon/transport/transport.h"
 #include "millrace/v1/agent.grpc.pb.h"
 
 namespace millrace::nodes {
@@ -13,10 +12,8 @@ using ToDoor = transport::ClientDuplex<v1::TunnelBytes, v1::TunnelBytes>;
 }  // namespace
 
 Result<std::unique_ptr<RankTunnel>> RankTunnel::open(const job::AttemptPaths& paths,
-                                                     const std::string& run, int attempt,
-                                                     const std::string& joinPath,
-                                                     const std::string& tunnelKey) {
-    std::unique_ptr<RankTunnel> tunnel(new RankTunnel(run, attempt, joinPath, tunnelKey));
+                                                     const std::string& run, int attempt, Way way) {
+    std::unique_ptr<RankTunnel> tunnel(new RankTunnel(run, attempt, std::move(way)));
     ASSIGN_OR_RETURN(tunnel->pump_, transport::SocketPump::start());
     ASSIGN_OR_RETURN(tunnel->gate_,
                      PeerGate::open(paths.rankSocket(),
@@ -34,14 +31,14 @@ void RankTunnel::take(UniqueFd socket) {
 }
 
 Status RankTunnel::call(UniqueFd socket) {
-    ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(joinPath_));
-    ASSIGN_OR_RETURN(const auto channel, transport::openChannel(file));
+    ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(way_.joinPath));
+    ASSIGN_OR_RETURN(const auto channel, way_.channel->open(file));
     const std::shared_ptr<v1::Agents::Stub> stub = v1::Agents::NewStub(channel);
     const auto port = pump_->open(std::move(socket));
     const std::shared_ptr<ToDoor> stream = ToDoor::make(
         {[port](v1::TunnelBytes& bytes) { port->received(std::move(*bytes.mutable_data())); },
          [port] { port->closed(); }, [port] { port->written(); }});
-    stream->context().AddMetadata("millrace-tunnel-key-bin", tunnelKey_);
+    stream->context().AddMetadata("millrace-tunnel-key-bin", way_.tunnelKey);
     stream->context().AddMetadata("millrace-run", run_);
     stream->context().AddMetadata("millrace-attempt", std::to_string(attempt_));
     stream->start([&stub](grpc::ClientContext* context, auto* reactor) {

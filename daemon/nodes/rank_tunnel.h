@@ -13,6 +13,7 @@
 #include "backend/system/peer_gate.h"
 #include "daemon/nodes/uplink.h"
 #include "daemon/transport/socket_pump.h"
+#include "daemon/transport/transport.h"
 
 namespace millrace::nodes {
 
@@ -21,25 +22,24 @@ inline constexpr std::size_t kTunnelKeyBytes = 32;
 
 class RankTunnel final : public PartTunnel {
  public:
-    /// `joinPath` is read for each connection: a head that listens elsewhere now has written it
-    /// anew. `tunnelKey`: of this agent's attachment (HeadLink).
+    /// How an agent reaches its head.
+    struct Way {
+        std::string joinPath;   ///< read for each connection: a head may listen elsewhere now
+        std::string tunnelKey;  ///< of this agent's attachment (HeadLink)
+        std::shared_ptr<transport::SharedChannel> channel;  ///< of all its tunnels
+    };
     static Result<std::unique_ptr<RankTunnel>> open(const job::AttemptPaths& paths,
-                                                    const std::string& run, int attempt,
-                                                    const std::string& joinPath,
-                                                    const std::string& tunnelKey);
+                                                    const std::string& run, int attempt, Way way);
 
  private:
-    RankTunnel(std::string run, int attempt, std::string joinPath, std::string tunnelKey)
-        : run_(std::move(run)),
-          attempt_(attempt),
-          joinPath_(std::move(joinPath)),
-          tunnelKey_(std::move(tunnelKey)) {}
+    RankTunnel(std::string run, int attempt, Way way)
+        : run_(std::move(run)), attempt_(attempt), way_(std::move(way)) {}
     void take(UniqueFd socket);
     Status call(UniqueFd socket);
 
     const std::string run_;
     const int attempt_;
-    const std::string joinPath_, tunnelKey_;
+    const Way way_;
     std::string told_;  ///< of the gate's thread: the last reason that stands in the log
     std::unique_ptr<transport::SocketPump> pump_;
     std::unique_ptr<PeerGate> gate_;  ///< ends first

@@ -86,10 +86,11 @@ Status Slot::open(const std::string& buildId) {
                                              [this] { news(); });
     parts_.files = std::make_unique<FileMover>(FileMoverOptions{
         config_.runsDir(), config_.joinFile, tunnelKey, std::uint64_t(config_.checkpointRate)});
-    parts_.openTunnel = [this, tunnelKey](const agent::PartName& part) {
+    const RankTunnel::Way way{config_.joinFile, tunnelKey,
+                              std::make_shared<transport::SharedChannel>()};
+    parts_.openTunnel = [this, way](const agent::PartName& part) {
         const job::RunPaths run(config_.runsDir(), part.run);
-        return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt, config_.joinFile,
-                                tunnelKey);
+        return RankTunnel::open(run.attempt(part.attempt), part.run, part.attempt, way);
     };
     thread_ = startThread("slot", [this](std::stop_token stop) { loop(stop); });
     return okStatus();

@@ -8,6 +8,7 @@
 #include "backend/core/files.h"
 #include "backend/core/ids.h"
 #include "backend/core/json.h"
+#include "backend/core/paths.h"
 
 namespace millrace::transport {
 namespace {
@@ -87,7 +88,8 @@ Result<JoinFile> JoinFile::make(const std::string& listen, const std::string& un
         file.address = strCat(kUnix, unixPath);
         return file;
     }
-    file.address = listen.find(':') != std::string::npos ? listen : listen + ":0";
+    ASSIGN_OR_RETURN(const Address address, Address::parseHost(listen));
+    file.address = address.text();
     ASSIGN_OR_RETURN(file.certificate, certificate::makeCertificate(kCertificateName));
     return file;
 }

@@ -37,7 +37,7 @@ struct JoinFile {
     bool isUnix() const { return address.starts_with(kUnix); }
     std::string unixPath() const { return address.substr(kUnix.size()); }
 
-    /// A new one, with a new token. `listen`: HOST or HOST:PORT, which gets a certificate; "": the
+    /// A new one, with a new token. `listen`: as Address::parseHost(), gets a certificate; "": the
     /// unix socket `unixPath`.
     static Result<JoinFile> make(const std::string& listen, const std::string& unixPath);
 

@@ -22,6 +22,7 @@ namespace {
 // for the reports to find.
 constexpr int kKeepAliveTimeMs = 10'000;
 constexpr int kKeepAliveTimeoutMs = 10'000;
+constexpr int kReconnectMs = 100;
 constexpr std::chrono::milliseconds kShutdownTime{1'500};
 // Chunks are 4 MiB; facts of a segment of very many frames are more.
 constexpr int kMessageBytesMost = 64 << 20;
@@ -94,7 +95,10 @@ grpc::ChannelArguments channelArguments() {
     grpc::ChannelArguments arguments;
     setLimits([&](const char* name, int value) { arguments.SetInt(name, value); });
     arguments.SetMaxReceiveMessageSize(kMessageBytesMost);
-    // Each call here means a connection of its own.
+    // A channel that many calls share finds a head that was away as soon as they do.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectMs);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 10 * kReconnectMs);
+    // Each channel means a connection of its own.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetSslTargetNameOverride(kCertificateName);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // no way to a machine of the same cluster
@@ -143,6 +147,19 @@ Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file) {
             grpc::MetadataCredentialsFromPlugin(
                 std::unique_ptr<grpc::MetadataCredentialsPlugin>(std::move(sender)))),
         channelArguments());
+}
+
+Result<std::shared_ptr<grpc::Channel>> SharedChannel::open(const JoinFile& file) {
+    if (file.isUnix()) {
+        return openChannel(file);
+    }
+    std::string text = file.toText();
+    MutexLock lock(mutex_);
+    if (channel_ == nullptr || text != text_) {
+        ASSIGN_OR_RETURN(channel_, openChannel(file));
+        text_ = std::move(text);
+    }
+    return channel_;
 }
 
 Result<std::unique_ptr<Server>> Server::start(JoinFile& file, grpc::Service& service,

@@ -12,6 +12,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "backend/core/mutex.h"
 #include "backend/core/status.h"
 #include "backend/system/peer_gate.h"
 #include "backend/system/tcp_gate.h"
@@ -21,6 +22,18 @@ namespace millrace::transport {
 
 /// A connection of its own to whoever wrote the join file.
 Result<std::shared_ptr<grpc::Channel>> openChannel(const JoinFile& file);
+
+/// One connection for many calls to whoever wrote a join file, made again for another file. Over a
+/// unix socket, whose connections cannot be made again, each call gets its own. Threads: any.
+class SharedChannel {
+ public:
+    Result<std::shared_ptr<grpc::Channel>> open(const JoinFile& file);
+
+ private:
+    Mutex mutex_;
+    std::string text_ MR_GUARDED_BY(mutex_);  ///< of its join file
+    std::shared_ptr<grpc::Channel> channel_ MR_GUARDED_BY(mutex_);
+};
 
 /// Whether a call that shows this token is let in. Called on gRPC's threads, and must not wait.
 using TokenCheck = std::function<bool(std::string_view token)>;

@@ -19,8 +19,8 @@ std::string upCommand(const ParsedArgs& args, const std::string& program, const 
     if (!address.unixPath.empty()) {
         strAppend(&command, " --host ", ssh::shellWord("unix:" + address.unixPath));
     }
-    for (const char* option :
-         {"--state-dir", "--bin-dir", "--log-file", "--config", "--nodes", "--nodes-listen"}) {
+    for (const char* option : {"--state-dir", "--bin-dir", "--log-file", "--config", "--nodes",
+                               "--nodes-listen", "--nodes-address"}) {
         if (args.has(option)) {
             strAppend(&command, " ", option, " ", ssh::shellWord(args.text(option)));
         }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "backend/core/paths.h"
 #include "backend/job/command.h"
 #include "backend/spec/run_spec.h"
 
@@ -51,11 +52,12 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& fac
     rank.procs = facts.ranksPerNode();
     rank.hasRanks = true;
     if (facts.nodes > 1) {
+        const auto host = Address::parseHost(meeting.host);  // "[fd00::1]" is no MASTER_ADDR
         rank.place = {node * facts.ranksPerNode(),
                       facts.ranks,
                       node,
                       facts.nodes,
-                      meeting.host.empty() ? rank.place.masterAddress : meeting.host,
+                      host.ok() ? host->host : rank.place.masterAddress,
                       0};
     }
     if (facts.isScript()) {

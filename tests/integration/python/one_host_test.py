@@ -154,6 +154,15 @@ class OtherContainer(TwoHosts):
             return file.read().split(b"\0")[:-1]
 
 
+class NamedAsDebianNamesIt(TwoHosts):
+    changes = "hostname laptop; echo '127.0.1.1 laptop' >{folder}/hosts; mount --bind {folder}/hosts /etc/hosts;"
+
+    def test_hosts_are_not_told_a_name_that_is_loopback_here(self):
+        told = self.there("millrace", "up", "--state-dir", os.path.join(self.folder, "state2"), "--hosts", "cpu-1", code=1)
+        self.assertIn("name laptop is a loopback address here", told)
+        self.assertIn("give --nodes-listen HOST", told)
+
+
 class OtherMachine(TwoHosts):
     changes = ("hostname other-host; echo 0123456789abcdef0123456789abcdef >{folder}/machine; mount --bind {folder}/machine /etc/machine-id; "
                "echo 11111111-2222-3333-4444-555555555555 >{folder}/boot; mount --bind {folder}/boot /proc/sys/kernel/random/boot_id;")

@@ -113,6 +113,20 @@ TEST(DaemonConfig, AgentsComeWhereItIsSaid) {
     EXPECT_EQ(parse({"--nodes-listen", "unix"})->config.nodesHost(), "");
     EXPECT_EQ(parse({"--nodes-listen", "gpu1"})->config.nodesHost(), "gpu1");
     EXPECT_EQ(parse({"--nodes-listen", "gpu1:4711"})->config.nodesHost(), "gpu1");
+    EXPECT_EQ(parse({"--nodes-listen", "[fd00::1]:4711"})->config.nodesHost(), "fd00::1");
+    const auto apart =
+        parse({"--nodes-listen", "0.0.0.0", "--nodes-address", "login1:4711"})->config;
+    EXPECT_EQ(apart.nodesListen, "0.0.0.0");
+    EXPECT_EQ(apart.nodesHost(), "login1");
+    for (const char* any : {"0.0.0.0", "[::]", "::"}) {
+        EXPECT_THAT(errorOf({"--nodes-listen", any}), HasSubstr("--nodes-address")) << any;
+    }
+    EXPECT_THAT(errorOf({"--nodes-listen", "[fd00::1"}), HasSubstr("--nodes-listen"));
+    EXPECT_THAT(errorOf({"--nodes-listen", "a", "--nodes-address", ":1"}),
+                HasSubstr("--nodes-address"));
+    EXPECT_THAT(errorOf({"--nodes-address", "a"}), HasSubstr("needs --nodes-listen"));
+    EXPECT_THAT(errorOf({"--nodes-listen", "unix", "--nodes-address", "a"}),
+                HasSubstr("needs --nodes-listen"));
 }
 
 TEST(DaemonConfig, TimesAreSecondsWithDecimals) {

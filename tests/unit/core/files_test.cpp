@@ -115,8 +115,37 @@ TEST(Address, IsReadInAllItsForms) {
     EXPECT_TRUE(Address::parse("[::1]:5").value().isLoopback());
 }
 
+TEST(Address, EverySpellingOfAHostIsReadInOneWay) {
+    struct Spelling {
+        const char* text;
+        const char* host;
+        int port;
+        const char* address;  ///< with the port that it has, or 0
+    };
+    for (const Spelling& one : {Spelling{"node7", "node7", 0, "node7:0"},
+                                {"node7:7400", "node7", 7400, "node7:7400"},
+                                {"10.0.0.7", "10.0.0.7", 0, "10.0.0.7:0"},
+                                {"10.0.0.7:7400", "10.0.0.7", 7400, "10.0.0.7:7400"},
+                                {"fd00::1", "fd00::1", 0, "[fd00::1]:0"},
+                                {"[fd00::1]", "fd00::1", 0, "[fd00::1]:0"},
+                                {"[fd00::1]:7400", "fd00::1", 7400, "[fd00::1]:7400"},
+                                {"::", "::", 0, "[::]:0"}}) {
+        const auto read = Address::parseHost(one.text);
+        ASSERT_TRUE(read.ok()) << read.status();
+        EXPECT_EQ(read->host, one.host) << one.text;
+        EXPECT_EQ(read->port, one.port) << one.text;
+        EXPECT_EQ(read->text(), one.address) << one.text;
+    }
+    for (const char* text : {"", ":7400", "node7:", "node7:x", "node7:70000", "[fd00::1",
+                             "fd00::1]", "[fd00::1]7400", "[fd00::1]:", "[node7]", "[]"}) {
+        EXPECT_FALSE(Address::parseHost(text).ok()) << text;
+    }
+    EXPECT_EQ(Address::parse("ssh://me@[fd00::1]:22")->text(), "ssh://me@[fd00::1]:22");
+}
+
 TEST(Address, NonsenseIsRefusedWithTheRightForm) {
-    for (const char* text : {"", "host", "host:", "host:99999", ":5", "unix:"}) {
+    for (const char* text :
+         {"", "host", "host:", "host:99999", ":5", "unix:", "fd00::1", "fd00::1:5"}) {
         EXPECT_FALSE(Address::parse(text).ok()) << text;
     }
     EXPECT_NE(messageOf(Address::parse("host").status()).find("HOST:PORT"), std::string_view::npos);

@@ -3,9 +3,13 @@
 
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <thread>
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +19,7 @@
 #include "backend/job/log_files.h"
 #include "backend/rank/rank_client.h"
 #include "backend/rank/rank_server.h"
+#include "backend/system/network_interface.h"
 #include "backend/system/unix_socket.h"
 #include "backend/system/write_all.h"
 #include "daemon/nodes/agents_door.h"
@@ -39,9 +44,10 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
         std::filesystem::create_directories(headPaths().directory());
         std::filesystem::create_directories(nodePaths().directory());
         openHead();
-        tunnel = std::move(
-            RankTunnel::open(nodePaths(), "r-abcde", 1, config.nodesJoinFile(), kTunnelKey)
-                .value());
+        tunnel = std::move(RankTunnel::open(nodePaths(), "r-abcde", 1,
+                                            {config.nodesJoinFile(), kTunnelKey,
+                                             std::make_shared<transport::SharedChannel>()})
+                               .value());
     }
     /// The agent of a node comes, or comes again.
     void attach(const std::string& name = "node1", const std::string& tunnelKey = kTunnelKey) {
@@ -181,6 +187,69 @@ TEST_P(RankTunnelTest, AForgottenNodeHasNoTunnelAnyMore) {
     })) << "it is not let in";
 }
 
+TEST_P(RankTunnelTest, AnAgentThatIsAtWorkIsNotSilent) {
+    attach();  // and its owner does not come back to the link
+    for (int i = 0; i < 3; ++i) {
+        clock.advanceMs(900);
+        (void)table.standing("node1");
+    }
+    clock.advanceMs(900);
+    EXPECT_TRUE(test::eventually([&] { return table.standing("node1").isThere; }));
+    EXPECT_TRUE(agents["node1"]->isOpen());
+}
+
+/// The log of a worker, on a disk that does not answer until the object is gone.
+class StuckLog {
+ public:
+    explicit StuckLog(const std::string& folder) : path_(folder + "/out.log") {
+        std::filesystem::create_directories(folder);
+        EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    }
+    ~StuckLog() {
+        const UniqueFd other(::open(path_.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+        ::unlink(path_.c_str());
+    }
+
+ private:
+    const std::string path_;
+};
+
+TEST_P(RankTunnelTest, ASlowDiskOfTheHeadMakesNoNodeLookSilent) {
+    constexpr int kNodes = 20;  // more than gRPC has threads
+    const auto nodeOf = [](int i) { return strCat("node", i); };
+    std::vector<std::unique_ptr<StuckLog>> logs;
+    for (int i = 0; i < kNodes; ++i) {
+        attach(nodeOf(i), std::string(kTunnelKeyBytes, static_cast<char>('A' + i)));
+        const agent::DataWorkerName worker{"r-abcde", 1, i};
+        table.place(nodeOf(i),
+                    {worker.key(), engines::gangText(agent::dataGang(worker)), "", "", "", ""});
+        logs.push_back(std::make_unique<StuckLog>(headPaths().worker(worker.worker())));
+    }
+    for (int i = 0; i + 1 < kNodes; ++i) {  // the last one says only that it lives
+        const agent::DataWorkerName worker{"r-abcde", 1, i};
+        v1::AgentReport report;
+        v1::LogPart& part = *report.add_logs();
+        part.set_key(worker.key());
+        part.set_worker(worker.worker());
+        part.set_lines("a line\n");
+        agents[nodeOf(i)]->send(report);
+    }
+    const auto areThere = [&] {
+        for (int i = 0; i < kNodes; ++i) {
+            if (!table.standing(nodeOf(i)).isThere) {
+                return false;
+            }
+        }
+        return true;
+    };
+    for (int second = 0; second < 8; ++second) {
+        clock.advanceMs(900);
+        EXPECT_TRUE(test::eventually(areThere)) << second;
+    }
+    logs.clear();
+    head.reset();
+}
+
 // All that was read from `door`, up to its end.
 std::string readAll(const UniqueFd& door) {
     std::string all;
@@ -269,6 +338,37 @@ TEST_P(JoinedOverTls, ACallWithAnotherTokenReachesNoService) {
 }
 
 // What is in the file is not enough to be taken for the head.
+/// TCP connections of this machine to a port of it, as the kernel lists them (proc(5), net/tcp and
+/// tcp6: gRPC takes sockets of version 6 for both).
+int numConnectionsTo(int port) {
+    int count = 0;
+    std::istringstream lines(readFile("/proc/self/net/tcp").value_or("") +
+                             readFile("/proc/self/net/tcp6").value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string number, local, remote, state;
+        words >> number >> local >> remote >> state;
+        const std::size_t colon = remote.rfind(':');
+        const bool isThere = colon != std::string::npos && state == "01";
+        count += isThere && std::stoi(remote.substr(colon + 1), nullptr, 16) == port ? 1 : 0;
+    }
+    return count;
+}
+
+TEST_P(JoinedOverTls, AllRanksOfAnAgentShareAConnection) {
+    attach();
+    table.keep("node1", kKey, {}, kWorkers);
+    openDoor();
+    std::vector<std::unique_ptr<rank::RankClient>> ranks;
+    for (int i = 0; i < 3; ++i) {
+        ranks.push_back(client());
+        ASSERT_TRUE(ranks.back()->send(rank::Metrics{i + 1, 0, 64, 0, {{"loss", 0.5}}}).ok());
+        EXPECT_TRUE(ranks.back()->waitAcked(std::chrono::seconds(30)).ok());
+    }
+    EXPECT_EQ(numConnectionsTo(Address::parse(file().address)->port), 2)
+        << "the agent's own and the ranks'";
+}
+
 TEST_P(JoinedOverTls, WhoHasAJoinFileCannotListenAsTheHead) {
     transport::JoinFile thief = file();
     EXPECT_EQ(thief.certificate.keyPem, "");
@@ -294,6 +394,39 @@ TEST_P(JoinedOverTls, InvitedNodesFindTheNextHeadAlsoAfterADown) {
     EXPECT_NE(file().token, shared);
     EXPECT_EQ(file().address, own.address);
     EXPECT_THAT(std::string(messageOf(answer(own))), ::testing::HasSubstr("no agent"));
+}
+
+TEST_P(JoinedOverTls, AgentsAreToldWhatToDialAlsoByTheNextHead) {
+    config.nodesListen = "0.0.0.0";
+    config.nodesAddress = "localhost";
+    openHead();
+    const Address told = Address::parse(file().address).value();
+    EXPECT_EQ(told.host, "localhost");
+    EXPECT_NE(told.port, 0);
+    EXPECT_THAT(std::string(messageOf(answer(file()))), ::testing::HasSubstr("no agent"));
+    config.nodesListen.clear();
+    config.nodesAddress.clear();
+    head.reset();
+    EXPECT_TRUE(listenAsBefore(config));
+    openHead();
+    EXPECT_EQ(file().address, told.text());
+    EXPECT_TRUE(Address::parse(config.nodesListen)->text().starts_with("0.0.0.0:"));
+    config.nodesAddress = "localhost:1";  // a port that is forwarded
+    openHead();
+    EXPECT_EQ(file().address, "localhost:1");
+}
+
+TEST_P(JoinedOverTls, AHeadListensOnIpv6) {
+    if (interfaceFacing("::1").empty()) {
+        GTEST_SKIP() << "this machine has no IPv6";
+    }
+    config.nodesListen = "[::1]";
+    openHead();
+    EXPECT_TRUE(file().address.starts_with("[::1]:")) << file().address;
+    EXPECT_THAT(std::string(messageOf(answer(file()))), ::testing::HasSubstr("no agent"));
+    const std::string before = file().address;
+    openHead();
+    EXPECT_EQ(file().address, before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tls, JoinedOverTls, ::testing::Values("127.0.0.1"));

@@ -33,6 +33,15 @@ TEST(NetworkInterface, OfANetworkItIsTheAddressThatThisMachineHasInIt) {
     }
 }
 
+TEST(NetworkInterface, ANameThatMeansThisMachineAloneIsTold) {
+    for (const char* own : {"127.0.0.1", "127.0.1.1", "::1", "[::1]", "localhost"}) {
+        EXPECT_TRUE(isLoopbackHost(own)) << own;
+    }
+    for (const char* other : {"203.0.113.7", "[2001:db8::1]", "no-such-name.invalid"}) {
+        EXPECT_FALSE(isLoopbackHost(other)) << other;
+    }
+}
+
 TEST(NetworkInterface, AnAddressOfVersion6IsFoundWithItsBracketsToo) {
     EXPECT_EQ(interfaceFacing("[127.0.0.1]"), interfaceFacing("127.0.0.1"));
     EXPECT_EQ(addressFacing("127.0.0.1"), "127.0.0.1");
