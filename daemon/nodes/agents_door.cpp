@@ -149,7 +149,6 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         ASSIGN_OR_RETURN(file_, doorFileFor(config));
         tokens_.serve(file_.token, nullptr);  // agents may come before the address is known
         ASSIGN_OR_RETURN(pump_, transport::SocketPump::start());
-        thread_ = startThread("agents", [this](const std::stop_token& stop) { read(stop); });
         auto server = serve();
         if (!server.ok() && !file_.isUnix()) {
             ASSIGN_OR_RETURN(const Address wanted, Address::parseHost(config.nodesListen));
@@ -168,7 +167,9 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
                           one.token = token;
                           return one.toText();
                       });
-        return file_.write(joinPath_);
+        RETURN_IF_ERROR(file_.write(joinPath_));
+        thread_ = startThread("agents", [this](const std::stop_token& stop) { read(stop); });
+        return okStatus();
     }
     void end() {
         std::vector<std::weak_ptr<Session>> sessions;

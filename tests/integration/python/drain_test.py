@@ -74,7 +74,7 @@ class Drain(LeaveCase):
         self.assertEqual(self.cli("nodes", "drain", "nowhere", code=1), "")
         self.assertIn("unknown node 'nowhere'; 'millrace nodes' lists the nodes", self.err)
         self.cli("nodes", "drian", "node1", code=1)
-        self.assertIn("'nodes drain NODE' or 'nodes undrain NODE' is wanted", self.err)
+        self.assertIn("'nodes drain' or 'nodes undrain' and one or more nodes", self.err)
         head = next(node["name"] for node in self.json("nodes")["nodes"] if node["head"])
         self.cli("nodes", "drain", head, code=1)
         self.assertIn("--no-train-here", self.err)

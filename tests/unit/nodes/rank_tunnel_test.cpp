@@ -416,6 +416,15 @@ TEST_P(JoinedOverTls, AgentsAreToldWhatToDialAlsoByTheNextHead) {
     EXPECT_EQ(file().address, "localhost:1");
 }
 
+TEST_P(JoinedOverTls, AHeadWhosePortIsTakenSaysSo) {
+    config::DaemonConfig second = config;
+    second.stateDir = directory / "second";
+    std::filesystem::create_directories(second.stateDir);
+    second.nodesListen = file().address;
+    const auto opened = AgentsDoor::open(second, "build", table, tokens, clock);
+    EXPECT_THAT(std::string(messageOf(opened.status())), ::testing::HasSubstr("cannot listen"));
+}
+
 TEST_P(JoinedOverTls, AHeadListensOnIpv6) {
     if (interfaceFacing("::1").empty()) {
         GTEST_SKIP() << "this machine has no IPv6";
