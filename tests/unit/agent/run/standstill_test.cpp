@@ -1,6 +1,8 @@
 // Whether workers get on, by what was heard of them: decisions alone, then with a clock.
 #include "daemon/agent/run/standstill.h"
 
+#include <ctime>
+
 #include "daemon/agent/run/run_health.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -257,6 +259,40 @@ TEST_F(HealthTest, AStoppedRankIsNamedWithinFifteenSecondsAndSoIsItsGoingOn) {
     EXPECT_EQ(health_.standsSinceMs(), 0);
     EXPECT_EQ(health_.trouble(), "");
     EXPECT_EQ(health_.standingOf("rank0"), "");
+}
+
+std::int64_t threadCpuNs() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+/// What 40,000 lines of so many ranks cost, the least of three times.
+std::int64_t costOfLines(RunHealth& health, int ranks) {
+    constexpr int kLines = 40'000, kTimes = 3;
+    engines::State state;
+    for (int rank = 0; rank < ranks; ++rank) {
+        engines::WorkerState worker;
+        worker.name = strCat("rank", rank);
+        worker.rank = rank;
+        worker.isStarted = worker.isCritical = true;
+        state.workers.push_back(worker);
+    }
+    health.setWorkers(state);
+    std::int64_t least = INT64_MAX;
+    for (int time = 0; time < kTimes; ++time) {
+        const std::int64_t before = threadCpuNs();
+        for (int line = 0; line < kLines; ++line) {
+            health.heard({"r-abc23", 1, "rank", line % ranks, 7, 1'000}, {0, 1, rank::Alive{}});
+        }
+        least = std::min(least, threadCpuNs() - before);
+    }
+    return least;
+}
+
+TEST_F(HealthTest, ALineCostsTheSameHoweverManyRanksThereAre) {
+    const std::int64_t few = costOfLines(health_, 100);
+    EXPECT_LT(costOfLines(health_, 4'000), 5 * few);
 }
 
 TEST_F(HealthTest, ARankWhoseNodeIsAwayIsNotSaidToStandStill) {
