@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "backend/core/thread.h"
 #include "daemon/transport/transport.h"
 
 namespace millrace::nodes {
@@ -9,6 +10,10 @@ namespace {
 
 // Reports that have not gone out; more would only be older ones.
 constexpr std::size_t kWaitingMost = 4;
+// The head counts a node as away after three.
+constexpr std::chrono::milliseconds kBetweenSigns{1'000};
+// An owner that has been busy for so long hangs.
+constexpr std::int64_t kHungNs = 300'000'000'000;
 
 }  // namespace
 
@@ -18,14 +23,44 @@ HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnel
       buildId_(std::move(buildId)),
       tunnelKey_(std::move(tunnelKey)),
       onNews_(std::move(onNews)),
-      retry_(clock) {}
+      retry_(clock),
+      clock_(clock),
+      thread_(startThread("head-link", [this](std::stop_token stop) { giveSigns(stop); })) {}
 
 HeadLink::~HeadLink() {
+    {
+        MutexLock lock(mutex_);
+        thread_.request_stop();
+        wake_.notifyAll();
+    }
+    thread_.join();
     close();
+}
+
+// A report without news is one.
+void HeadLink::giveSigns(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+        std::shared_ptr<Stream> stream;
+        {
+            MutexLock lock(mutex_);
+            stream = clock_.steadyNs() - askedNs_ < kHungNs ? alive_ : nullptr;
+        }
+        if (stream != nullptr && stream->numWaiting() == 0) {
+            stream->send({});
+        }
+        MutexLock lock(mutex_);
+        if (!stop.stop_requested()) {
+            wake_.waitFor(mutex_, kBetweenSigns);
+        }
+    }
 }
 
 void HeadLink::close() {
     if (stream_ != nullptr) {
+        {
+            MutexLock lock(mutex_);
+            alive_.reset();
+        }
         stream_->close();
         stream_->waitDone();
         stream_.reset();
@@ -70,6 +105,9 @@ void HeadLink::open(v1::AgentReport first) {
     });
     stream_->send(std::move(first));
     stream_->readNext();
+    MutexLock lock(mutex_);
+    alive_ = stream_;
+    askedNs_ = clock_.steadyNs();
 }
 
 bool HeadLink::isReady() const {
@@ -89,6 +127,10 @@ std::vector<v1::HeadOrders> HeadLink::take() {
         return orders;
     }
     {
+        MutexLock lock(mutex_);
+        askedNs_ = clock_.steadyNs();
+    }
+    {
         MutexLock lock(inbox_->mutex);
         orders.swap(inbox_->orders);
         isOver = inbox_->isOver;
@@ -97,10 +139,9 @@ std::vector<v1::HeadOrders> HeadLink::take() {
         retry_.heard();
     }
     if (isOver) {
-        stream_->close();
-        stream_->waitDone();
-        const Status why = transport::toStatus(stream_->status());
-        stream_.reset();
+        const std::shared_ptr<Stream> ended = stream_;
+        close();
+        const Status why = transport::toStatus(ended->status());
         retry_.failed(why.ok() ? unavailable("the head ended the connection") : why);
     }
     return orders;

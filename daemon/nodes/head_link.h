@@ -2,14 +2,15 @@
 // HeadLink: the agent's connection to its head, made again whenever it ends.
 //
 // Threads: one owner for all but `onNews`, which is called on gRPC's, when orders have come or the
-// connection has ended. Owns: the call. Bounded: what waits to be sent, by isReady(); orders, by
-// what the head has placed.
-// Failure: none that ends it; why a head cannot be reached, or refuses, stands in the log, once for
-// each reason.
+// connection has ended. Owns: the call, and the thread that gives signs of life ("head-link"), for
+// as long as the owner has asked for orders within the last 5 minutes. Bounded: what waits to be
+// sent, by isReady(); orders, by what the head has placed. Failure: none that ends it; why a head
+// cannot be reached, or refuses, stands in the log, once for each reason.
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backend/core/clock.h"
@@ -46,6 +47,7 @@ class HeadLink final : public Uplink {
         bool isOver MR_GUARDED_BY(mutex) = false;
     };
     void close();
+    void giveSigns(const std::stop_token& stop);
 
     const std::string joinPath_, buildId_, tunnelKey_;
     const std::function<void()> onNews_;
@@ -53,6 +55,12 @@ class HeadLink final : public Uplink {
     std::shared_ptr<Stream> stream_;
     std::unique_ptr<v1::Agents::Stub> stub_;
     LinkRetry retry_;
+    const Clock& clock_;
+    Mutex mutex_;
+    CondVar wake_;
+    std::shared_ptr<Stream> alive_ MR_GUARDED_BY(mutex_);  ///< stream_, of the other thread
+    std::int64_t askedNs_ MR_GUARDED_BY(mutex_) = 0;       ///< when the owner asked for orders
+    std::jthread thread_;
 };
 
 }  // namespace millrace::nodes

@@ -29,7 +29,6 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::chrono::milliseconds kTurn{200}, kIdleTurn{1'000};
-constexpr std::int64_t kAliveNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 constexpr std::chrono::milliseconds kEndGrace{2'000};
@@ -168,7 +167,6 @@ void Slot::call() {
     recallParts();
     addGangs(first);
     parts_.link->open(std::move(first));
-    sentNs_ = clock_.steadyNs();
 }
 
 // Whether the head has heard of an end is known only when it releases the part.
@@ -218,15 +216,19 @@ void Slot::endAll(std::string_view why) {
     }
 }
 
-// The folders of attempt and run go with the last worker in them.
-void Slot::forget(const std::string& key) {
+// The folders of attempt and run go with the last worker in them. Returns whether that went well; a
+// disk that fails may do so later.
+bool Slot::forget(const std::string& key) {
     const auto owner = job::ownerOf(key);
     held_.erase(key);
     if (parts_.files != nullptr) {
         parts_.files->drop(key);
     }
-    if (!owner.has_value() || !parts_.engine->forget(key).ok()) {
-        return;
+    if (!owner.has_value()) {
+        return true;
+    }
+    if (!parts_.engine->forget(key).ok()) {
+        return false;
     }
     const job::RunPaths run(config_.runsDir(), owner->run);
     const job::AttemptPaths attempt = run.attempt(owner->attempt);
@@ -234,11 +236,12 @@ void Slot::forget(const std::string& key) {
         const auto other = job::ownerOf(gang.first);
         return other.has_value() && other->run == owner->run && other->attempt == owner->attempt;
     });
+    std::error_code error;
     if (isLast && attempt.workers().empty()) {
-        std::error_code error;
         std::filesystem::remove_all(attempt.directory(), error);
         ::rmdir(run.directory().c_str());
     }
+    return !error;
 }
 
 // Of data workers that ended while no head was there to hear it, and that this one does not ask
@@ -457,8 +460,7 @@ void Slot::addLogs(v1::AgentReport& report) {
             isAll = sendLog(key, log, report) && isAll;
         }
         const bool isTold = !gangs_.contains(key);
-        if (isAll && isTold && (placed.isReleased || !isPart(key))) {
-            forget(key);
+        if (isAll && isTold && (placed.isReleased || !isPart(key)) && forget(key)) {
             it = placed_.erase(it);
             continue;
         }
@@ -500,11 +502,9 @@ void Slot::report() {
         report.mutable_leave()->set_grace_ms(life_.leaveMs());
         report.mutable_leave()->set_is_gone(gangs_.empty() && placed_.empty());
     }
-    const bool isNews = report.gangs_size() + report.logs_size() > 0 || report.has_sample() ||
-                        report.leave().is_gone();
-    const std::int64_t now = clock_.steadyNs();
-    if (isNews || now - sentNs_ >= kAliveNs) {
-        sentNs_ = now;
+    const bool isNews =
+        report.gangs_size() + report.logs_size() > 0 || report.has_sample() || report.has_leave();
+    if (isNews) {
         parts_.link->send(std::move(report));
     }
 }

@@ -97,7 +97,7 @@ class Slot {
     bool isOutOfReach(const std::string& key);
     void giveUp(const std::string& key, engines::State& state, const Status& why);
     void showWorkers();
-    void forget(const std::string& key);
+    bool forget(const std::string& key);
     void forgetOld();
     void news();
     bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
@@ -121,7 +121,6 @@ class Slot {
     std::map<std::string, std::string> told_;          ///< by gang: the report that the head has
     std::unique_ptr<agent::TelemetryService::Watch> watch_;
     std::uint64_t sampled_ = 0;
-    std::int64_t sentNs_ = 0;
     bool isLookedThrough_ = false;  ///< on this connection, for files of workers of before
 
     Mutex mutex_;

@@ -2,7 +2,9 @@
 // What an agent has of its head, as the Slot sees it: Uplink, the connection; PartTunnel, its
 // ranks' way there; HeadFiles, checkpoints.
 //
-// Threads: one owner. Failure: none that ends it; it is made again whenever it ends.
+// While it is open, the connection gives a sign of life each second by itself, also while its owner
+// is busy: a start of many workers takes a while. Threads: one owner. Failure: none that ends it; it
+// is made again whenever it ends.
 #include <optional>
 #include <string>
 #include <vector>

@@ -153,7 +153,9 @@ class Cluster::NodeLink final : public nodes::Uplink {
             return retry_.failed(unavailable("no head"));
         }
         wire_->onNodeClosed = [isOver = isOver_] { *isOver = true; };
-        send(std::move(first));
+        cluster_.report(wire_, std::move(first));
+        signs_ = std::make_shared<bool>(true);
+        giveSigns(signs_);
     }
     // Behind what the agent's turn has done so far.
     void send(v1::AgentReport report) override {
@@ -176,15 +178,29 @@ class Cluster::NodeLink final : public nodes::Uplink {
         }
         if (*isOver_) {
             wire_.reset();
+            signs_.reset();
             retry_.failed(ending_->ok() ? unavailable("the head ended it") : *ending_);
         }
         return orders;
     }
 
  private:
+    // On a thread of its own: also while the agent is busy.
+    void giveSigns(const std::weak_ptr<bool>& signs) {
+        cluster_.world.after(kSecond, [this, signs] {
+            if (signs.expired()) {
+                return;
+            }
+            if (!machine_.agent.isStopped()) {
+                cluster_.report(wire_, {});
+            }
+            giveSigns(signs);
+        });
+    }
     Cluster& cluster_;
     Machine& machine_;
     std::shared_ptr<Wire> wire_;
+    std::shared_ptr<bool> signs_;  ///< as long as it is there, signs are given
     std::shared_ptr<std::vector<v1::HeadOrders>> orders_;
     std::shared_ptr<bool> isOver_;
     Ending ending_;

@@ -12,7 +12,6 @@ namespace {
 using Kind = Plan::Kind;
 
 constexpr std::int64_t kJump = Plan::kJump;
-constexpr int kDrawn = static_cast<int>(Kind::kKillData) + 1;
 constexpr int kKinds = static_cast<int>(Kind::kSlowStart) + 1;
 
 std::string secondsOf(std::int64_t ms) {
@@ -53,7 +52,7 @@ Plan Plan::drawn(std::uint64_t seed) {
     plan.checkpointEvery = draw.between(5, 40);
     for (std::int64_t i = draw.between(1, 3); i > 0; --i) {
         Fault fault;
-        fault.kind = static_cast<Kind>(draw.between(0, kDrawn - 1));
+        fault.kind = static_cast<Kind>(draw.between(0, kKinds - 1));
         fault.atMs = draw.between(1'000, 30'000);
         fault.forMs = draw.chance(40) ? draw.between(10'000, 60'000) : draw.between(1'000, 10'000);
         fault.node = static_cast<int>(draw.between(isOfAnyMachine(fault.kind) ? 0 : 1, plan.nodes));

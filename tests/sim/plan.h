@@ -33,7 +33,7 @@ struct Plan {
         kUpgrade,     ///< another build is installed everywhere, and the head restarted
         kTwin,        ///< an agent with a node's name runs on another machine
         kKillData,    ///< a data worker is killed
-        kSlowStart    ///< starts on a machine take long; not drawn (README.md)
+        kSlowStart    ///< starts on a machine take long
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;

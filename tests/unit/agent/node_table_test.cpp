@@ -109,6 +109,26 @@ TEST_F(NodeTableTest, AnAgentWhoseNameIsTakenIsRefused) {
     EXPECT_TRUE(attached.ok());
 }
 
+TEST_F(NodeTableTest, AnotherMachineOfTheNameWaitsForTheEndOfTheFirstOnesWorkers) {
+    values::NodeInfo info;
+    info.name = "node1";
+    const auto comesFrom = [&](const std::string& machine) {
+        const auto session = std::make_shared<FakeSession>();
+        const Status status = table.attach(session, info, {}, machine);
+        table.detach(*session);
+        return status;
+    };
+    ASSERT_TRUE(comesFrom("a").ok());
+    EXPECT_TRUE(comesFrom("b").ok()) << "nothing was placed there";
+    table.keep("node1", kKey, {}, {"rank1"});
+    EXPECT_TRUE(absl::IsUnavailable(comesFrom("a")));
+    EXPECT_TRUE(comesFrom("b").ok()) << "where the workers are";
+    pass(20'000);
+    EXPECT_TRUE(absl::IsUnavailable(comesFrom("a"))) << "lost, and not given up yet";
+    table.end("node1", kKey);
+    EXPECT_TRUE(comesFrom("a").ok());
+}
+
 TEST_F(NodeTableTest, ANodeIsAwayAtOnceAndLostLater) {
     const auto session = attach();
     EXPECT_EQ(stateOf("node1"), "attached");

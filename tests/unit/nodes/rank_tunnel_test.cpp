@@ -113,6 +113,17 @@ class RankTunnelTest : public ::testing::TestWithParam<const char*> {
     std::unique_ptr<RankTunnel> tunnel;
 };
 
+TEST_P(RankTunnelTest, AnAgentThatIsBusyGivesSignsOfLife) {
+    attach();
+    constexpr int kSilentMs = 4'000, kLookMs = 500;
+    for (int ms = 0; ms < kSilentMs; ms += kLookMs) {
+        clock.advanceMs(kLookMs);
+        (void)table.standing("node1");
+    }
+    // Nobody asks the link for anything.
+    EXPECT_TRUE(test::eventually([&] { return table.standing("node1").isThere; }));
+}
+
 TEST_P(RankTunnelTest, LinesArriveAndAreAcknowledgedAlsoWithTheNextHead) {
     attach();
     table.keep("node1", kKey, {}, kWorkers);
