@@ -186,7 +186,7 @@ std::vector<RoomLaw> testRooms() {
         {"tests/bench/",
          {"backend/", "app/", "tests/support/", "tests/unit/agent/fakes.h", "tests/unit/gui_"}},
         {"tests/sim/",
-         {"backend/", "daemon/agent/", "daemon/nodes/", "daemon/config/daemon_config.h",
+         {"backend/", "daemon/agent/", "daemon/nodes/", "daemon/config/",
           "tests/unit/agent/fake_inspector.h"}},
         {"tests/fuzz/", {"backend/", "app/ssh/libssh/"}},
         {"tests/laws/", {"backend/core/", "backend/system/", "tests/support/temp_dir.h"}},

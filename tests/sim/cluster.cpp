@@ -1,7 +1,6 @@
 #include "tests/sim/cluster.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "daemon/config/daemon_config.h"
@@ -212,24 +211,10 @@ void Cluster::killAgent(Machine& machine) {
 bool Cluster::areRanksDone(const std::string& gang) {
     const std::size_t at = gang.rfind(".a");
     const std::vector<Rank*> ranks =
-        ranksOf(machines_, gang.substr(0, at), std::stoi(gang.substr(at + 2)));
+        ranksOf(gang.substr(0, at), std::stoi(gang.substr(at + 2)));
     return static_cast<int>(ranks.size()) == plan.ranks &&
            std::all_of(ranks.begin(), ranks.end(),
                        [](const Rank* rank) { return rank->state.exitCode == 0; });
-}
-
-Cluster::Meets Cluster::meets(const Rank& rank) {
-    const std::vector<Rank*> ranks = ranksOf(machines_, rank.run(), rank.attempt());
-    bool areAllThere = static_cast<int>(ranks.size()) == plan.ranks;
-    for (const Rank* one : ranks) {
-        if (one->state.exitCode.has_value() && one->begun() < rank.begun()) {
-            return world.chance(50) ? Meets::kNever : Meets::kNotYet;
-        }
-        const bool isReached = &one->machine == &rank.machine ||
-                               (one->machine.cable.isWhole() && rank.machine.cable.isWhole());
-        areAllThere = areAllThere && isReached && one->begun() >= rank.begun();
-    }
-    return areAllThere ? Meets::kYes : Meets::kNotYet;
 }
 
 void Cluster::submit() {
@@ -257,21 +242,6 @@ void Cluster::submit() {
     poke();
 }
 
-// Of attempts, on nodes.
-std::string Cluster::filesLeft() const {
-    for (int i = 1; i <= plan.nodes; ++i) {
-        const std::filesystem::path run(
-            strCat(machines_[static_cast<std::size_t>(i)]->root, "/runs/", run_));
-        std::error_code error;
-        for (const auto& entry : std::filesystem::directory_iterator(run, error)) {
-            if (entry.path().filename().string().front() == 'a') {
-                return entry.path().string();
-            }
-        }
-    }
-    return "";
-}
-
 bool Cluster::isAtRest(std::string* why) {
     if (head_ == nullptr) {
         *why = "there is no head";
@@ -285,6 +255,10 @@ bool Cluster::isAtRest(std::string* why) {
         return false;
     }
     for (const auto& machine : machines_) {
+        if (const std::string left = machine->filesLeft(run_); !left.empty()) {
+            *why = left + " is left";
+            return false;
+        }
         for (const auto& [key, gang] : machine->gangs) {
             for (const auto& worker : gang.workers) {
                 if (!worker->state.exitCode.has_value()) {
@@ -293,10 +267,6 @@ bool Cluster::isAtRest(std::string* why) {
                 }
             }
         }
-    }
-    if (const std::string left = filesLeft(); !left.empty()) {
-        *why = left + " is left";
-        return false;
     }
     for (const values::NodeInfo& node : head_->table->nodes()) {
         if (node.state != "attached") {

@@ -56,8 +56,10 @@ class Cluster {
     std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
     bool areRanksDone(const std::string& gang);
-    enum class Meets { kYes, kNotYet, kNever };
-    Meets meets(const Rank& rank);
+    /// On all machines.
+    std::vector<Rank*> ranksOf(const std::string& run, int attempt) {
+        return sim::ranksOf(machines_, run, attempt);
+    }
 
  private:
     friend class Faults;
@@ -110,7 +112,6 @@ class Cluster {
     void submit();
     void poke();
     bool isAtRest(std::string* why);
-    std::string filesLeft() const;
 
     Machines machines_;
     std::unique_ptr<Judge> judge_;

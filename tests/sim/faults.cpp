@@ -63,6 +63,23 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kLeave:
             leave(fault);
             break;
+        case Kind::kStop:
+            if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
+                cluster_.head_->controller
+                    ->stop(cluster_.run_, "asked to", std::chrono::seconds(30))
+                    .ok()) {
+                cluster_.judge_->blame("it was stopped");
+                cluster_.world.after(40 * kSecond, [this] { resume(); });
+            }
+            break;
+        default:
+            happenToMachine(fault, node);
+    }
+}
+
+void Faults::happenToMachine(const Plan::Fault& fault, Machine& node) {
+    using Kind = Plan::Kind;
+    switch (fault.kind) {
         case Kind::kDiskFull:
         case Kind::kDiskFails:
             failDisk(fault);
@@ -85,15 +102,8 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kSlowStart:
             slowDown(node, fault);
             break;
-        case Kind::kStop:
-            if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
-                cluster_.head_->controller
-                    ->stop(cluster_.run_, "asked to", std::chrono::seconds(30))
-                    .ok()) {
-                cluster_.judge_->blame("it was stopped");
-                cluster_.world.after(40 * kSecond, [this] { resume(); });
-            }
-            break;
+        default:
+            INVARIANT(false, "each kind is a process's, a run's or a machine's");
     }
 }
 

@@ -16,6 +16,7 @@ class Faults {
     void happen(const Plan::Fault& fault);
 
  private:
+    void happenToMachine(const Plan::Fault& fault, Machine& node);
     void killRank(const Plan::Fault& fault);
     void killDataWorker(int number);
     void drain(const Plan::Fault& fault, bool isDrained);

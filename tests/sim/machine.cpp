@@ -164,6 +164,17 @@ void Machine::losePower(std::int64_t ns) {
     }
 }
 
+std::string Machine::filesLeft(const std::string& run) const {
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(strCat(root, "/runs/", run), error)) {
+        if (number > 0 && nodeName == name && entry.path().filename().string().front() == 'a') {
+            return entry.path().string();
+        }
+    }
+    return "";
+}
+
 Worker* Machine::find(const std::string& worker) {
     for (auto& [key, gang] : gangs) {
         for (auto& one : gang.workers) {

@@ -84,6 +84,8 @@ class Machine {
     void look(SimGang& gang);
     void cancel(SimGang& gang, engines::Cause cause, std::int64_t graceNs, const std::string& why);
     Worker* find(const std::string& worker);
+    /// A folder of an attempt of that run that a node still has; "": there is none.
+    std::string filesLeft(const std::string& run) const;
 
  private:
     static void leaveVacant(SimGang& gang);

@@ -93,13 +93,14 @@ int runAll(const std::vector<Course>& courses, const std::string& root, std::str
     return wrong;
 }
 
-/// The names of runs are drawn by the product, so they differ.
+/// The names of runs are drawn by the product, so they differ, and paths with them.
 std::vector<std::string> withoutNames(std::vector<std::string> trace) {
     for (std::string& line : trace) {
         const std::size_t at = line.find(" r-");
         if (at != std::string::npos) {
             line.erase(at, std::string_view(" r-abcde").size());
         }
+        line.erase(std::min(line.find('/'), line.size()));
     }
     return trace;
 }

@@ -1,5 +1,6 @@
 #include "tests/sim/rank.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/checkpoint/checkpoint_file.h"
@@ -139,14 +140,28 @@ void Rank::nextStep() {
     life.after(cluster.world.draw(20 * kMs, 80 * kMs), [this] { meet(); });
 }
 
+Rank::Meets Rank::meets() const {
+    const std::vector<Rank*> ranks = cluster.ranksOf(run_, attempt_);
+    bool areAllThere = static_cast<int>(ranks.size()) == cluster.plan.ranks;
+    for (const Rank* one : ranks) {
+        if (one->state.exitCode.has_value() && one->begun() < begun_) {
+            return cluster.world.chance(50) ? Meets::kNever : Meets::kNotYet;
+        }
+        const bool isReached =
+            &one->machine == &machine || (one->machine.cable.isWhole() && machine.cable.isWhole());
+        areAllThere = areAllThere && isReached && one->begun() >= begun_;
+    }
+    return areAllThere ? Meets::kYes : Meets::kNotYet;
+}
+
 // The all-reduce: nobody ends a step before all have begun it.
 void Rank::meet() {
-    switch (cluster.meets(*this)) {
-        case Cluster::Meets::kYes:
+    switch (meets()) {
+        case Meets::kYes:
             return endStep();
-        case Cluster::Meets::kNotYet:
+        case Meets::kNotYet:
             return life.after(20 * kMs, [this] { meet(); });
-        case Cluster::Meets::kNever:
+        case Meets::kNever:
             return life.after(100 * kMs, [this] {
                 cluster.judge().rankFailed(*this);
                 end(1);

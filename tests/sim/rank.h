@@ -47,6 +47,8 @@ class Rank final : public Worker {
     void say(rank::Body body);
     void send(const rank::RankLine& line);
     void nextStep();
+    enum class Meets { kYes, kNotYet, kNever };
+    Meets meets() const;
     void meet();
     void endStep();
     /// It is written, whatever the disk needs; then it goes on.

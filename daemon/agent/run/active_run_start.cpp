@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "backend/core/log.h"
-#include "backend/core/transient.h"
 #include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {

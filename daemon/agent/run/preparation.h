@@ -13,6 +13,7 @@
 #include <stop_token>
 #include <string>
 
+#include "backend/core/transient.h"
 #include "backend/job/job_file.h"
 #include "daemon/agent/run/checkpoint_catalogue.h"
 #include "daemon/agent/run/run_directory.h"
