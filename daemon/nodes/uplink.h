@@ -3,8 +3,8 @@
 // ranks' way there; HeadFiles, checkpoints.
 //
 // While it is open, the connection gives a sign of life each second by itself, also while its owner
-// is busy: a start of many workers takes a while. Threads: one owner. Failure: none that ends it; it
-// is made again whenever it ends.
+// is busy: a start of many workers takes a while. Threads: one owner. Failure: none that ends it;
+// it is made again whenever it ends.
 #include <optional>
 #include <string>
 #include <vector>

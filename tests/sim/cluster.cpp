@@ -210,8 +210,7 @@ void Cluster::killAgent(Machine& machine) {
 
 bool Cluster::areRanksDone(const std::string& gang) {
     const std::size_t at = gang.rfind(".a");
-    const std::vector<Rank*> ranks =
-        ranksOf(gang.substr(0, at), std::stoi(gang.substr(at + 2)));
+    const std::vector<Rank*> ranks = ranksOf(gang.substr(0, at), std::stoi(gang.substr(at + 2)));
     return static_cast<int>(ranks.size()) == plan.ranks &&
            std::all_of(ranks.begin(), ranks.end(),
                        [](const Rank* rank) { return rank->state.exitCode == 0; });

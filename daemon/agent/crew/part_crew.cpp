@@ -295,14 +295,13 @@ Status PartCrew::end(const EndWish& wish) {
 }
 
 std::vector<std::string> PartCrew::giveUpFiles(bool isGraceOver) {
-    const bool isLeft =
-        !parts_.empty() && !lead().isOver() && lead().state.handOver.has_value();
+    const bool isLeft = !parts_.empty() && !lead().isOver() && lead().state.handOver.has_value();
     if (!isGraceOver || !isEnding_ || !isLeft || std::exchange(areFilesGivenUp_, true)) {
         return {};
     }
-    place_.nodes->giveUpFiles(lead_->node, lead_->name.key());
-    return {strCat("the checkpoint of step ", lead_->state.handOver->step,
-                   " did not come from node ", lead_->node, " within the grace: given up")};
+    place_.nodes.giveUpFiles(lead().node, lead().name.key());
+    return {strCat("the checkpoint of step ", lead().state.handOver->step,
+                   " did not come from node ", lead().node, " within the grace: given up")};
 }
 
 bool PartCrew::areOver() const {

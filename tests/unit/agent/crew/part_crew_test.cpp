@@ -358,19 +358,19 @@ TEST_F(PartCrewTest, ACheckpointThatDoesNotComeIsGivenUpOnceTheGraceIsOver) {
     begin();
     engines::State lead = going("feed", "rank0");
     lead.handOver = values::HandOver{8, 100, 10};
-    nodes.states["r-abcde.a1"] = lead;
-    std::vector<std::string> news;
-    EXPECT_EQ(crew->lookAtLead(news).handOver->step, 8);
+    EXPECT_EQ(with(lead).handOver->step, 8);
     EXPECT_THAT(crew->giveUpFiles(true), IsEmpty()) << "its workers may still write one";
-    crew->end();
+    (void)crew->end({.why = "over"});
     EXPECT_THAT(crew->giveUpFiles(false), IsEmpty());
     EXPECT_THAT(nodes.givenUp, IsEmpty());
     EXPECT_THAT(crew->giveUpFiles(true), ElementsAre(HasSubstr("the checkpoint of step 8")));
     EXPECT_THAT(nodes.givenUp, ElementsAre(HasSubstr("r-abcde.a1 on")));
     EXPECT_THAT(crew->giveUpFiles(true), IsEmpty()) << "said once";
-    nodes.nodes[crew->leadNode()].isThere = false;
-    nodes.nodes[crew->leadNode()].isLost = true;
-    EXPECT_FALSE(crew->lookAtLead(news).handOver.has_value()) << "it never comes";
+    NodeStanding& node = nodes.nodes[nodes.kept.at(kLead).first];
+    node.isThere = false;
+    node.isLost = true;
+    tick();
+    EXPECT_FALSE(crew->state().handOver.has_value()) << "it never comes";
 }
 
 TEST_F(PartCrewTest, WhereAllNodesSeeTheCheckpointsThatIsProbed) {
