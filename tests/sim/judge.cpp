@@ -88,7 +88,8 @@ void Judge::look() {
             continue;
         }
         const bool isApart = !machine.cable.isWhole() || !machine.agent.isAlive() ||
-                             machine.agent.isStopped() || hasRival(machine);
+                             machine.agent.isStopped() || hasRival(machine) ||
+                             machine.build != machines_.front()->program;
         if (!isApart) {
             apartSinceNs_[i] = -1;
             continue;
