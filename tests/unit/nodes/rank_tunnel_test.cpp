@@ -198,17 +198,6 @@ TEST_P(RankTunnelTest, AForgottenNodeHasNoTunnelAnyMore) {
     })) << "it is not let in";
 }
 
-TEST_P(RankTunnelTest, AnAgentThatIsAtWorkIsNotSilent) {
-    attach();  // and its owner does not come back to the link
-    for (int i = 0; i < 3; ++i) {
-        clock.advanceMs(900);
-        (void)table.standing("node1");
-    }
-    clock.advanceMs(900);
-    EXPECT_TRUE(test::eventually([&] { return table.standing("node1").isThere; }));
-    EXPECT_TRUE(agents["node1"]->isOpen());
-}
-
 /// The log of a worker, on a disk that does not answer until the object is gone.
 class StuckLog {
  public:
@@ -432,7 +421,8 @@ TEST_P(JoinedOverTls, AHeadWhosePortIsTakenSaysSo) {
     second.stateDir = directory / "second";
     std::filesystem::create_directories(second.stateDir);
     second.nodesListen = file().address;
-    const auto opened = AgentsDoor::open(second, "build", table, tokens, clock);
+    const auto opened = AgentsDoor::open(second, "build", table, tokens, clock,
+                                         [](const auto&, const auto&) { return okStatus(); });
     EXPECT_THAT(std::string(messageOf(opened.status())), ::testing::HasSubstr("cannot listen"));
 }
 
