@@ -94,7 +94,6 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     ControllerOptions control;
     control.warning = damageOf(*store_);
     control.runsDir = config.runsDir();
-    control.binDir = config.binDir;
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
     control.sharedCheckpoints = config.checkpoints;

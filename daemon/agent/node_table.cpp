@@ -22,10 +22,6 @@ constexpr std::int64_t kBlindNs = 1'000 * kNsPerMs;
 constexpr std::chrono::milliseconds kDrainGrace{10 * 60 * 1'000};
 constexpr char kUnwanted[] = "no run follows it";
 
-bool isPart(const std::string& key) {
-    return PartName::parse(key).has_value();
-}
-
 }  // namespace
 
 NodeTable::NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs)
@@ -101,7 +97,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         node.trouble.clear();
         node.isRefused = false;
         node.leave.reset();
-        take(node, std::move(gangs));
+        node.take(std::move(gangs));
         std::erase_if(node.ended, [&](const auto& one) { return !node.gangs.contains(one.first); });
         for (const auto& [key, placement] : node.placed) {
             placements.push_back(placement);
@@ -141,46 +137,11 @@ void NodeTable::forgetOldest() {
     }
 }
 
-// What nobody asks about any more is not kept, but of a part that the node still has to be told.
-void NodeTable::take(Node& node, std::map<std::string, engines::State> gangs) {
-    for (auto& [key, state] : gangs) {
-        for (engines::WorkerState& worker : state.workers) {
-            worker.node = node.info.name;
-        }
-        const bool isToBeReleased = isPart(key) && !node.told.contains(key);
-        if (isLiving(state) || node.isWanted(key) || isToBeReleased) {
-            node.gangs[key] = std::move(state);
-        } else {
-            node.gangs.erase(key);
-            if (node.ended.erase(key) > 0) {
-                node.remember(key, std::move(state));
-            }
-        }
-    }
-}
-
-// What a part that was to be there no more said at its end.
-void NodeTable::Node::remember(const std::string& key, engines::State state) {
-    if (!isPart(key)) {
-        return;
-    }
-    lastWords.emplace_back(key, std::move(state));
-    if (lastWords.size() > kLastWordsMost) {
-        lastWords.pop_front();
-    }
-}
-
 std::optional<engines::State> NodeTable::lastWord(const std::string& name,
                                                   const std::string& key) const {
     MutexLock lock(mutex_);
     const auto node = nodes_.find(name);
-    if (node == nodes_.end()) {
-        return std::nullopt;
-    }
-    const auto& words = node->second.lastWords;
-    const auto found = std::find_if(words.begin(), words.end(),
-                                    [&](const auto& word) { return word.first == key; });
-    return found == words.end() ? std::nullopt : std::optional(found->second);
+    return node == nodes_.end() ? std::nullopt : node->second.lastWord(key);
 }
 
 // No line of it counts any more, whatever else is not known of its run.
@@ -213,14 +174,6 @@ std::map<std::string, EndWish> NodeTable::toEnd(Node& node) {
     return ends;
 }
 
-// Of gangs of which no line is expected any more.
-void NodeTable::Node::dropWorkers() {
-    std::erase_if(givenUp, [this](const std::string& key) { return !ended.contains(key); });
-    std::erase_if(workers, [this](const auto& gang) {
-        return !placed.contains(gang.first) && !ended.contains(gang.first);
-    });
-}
-
 void NodeTable::arrived(const NodeSession& session) {
     MutexLock lock(mutex_);
     if (Node* node = nodeOf(session)) {
@@ -239,7 +192,7 @@ Status NodeTable::report(const NodeSession& session, NodeNews news) {
         node->isBeingRead = false;
         node->heardNs = nowNs();
         node->heardMs = clock_.wallMs();
-        take(*node, std::move(news.gangs));
+        node->take(std::move(news.gangs));
         if (news.sample.has_value()) {
             node->report = {node->report.number + 1, std::move(*news.sample)};
             node->report.sample.node = node->info.name;
@@ -461,28 +414,12 @@ void NodeTable::end(const std::string& name, const std::string& key, const EndWi
             return;
         }
         Node& node = found->second;
-        node.kept.erase(key);
-        const bool wasPlaced = node.placed.erase(key) > 0;
-        const auto gang = node.gangs.find(key);
-        const bool isKnown = gang != node.gangs.end();
-        const bool isOver = isKnown && !isLiving(gang->second);
-        if (isOver) {
-            node.gangs.erase(gang);
-        }
-        // A part's files wait for this word, those on a node that has not come yet, too.
-        const bool isAwaited = isPart(key) && (isOver || node.session == nullptr);
-        const bool isHad = !isOver && (isKnown || wasPlaced);
-        if ((isAwaited || isHad) && node.ended.emplace(key, wish).second) {
-            node.told.insert(key);
+        if (node.unplace(key, wish)) {
             NodeOrders orders;
             orders.ended = {{key, wish}};
             orders.wantsSamples = numWatches_ > 0;
             errands.emplace_back(node.session, std::move(orders));
         }
-        if (isOver && node.session != nullptr) {
-            node.ended.erase(key);  // no more is heard of it
-        }
-        node.dropWorkers();
     }
     run(errands);
 }
@@ -507,21 +444,7 @@ std::optional<engines::State> NodeTable::state(const std::string& name,
                                                const std::string& key) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    if (found == nodes_.end()) {
-        return std::nullopt;
-    }
-    const Node& node = found->second;
-    const auto gang = node.gangs.find(key);
-    if (gang != node.gangs.end()) {
-        return gang->second;
-    }
-    if (node.session == nullptr || !node.ended.contains(key)) {
-        return std::nullopt;
-    }
-    // The order to end it follows the one to place it: what became of it is yet to be heard.
-    engines::State onItsWay;
-    onItsWay.phase = engines::Phase::kStopping;
-    return onItsWay;
+    return found == nodes_.end() ? std::nullopt : found->second.state(key);
 }
 
 std::vector<values::NodeInfo> NodeTable::nodes() const {

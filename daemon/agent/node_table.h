@@ -11,7 +11,6 @@
 // agent has left at once; a node's placements are its crews'. Failure: attach() says why a node may
 // not come in.
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,39 +24,11 @@
 #include "backend/core/mutex.h"
 #include "backend/job/worker_logs.h"
 #include "backend/values/node.h"
-#include "daemon/agent/crew/nodes.h"
 #include "daemon/agent/drained_nodes.h"
+#include "daemon/agent/node_entry.h"
 #include "daemon/agent/system_metrics.h"
 
 namespace millrace::agent {
-
-/// What a node is told.
-struct NodeOrders {
-    struct Placed {
-        Placement placement;
-        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much of it is here
-    };
-    std::vector<Placed> placed;
-    std::map<std::string, EndWish> ended;  ///< gangs that are to be there no more, by key
-    bool wantsSamples = false;
-    bool isEnd = false;  ///< its agent ends, with all its workers
-};
-
-/// The connection to an agent.
-class NodeSession {
- public:
-    virtual ~NodeSession() = default;
-    /// Does not wait.
-    virtual void send(const NodeOrders& orders) = 0;
-    /// Ends it, behind what was sent, and all connections of its workers through it. Does not wait.
-    virtual void shutOut(const Status& why) = 0;
-};
-
-/// An agent ends, and its workers with it.
-struct NodeLeave {
-    std::chrono::milliseconds grace{0};  ///< until it ends what is left there
-    bool isGone = false;                 ///< nothing is left there: its last word
-};
 
 /// What an agent says.
 struct NodeNews {
@@ -76,7 +47,6 @@ struct NodeTableOptions {
 class NodeTable {
  public:
     static constexpr std::size_t kNodesMost = 4096;
-    static constexpr std::size_t kLastWordsMost = 64;  ///< of a node
 
     /// As long as it lives, nodes send samples.
     class Watch {
@@ -151,36 +121,7 @@ class NodeTable {
     std::optional<engines::State> lastWord(const std::string& node, const std::string& key) const;
 
  private:
-    struct Kept {
-        schedule::Resources needs;
-        std::vector<std::string> workers;
-    };
-    struct Node {
-        values::NodeInfo info;
-        std::string machine;                    ///< of the agent that came last; "": not known
-        std::shared_ptr<NodeSession> session;   ///< null: it is not connected
-        std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
-        bool isExpected = false, isRefused = false;
-        bool isBeingRead = false;  ///< a report of it is
-        std::string trouble;
-        std::optional<NodeLeave> leave;                           ///< its agent ends
-        std::map<std::string, Placement> placed;                  ///< by key
-        std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
-        std::map<std::string, Kept> kept;                         ///< by gang
-        std::map<std::string, engines::State> gangs;              ///< as it says
-        std::map<std::string, EndWish> ended;                     ///< that are to be there no more
-        std::set<std::string> givenUp;                            ///< of those: without their files
-        std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
-        std::set<std::string> told;  ///< of those: on this session
-        NodeReport report;
-        bool isWanted(const std::string& key) const {
-            return placed.contains(key) || kept.contains(key);
-        }
-        bool isFree() const { return placed.empty() && kept.empty(); }
-        bool hasLeft() const { return session == nullptr && leave.has_value() && leave->isGone; }
-        void dropWorkers();
-        void remember(const std::string& key, engines::State state);
-    };
+    using Node = NodeEntry;
     /// To be sent without the lock.
     using Errand = std::pair<std::shared_ptr<NodeSession>, NodeOrders>;
 
@@ -189,7 +130,6 @@ class NodeTable {
     void setSession(Node& node, std::shared_ptr<NodeSession> session) MR_REQUIRES(mutex_);
     NodeStanding standingOf(const std::string& name, const Node& node) const MR_REQUIRES(mutex_);
     NodeOrders::Placed orderOf(const Placement& placement) const;
-    void take(Node& node, std::map<std::string, engines::State> gangs) MR_REQUIRES(mutex_);
     std::map<std::string, EndWish> toEnd(Node& node) MR_REQUIRES(mutex_);
     bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);

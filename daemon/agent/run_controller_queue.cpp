@@ -72,7 +72,6 @@ void RunController::showReasons(const std::vector<schedule::Waiting>& waiting) {
 }
 
 schedule::Decision RunController::decide() const {
-    const bool trainsHere = place_.trainsHere();
     std::vector<schedule::Job> queue, taking;
     for (const auto& [id, run] : active_) {
         if (auto parts = run->partsToPlace(); !parts.empty()) {
@@ -80,11 +79,10 @@ schedule::Decision RunController::decide() const {
         }
     }
     for (const Waiting& waiting : queue_) {
-        queue.push_back({waiting.id, partsOf(facts_.at(waiting.id), trainsHere)});
+        queue.push_back({waiting.id, partsOf(facts_.at(waiting.id), place_.trainsHere())});
     }
-    return schedule::decide(
-        queue, taking,
-        {allOf(parts_.nodes), static_cast<int>(active_.size()), options_.maxRunning});
+    const schedule::Supply supply{allOf(parts_.nodes), int(active_.size()), options_.maxRunning};
+    return schedule::decide(queue, taking, supply);
 }
 
 void RunController::refuse(const std::string& id, const std::string& reason) {

@@ -89,10 +89,9 @@ Status Cluster::openHead() {
     one.tokens.serve(kToken, nullptr);
     agent::ControllerOptions control;
     control.runsDir = machine.root + "/runs";
-    control.binDir = "/opt/bin";
     one.nodes = std::make_unique<agent::AllNodes>(
-        agent::OwnNode({"head", control.runsDir, control.binDir, plan.trainsHere, "head"},
-                       one.engine, [] {}),
+        agent::OwnNode({"head", control.runsDir, "/opt/bin", plan.trainsHere, "head"}, one.engine,
+                       [] {}),
         *one.table);
     one.poller = std::make_unique<engines::Poller>(one.engine);
     one.controller = std::make_unique<agent::RunController>(

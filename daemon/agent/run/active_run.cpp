@@ -268,9 +268,7 @@ void ActiveRun::followDeadlines() {
         return;
     }
     cut_.isStandstill() ? recovery_.noticed(health_.standsSinceMs()) : void();
-    if (!cut_.event().empty()) {
-        journal_.addEvent(cut_.event());
-    }
+    cut_.event().empty() ? void() : journal_.addEvent(cut_.event());
     cut(Move::kCut);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/log.h"
+#include "backend/core/transient.h"
 #include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {
@@ -74,7 +75,7 @@ Status ActiveRun::followGang() {
     const Status status = parts_.placeLead();
     const bool isOther = absl::IsAlreadyExists(status);  // this daemon would start something else
     if (!status.ok() && !isOther) {
-        if (journal_.run().state == values::RunState::kStarting) {
+        if (mayPass(status) || journal_.run().state == values::RunState::kStarting) {
             return status;
         }
         logWarn("run: its workers would not be replaced",

@@ -60,6 +60,18 @@ TEST_F(AdoptionTest, ARunThatIsSilentForLongerThanTheLeaseGoesOnWithoutItsOldWor
     EXPECT_EQ(resumeOf(id, 2), checkpointPath(id, 5));
 }
 
+TEST_F(AdoptionTest, AFeedThatCannotBeReplacedJustNowIsReplacedOnceThereIsRoom) {
+    const std::string id = running();
+    engine.states[id + ".a1"].phase = engines::Phase::kSubmitting;  // its place is free
+    engine.submitError = unavailable("/state: No space left on device");
+    replaceDaemon();
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("No space left on device"));
+    engine.submitError = okStatus();
+    engine.gangs.clear();
+    pass(1'100);
+    EXPECT_TRUE(engine.gangs.contains(id + ".a1"));
+}
+
 TEST_F(AdoptionTest, ASocketThatCannotBeOpenedIsTriedAgain) {
     const std::string id = running();
     doors.doors.clear();

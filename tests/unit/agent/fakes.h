@@ -94,10 +94,9 @@ class AgentTest : public ::testing::Test {
         controller.reset();
         ControllerOptions options;
         options.runsDir = root + "/runs";
-        options.binDir = "/opt/bin";
         options.noTrainer = noTrainer;
         nodes = std::make_unique<AllNodes>(
-            OwnNode({"", options.runsDir, options.binDir, trainsHere}, engine, [] {}), *table);
+            OwnNode({"", options.runsDir, "/opt/bin", trainsHere}, engine, [] {}), *table);
         controller = std::make_unique<RunController>(
             options, ControllerParts{*store, engine, doors, live, clock, *logs, [] {}, *nodes});
         service.reset();

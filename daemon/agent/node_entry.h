@@ -1,0 +1,92 @@
+#pragma once
+// NodeEntry: what the NodeTable keeps of one node: what it is to have, and what it said last; and
+// the connection to its agent.
+//
+// Threads: guarded by the table.
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/values/node.h"
+#include "daemon/agent/crew/nodes.h"
+#include "daemon/agent/system_metrics.h"
+
+namespace millrace::agent {
+
+/// What a node is told.
+struct NodeOrders {
+    struct Placed {
+        Placement placement;
+        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much of it is here
+    };
+    std::vector<Placed> placed;
+    std::map<std::string, EndWish> ended;  ///< gangs that are to be there no more, by key
+    bool wantsSamples = false;
+    bool isEnd = false;  ///< its agent ends, with all its workers
+};
+
+/// The connection to an agent.
+class NodeSession {
+ public:
+    virtual ~NodeSession() = default;
+    /// Does not wait.
+    virtual void send(const NodeOrders& orders) = 0;
+    /// Ends it, behind what was sent, and all connections of its workers through it. Does not wait.
+    virtual void shutOut(const Status& why) = 0;
+};
+
+/// An agent ends, and its workers with it.
+struct NodeLeave {
+    std::chrono::milliseconds grace{0};  ///< until it ends what is left there
+    bool isGone = false;                 ///< nothing is left there: its last word
+};
+
+/// Of the table's mutex.
+struct NodeEntry {
+    static constexpr std::size_t kLastWordsMost = 64;
+    struct Kept {
+        schedule::Resources needs;
+        std::vector<std::string> workers;
+    };
+    values::NodeInfo info;
+    std::string machine;                    ///< of the agent that came last; "": not known
+    std::shared_ptr<NodeSession> session;   ///< null: it is not connected
+    std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
+    bool isExpected = false, isRefused = false;
+    bool isBeingRead = false;  ///< a report of it is
+    std::string trouble;
+    std::optional<NodeLeave> leave;                           ///< its agent ends
+    std::map<std::string, Placement> placed;                  ///< by key
+    std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
+    std::map<std::string, Kept> kept;                         ///< by gang
+    std::map<std::string, engines::State> gangs;              ///< as it says
+    std::map<std::string, EndWish> ended;                     ///< that are to be there no more
+    std::set<std::string> givenUp;                            ///< of those: without their files
+    std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
+    std::set<std::string> told;                                    ///< of those: on this session
+    NodeReport report;
+    bool isWanted(const std::string& key) const {
+        return placed.contains(key) || kept.contains(key);
+    }
+    bool isFree() const { return placed.empty() && kept.empty(); }
+    bool hasLeft() const { return session == nullptr && leave.has_value() && leave->isGone; }
+    /// What it says of these gangs.
+    void take(std::map<std::string, engines::State> said);
+    /// The gang is to be there no more. Whether the node has to be told.
+    bool unplace(const std::string& key, const EndWish& wish);
+    /// What a part that was to be there no more said at its end.
+    void remember(const std::string& key, engines::State state);
+    /// Forgets who sends logs of gangs of which no line is expected any more.
+    void dropWorkers();
+    /// As Nodes has it.
+    std::optional<engines::State> state(const std::string& key) const;
+    std::optional<engines::State> lastWord(const std::string& key) const;
+};
+
+}  // namespace millrace::agent
