@@ -63,6 +63,9 @@ std::string Preparation::text() const {
 
 Status endFormer(const Workplace& place, const std::string& key) {
     constexpr std::chrono::milliseconds kGrace{2'000};
+    if (!place.nodes.has("", key).value_or(false)) {  // also takes up what was not written as ended
+        return okStatus();
+    }
     const auto state = place.nodes.state("", key);
     if (!state.has_value() || !engines::isLiving(*state)) {
         return okStatus();
