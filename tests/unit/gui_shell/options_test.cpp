@@ -36,7 +36,7 @@ TEST(ConsoleOptions, AWrongOneIsNamedWithWhatWouldBeRight) {
     EXPECT_THAT(problemOf({"--page"}), HasSubstr("--page needs PAGE"));
     EXPECT_THAT(problemOf({"--page", "files"}), HasSubstr("watch, runs, launch, data"));
     EXPECT_THAT(problemOf({"--theme=pink"}), HasSubstr("dark, light, system"));
-    EXPECT_THAT(problemOf({"--connect", "nowhere:"}), HasSubstr("HOST:PORT, unix:PATH"));
+    EXPECT_THAT(problemOf({"--connect", "nowhere:"}), HasSubstr("unix:PATH or ssh"));
     EXPECT_THAT(problemOf({"--size", "12x"}), HasSubstr("WIDTHxHEIGHT"));
     EXPECT_THAT(problemOf({"--size", "99999x99999"}), HasSubstr("WIDTHxHEIGHT"));
     EXPECT_THAT(problemOf({"--scale", "0"}), HasSubstr("0.5 to 4"));
