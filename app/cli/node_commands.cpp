@@ -272,7 +272,7 @@ int forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedA
             return fail(context, status);
         }
         if (!args.isJson()) {
-            context.out << "node " << name << ": is let in no more, its work starts elsewhere"
+            context.out << "node " << name << ": shut out; its work starts on other nodes"
                         << std::endl;
         }
     }

@@ -88,7 +88,7 @@ std::string deletedText(const values::RunSummary& run) {
                               : timeText(run.deletedMs) + "; 'millrace rm --undo' shows it again";
 }
 
-// Of a checkpoint that its node has and the head has not.
+// The transfer of a checkpoint from its node to the head.
 std::string handOverText(const std::optional<values::HandOver>& handOver) {
     if (!handOver.has_value()) {
         return "";

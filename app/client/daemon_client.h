@@ -81,7 +81,7 @@ class DaemonClient {
     virtual Status drain(const std::string& node, bool isBack) = 0;
     /// Returns the text of a join file with which the agent of `node` comes in: a secret.
     virtual Result<std::string> invite(const std::string& node) = 0;
-    /// Ends the node's agent with its workers and lets it in no more. kNotFound: never seen.
+    /// Ends the node's agent and its workers and refuses it from then on. kNotFound: never seen.
     virtual Status forget(const std::string& node) = 0;
 
     virtual Result<values::CheckReply> check(const values::CheckRequest& request) = 0;

@@ -1,9 +1,9 @@
 #pragma once
 // A self-signed certificate that clients pin, and the hash under which tokens are stored.
 //
-// There is no authority and nothing is renewed: the listener alone has the key, and a client takes
-// for the listener whoever proves to have it. It is valid at any time that a clock can say, since
-// clocks of machines differ. Threads: any. Failure: kInternal with OpenSSL's own words.
+// Only the listener holds the key; a client trusts the peer that proves it has it. Nothing signs or
+// renews the certificate. It never expires, since machines' clocks differ. Threads: any. Failure:
+// kInternal with OpenSSL's own words.
 #include <string>
 #include <string_view>
 

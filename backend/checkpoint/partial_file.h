@@ -31,8 +31,8 @@ class PartialFile {
     bool isAllHere() const { return offset_ == bytes_; }
     /// `hash`: hashHex() of `chunk`.
     Status append(std::uint64_t offset, std::string_view chunk, std::string_view hash);
-    /// Reads the whole file, syncs it and gives it its name. kDataLoss: it is no whole checkpoint;
-    /// nothing of it is kept.
+    /// Verifies the file, syncs it and renames it. kDataLoss: the checkpoint is incomplete or
+    /// damaged; the file is removed.
     Result<CheckpointFacts> finish(const ReadWatch& watch = {});
 
  private:

@@ -52,7 +52,7 @@ Status makeOwnDirectory(const std::string& path) {
 
 Status checkRoom(const std::string& directory, std::uint64_t bytes, std::string_view what) {
     struct statvfs disk{};
-    // A file system that tells no size has a size that nobody knows.
+    // Some file systems report no size: nothing can be checked there.
     if (::statvfs(directory.c_str(), &disk) != 0 || disk.f_blocks == 0) {
         return okStatus();
     }

@@ -193,7 +193,7 @@ Result<Address> Address::parse(std::string_view text) {
     const auto split = splitHost(text);
     if (!split.has_value() || !split->port.has_value()) {
         return invalidArgument("'", text,
-                               "' is no address; write HOST:PORT ([fd00::1]:PORT for IPv6), "
+                               "' is not an address; write HOST:PORT ([fd00::1]:PORT for IPv6), "
                                "unix:PATH or ssh://HOST");
     }
     address.host = split->host;

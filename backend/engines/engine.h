@@ -120,8 +120,7 @@ struct State {
     std::string reason;          ///< a sentence, or the engine's own words
     std::vector<WorkerState> workers;
     int masterPort = 0;  ///< where its ranks meet (MASTER_PORT); 0: none
-    /// Of a gang on another node, which is over only when the head has its checkpoints: the one
-    /// that is on its way.
+    /// The checkpoint that another node is sending to the head; the gang ends after it.
     std::optional<values::HandOver> handOver;
     std::int64_t asOfMs = 0;
     bool operator==(const State&) const = default;
@@ -152,7 +151,7 @@ class Engine {
     /// `maxBytes`; "": it has none. What workers print is not the engine's: job::WorkerLogs.
     virtual Result<std::string> log(const std::string& key, std::string_view worker,
                                     std::size_t maxBytes) = 0;
-    /// What this machine gives.
+    /// The machine's resources.
     virtual schedule::Resources total() const = 0;
     /// Where a gang of this key keeps its files.
     virtual Result<std::string> gangDirectory(std::string_view key) const = 0;

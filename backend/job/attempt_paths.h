@@ -53,7 +53,7 @@ class AttemptPaths {
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
-    /// What rank 0 writes on a node, until the head has it.
+    /// Checkpoints of rank 0 on a node, until they have been sent to the head.
     std::string checkpoints() const { return directory_ + "/checkpoints"; }
     /// What data workers join with.
     std::string joinFile() const { return directory_ + "/data.join"; }

@@ -23,8 +23,8 @@ class RunCheckpoints {
     /// does any more, and those that wait for a rank to end their step.
     Result<std::vector<CheckpointRecord>> checkpoints(std::string_view id,
                                                       bool withRest = false) const;
-    /// A checkpoint whose file has come from the node that wrote it; again is the same as once.
-    /// kFailedPrecondition: another attempt has followed the one that wrote it.
+    /// Stores a checkpoint whose file arrived from a node. Idempotent. kFailedPrecondition: a later
+    /// attempt of the run has started.
     Status addCheckpoint(std::string_view id, const CheckpointRecord& checkpoint);
     /// Files that were found in the directory, whose steps all ranks have ended, and the names that
     /// were not, in one transaction.

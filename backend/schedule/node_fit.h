@@ -21,7 +21,7 @@ struct Resources {
     bool operator==(const Resources&) const = default;
 };
 
-/// Of what takes all cores of a node, however many it has.
+/// CPU demand that means all cores of a node.
 inline constexpr double kAllCores = 1e6;
 
 /// Never more cores or memory than a node has, so that a default written for a larger one runs.
@@ -30,12 +30,12 @@ Resources withinNode(const Resources& needs, const Resources& total);
 /// A machine on which parts may be placed.
 struct Node {
     std::string name;       ///< "": the head's own machine
-    Resources total, free;  ///< what it has, and what of it nobody has been promised
+    Resources total, free;  ///< total, and not reserved
     bool mayTake = true;    ///< it is there, and is to get more
 };
 
-/// What is placed on one node. The parts of a job are on different nodes, but for those that are
-/// beside another one.
+/// A gang of a job, placed on one node. Each part gets a node of its own, except parts beside
+/// another part.
 struct Part {
     enum class Where {
         kHead,   ///< on the head's own machine
@@ -47,7 +47,7 @@ struct Part {
     int beside = 0;
 };
 
-/// What a part takes with those beside it.
+/// Sum of a part's needs and those of the parts beside it.
 Resources needsWithBeside(const std::vector<Part>& parts, int part);
 
 struct Fit {
@@ -61,9 +61,9 @@ struct Fit {
     std::string reason;              ///< else
 };
 
-/// Of the nodes that would do, the ones with the most cores free, by name where these are equal.
+/// Prefers nodes with the most free cores; ties go by name.
 Fit fit(const std::vector<Part>& parts, const std::vector<Node>& nodes);
-/// What such parts take is free no more.
+/// Subtracts the parts' needs from `nodes[].free`. `on`: the node of each part.
 void take(const std::vector<Part>& parts, const std::vector<std::string>& on,
           std::vector<Node>& nodes);
 

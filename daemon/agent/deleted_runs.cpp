@@ -43,7 +43,7 @@ Status removeTree(const std::string& path) {
     return error ? errnoStatus(error.value(), path) : okStatus();
 }
 
-// Checkpoints may lie behind a link.
+// The checkpoint directory may be a symbolic link.
 std::uint64_t runBytes(const RunDirectory& run) {
     return treeBytes(run.path()) + treeBytes(run.paths().sharedCheckpoints());
 }

@@ -20,7 +20,7 @@ class DrainedNodes {
 
  private:
     const std::string path_;
-    Mutex writing_;  ///< of who writes the file; before mutex_
+    Mutex writing_;  ///< held while the file is written; before mutex_
     mutable Mutex mutex_;
     std::set<std::string> names_ MR_GUARDED_BY(mutex_);
 };

@@ -45,7 +45,7 @@ void JoinTokens::serve(const std::string& shared, Writer write) {
     write_ = std::move(write);
 }
 
-// Of too many names, forgotten ones go first.
+// Beyond kNamesMost, removes forgotten names first.
 Status JoinTokens::keep(Names names) {
     for (auto name = names.begin(); name != names.end() && names.size() > kNamesMost;) {
         name = name->second.empty() ? names.erase(name) : std::next(name);

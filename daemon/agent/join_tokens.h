@@ -48,7 +48,7 @@ class JoinTokens {
     Status keep(Names names) MR_REQUIRES(writing_);
 
     const std::string path_;
-    Mutex writing_;  ///< of who writes the file; before mutex_
+    Mutex writing_;  ///< held while the file is written; before mutex_
     mutable Mutex mutex_;
     Names names_ MR_GUARDED_BY(mutex_);
     std::string shared_ MR_GUARDED_BY(mutex_);  ///< hash; "": none

@@ -11,7 +11,7 @@ bool isPart(const std::string& key) {
 
 }  // namespace
 
-// What nobody asks about any more is not kept, but of a part that the node still has to be told.
+// Drops states that no run needs, except ended parts that the node must still be told to release.
 void NodeEntry::take(std::map<std::string, engines::State> said) {
     for (auto& [key, state] : said) {
         for (engines::WorkerState& worker : state.workers) {
@@ -46,7 +46,7 @@ bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
         told.insert(key);
     }
     if (isOver && session != nullptr) {
-        ended.erase(key);  // no more is heard of it
+        ended.erase(key);  // its agent reports it no longer
     }
     dropWorkers();
     return isNew;

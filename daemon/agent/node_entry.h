@@ -19,14 +19,14 @@
 
 namespace millrace::agent {
 
-/// What a node is told.
+/// Orders for a node.
 struct NodeOrders {
     struct Placed {
         Placement placement;
-        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: so much of it is here
+        std::map<std::string, std::uint64_t> logOffsets;  ///< by worker: bytes at the head
     };
     std::vector<Placed> placed;
-    std::map<std::string, EndWish> ended;  ///< gangs that are to be there no more, by key
+    std::map<std::string, EndWish> ended;  ///< gangs that must end, by key
     bool wantsSamples = false;
     bool isEnd = false;  ///< its agent ends, with all its workers
 };
@@ -47,7 +47,7 @@ struct NodeLeave {
     bool isGone = false;                 ///< nothing is left there: its last word
 };
 
-/// Of the table's mutex.
+/// State of one node; guarded by the table's mutex.
 struct NodeEntry {
     static constexpr std::size_t kLastWordsMost = 64;
     struct Kept {
@@ -66,23 +66,24 @@ struct NodeEntry {
     std::map<std::string, std::vector<std::string>> workers;  ///< by gang: logs may come
     std::map<std::string, Kept> kept;                         ///< by gang
     std::map<std::string, engines::State> gangs;              ///< as it says
-    std::map<std::string, EndWish> ended;                     ///< that are to be there no more
-    std::set<std::string> givenUp;                            ///< of those: without their files
-    std::deque<std::pair<std::string, engines::State>> lastWords;  ///< of parts it ended
-    std::set<std::string> told;                                    ///< of those: on this session
+    std::map<std::string, EndWish> ended;                     ///< that must end
+    std::set<std::string> givenUp;                            ///< of those: checkpoints given up
+    std::deque<std::pair<std::string, engines::State>>
+        lastWords;               ///< final states of released parts
+    std::set<std::string> told;  ///< keys in `ended` sent on this session
     NodeReport report;
     bool isWanted(const std::string& key) const {
         return placed.contains(key) || kept.contains(key);
     }
     bool isFree() const { return placed.empty() && kept.empty(); }
     bool hasLeft() const { return session == nullptr && leave.has_value() && leave->isGone; }
-    /// What it says of these gangs.
+    /// Takes the reported states of gangs.
     void take(std::map<std::string, engines::State> said);
-    /// The gang is to be there no more. Whether the node has to be told.
+    /// Releases the gang. Returns whether the node must be told to end it.
     bool unplace(const std::string& key, const EndWish& wish);
-    /// What a part that was to be there no more said at its end.
+    /// Keeps the final state of a released part for a while.
     void remember(const std::string& key, engines::State state);
-    /// Forgets who sends logs of gangs of which no line is expected any more.
+    /// Stops accepting logs of gangs that are neither placed nor ending.
     void dropWorkers();
     /// As Nodes has it.
     std::optional<engines::State> state(const std::string& key) const;

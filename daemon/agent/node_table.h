@@ -69,7 +69,8 @@ class NodeTable {
     /// kUnavailable: it is taken in once those count as lost.
     Status attach(const std::shared_ptr<NodeSession>& session, values::NodeInfo info,
                   std::map<std::string, engines::State> gangs, std::string machine = "");
-    /// A report has come and waits to be read: its node is not silent until report() or detach().
+    /// A report arrived and waits to be processed: the node is not silent until report() or
+    /// detach().
     void arrived(const NodeSession& session);
     /// kFailedPrecondition: another session is the node's by now.
     Status report(const NodeSession& session, NodeNews news);

@@ -21,11 +21,11 @@ NodeStanding OwnNode::standing() const {
     return standing;
 }
 
-// Its files are in the attempt's folder already: it is the head's.
+// The gang's files are already in the head's attempt directory.
 Status OwnNode::place(const Placement& placement) {
     const auto owner = job::ownerOf(placement.key);
     if (!owner.has_value()) {
-        return invalidArgument("'", placement.key, "' is no gang of an attempt");
+        return invalidArgument("'", placement.key, "' is not the key of an attempt's gang");
     }
     ASSIGN_OR_RETURN(engines::Gang gang, engines::gangFromText(placement.gang));
     settle(gang, options_.binDir,
@@ -43,7 +43,7 @@ Status OwnNode::submit(const engines::Gang& gang) {
     return status;
 }
 
-// One that has ended needs no word. One that cannot be asked for is told to end all the same.
+// An ended gang needs no cancel; a gang whose state cannot be read gets one.
 Status OwnNode::end(const std::string& key, const EndWish& wish) {
     kept_.erase(key);
     placed_.erase(key);

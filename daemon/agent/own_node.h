@@ -1,9 +1,9 @@
 #pragma once
-// OwnNode: the head's own machine as a node. The agent core of other nodes is their Slot; this one
-// is in the daemon's process, over the engine that keeps the workers, and needs no link.
+// OwnNode: the head's machine as a node: starts, ends and follows gangs by the engine in the
+// daemon's process. Other nodes have a Slot for that.
 //
-// Gangs that an earlier daemon placed are known by the engine. Threads: the controller's only.
-// Owns: nothing of the workers. Failure: errors as engines::Engine has them.
+// The engine knows the gangs that an earlier daemon placed. Threads: the controller's only.
+// Failure: the engine's errors.
 #include <functional>
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@
 namespace millrace::agent {
 
 struct OwnNodeOptions {
-    std::string name;  ///< for people
+    std::string name;  ///< for display
     std::string runsDir, binDir;
     bool trains = true;              ///< false: nothing new is placed here
     std::string address, interface;  ///< as NodeStanding
@@ -66,7 +66,7 @@ class AllNodes final : public Nodes {
     }
     Status place(const std::string& node, const Placement& placement) override;
     Status end(const std::string& node, const std::string& key, const EndWish& wish) override;
-    /// Of the head's machine the head has all.
+    /// No effect for the head's machine: its checkpoints need no transfer.
     void giveUpFiles(const std::string& node, const std::string& key) override {
         node.empty() ? void() : others_.giveUpFiles(node, key);
     }

@@ -34,12 +34,12 @@ usage: millraced [options]
                          at once, not when it has been silent for 11 minutes; end that one first
   --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
                          has run for 24 hours of them (default: 30)
-  --checkpoints PATH     where the checkpoints of new runs lie: a directory that this machine and all nodes see
-                         at this path (default: in the state directory; nodes hand their checkpoints over)
+  --checkpoints PATH     directory for the checkpoints of new runs, shared by this machine and all nodes under
+                         the same path (default: the state directory, to which nodes send their checkpoints)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
                          directory) or HOST[:PORT]; they do with the file STATE-DIR/nodes.join
-  --nodes-address WHERE  what agents dial, HOST[:PORT], where that is not what is bound: behind 0.0.0.0, a
-                         port forward, a Service (default: as --nodes-listen)
+  --nodes-address WHERE  HOST[:PORT] that agents connect to, if it differs from --nodes-listen: with 0.0.0.0,
+                         a port forward or a Service (default: as --nodes-listen)
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
   --no-train-here        feeds, ranks and data workers run on other nodes only (needs --nodes-listen)
   --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)

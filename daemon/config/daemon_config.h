@@ -41,14 +41,13 @@ struct DaemonConfig {
     bool isForeground = false;
     bool isInsecureLoopback = false;
     int keepDeletedDays = 30;  ///< checkpoints of deleted runs
-    /// A directory that this machine and all nodes see at this path, where the checkpoints of new
-    /// runs lie; absolute. "": in the state directory, and nodes hand theirs over.
+    /// Absolute path of a directory shared with all nodes, for checkpoints of new runs. "": the
+    /// state directory; nodes send their checkpoints.
     std::string checkpoints;
     /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
     /// HOST:PORT, which is bound; "": nowhere.
     std::string nodesListen;
-    /// What agents of other nodes dial: HOST or HOST:PORT; "": as `nodesListen`. Without a port:
-    /// the one that is bound.
+    /// HOST or HOST:PORT that agents connect to; "": as `nodesListen`. Default port: the bound one.
     std::string nodesAddress;
     /// Whose agents the daemon starts, over ssh; each host once. They need `nodesListen`.
     std::vector<Address> hosts;
@@ -63,7 +62,7 @@ struct DaemonConfig {
     std::string nodeName;     ///< of a slot; "": the host's
     std::string nodeAddress;  ///< of a slot, where other nodes reach it; "": as it reaches its head
     NodeShare share;          ///< of a slot
-    /// Of a slot: checkpoints are handed over no faster, MB (10^6 bytes) a second.
+    /// Slot: rate limit for sending checkpoints, in MB (10^6 bytes) per second.
     int checkpointRate = 250;
     bool isBound = false;                          ///< of a slot: its workers end with it
     std::chrono::milliseconds lease{60'000};       ///< of a bound slot, without a head; 0: for ever
@@ -74,14 +73,14 @@ struct DaemonConfig {
     std::string runsDir() const { return stateDir + "/runs"; }
     /// With which agents of any free name come to this daemon.
     std::string nodesJoinFile() const { return stateDir + "/nodes.join"; }
-    /// What the door for agents keeps for itself: address, certificate and key.
+    /// Address, certificate and private key of the agents' listener.
     std::string nodesDoorFile() const { return stateDir + "/nodes.door"; }
     /// Hashes of the tokens of invited nodes.
     std::string nodesTokensFile() const { return stateDir + "/nodes.tokens"; }
     /// Names of nodes that nothing is placed on.
     std::string drainedFile() const { return stateDir + "/nodes.drained"; }
     std::string nodesSocket() const { return stateDir + "/nodes.sock"; }
-    /// What agents dial over a network, without port and brackets; "": they do not.
+    /// Host that agents connect to, without port and brackets; "": no network.
     std::string nodesHost() const;
 
     static constexpr std::string_view kUnixNodes = "unix";

@@ -72,7 +72,7 @@ class Session final : public agent::NodeSession {
         return !isShutOut_;
     }
     bool isAttached = false;             ///< of the door's thread
-    std::atomic<bool> isClosed = false;  ///< no more comes
+    std::atomic<bool> isClosed = false;  ///< no report follows
     std::string tunnelKey;               ///< of the door's mutex; "" before its first report
 
  private:
@@ -106,7 +106,7 @@ Result<transport::JoinFile> doorFileFor(const config::DaemonConfig& config) {
     return made;
 }
 
-/// What agents dial that were told nothing else.
+/// The address in join files.
 Result<std::string> dialled(const config::DaemonConfig& config, const std::string& bound) {
     if (config.nodesAddress.empty()) {
         return bound;
@@ -298,7 +298,7 @@ class AgentsDoor::Impl final : public v1::Agents::WithCallbackMethod_Attach<
         int attempt = 0;
     };
 
-    // Of the agent that shows its key; it speaks of one attempt.
+    // Finds the agent by its key; the call names one attempt.
     Result<Caller> callerOf(const grpc::ServerContextBase& context) {
         const auto session = sessionOf(metadataOf(context, "millrace-tunnel-key-bin"));
         if (session == nullptr) {

@@ -3,10 +3,10 @@
 //
 // Translates between messages and the NodeTable, which decides. STATE/nodes.door keeps address,
 // certificate and its key, so that agents find the next daemon with the files that they have.
-// STATE/nodes.join lets agents in under any free name; the next daemon listens where it says, also
-// where nobody told it to, and a `down` removes it. JoinTokens has the files of single nodes.
-// Reports are read, and logs written, on a thread of its own: a disk that is slow makes no node
-// look silent, neither those whose reports wait nor those whose reports come. Threads: gRPC's, and
+// STATE/nodes.join lets agents in under any free name; the next daemon listens at the address in it
+// even without --nodes-listen, and `down` removes it. JoinTokens has the files of invited nodes. A
+// thread of its own processes reports and writes logs, so that a slow disk makes no node look
+// silent. Threads: gRPC's, and
 // that one ("agents"); made and ended by one owner. Owns: the listening server. Bounded: one report
 // of a connection waits. Failure: of open(), a sentence with the address; of an agent, the status
 // that it is refused with, in both logs.
@@ -36,7 +36,7 @@ class AgentsDoor {
                                                     KeepCheckpoint keep);
     /// Ends the connections; agents come again as long as their workers go.
     ~AgentsDoor();
-    /// What agents dial: "unix:PATH" or "HOST:PORT".
+    /// "unix:PATH" or "HOST:PORT", as in join files.
     const std::string& address() const;
 
  private:

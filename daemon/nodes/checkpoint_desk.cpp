@@ -73,7 +73,7 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     }
     const auto name = CheckpointName::parse(part.name());
     if (!name.has_value() || name->attempt != caller.attempt) {
-        return invalidArgument("hand-over: '", part.name(), "' is no checkpoint of attempt ",
+        return invalidArgument("hand-over: '", part.name(), "' is not a checkpoint of attempt ",
                                caller.attempt);
     }
     const std::string directory = job::RunPaths(runsDir_, caller.run).checkpoints();
@@ -98,7 +98,7 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     }
     ASSIGN_OR_RETURN(const auto facts, file.finish({caller.hasLeft, {}}));
     RETURN_IF_ERROR(keepWhole(caller, path, facts));
-    logInfo("nodes: a checkpoint has come", {{"run", caller.run}, {"file", name->text()}});
+    logInfo("nodes: received a checkpoint", {{"run", caller.run}, {"file", name->text()}});
     return stream.Write(stateOf(file.offset(), true)) ? okStatus() : callEnded();
 }
 

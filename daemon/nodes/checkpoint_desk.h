@@ -26,7 +26,7 @@ class CheckpointDesk {
     using HandedOver = grpc::ServerReaderWriter<v1::FileState, v1::FilePart>;
     using Fetched = grpc::ServerWriter<v1::FilePart>;
 
-    /// `table` outlives it. Checkpoints lie below `runsDir`.
+    /// `table` outlives it. `runsDir`: parent of the run directories.
     CheckpointDesk(std::string runsDir, const agent::NodeTable& table, KeepCheckpoint keep)
         : runsDir_(std::move(runsDir)), table_(table), keep_(std::move(keep)) {}
 

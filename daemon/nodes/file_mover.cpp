@@ -59,7 +59,7 @@ Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& p
     return chunk;
 }
 
-// What the head cannot use is not sent again.
+// A file that the head refused for good is not sent again.
 Status setAsideIfUnfit(const std::string& path, int fd, const Status& why) {
     const bool isForeign = absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
     const bool isDamaged =

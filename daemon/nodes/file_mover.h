@@ -2,13 +2,13 @@
 // FileMover: moves checkpoints between this node and its head, by calls of their own, so that signs
 // of life never wait behind bytes.
 //
-// What rank 0 of an attempt writes lies in the attempt's directory until the head has it; it goes
-// in the order of the steps, no faster than the rate. A checkpoint that an attempt's job reads is
-// brought beside the job. A transfer that breaks resumes where it was, also with another agent or
-// head: how far it is stands in the files. Threads: one owner; a lane for each direction. Owns: the
-// lanes and their calls. Bounded: a chunk in memory; kMostWaiting checkpoints behind the one that
-// is on its way: of more, those between go, as a slow link would fill the disk. Failure: as
-// HeadFiles; what fails is tried again.
+// It sends the checkpoints of rank 0 in the order of their steps, within the rate limit, and
+// removes each one once the head has it. It fetches the checkpoint that a job resumes from to the
+// job's directory. An interrupted transfer resumes where it stopped, also after a restart of agent
+// or head: the partial file is the only record. Threads: one owner; a lane for each direction.
+// Owns: the lanes and their calls. Bounded: one chunk in memory; kMostWaiting checkpoints wait
+// behind the current one, others between are removed so that a slow link does not fill the disk.
+// Failure: as HeadFiles; failed transfers are retried.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -43,7 +43,7 @@ class FileMover final : public HeadFiles {
     using Order = TransferLane::Order;
     using Names = std::vector<checkpoint::CheckpointName>;
 
-    /// Of one gang; nothing: it is no part of an attempt.
+    /// Paths of a gang's attempt; nothing: the key is not a part's.
     std::optional<job::AttemptPaths> pathsOf(const std::string& key) const;
     Result<Names> unsent(const checkpoint::CheckpointDirectory& directory, int attempt,
                          const std::set<checkpoint::CheckpointName>& kept) const;

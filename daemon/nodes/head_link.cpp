@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWaitingMost = 4;
 // The head counts a node as away after three.
 constexpr std::chrono::milliseconds kBetweenSigns{1'000};
-// An owner that has been busy for so long hangs.
+// After this time without a call the owner counts as hung.
 constexpr std::int64_t kHungNs = 300'000'000'000;
 
 }  // namespace

@@ -5,7 +5,7 @@
 // connection has ended. Owns: the call, and the thread that gives signs of life ("head-link"), for
 // as long as the owner has asked for orders within the last 5 minutes. Bounded: what waits to be
 // sent, by isReady(); orders, by what the head has placed. Failure: none that ends it; why a head
-// cannot be reached, or refuses, stands in the log, once for each reason.
+// cannot be reached, or refuses, is logged once for each reason.
 #include <cstdint>
 #include <functional>
 #include <memory>

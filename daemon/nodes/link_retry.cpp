@@ -8,7 +8,7 @@ namespace millrace::nodes {
 namespace {
 
 constexpr std::int64_t kFirstBackoffNs = 100'000'000, kMostBackoffNs = 2'000'000'000;
-// A refusal that stays for so long: a head that is just being started has written its file by then,
+// Refusals must last this long: a head that is just starting has written its file by then,
 // and one that is gone has let go of the node's name.
 constexpr std::int64_t kRefusedNs = 10'000'000'000;
 
@@ -32,7 +32,7 @@ void LinkRetry::failed(const Status& why) {
         refusedNs_ = clock_.steadyNs();
         refused_ = why;
     }
-    // Counted from word to word: a head that does not answer meanwhile refuses nobody.
+    // Only the time between refusals counts, not time in which the head does not answer.
     isFinal_ = !refused_.ok() && clock_.steadyNs() - refusedNs_ >= kRefusedNs;
     backoffNs_ = std::clamp(2 * backoffNs_, kFirstBackoffNs, kMostBackoffNs);
     nextNs_ = clock_.steadyNs() + backoffNs_;

@@ -1,7 +1,7 @@
 #pragma once
 // LinkRetry: when an agent calls its head again, and whether the head will ever take it in.
 //
-// Threads: one owner. Failure: none; each reason stands in the log once.
+// Threads: one owner. Failure: none; each reason is logged once.
 #include <cstdint>
 #include <string>
 
@@ -30,7 +30,7 @@ class LinkRetry {
 
  private:
     const Clock& clock_;
-    std::string told_;  ///< the last reason that stands in the log
+    std::string told_;  ///< the last reason logged
     std::int64_t backoffNs_ = 0, nextNs_ = 0;
     Status refused_ = okStatus();
     std::int64_t refusedNs_ = 0;  ///< since when it is refused

@@ -40,7 +40,7 @@ class TransferLane {
     Standing move(const std::string& key, const std::string& path);
     void drop(const std::string& key);
 
-    // Of the work:
+    // For the work function:
     void tell(const Order& order, std::uint64_t bytes, std::uint64_t done);
     /// False: stop.
     bool pause(std::chrono::nanoseconds time, const std::stop_token& stop);

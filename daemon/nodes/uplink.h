@@ -1,6 +1,6 @@
 #pragma once
-// What an agent has of its head, as the Slot sees it: Uplink, the connection; PartTunnel, its
-// ranks' way there; HeadFiles, checkpoints.
+// The Slot's interfaces to the head: Uplink, the connection; PartTunnel, the ranks' connections;
+// HeadFiles, transfers of checkpoints.
 //
 // While it is open, the connection gives a sign of life each second by itself, also while its owner
 // is busy: a start of many workers takes a while. Threads: one owner. Failure: none that ends it;

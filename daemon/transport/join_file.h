@@ -31,7 +31,7 @@ struct JoinFile {
     std::string relayToken;
     std::int64_t attempt = 0;  ///< of a run; 0: not of a run
     std::string node = {};     ///< the only node that the token lets in; "": any, or none is meant
-    /// Of a HOST:PORT. Its key is there at the listener only.
+    /// For HOST:PORT. Only the listener's copy has the private key.
     certificate::Certificate certificate;
 
     bool isUnix() const { return address.starts_with(kUnix); }

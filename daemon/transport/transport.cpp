@@ -35,7 +35,7 @@ constexpr int kSocketBytes = 4 << 20;
 
 constexpr char kTokenKey[] = "millrace-join-token-bin";
 
-/// Of a client: its token goes with each call.
+/// Client side: adds the token to each call.
 class TokenSender final : public grpc::MetadataCredentialsPlugin {
  public:
     explicit TokenSender(std::string token) : token_(std::move(token)) {}
@@ -50,7 +50,7 @@ class TokenSender final : public grpc::MetadataCredentialsPlugin {
     const std::string token_;
 };
 
-/// Of a server: a call with another token reaches no service.
+/// Server side: rejects calls with a wrong token before they reach a service.
 class TokenDoor final : public grpc::AuthMetadataProcessor {
  public:
     explicit TokenDoor(TokenCheck isToken) : isToken_(std::move(isToken)) {}

@@ -59,7 +59,7 @@ void Cluster::startHead() {
     });
 }
 
-// What it did may have taken a while.
+// Its work may have taken time.
 void Cluster::drainHead() {
     head_->controller->drain();
     head().agent.busy(std::exchange(head().busyNs, 0));

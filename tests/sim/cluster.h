@@ -52,7 +52,7 @@ class Cluster {
     std::deque<rank::RankLine>& linesOf(const std::string& checkpoint) {
         return lines_[checkpoint];
     }
-    /// To the door of the worker's attempt; null: there is no way.
+    /// Connects to the attempt's door; null: impossible.
     std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
     bool areRanksDone(const std::string& gang);

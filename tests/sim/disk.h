@@ -33,7 +33,7 @@ class DiskFile {
     /// Keeps what these bytes are before they change.
     void changes(std::int64_t at, std::int64_t bytes);
     void synced();
-    /// Nothing of it would be lost, or nobody can name it any more.
+    /// A power cut would lose nothing of it, or no name refers to it.
     bool isSettled() const;
     /// Loses what was not synced, or a part of it.
     void forget(World& world);
@@ -51,7 +51,7 @@ class DiskFile {
 
 class Disk {
  public:
-    /// What is asked of it.
+    /// Calls of the simulated processes.
     enum class Call {
         kOpen,
         kGrow,  ///< it needs room
@@ -65,10 +65,10 @@ class Disk {
     Disk(const Disk&) = delete;
     Disk& operator=(const Disk&) = delete;
 
-    // What is done to it.
+    // Faults.
     void fill(std::int64_t ns) { fullUntilNs_ = world_.nowNs() + ns; }
     void fail(std::int64_t ns) { failsUntilNs_ = world_.nowNs() + ns; }
-    /// One call fails, after so many that do not.
+    /// One call fails after `after` successful ones.
     void failOnce(std::int64_t after) { callsToFailure_ = after; }
     void cutPower();
     bool isWell() const { return world_.nowNs() >= std::max(fullUntilNs_, failsUntilNs_); }
@@ -85,7 +85,7 @@ class Disk {
         Disk& disk_;
     };
 
-    // Of disk_calls.cpp.
+    // For disk_calls.cpp.
     /// Null: on none.
     static Disk* of(std::string_view path);
     /// The error that this call is to have; 0: none.

@@ -163,7 +163,7 @@ void Judge::cancelled(const std::string& gang, const std::string& why) {
     }
 }
 
-// A data worker that is lost is had elsewhere, once its node counts as lost.
+// When a node counts as lost, its data workers start on another one.
 void Judge::countDataWorkers(int wanted) {
     const bool isWell = std::all_of(machines_.begin(), machines_.end(), [this](const auto& one) {
         const auto i = static_cast<std::size_t>(one->number);

@@ -150,7 +150,7 @@ void Machine::losePower(std::int64_t ns) {
         }
     }
     disk.cutPower();
-    // Of a gang whose record was not synced nobody knows any more.
+    // A gang whose record was not synced is forgotten.
     for (auto one = gangs.begin(); one != gangs.end();) {
         const std::string folder = *engines::gangDirectoryOf(root + "/runs", one->first);
         const auto record = engines::readGangRecord(folder, one->first);
@@ -203,7 +203,7 @@ void Machine::cancel(SimGang& gang, Cause cause, std::int64_t graceNs, const std
     }
 }
 
-// Of a data worker that failed.
+// A failed data worker.
 void Machine::leaveVacant(SimGang& gang) {
     const bool isOne = gang.workers.size() == 1 && !gang.workers.front()->state.isCritical;
     if (!isOne || gang.state.cause != Cause::kNone || gang.gone.size() >= kReplacements) {

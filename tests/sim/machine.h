@@ -74,7 +74,7 @@ class Machine {
     int numBoots = 1;
     bool hasBegun = false;      ///< its agent has been there
     std::int64_t startsNs = 0;  ///< how long each start of a gang takes
-    std::int64_t busyNs = 0;    ///< what its agent has done took so long
+    std::int64_t busyNs = 0;    ///< time its agent spent working
     std::int64_t unreadableUntilNs = 0, noTunnelUntilNs = 0, offUntilNs = 0;
     bool isOff() const;
     /// All processes die, the disk forgets; the cable is the caller's.

@@ -42,7 +42,7 @@ struct Plan {
         int rank = 0;       ///< of a killed one; seconds, of a slow start
         bool isUp = false;  ///< of a cut: towards the head
     };
-    /// A clock jumps by so much more than its fault lasts.
+    /// Factor between a clock's jump and its fault's duration.
     static constexpr std::int64_t kJump = 360;
     int nodes = 1;           ///< beside the head's
     bool trainsHere = true;  ///< the head's machine has part 0

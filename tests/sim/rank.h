@@ -51,7 +51,7 @@ class Rank final : public Worker {
     Meets meets() const;
     void meet();
     void endStep();
-    /// It is written, whatever the disk needs; then it goes on.
+    /// Writes it, retrying while the disk fails, and continues.
     void checkpoint(std::function<void()> then);
     void ending();
     void leave();

@@ -113,7 +113,7 @@ class Life {
         stoppedUntilNs_ = std::max(stoppedUntilNs_, world_.nowNs() + ns);
         busy(ns);
     }
-    /// What comes meanwhile waits, and happens in its order then.
+    /// Events during the pause wait and run in order afterwards.
     void busy(std::int64_t ns) {
         if (ns == 0) {
             return;

@@ -5,10 +5,9 @@
 // Each one is a gang of its own beside the attempt's, so that their coming and going touches
 // neither the ranks nor the feed. They are spread over the nodes beside the head's, by how many
 // each has for its cores; where there is none they are on the head's machine, beside the feed. A
-// worker whose process ends is started again where it is; one whose node is away for too long is
-// had elsewhere. What is where stands in crew.json of the attempt before anything is asked of a
-// node. Threads: the controller's only. Failure: none that ends the run, which goes on without
-// them.
+// worker whose process ends is restarted there; one whose node is lost starts on another node.
+// crew.json of the attempt records each worker's node before the node is asked for it. Threads: the
+// controller's only. Failure: none that ends the run, which continues without them.
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -52,7 +52,7 @@ Result<engines::Group> makeRanks(const runs::RunRecord& run, const JobFacts& fac
     rank.procs = facts.ranksPerNode();
     rank.hasRanks = true;
     if (facts.nodes > 1) {
-        const auto host = Address::parseHost(meeting.host);  // "[fd00::1]" is no MASTER_ADDR
+        const auto host = Address::parseHost(meeting.host);  // MASTER_ADDR takes no brackets
         rank.place = {node * facts.ranksPerNode(),
                       facts.ranks,
                       node,

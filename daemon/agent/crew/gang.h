@@ -64,7 +64,7 @@ struct Meeting {
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const schedule::Resources& needs, const Meeting& meeting);
 /// Part 0 for the node whose address `meeting` has; its job is the attempt's, which `paths` has.
-/// `isHere`: that is the head's machine, where the job lies already.
+/// `isHere`: that is the head's machine, which has the job file already.
 Result<Placement> makeLead(const runs::RunRecord& run, const PartName& name, const JobFacts& facts,
                            const job::RunPaths& paths, const Meeting& meeting, bool isHere,
                            const schedule::Resources& needs);

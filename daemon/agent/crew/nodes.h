@@ -62,9 +62,9 @@ struct Placement {
     std::string gang;      ///< engines::gangText(), not settled
     std::string jobFile;   ///< text of its job.json, with the head's paths; "": it needs none
     std::string joinFile;  ///< text of what it joins the feed that leads with; "": it leads
-    /// A file in the directory of checkpoints that all nodes see, and what stands in it: who cannot
-    /// read that there does not see them. "": there is none; what the gang writes is handed over to
-    /// the head, and what it reads is fetched from there.
+    /// A file in the shared checkpoint directory and its content: a node that cannot read it does
+    /// not see the directory. "": no directory is shared; the agent sends checkpoints to the head
+    /// and fetches them from there.
     std::string probePath, probeText;
     bool operator==(const Placement&) const = default;
 };
@@ -96,16 +96,16 @@ struct EndWish {
     std::string why;                         ///< a sentence for its workers' logs
 };
 
-/// Nodes by name; "" is the head's own machine, which is one like the others: an agent core in the
-/// daemon's process keeps its workers (OwnNode).
+/// All nodes, by name. "" is the head's machine: OwnNode, in the daemon's process, keeps its
+/// workers.
 class Nodes {
  public:
     virtual ~Nodes() = default;
-    /// Of the head's own machine, for people.
+    /// Name of the head's machine, for display.
     virtual std::string ownName() const = 0;
-    /// Of the other nodes that have come since the head started, by name.
+    /// All other nodes that attached since the head started, sorted by name.
     virtual std::vector<NodeStanding> standings() const = 0;
-    /// Of a node that has not come either: it is away since the head started.
+    /// A node that never attached counts as away since the head started.
     virtual NodeStanding standing(const std::string& node) const = 0;
     /// Whether there are runs under way whose parts nobody knows yet, as their run or their gang
     /// cannot be read: gangs that nobody asks for may be theirs. `attempts`: the present ones of
@@ -115,19 +115,16 @@ class Nodes {
     /// with the attempt's door, by name.
     virtual void keep(const std::string& node, const std::string& key,
                       const schedule::Resources& needs, std::vector<std::string> workers) = 0;
-    /// It is to be there; again with another join file where the feed has a new one. An error: the
-    /// node has said at once that it cannot have it, or not now (isTransient). kAlreadyExists:
-    /// something else has this key there.
+    /// Starts the gang, or passes on the new join file after the feed was replaced. Only the head's
+    /// machine returns errors; isTransient: try again. kAlreadyExists: the key is another gang's.
     virtual Status place(const std::string& node, const Placement& placement) = 0;
-    /// It is to be there no more; told to a node that is away when it comes back. A part that has
-    /// checkpoints which the head has not is over when they are here. An error: it has to be asked
-    /// again.
+    /// Ends the gang; a node that is away receives the order when it returns. A part ends only when
+    /// the head has its checkpoints. On an error call again.
     virtual Status end(const std::string& node, const std::string& key, const EndWish& wish) = 0;
-    /// Of a part whose end was asked for: the head does without the checkpoints that it has not
-    /// got by now.
+    /// Ends a part's wait for checkpoints that have not arrived; after end().
     virtual void giveUpFiles(const std::string& node, const std::string& key) = 0;
-    /// Whether it was placed there before; true of a lost node, where it may have been. An error:
-    /// not known now.
+    /// Whether the gang was placed on the node; true for a lost node, where it may have been. An
+    /// error: unknown at present.
     virtual Result<bool> has(const std::string& node, const std::string& key) = 0;
     /// What the node said last; nothing: not known (yet), or its end was asked for and is heard.
     /// One of which nothing was heard before its end was asked for is stopping until it is.
@@ -136,13 +133,13 @@ class Nodes {
     /// How a part stood at its end, of one whose end was asked for and is heard: for a while.
     virtual std::optional<engines::State> lastWord(const std::string& node,
                                                    const std::string& key) const = 0;
-    /// The engine's last words about a worker that never spoke itself; "": it has none, or the node
-    /// is another one, whose logs come by themselves.
+    /// The engine's last log lines about a worker that never reported; "": it has none, or the node
+    /// is not the head's machine (its logs are sent to the head).
     virtual std::string words(const std::string& node, const std::string& key,
                               const std::string& worker) = 0;
 };
 
-/// All of them, for schedule: the head's own first.
+/// All nodes for schedule::decide; the head's machine first.
 std::vector<schedule::Node> allOf(const Nodes& nodes);
 
 }  // namespace millrace::agent

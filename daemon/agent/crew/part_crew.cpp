@@ -125,8 +125,8 @@ Status PartCrew::save() const {
     return writeFileAtomic(paths_.directory() + "/parts.json", dumpJson(parts) + "\n", 0600);
 }
 
-// Of an earlier daemon. Nothing is chosen where there is no such file, unless the engine knows its
-// one part.
+// Reads where an earlier daemon placed the parts. Without a file there are none, unless the engine
+// knows the only part.
 Status PartCrew::read() {
     const std::string path = paths_.directory() + "/parts.json";
     const Result<std::string> text = readFile(path, kPartsBytesMost);

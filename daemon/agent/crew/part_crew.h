@@ -1,12 +1,11 @@
 #pragma once
 // PartCrew: the parts of an attempt, from the choice of their nodes to the end of the last worker.
 //
-// Each part is a gang of its own on its node; the head's machine is one of the nodes. They are one
-// attempt all the same: the first failure anywhere is the attempt's, and it is over when nothing of
-// it is left anywhere that can be known. Which part is where stands in parts.json of the attempt
-// before anything is asked of a node, so that the next daemon finds them; what is not named there
-// is on the head's machine. A node that has been away for too long is lost: its part counts as
-// ended, and is ended when it comes back.
+// Each part is a gang on its node; the head's machine is one of the nodes. The first failure of any
+// part is the attempt's failure, and the attempt ends when all parts have ended. parts.json of the
+// attempt records the node of each part before a node is asked to start it, so that the next daemon
+// finds them; parts that it does not name are on the head's machine. When a node is lost, its part
+// counts as ended, and is ended there when the node returns.
 // Threads: the controller's only. Failure: begin() says why the attempt cannot be placed; what
 // happens to parts later is told by state().
 #include <chrono>
@@ -31,7 +30,7 @@ struct PartCrewPlace {
     int ranksPerNode = 1;
     std::vector<schedule::Part> parts;  ///< where they go, and what they take
     /// A part without its join file and its probe, for `node`. `masterPort`: where the ranks meet;
-    /// `needs`: what it takes of its node, which has so much.
+    /// `needs`: at most what the node has.
     std::function<Result<Placement>(const PartName& name, const std::string& node, int masterPort,
                                     const schedule::Resources& needs)>
         make;
@@ -52,7 +51,7 @@ class PartCrew {
     Status begin(const job::RunPaths& paths, int attempt);
     /// Part 0 is to be on its node. An error: as of Nodes::place.
     Status placeLead();
-    /// What it takes of its nodes is kept for it.
+    /// Whether its nodes' resources are reserved.
     bool isHolding() const { return isHolding_; }
 
     /// How the nodes of the other parts reach that of part 0.
@@ -62,14 +61,13 @@ class PartCrew {
     /// Part 0 is on the head's machine.
     bool isHere() const { return !parts_.empty() && lead().node.empty(); }
 
-    /// What happened since, sentences for the run's history. The parts beside part 0 are placed
-    /// once its feed listens.
+    /// Follows the parts, and places parts 1.. once the feed listens. Returns sentences for the
+    /// run's history.
     std::vector<std::string> tick();
-    /// All parts are to end. One is over when the head has its checkpoints, too. An error: part 0
-    /// has to be told again.
+    /// Ends all parts. A part ends only when the head has its checkpoints. On an error call again.
     Status end(const EndWish& wish);
-    /// Where the grace of a stop is over, after end(): without the checkpoints that the head has
-    /// not got by now. Sentences for the run's history.
+    /// After end(), when a stop's grace is over: ends the wait for a checkpoint that has not
+    /// arrived. Returns sentences for the run's history.
     std::vector<std::string> giveUpFiles(bool isGraceOver);
     /// A node with a part is to be left.
     struct Leave {

@@ -65,13 +65,13 @@ class ActiveRun {
 
     Stage stage() const { return state_.stage(); }
     bool hasEnded() const { return stage() == Stage::kEnded; }
-    /// What it takes of nodes; nothing: that is kept for it, or it is over.
+    /// The parts that still need nodes; empty: they have them, or the run is over.
     std::vector<schedule::Part> partsToPlace() const;
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
     /// The last step that was reported, with its epoch and rows; no values.
     const runs::ReportedLine& position() const { return position_; }
-    /// Of part 0 of the present attempt.
+    /// Key of part 0's gang in the current attempt.
     std::string key() const { return gangKey(id(), attempt()); }
 
  private:

@@ -196,7 +196,7 @@ void ActiveRun::followPlacing() {
     if (stage() != Stage::kRunning) {
         return;
     }
-    lookAtGang();  // what happened to the part that was there, nobody heard
+    lookAtGang();  // its state may have changed while it was being placed
 }
 
 // It was stopped, or cannot be placed: what was started of it ends before the run does.

@@ -43,8 +43,7 @@ class CheckpointCatalogue {
     /// the one to start from. A run that had checkpoints and has none to go on from is an error.
     Survey survey(const SurveyOrder& order, const checkpoint::ReadWatch& watch) const;
 
-    /// A file has come into the directory from the node that wrote it, whole: from here on it
-    /// counts, also as the best one. Again is the same as once.
+    /// Registers a verified file that arrived from a node; it may become the best one. Idempotent.
     Status add(const std::string& runId, const checkpoint::CheckpointFacts& facts) const;
     /// Removes files that the store has `keep` newer checkpoints for, and of those that wait for a
     /// rank to end their step all but `keep` + 2, which stay spread over the steps.

@@ -60,7 +60,7 @@ Status RunDirectory::prepare(int attempt, const std::string& shared) const {
     std::error_code error;
     const auto there = std::filesystem::symlink_status(checkpointsPath(), error);
     if (!shared.empty() && there.type() == std::filesystem::file_type::not_found) {
-        // Runs of another daemon may lie beside it.
+        // Another daemon may use the same directory.
         const std::string name = path().substr(path().rfind('/') + 1);
         const std::string place = strCat(shared, "/", name, "-", newRunId(8).substr(2));
         RETURN_IF_ERROR(makeDirectories(place, 0700));

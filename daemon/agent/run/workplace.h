@@ -36,7 +36,7 @@ struct Workplace {
     std::function<ActiveRun*(const std::string&)> find;        ///< null: it is active no more
     Nodes& nodes;
     RunTimes times = {};
-    /// That all nodes see: checkpoints of new runs lie there; "": in the run's directory.
+    /// Directory that all nodes share, for checkpoints of new runs; "": the run's directory.
     std::string sharedCheckpoints = {};
 
     /// Feeds, ranks and data workers may be on the head's machine.
