@@ -222,7 +222,7 @@ Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, con
 }
 
 std::string gangKey(const std::string& runId, int attempt) {
-    return strCat(runId, ".a", attempt);
+    return PartName{runId, attempt, 0}.key();
 }
 
 std::string runOfKey(const std::string& key) {

@@ -13,6 +13,7 @@ ONE_THREAD = "resources: {loader_threads: 1}\n"
 
 
 class ElsewhereCase(SpreadCase):
+    nodes = NODES
     options = ("--no-train-here",)
 
     def prepare(self, script=SCRIPT, more=ONE_THREAD, **how):
@@ -29,7 +30,7 @@ class ElsewhereCase(SpreadCase):
         """No worker is beside the daemon."""
         nodes = {worker["name"]: worker["node"] for worker in self.show(run)["workers"]}
         self.assertTrue(nodes)
-        self.assertEqual([name for name, node in nodes.items() if node not in NODES], [], nodes)
+        self.assertEqual([name for name, node in nodes.items() if node not in self.nodes], [], nodes)
         beside = [self.command_of(pid) for pid in self.pids("/state/millrace/runs")]
         self.assertEqual([argv for argv in map(" ".join, beside) if " feed " in argv or " data " in argv], [])
         return nodes

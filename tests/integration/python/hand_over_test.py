@@ -11,7 +11,7 @@ from run_harness import SCRIPT
 from spread_test import NODES, SpreadCase
 
 MB = 1_000_000
-# A checkpoint of so many megabytes.
+# Writes checkpoints of SIZE bytes.
 LARGE = SCRIPT.replace('json.dumps({"total": total}).encode()', 'json.dumps({"total": total, "rest": "x" * SIZE}).encode()')
 
 
@@ -48,6 +48,13 @@ class HandOverCase(ElsewhereCase):
     def await_next_attempt(self):
         wait_for("the next attempt", lambda: self.begun(0)[1:] and self.begun(1)[1:], 60)
 
+    def assert_resumes(self, run, spec, step):
+        """The next attempt begins behind `step` on all ranks, and the run ends whole."""
+        self.await_next_attempt()
+        self.assertEqual((self.begun(0), self.begun(1)), ([0, step], [0, step]))
+        self.release()
+        self.assert_whole(run, spec, 2)
+
     def begun(self, rank=0):
         return [line["begun"] for line in self.told(rank) if "begun" in line]
 
@@ -76,10 +83,7 @@ class HandOver(HandOverCase):
         self.assertEqual(self.head_files(run, ".tmp-part"), [])
         wait_for("its agent knows it", lambda: self.show(run)["hand_over"] is None)
         os.kill(self.pid_of(0), signal.SIGKILL)
-        self.await_next_attempt()
-        self.assertEqual((self.begun(0), self.begun(1)), ([0, 5], [0, 5]))
-        self.release()
-        self.assert_whole(run, spec, 2)
+        self.assert_resumes(run, spec, 5)
         wait_for("nothing of it is left on nodes", lambda: not any(os.path.exists(os.path.join(self.folder, one, "runs", run)) for one in NODES))
 
     def test_a_stop_waits_for_the_last_one_and_the_resume_begins_there(self):
@@ -126,10 +130,7 @@ class HandOver(HandOverCase):
         run = self.begin_one(spec, 8)
         self.moving(run, 5)
         os.kill(self.pid_of(1), signal.SIGKILL)
-        self.await_next_attempt()
-        self.assertEqual(self.begun(0), [0, 5])
-        self.release()
-        self.assert_whole(run, spec, 2)
+        self.assert_resumes(run, spec, 5)
 
     def test_with_a_lost_node_only_what_was_on_its_way_is_lost(self):
         spec = self.prepare_large(2)
@@ -140,21 +141,15 @@ class HandOver(HandOverCase):
         self.moving(run, 10)
         node = self.node_of(run, "rank0")
         self.lose(node)
-        self.await_next_attempt()
-        self.assertEqual(self.begun(0), [0, 5])
+        self.assert_resumes(run, spec, 5)
         self.assertIsNone(self.show(run)["hand_over"])
-        self.release()
-        self.assert_whole(run, spec, 2)
 
     def test_ranks_of_all_nodes_fetch_it_for_a_resume(self):
         spec = self.prepare_large(2)
         run = self.start(spec, 8)
         self.await_kept(run, 5)
         os.kill(self.pid_of(0), signal.SIGKILL)
-        self.await_next_attempt()
-        self.assertEqual((self.begun(0), self.begun(1)), ([0, 5], [0, 5]))
-        self.release()
-        self.assert_whole(run, spec, 2)
+        self.assert_resumes(run, spec, 5)
 
 
 class HandOverFullDisk(HandOverCase):

@@ -184,7 +184,7 @@ TEST_F(ConnectionBarTest, ChecksAnAddressWhileItIsTyped) {
     bar.show();
     bar.startAdding();
     QTest::keyClicks(bar.field(), "gpu-01");
-    EXPECT_THAT(bar.fieldProblem().toStdString(), HasSubstr("is no address"));
+    EXPECT_THAT(bar.fieldProblem().toStdString(), HasSubstr("is not an address"));
     QTest::keyClicks(bar.field(), ":7443");
     EXPECT_EQ(bar.fieldProblem(), "");
     QSignalSpy chosen(&bar, &ConnectionBar::chosen);
