@@ -134,7 +134,7 @@ void DaemonBridge::Parts::connectTo(const std::string& address) {
     std::shared_ptr<client::DaemonClient> client = makeClient_(address);
     if (client == nullptr) {
         link_.state = session::LinkState::kRefused;
-        link_.sentence = strCat("'", address, "' is no address: unix:PATH or HOST:PORT");
+        link_.sentence = strCat("'", address, "' is not an address: unix:PATH or HOST:PORT");
     } else {
         connection_ = std::make_shared<Connection>(client, [this] { clock_.wake(); });
     }

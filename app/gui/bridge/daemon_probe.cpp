@@ -115,7 +115,7 @@ class DaemonProbe::Parts {
     ProbeState ask(const std::string& address) MR_EXCLUDES(mutex_) {
         const std::unique_ptr<client::DaemonClient> client = makeClient_(address);
         if (client == nullptr) {
-            return stateOf(invalidArgument("'", address, "' is no address"));
+            return stateOf(invalidArgument("'", address, "' is not an address"));
         }
         {
             MutexLock lock(mutex_);

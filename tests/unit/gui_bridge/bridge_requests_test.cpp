@@ -206,7 +206,7 @@ TEST_F(BridgeRequestsTest, SpecFilesAreReadAndWrittenWithoutADaemon) {
     EXPECT_TRUE(until([&] { return answer == "no daemon is connected"; }));
     alone->connectTo("nonsense");
     EXPECT_EQ(alone->link().state, session::LinkState::kRefused);
-    EXPECT_THAT(alone->link().sentence, testing::HasSubstr("'nonsense' is no address"));
+    EXPECT_THAT(alone->link().sentence, testing::HasSubstr("'nonsense' is not an address"));
 }
 
 }  // namespace
