@@ -61,12 +61,7 @@ ssize_t receive(int fd, char* bytes, std::size_t size, int& passed) {
 }  // namespace
 
 FeedLink::Opened FeedLink::open(const Target& target) {
-    Opened opened = connect(target, -1);
-    if (opened.link != nullptr) {
-        opened.error = opened.link->begin();
-        opened.link = opened.error.empty() ? std::move(opened.link) : nullptr;
-    }
-    return opened;
+    return connect(target, -1);
 }
 
 /// The link's ring waits in fds_, and nothing listens to it yet.
@@ -130,7 +125,6 @@ bool FeedLink::reachSocket(int stopEvent, Opened& opened) {
     }
 }
 
-/// Maps the first ring and listens. Empty, or what is wrong.
 std::string FeedLink::begin() {
     std::string wrong = nextRing();
     if (wrong.empty()) {
@@ -318,12 +312,7 @@ FeedLink::Opened FeedLink::takeNext(std::int64_t endNs) {
         comesAgain_ = false;
     }
     stopThread();  // before it could find that next_ is lost too: the next one's thread will
-    Opened next = std::move(next_);
-    if (next.link != nullptr) {
-        next.error = next.link->begin();
-        next.link = next.error.empty() ? std::move(next.link) : nullptr;
-    }
-    return next;
+    return std::move(next_);
 }
 
 void FeedLink::abort() {

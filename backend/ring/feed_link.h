@@ -53,6 +53,9 @@ class FeedLink {
     /// Connects (waiting for the socket to appear), says hello and reads the answer with the first
     /// ring. The abort descriptor and the deadline bound every wait.
     static Opened open(const Target& target);
+    /// Maps the first ring and listens: from then on `again` may be called. Once, before anything
+    /// else. Empty, or what is wrong.
+    std::string begin();
 
     ReaderRing& ring() { return *ring_; }
     const std::shared_ptr<ReaderRing>& sharedRing() const { return ring_; }
@@ -67,8 +70,8 @@ class FeedLink {
 
     /// Once lost: whether its thread still connects again, or has.
     bool comesAgain();
-    /// Once lost: the connection that follows, within the time; kLost: it is not there yet. The
-    /// caller drops this link when it has the next one.
+    /// Once lost: the connection that follows, within the time, for begin(); kLost: it is not there
+    /// yet. The caller drops this link when it has the next one.
     Opened takeNext(std::int64_t endNs);
 
  private:
@@ -83,7 +86,6 @@ class FeedLink {
     bool waitFor(short events, int stopEvent) const;
     bool rest(std::int64_t ms, int stopEvent) const;
     bool isAskedToEnd(int stopEvent) const;
-    std::string begin();
     void stopThread();
     void watch();
     Heard listenTo(FeedLink* link);

@@ -58,7 +58,8 @@ ring::FeedLink::Target targetOf(millrace_feed& feed, std::string hello, std::int
     return target;
 }
 
-/// Takes a connection; the answer's hashes must be `start`'s where it has some.
+/// Takes a connection, which does not listen yet; the answer's hashes must be `start`'s where it
+/// has some.
 int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamState& start) {
     const stream::TinyJson& answer = opened.answer;
     std::string served, plan;
@@ -70,10 +71,6 @@ int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamS
                          opened.error);
     }
     feed.link = std::move(opened.link);
-    {
-        const millrace::MutexLock lock(feed.position);
-        feed.isPositionSaid = false;
-    }
     std::int64_t version = 0, microRows = 0, stepBatches = 0;
     if (!answer.readCount("version", version) || version != kHelloVersion) {
         feed.link.reset();
@@ -107,6 +104,20 @@ int takeLink(millrace_feed& feed, ring::FeedLink::Opened opened, stream::StreamS
     return 0;
 }
 
+/// The position is what the connection's hello said. Its thread comes after that: it may lose the
+/// connection at once and say the position in another hello.
+int listen(millrace_feed& feed) {
+    {
+        const millrace::MutexLock lock(feed.position);
+        feed.isPositionSaid = false;
+    }
+    if (std::string wrong = feed.link->begin(); !wrong.empty()) {
+        feed.link.reset();
+        return feed.fail(MILLRACE_FEED_LOST, std::move(wrong));
+    }
+    return 0;
+}
+
 int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
     stream::StreamState start;
     std::string text;
@@ -124,9 +135,11 @@ int openFeed(millrace_feed& feed, const millrace_feed_options& options) {
             takeLink(feed, ring::FeedLink::open(targetOf(feed, hello, timeout)), start)) {
         return result;
     }
-    const millrace::MutexLock lock(feed.position);
-    feed.progress.begin(std::move(start), feed.microRows);
-    return 0;
+    {
+        const millrace::MutexLock lock(feed.position);
+        feed.progress.begin(std::move(start), feed.microRows);
+    }
+    return listen(feed);
 }
 
 /// Goes on over a connection that was made again.
@@ -137,10 +150,14 @@ int goOn(millrace_feed& feed, ring::FeedLink::Opened opened) {
         newest = feed.progress.newest();
     }
     const std::int64_t microRows = feed.microRows;
-    const int result = takeLink(feed, std::move(opened), newest);
-    return result == 0 && feed.microRows != microRows
-               ? feed.finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows")
-               : result;
+    if (const int result = takeLink(feed, std::move(opened), newest)) {
+        return result;
+    }
+    if (feed.microRows != microRows) {
+        feed.link.reset();
+        return feed.finish(MILLRACE_FEED_INVALID, "the feed came back with other micro_rows");
+    }
+    return listen(feed);
 }
 
 /// Null, or what is wrong with the options; `to` has all that this library knows.

@@ -25,9 +25,16 @@ class ReaderSocket {
  public:
     explicit ReaderSocket(UniqueFd socket) : socket_(std::move(socket)) {}
     int fd() const { return socket_.get(); }
-    void sayLast(std::string_view line) { static_cast<void>(sendWithFds(fd(), line, {})); }
     /// The peer sees the end though a producer may still hold the writer and with it this socket.
     void shut() { ::shutdown(socket_.get(), SHUT_RDWR); }
+    /// With a last line, which comes after the welcome.
+    void shut(std::string_view line) {
+        MutexLock lock(mutex_);
+        last_ = line;
+        if (isOpen_) {
+            sayLast();
+        }
+    }
 
     /// Before the welcome rings are kept, so that the answer to hello comes first.
     Status pass(int ringFd, std::uint64_t bytes) {
@@ -52,6 +59,9 @@ class ReaderSocket {
         }
         early_.clear();
         isOpen_ = true;
+        if (!last_.empty()) {
+            sayLast();
+        }
         return okStatus();
     }
 
@@ -65,6 +75,10 @@ class ReaderSocket {
         UniqueFd fd;
         std::uint64_t bytes;
     };
+    void sayLast() MR_REQUIRES(mutex_) {
+        static_cast<void>(sendWithFds(fd(), last_, {}));
+        shut();
+    }
     Status send(const Json& line, int ringFd) const {
         return sendWithFds(fd(), dumpJson(line) + "\n", {ringFd});
     }
@@ -72,6 +86,7 @@ class ReaderSocket {
     const UniqueFd socket_;
     Mutex mutex_;
     bool isOpen_ MR_GUARDED_BY(mutex_) = false;
+    std::string_view last_ MR_GUARDED_BY(mutex_);
     std::vector<Early> early_ MR_GUARDED_BY(mutex_);
 };
 
@@ -247,7 +262,7 @@ class FeedServer::Impl {
             const bool isBeside = &other != &c && other.writer != nullptr && !other.isDone &&
                                   other.hello.stream == hello.stream;
             if (isBeside && other.hello.rank == hello.rank) {
-                other.socket->sayLast(kReplacedLine);
+                other.socket->shut(kReplacedLine);
                 end(other);
             } else if (isBeside && other.hello.last != hello.last) {
                 return refusedLast(hello, other.hello);
@@ -256,10 +271,7 @@ class FeedServer::Impl {
         const std::shared_ptr<ReaderSocket> socket = c.socket;
         RingWriterOptions ring = hello.stream == "eval" ? options_.evalRing : options_.ring;
         ring.numaNode = hello.numaNode;
-        ring.hangUp = [socket] {
-            socket->sayLast(kAgainLine);
-            socket->shut();
-        };
+        ring.hangUp = [socket] { socket->shut(kAgainLine); };
         ASSIGN_OR_RETURN(std::shared_ptr<RingWriter> writer,
                          RingWriter::open(std::move(ring), [socket](int fd, std::uint64_t bytes) {
                              return socket->pass(fd, bytes);

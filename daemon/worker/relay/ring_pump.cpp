@@ -143,7 +143,8 @@ Status RingPump::openLink() {
         {options_.feedSocket, hello_, -1, abort_.get(), ring::steadyNs() + kFeedTimeNs, nullptr});
     link_ = std::move(opened.link);
     if (link_ != nullptr) {
-        return okStatus();
+        const std::string wrong = link_->begin();
+        return wrong.empty() ? okStatus() : unavailable(wrong);
     }
     return opened.failure == ring::FeedLink::Failure::kRefused ? failedPrecondition(opened.error)
                                                                : unavailable(opened.error);

@@ -1,6 +1,9 @@
 // A reader that is hung up on connects again from its own thread, whatever its caller does.
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <random>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -144,6 +147,33 @@ TEST(ComeAgain, AConnectionThatIsLostBeforeItsReaderLooksIsMadeAgain) {
     feed.await(4);
     readTo(reader, n, kWhole);
     EXPECT_EQ(nextOf(reader), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
+}
+
+// The link's thread, which says the position, against the reader's, which moves it.
+TEST(ComeAgain, HangingUpAtAnyMomentCostsNoBatch) {
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 40; ++round) {
+        TempFolder folder;
+        HangingUp feed(folder.file("feed.sock"));
+        std::jthread hand([&feed, seed = random()](const std::stop_token& stop) {
+            std::mt19937_64 chance(seed);
+            for (std::size_t served = 0; !stop.stop_requested();) {
+                if (const std::size_t now = feed.count(); now > served) {
+                    served = now;
+                    for (std::uint64_t spins = chance() % 20'000; spins > 0; --spins) {
+                        std::atomic_signal_fence(std::memory_order_seq_cst);
+                    }
+                    feed.hangUp();
+                }
+                std::this_thread::yield();
+            }
+        });
+        Reader reader;
+        ASSERT_EQ(reader.open(folder.file("feed.sock")), 0) << reader.error;
+        std::uint64_t n = 0;
+        readTo(reader, n, kWhole);
+        EXPECT_EQ(nextOf(reader), MILLRACE_FEED_END_OF_EPOCH) << reader.error;
+    }
 }
 
 TEST(ComeAgain, AReaderThatALaterOneReplacedLeavesTheFeedToIt) {
