@@ -1,6 +1,9 @@
 #include "daemon/config/instance_lock.h"
 
 #include <cerrno>
+#include <chrono>
+#include <functional>
+#include <thread>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,6 +11,17 @@
 #include "daemon/config/lock_holder.h"
 
 namespace millrace::config {
+namespace {
+
+// Of a process that cannot be looked up from here only the lock shows that it has ended.
+void awaitLock(std::chrono::milliseconds patience, const std::function<bool()>& isTaken) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (!isTaken() && std::chrono::steady_clock::now() < until) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+}
+
+}  // namespace
 
 Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
     UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -24,6 +38,8 @@ Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
     const std::optional<LockHolder> holder = LockHolder::read(fd.get());
     if (holder && reachOf(holder->scope, terms.here) == PidReach::kHere) {
         holder->awaitEnd(terms.patience);
+    } else {
+        awaitLock(terms.patience, isTaken);
     }
     if (isTaken()) {
         return fd;

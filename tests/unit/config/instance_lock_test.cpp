@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,22 +55,27 @@ TEST_F(InstanceLockTest, ALockIsGivenBackWithItsOwner) {
 }
 
 TEST_F(InstanceLockTest, AProcessThatEndsIsWaitedFor) {
-    int pipe[2];
-    ASSERT_EQ(::pipe(pipe), 0);
-    const pid_t child = ::fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-        const Result<InstanceLock> lock = take("x");
-        ::_exit(lock.ok() && ::write(pipe[1], "x", 1) == 1 ? 0 : 1);
+    const PidScope elsewhere{"machine", "boot", 1, "host"};
+    for (const PidScope& scope : {PidScope::ofThisProcess(), elsewhere}) {
+        int pipe[2];
+        ASSERT_EQ(::pipe(pipe), 0);
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            const auto lock = InstanceLock::take(root_ + "/l", {"x", scope, {}});
+            const bool isTold = lock.ok() && ::write(pipe[1], "x", 1) == 1;
+            ::poll(nullptr, 0, 50);
+            ::_exit(isTold ? 0 : 1);
+        }
+        char read = 0;
+        ASSERT_EQ(::read(pipe[0], &read, 1), 1) << "it has the lock";
+        EXPECT_TRUE(take("x", std::chrono::seconds(60)).ok());
+        int status = 1;
+        EXPECT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        ::close(pipe[0]);
+        ::close(pipe[1]);
     }
-    char read = 0;
-    ASSERT_EQ(::read(pipe[0], &read, 1), 1) << "it has the lock";
-    EXPECT_TRUE(take("x", std::chrono::seconds(60)).ok());
-    int status = 1;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    ::close(pipe[0]);
-    ::close(pipe[1]);
 }
 
 TEST_F(InstanceLockTest, TheDirectoriesAreMadePrivate) {
