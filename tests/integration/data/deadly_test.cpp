@@ -77,22 +77,35 @@ class DeadlySegment : public DataProgram {
     }
 };
 
-TEST_F(DeadlySegment, OnWhichTwoWorkersDieEndsTheStreamByNameAndNotTheFeed) {
+TEST_F(DeadlySegment, OnWhichWorkersDieEndsTheStreamByNameAndNotTheFeed) {
     constexpr std::int64_t kLimit = 160 << 20;
-    const auto first = MemoryGroup::make("a", kLimit), second = MemoryGroup::make("b", kLimit);
-    if (!first || !second) {
-        GTEST_SKIP() << "this user may not make control groups here";
+    std::vector<MemoryGroup> groups;
+    for (const char* name : {"a", "b", "c"}) {
+        if (std::optional<MemoryGroup> group = MemoryGroup::make(name, kLimit)) {
+            groups.push_back(std::move(*group));
+        } else {
+            GTEST_SKIP() << "this user may not make control groups here";
+        }
     }
-    startFeed("{min: 1, max: 2}");
-    auto one = startWithin(*first, "one"), other = startWithin(*second, "other");
-    awaitJoined(2);
+    startFeed("{min: 1, max: 3}");
+    std::vector<std::unique_ptr<Subprocess>> workers;
+    for (const MemoryGroup& group : groups) {
+        workers.push_back(startWithin(group, "worker"));
+    }
+    awaitJoined(groups.size());
     const SubprocessOutput read = run({"ring-reader", "--socket", socket(), "--reads"});
     EXPECT_NE(read.exitCode, 0);
     EXPECT_NE(read.err.find("data workers died computing it"), std::string::npos) << read.err;
     EXPECT_NE(read.err.find("part-1.csv row group 4 rows 1024 to 1279"), std::string::npos)
         << read.err;
-    expectEnd(one, 128 + SIGKILL);
-    expectEnd(other, 128 + SIGKILL);
+    // The third may have a copy of the first, which is late: both may have died by the same hand.
+    int numKilled = 0;
+    for (const std::unique_ptr<Subprocess>& worker : workers) {
+        int code = -1;
+        EXPECT_TRUE(test::eventually([&] { return *worker->poll(code); }));
+        numKilled += code == 128 + SIGKILL ? 1 : 0;
+    }
+    EXPECT_GE(numKilled, 2);
     int exitCode = 0;
     EXPECT_TRUE(test::eventually([&] { return *feed_->poll(exitCode); }));
     EXPECT_GT(exitCode, 0) << "it ended by itself: " << said("feed");

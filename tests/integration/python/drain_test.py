@@ -133,7 +133,7 @@ class Bound(LeaveCase):
             self.await_nodes(node)
         self.release()
         ended = self.assert_whole(run, spec)
-        self.assertEqual(ended["restarts"], 0)
+        self.assertEqual(ended["restarts"], 0, self.history(run))
 
     def test_a_second_signal_ends_it_at_once(self):
         node = NODES[0]

@@ -5,6 +5,7 @@ import os
 import signal
 import unittest
 
+from drain_test import PLACE, LeaveCase
 from elsewhere_test import TWO_DATA, ElsewhereCase
 from poll import wait_for
 from run_harness import SCRIPT
@@ -12,10 +13,10 @@ from spread_test import NODES, SpreadCase
 
 MB = 1_000_000
 # Writes checkpoints of SIZE bytes.
-LARGE = SCRIPT.replace('json.dumps({"total": total}).encode()', 'json.dumps({"total": total, "rest": "x" * SIZE}).encode()')
+LARGE = SCRIPT.replace('json.dumps({"total": total}).encode()', 'json.dumps({"total": total, "rest": "x" * SIZE}).encode()') + PLACE
 
 
-class HandOverCase(ElsewhereCase):
+class HandOverCase(LeaveCase):
     """Nodes that hand over one megabyte a second."""
 
     def agent(self, name, *more):
@@ -38,12 +39,6 @@ class HandOverCase(ElsewhereCase):
             found = self.show(run)["hand_over"]
             return found if found and found["step"] == step and 0 < found["sent"] < found["bytes"] else None
         return wait_for(f"the checkpoint of step {step} is on its way", look, 30, step=0.05)
-
-    def steps_kept(self, run):
-        return sorted(one["step"] for one in self.show(run)["checkpoints"])
-
-    def await_kept(self, run, step, seconds=60):
-        wait_for(lambda: f"step {step} is kept: {self.steps_kept(run)} {self.show(run)['hand_over']}", lambda: step in self.steps_kept(run), seconds)
 
     def await_next_attempt(self):
         wait_for("the next attempt", lambda: self.begun(0)[1:] and self.begun(1)[1:], 60)
@@ -110,8 +105,8 @@ class HandOver(HandOverCase):
         self.await_next_attempt()
         last = next(line["ended"] for line in self.told(0) if "ended" in line)
         self.assertEqual((self.begun(0), self.begun(1)), ([0, last], [0, last]))
-        self.assertNotEqual(self.node_of(run, "rank0"), node)
         self.assert_whole(run, spec, 2)
+        self.assert_ended_on(self.other(node))
 
     def test_after_the_grace_of_a_stop_the_last_one_is_given_up(self):
         spec = self.prepare_large(40)
@@ -181,6 +176,7 @@ class HandOverBeside(SpreadCase):
     def test_a_node_fetches_what_rank_0_wrote_on_the_heads_machine(self):
         spec = self.prepare(total=2000)
         run = self.start(spec)
+        self.await_kept(run, 10)
         os.kill(self.pid_of(1), signal.SIGKILL)
         wait_for("the next attempt", lambda: [line for line in self.told(1) if "begun" in line][1:], 60)
         self.assertEqual([line["begun"] for line in self.told(1) if "begun" in line], [0, 10])
@@ -198,6 +194,7 @@ class Shared(ElsewhereCase):
     def test_a_directory_that_all_see_has_them_at_once(self):
         spec = self.prepare(total=2000)
         run = self.start(spec)
+        self.await_kept(run, 10)
         place = glob.glob(os.path.join(self.folder, "shared", f"{run}-*"))[0]
         self.assertIn("step-00000010.a1.safetensors", os.listdir(place))
         self.assertEqual(glob.glob(os.path.join(self.folder, "node?", "runs", run, "a1", "checkpoints")), [])

@@ -90,6 +90,12 @@ class SpreadCase(RunCase):
         self.at_step(step)
         return run
 
+    def steps_kept(self, run):
+        return sorted(one["step"] for one in self.show(run)["checkpoints"])
+
+    def await_kept(self, run, step, seconds=60):
+        wait_for(lambda: f"step {step} is kept: {self.steps_kept(run)} {self.show(run)['hand_over']}", lambda: step in self.steps_kept(run), seconds)
+
     def assert_whole(self, run, spec, attempt=None):
         ended = self.wait(run, "finished", "failed", "cancelled", seconds=90)
         self.assertEqual(ended["state"], "finished", (ended["exit_reason"], [e["text"] for e in ended["events"]]))
