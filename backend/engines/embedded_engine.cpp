@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <sched.h>
 #include <unistd.h>
 
 #include "backend/core/files.h"
@@ -12,6 +11,7 @@
 #include "backend/engines/embedded_job.h"
 #include "backend/job/log_files.h"
 #include "backend/job/log_text.h"
+#include "backend/system/machine_cores.h"
 #include "backend/system/machine_memory.h"
 
 namespace millrace::engines {
@@ -19,9 +19,7 @@ namespace {
 
 EmbeddedOptions filledIn(EmbeddedOptions options) {
     if (options.total.cpus <= 0) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        options.total.cpus = ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+        options.total.cpus = machineCores();
     }
     if (options.total.memoryBytes == 0) {
         options.total.memoryBytes = static_cast<std::uint64_t>(machineMemory());

@@ -3,16 +3,15 @@
 //
 // Threads: any. Failure: what cannot be read does not limit.
 #include <cstdint>
-#include <string>
+
+#include "backend/system/control_groups.h"
 
 namespace millrace {
 
 /// Bytes: the machine's, or the least limit of the control groups that this process is in.
 std::int64_t machineMemory();
 
-/// The same from other places, for tests: `proc` has self/cgroup, `groups` is where the hierarchy
-/// is mounted, `physical` the machine's bytes.
-std::int64_t machineMemory(const std::string& proc, const std::string& groups,
-                           std::int64_t physical);
+/// The same by these groups, of a machine with that many bytes.
+std::int64_t machineMemory(const ControlGroups& groups, std::int64_t physical);
 
 }  // namespace millrace

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "backend/core/utf8.h"
+#include "backend/system/machine_cores.h"
+#include "backend/system/machine_memory.h"
 #include "backend/telemetry/probes.h"
 #include "backend/telemetry/proc_files.h"
 
@@ -69,8 +71,11 @@ values::NodeInfo HostProbe::info() const {
     const std::string kernel = readProcFile(procRoot_ + "/sys/kernel/osrelease");
     info.kernel = toUtf8(kernel.substr(0, kernel.find('\n')));
     info.cpuModel = valueBehind(readProcFile(procRoot_ + "/cpuinfo"), "model name", ':');
-    info.cores = usableCores(readProcFile(procRoot_ + "/stat"));
-    info.memoryBytes = kiloBytesOf(readProcFile(procRoot_ + "/meminfo"), "MemTotal:").value_or(0);
+    const ControlGroups groups{procRoot_, sysRoot_ + "/fs/cgroup"};
+    info.cores = machineCores(groups, usableCores(readProcFile(procRoot_ + "/stat")));
+    const auto memory = kiloBytesOf(readProcFile(procRoot_ + "/meminfo"), "MemTotal:").value_or(0);
+    info.memoryBytes =
+        static_cast<std::uint64_t>(machineMemory(groups, static_cast<std::int64_t>(memory)));
     return info;
 }
 

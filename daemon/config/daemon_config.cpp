@@ -50,7 +50,8 @@ usage: millraced [options]
   --name NAME            of --slot: the node's name (default: the host's)
   --address WHERE        of --slot: where other nodes reach this one: a name, an address, or a network
                          (10.1.0.0/16) that it has an address in (default: as it reaches its head)
-  --cores N              of --slot: cores, memory and GPUs that the node offers (default: all)
+  --cores N              of --slot: cores, memory and GPUs that the node offers (default: all that its
+                         control groups and its affinity mask leave)
   --memory-mb N
   --gpus N
   --checkpoint-rate MB   of --slot: hand checkpoints over to the head no faster, MB a second (250)

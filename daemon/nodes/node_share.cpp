@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "backend/system/machine_memory.h"
 #include "backend/system/network_interface.h"
 #include "backend/telemetry/probes.h"
 #include "daemon/transport/join_file.h"
@@ -26,7 +25,6 @@ std::string nodeName(const config::DaemonConfig& config) {
 }
 
 Status takeShare(const config::NodeShare& share, values::NodeInfo& info) {
-    info.memoryBytes = std::min(info.memoryBytes, static_cast<std::uint64_t>(machineMemory()));
     const auto usable = telemetry::usableGpus(info.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
     std::erase_if(info.gpus, [&](const values::GpuInfo& gpu) {
         const auto name = telemetry::usableGpus({gpu}, nullptr);

@@ -12,8 +12,7 @@ namespace millrace::nodes {
 
 /// As --name says, else the name that the join file is for; "": the host's.
 std::string nodeName(const config::DaemonConfig& config);
-/// Less than the machine has where a control group, CUDA_VISIBLE_DEVICES or the command line says
-/// so.
+/// Less than the machine has to offer where CUDA_VISIBLE_DEVICES or the command line says so.
 Status takeShare(const config::NodeShare& share, values::NodeInfo& info);
 /// As --address says, else the address that faces the head; "": the head is this machine.
 std::string ownAddress(const config::DaemonConfig& config);

@@ -71,7 +71,9 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/engines/",
          {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/job/",
           "backend/schedule/node_fit.h"}},
-        {"backend/telemetry/", {"backend/core/", "backend/values/node.h"}},
+        {"backend/telemetry/",
+         {"backend/core/", "backend/values/node.h", "backend/system/machine_cores.h",
+          "backend/system/machine_memory.h"}},
     };
 }
 
@@ -125,8 +127,9 @@ std::vector<RoomLaw> daemonRooms() {
           "daemon/agent/"}},
         {"daemon/nodes/",
          {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/checkpoint/",
-          "backend/engines/", "backend/job/", "backend/telemetry/probes.h", "proto/convert/",
-          "daemon/config/", "daemon/transport/", "daemon/agent/"}},
+          "backend/scores/score_file.h", "backend/engines/", "backend/job/",
+          "backend/telemetry/probes.h", "proto/convert/", "daemon/config/", "daemon/transport/",
+          "daemon/agent/"}},
         {"daemon/*",
          {"backend/core/", "daemon/config/", "daemon/agent/head.h", "daemon/rpc/rpc_server.h",
           "daemon/nodes/"}},

@@ -12,6 +12,10 @@ using tests::TempDir;
 
 constexpr std::int64_t kPhysical = 8'000'000'000;
 
+ControlGroups groupsIn(const TempDir& dir) {
+    return {dir / "proc", dir / "groups"};
+}
+
 // A process in the group a/b of a hierarchy under `dir`.
 void place(const TempDir& dir) {
     ASSERT_TRUE(makeDirectories(dir / "proc/self").ok());
@@ -21,10 +25,10 @@ void place(const TempDir& dir) {
 
 TEST(MachineMemory, IsTheMachinesWhereNoGroupLimitsIt) {
     const TempDir dir;
-    EXPECT_EQ(machineMemory(dir / "proc", dir / "groups", kPhysical), kPhysical);
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), kPhysical);
     place(dir);
     ASSERT_TRUE(writeFileAtomic(dir / "groups/a/b/memory.max", "max\n").ok());
-    EXPECT_EQ(machineMemory(dir / "proc", dir / "groups", kPhysical), kPhysical);
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), kPhysical);
 }
 
 TEST(MachineMemory, IsTheLeastLimitOfTheGroupsAbove) {
@@ -32,9 +36,25 @@ TEST(MachineMemory, IsTheLeastLimitOfTheGroupsAbove) {
     place(dir);
     ASSERT_TRUE(writeFileAtomic(dir / "groups/a/b/memory.max", "5000000000\n").ok());
     ASSERT_TRUE(writeFileAtomic(dir / "groups/a/memory.max", "3000000000\n").ok());
-    EXPECT_EQ(machineMemory(dir / "proc", dir / "groups", kPhysical), 3'000'000'000);
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), 3'000'000'000);
     ASSERT_TRUE(writeFileAtomic(dir / "groups/memory.max", "2000000000\n").ok());
-    EXPECT_EQ(machineMemory(dir / "proc", dir / "groups", kPhysical), 2'000'000'000);
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), 2'000'000'000);
+}
+
+TEST(MachineMemory, VersionOneLimitsToo) {
+    const TempDir dir;
+    place(dir);
+    const std::string lines = "3:cpu,cpuacct:/c\n2:hugetlb,memory:/a\n0::/a/b\n";
+    ASSERT_TRUE(writeFileAtomic(dir / "proc/self/cgroup", lines).ok());
+    ASSERT_TRUE(makeDirectories(dir / "groups/hugetlb,memory/a").ok());
+    const auto limit = [&](const char* group, const char* text) {
+        return writeFileAtomic(dir / "groups/hugetlb,memory" + group + "/memory.limit_in_bytes",
+                               text);
+    };
+    ASSERT_TRUE(limit("", "9223372036854771712\n").ok());
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), kPhysical);
+    ASSERT_TRUE(limit("/a", "4000000000\n").ok());
+    EXPECT_EQ(machineMemory(groupsIn(dir), kPhysical), 4'000'000'000);
 }
 
 TEST(MachineMemory, OfThisMachineIsSomething) {

@@ -65,6 +65,15 @@ TEST_F(HostProbeTest, TheFixedFactsAreRead) {
     EXPECT_FALSE(info.name.empty());
 }
 
+TEST_F(HostProbeTest, CoresAndMemoryAreThoseThatControlGroupsLeave) {
+    write("proc/self/cgroup", "0::/a\n");
+    write("sys/fs/cgroup/a/memory.max", "500000\n");
+    write("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+    const values::NodeInfo info = probe().info();
+    EXPECT_EQ(info.memoryBytes, 500'000U);
+    EXPECT_EQ(info.cores, 1);
+}
+
 TEST_F(HostProbeTest, TextsThatAreNoUtf8AreCleaned) {
     write("etc/os-release", "PRETTY_NAME=\"Caf\xe9 Linux\"\n");
     write("proc/sys/kernel/osrelease", "6.1\xff\n");

@@ -1,0 +1,56 @@
+#include "backend/system/control_groups.h"
+
+#include <algorithm>
+
+#include "backend/core/files.h"
+#include "backend/core/status.h"
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t kListBytesMost = 64 << 10;
+
+bool isAmong(std::string_view controller, std::string_view list) {
+    while (!list.empty()) {
+        const std::string_view one = list.substr(0, list.find(','));
+        if (one == controller) {
+            return true;
+        }
+        list.remove_prefix(std::min(one.size() + 1, list.size()));
+    }
+    return false;
+}
+
+}  // namespace
+
+// A line is "0::/user.slice/a" of version 2, "4:cpu,cpuacct:/user.slice/a" of version 1. In a
+// container the path may be the host's, whose directories are not there; the root is the
+// container's own then.
+std::vector<std::string> ControlGroups::directoriesOf(std::string_view controller) const {
+    std::vector<std::string> directories;
+    const std::string text = readFile(proc + "/self/cgroup", kListBytesMost).value_or("");
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+        const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+        if (second == std::string_view::npos) {
+            continue;
+        }
+        const std::string_view list = line.substr(first + 1, second - first - 1);
+        if (!list.empty() && !isAmong(controller, list)) {
+            continue;
+        }
+        const std::string root = list.empty() ? mount : strCat(mount, "/", list);
+        for (std::string group(line.substr(second + 1)); group.size() > 1;
+             group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'))) {
+            directories.push_back(root + group);
+        }
+        directories.push_back(root);
+    }
+    if (text.empty()) {
+        directories.push_back(mount);
+    }
+    return directories;
+}
+
+}  // namespace millrace
