@@ -88,18 +88,6 @@ std::string deletedText(const values::RunSummary& run) {
                               : timeText(run.deletedMs) + "; 'millrace rm --undo' shows it again";
 }
 
-// The transfer of a checkpoint from its node to the head.
-std::string handOverText(const std::optional<values::HandOver>& handOver) {
-    if (!handOver.has_value()) {
-        return "";
-    }
-    const std::string others =
-        handOver->numWaiting == 0 ? "" : strCat("; ", handOver->numWaiting, " more wait");
-    return strCat("checkpoint of step ", handOver->step,
-                  " is on its way to the head: ", formatBytes(static_cast<double>(handOver->sent)),
-                  " of ", formatBytes(static_cast<double>(handOver->bytes)), others);
-}
-
 void showState(Page& page, const RunDetail& detail) {
     const values::RunSummary& run = detail.summary;
     CliContext& context = page.context_;
@@ -117,7 +105,7 @@ void showState(Page& page, const RunDetail& detail) {
                   run.progress.epochs);
     }
     page.field("progress", steps);
-    page.field("hand-over", handOverText(run.handOver));
+    page.field("hand-over", session::handOverText(run.handOver));
     page.field("created", timeText(run.createdMs) + " by " + run.owner);
     page.field("started", timeText(run.startedMs));
     std::string ended = timeText(run.endedMs);

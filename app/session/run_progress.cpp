@@ -4,6 +4,7 @@
 
 #include "app/session/figures.h"
 #include "backend/core/status.h"
+#include "backend/core/text.h"
 
 namespace millrace::session {
 bool isGoing(const values::RunSummary& run) {
@@ -61,6 +62,18 @@ std::string timesText(const values::PhaseTimes& times) {
     add(times.checkpointMs, "in checkpoints");
     add(times.endingMs, "ending");
     return text;
+}
+
+std::string handOverText(const std::optional<values::HandOver>& handOver) {
+    if (!handOver.has_value()) {
+        return "";
+    }
+    const std::string others =
+        handOver->numWaiting == 0 ? "" : strCat("; ", handOver->numWaiting, " more wait");
+    return strCat(handOver->areScores ? "scores" : "checkpoint", " of step ", handOver->step,
+                  handOver->areScores ? " are on their" : " is on its",
+                  " way to the head: ", formatBytes(static_cast<double>(handOver->sent)), " of ",
+                  formatBytes(static_cast<double>(handOver->bytes)), others);
 }
 
 std::optional<double> RunProgress::secondsLeft(const values::RunSummary& run,

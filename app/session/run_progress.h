@@ -32,6 +32,9 @@ std::string stallText(const values::RunSummary& run, bool isNowOld = false);
 /// "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s evaluating, 0.4 s in
 /// checkpoints": where its time went; "" where that is not known.
 std::string timesText(const values::PhaseTimes& times);
+/// "checkpoint of step 400 is on its way to the head: 1.2 GB of 3.1 GB; 2 more wait"; "" where
+/// nothing is.
+std::string handOverText(const std::optional<values::HandOver>& handOver);
 
 /// `run` is always the summary that was noted last.
 class RunProgress {

@@ -46,7 +46,7 @@ Result<PartialFile> PartialFile::open(const std::string& path, std::uint64_t byt
         offset = 0;
     }
     const std::string directory = std::filesystem::path(path).parent_path().string();
-    RETURN_IF_ERROR(checkRoom(directory, bytes - offset + kReserveBytes, "the checkpoint"));
+    RETURN_IF_ERROR(checkRoom(directory, bytes - offset + kReserveBytes, "the file"));
     return PartialFile(path, std::move(fd), bytes, offset);
 }
 
@@ -74,18 +74,37 @@ Status PartialFile::append(std::uint64_t offset, std::string_view chunk, std::st
     return okStatus();
 }
 
-Result<CheckpointFacts> PartialFile::finish(const ReadWatch& watch) {
+Status PartialFile::finish(const Verify& verify) {
     const std::string aside = asideOf(path_);
-    Result<CheckpointFacts> facts = verify(fd_.get(), path_, watch);
-    if (absl::IsDataLoss(facts.status())) {
+    const Status whole = verify(fd_.get());
+    if (absl::IsDataLoss(whole)) {
         ::unlink(aside.c_str());
     }
-    RETURN_IF_ERROR(facts.status());
+    RETURN_IF_ERROR(whole);
     if (::fsync(fd_.get()) != 0 || ::rename(aside.c_str(), path_.c_str()) != 0) {
         return errnoStatus(errno, path_);
     }
-    RETURN_IF_ERROR(syncParent(path_));
-    return facts;
+    return syncParent(path_);
+}
+
+Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& path) {
+    std::string chunk(PartialFile::kChunkBytes, '\0');
+    const ssize_t n = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(offset));
+    if (n <= 0) {
+        return n < 0 ? errnoStatus(errno, path) : dataLoss(path, ": has become shorter");
+    }
+    chunk.resize(static_cast<std::size_t>(n));
+    return chunk;
+}
+
+Result<std::string> hashOfChunks(int fd, std::uint64_t bytes, const std::string& path) {
+    std::string hashes;
+    for (std::uint64_t offset = 0; offset < bytes;) {
+        ASSIGN_OR_RETURN(const std::string chunk, readChunk(fd, offset, path));
+        hashes += hashHex(chunk);
+        offset += chunk.size();
+    }
+    return hashHex(hashes);
 }
 
 }  // namespace millrace::checkpoint

@@ -68,14 +68,6 @@ AttemptPaths AttemptPaths::ofJob(const std::string& jobPath) {
     return AttemptPaths(std::filesystem::path(jobPath).parent_path().string());
 }
 
-std::string AttemptPaths::runDirectory() const {
-    const std::filesystem::path path(directory_);
-    const std::string name = path.filename().string();
-    const bool isAttempt =
-        name.starts_with('a') && countOf(std::string_view(name).substr(1)).has_value();
-    return isAttempt ? path.parent_path().string() : "";
-}
-
 std::string AttemptPaths::worker(std::string_view name) const {
     // A job.json that was named without a folder lies in the working directory.
     return directory_.empty() ? std::string(name) : strCat(directory_, "/", name);

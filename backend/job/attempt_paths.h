@@ -2,8 +2,9 @@
 // Where the files of a run and of its attempts lie: the names on which daemon, engine and workers
 // agree (docs/formats/job.md).
 //
-//   ROOT/<run>/{checkpoints/, scores-<step>.zst}    checkpoints may be a link to a directory that
-//                                                   all nodes see
+//   ROOT/<run>/checkpoints/    with the scores of the latest evaluation; may be a link to a
+//   directory
+//                              that all nodes see
 //   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, steps.page, <worker>/}
 //
 // Threads: values. Failure: none; only attempts(), workers() and sharedCheckpoints() look at the
@@ -48,12 +49,10 @@ class AttemptPaths {
     static AttemptPaths ofJob(const std::string& jobPath);
 
     const std::string& directory() const { return directory_; }
-    /// The folder of the run that this is an attempt of; "" where it does not lie as in one.
-    std::string runDirectory() const;
     std::string jobFile() const { return directory_ + "/job.json"; }
     std::string rankSocket() const { return directory_ + "/rank.sock"; }
     std::string feedSocket() const { return directory_ + "/feed.sock"; }
-    /// Checkpoints of rank 0 on a node, until they have been sent to the head.
+    /// Checkpoints and scores of rank 0 on a node, until they have been sent to the head.
     std::string checkpoints() const { return directory_ + "/checkpoints"; }
     /// What data workers join with.
     std::string joinFile() const { return directory_ + "/data.join"; }

@@ -1,10 +1,14 @@
 #include "backend/scores/score_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
+#include <memory>
 #include <numeric>
-#include <optional>
+
+#include <unistd.h>
 
 #include <zstd.h>
 
@@ -19,6 +23,7 @@ constexpr char kMagic[8] = {'M', 'R', 'S', 'C', 'O', 'R', 'E', 'S'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kNameMost = 250;
 constexpr std::size_t kFileMost = std::size_t{8} << 30;
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr int kLevel = 1;  // keys are hashes: nothing makes them smaller
 constexpr std::string_view kPrefix = "scores-", kAttempt = ".a", kSuffix = ".zst";
 
@@ -81,38 +86,54 @@ Result<std::string> unpacked(const std::string& path, const std::string& bytes) 
 
 struct ScoreFile {
     std::filesystem::path path;
-    std::int64_t step = 0, attempt = 0;
+    ScoreName name;
 };
-
-/// Of "scores-400.a2.zst"; nothing of another name.
-std::optional<ScoreFile> parseName(const std::filesystem::path& path) {
-    const std::string name = path.filename().string();
-    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) {
-        return std::nullopt;
-    }
-    ScoreFile file{path};
-    const char* end = name.data() + name.size() - kSuffix.size();
-    const auto step = std::from_chars(name.data() + kPrefix.size(), end, file.step);
-    const std::string_view rest(step.ptr, static_cast<std::size_t>(end - step.ptr));
-    if (step.ec != std::errc() || !rest.starts_with(kAttempt)) {
-        return std::nullopt;
-    }
-    const auto attempt = std::from_chars(step.ptr + kAttempt.size(), end, file.attempt);
-    const bool isName = attempt.ec == std::errc() && attempt.ptr == end && file.step >= 0;
-    return isName ? std::optional(file) : std::nullopt;
-}
 
 std::vector<ScoreFile> filesIn(const std::string& directory) {
     std::vector<ScoreFile> found;
     std::error_code error;
     for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
          at.increment(error)) {
-        if (std::optional<ScoreFile> file = parseName(at->path())) {
-            found.push_back(*std::move(file));
+        if (const auto name = ScoreName::parse(at->path().filename().string())) {
+            found.push_back({at->path(), *name});
         }
     }
     return found;
 }
+
+/// What a zstd frame holds, checked piece by piece: its beginning is kept, the rest only counted.
+class FrameCheck {
+ public:
+    explicit FrameCheck(std::string path) : path_(std::move(path)) {}
+
+    Status add(std::string_view packed) {
+        ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+        for (bool isFull = false; in.pos < in.size || (isFull && left_ != 0);) {
+            ZSTD_outBuffer out{piece_.data(), piece_.size(), 0};
+            left_ = ZSTD_decompressStream(context_.get(), &out, &in);
+            if (ZSTD_isError(left_) != 0) {
+                return dataLoss(path_, ": damaged: ", ZSTD_getErrorName(left_));
+            }
+            head_.append(piece_, 0, std::min(out.pos, kHeadBytes - head_.size()));
+            isFull = out.pos == out.size;
+        }
+        return okStatus();
+    }
+    /// The first bytes inside of the frame, once the frame is whole.
+    Result<std::string> finish() const {
+        return left_ == 0 && head_.size() == kHeadBytes
+                   ? Result<std::string>(head_)
+                   : dataLoss(path_, ": is no whole file of scores");
+    }
+    static constexpr std::size_t kHeadBytes = 40;  ///< up to the step, and with it
+
+ private:
+    const std::string path_;
+    const std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context_{ZSTD_createDCtx(),
+                                                                           &ZSTD_freeDCtx};
+    std::string piece_ = std::string(kPieceBytes, '\0'), head_;
+    std::size_t left_ = 1;  ///< 0: the frame is whole
+};
 
 template <class T>
 void reorder(const std::vector<std::uint32_t>& order, std::vector<T>& values) {
@@ -124,6 +145,26 @@ void reorder(const std::vector<std::uint32_t>& order, std::vector<T>& values) {
 }
 
 }  // namespace
+
+std::string ScoreName::text() const {
+    return strCat(kPrefix, step, kAttempt, attempt, kSuffix);
+}
+
+std::optional<ScoreName> ScoreName::parse(std::string_view name) {
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) {
+        return std::nullopt;
+    }
+    ScoreName parsed;
+    const char* end = name.data() + name.size() - kSuffix.size();
+    const auto step = std::from_chars(name.data() + kPrefix.size(), end, parsed.step);
+    const std::string_view rest(step.ptr, static_cast<std::size_t>(end - step.ptr));
+    if (step.ec != std::errc() || !rest.starts_with(kAttempt)) {
+        return std::nullopt;
+    }
+    const auto attempt = std::from_chars(step.ptr + kAttempt.size(), end, parsed.attempt);
+    const bool isName = attempt.ec == std::errc() && attempt.ptr == end && parsed.step >= 0;
+    return isName ? std::optional(parsed) : std::nullopt;
+}
 
 void Scores::settle(std::size_t most) {
     std::vector<std::uint32_t> order(keys.size());
@@ -172,16 +213,41 @@ Status writeScores(const std::string& directory, const Scores& scores) {
     if (ZSTD_isError(size) != 0) {
         return resourceExhausted(directory, ": scores: ", ZSTD_getErrorName(size));
     }
-    const std::string path =
-        strCat(directory, "/", kPrefix, scores.step, kAttempt, scores.attempt, kSuffix);
-    RETURN_IF_ERROR(writeFileAtomic(path, std::string_view(packed).substr(0, size), 0600));
-    for (const ScoreFile& other : filesIn(directory)) {
-        std::error_code ignored;
-        if (other.path != std::filesystem::path(path)) {
-            std::filesystem::remove(other.path, ignored);
-        }
-    }
+    const ScoreName name{scores.step, scores.attempt};
+    RETURN_IF_ERROR(writeFileAtomic(strCat(directory, "/", name.text()),
+                                    std::string_view(packed).substr(0, size), 0600));
+    dropOthers(directory, name);
     return okStatus();
+}
+
+void dropOthers(const std::string& directory, const ScoreName& kept) {
+    dropScores(directory, [&](std::int64_t attempt, std::int64_t step) {
+        return kept == ScoreName{step, attempt};
+    });
+}
+
+Status verifyScores(int fd, const std::string& path) {
+    const auto name = ScoreName::parse(std::filesystem::path(path).filename().string());
+    FrameCheck check(path);
+    std::string piece(kPieceBytes, '\0');
+    for (off_t at = 0;;) {
+        const ssize_t n = ::pread(fd, piece.data(), piece.size(), at);
+        if (n < 0) {
+            return errnoStatus(errno, path);
+        }
+        if (n == 0) {
+            break;
+        }
+        RETURN_IF_ERROR(check.add(std::string_view(piece).substr(0, static_cast<std::size_t>(n))));
+        at += n;
+    }
+    ASSIGN_OR_RETURN(const std::string head, check.finish());
+    std::int64_t step = 0;
+    std::memcpy(&step, head.data() + FrameCheck::kHeadBytes - sizeof step, sizeof step);
+    const bool isOne = head.starts_with(std::string_view(kMagic, sizeof kMagic));
+    return isOne && name.has_value() && name->step == step
+               ? okStatus()
+               : dataLoss(path, ": does not hold the scores that its name says");
 }
 
 Result<Scores> parseScores(const std::string& path, std::string_view bytes) {
@@ -232,8 +298,8 @@ Result<std::string> findScores(const std::string& directory) {
     std::string found;
     std::int64_t newest = -1;
     for (const ScoreFile& file : filesIn(directory)) {
-        if (file.step > newest) {
-            newest = file.step;
+        if (file.name.step > newest) {
+            newest = file.name.step;
             found = file.path.string();
         }
     }
@@ -247,7 +313,7 @@ void dropScores(const std::string& directory,
                 const std::function<bool(std::int64_t attempt, std::int64_t step)>& isOnCourse) {
     for (const ScoreFile& file : filesIn(directory)) {
         std::error_code ignored;
-        if (!isOnCourse(file.attempt, file.step)) {
+        if (!isOnCourse(file.name.attempt, file.name.step)) {
             std::filesystem::remove(file.path, ignored);
         }
     }

@@ -5,6 +5,7 @@
 // version is kFailedPrecondition. Nothing that a file claims is believed before it is checked.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +41,22 @@ struct Scores {
     void settle(std::size_t most = kRowsMost);
 };
 
+/// What the name of a file says: "scores-400.a2.zst".
+struct ScoreName {
+    std::int64_t step = 0, attempt = 1;
+    std::string text() const;
+    /// Nothing for another name.
+    static std::optional<ScoreName> parse(std::string_view name);
+    bool operator==(const ScoreName&) const = default;
+};
+
 /// DIRECTORY/scores-STEP.aATTEMPT.zst, atomically; other files of scores go. `scores` is settled.
 Status writeScores(const std::string& directory, const Scores& scores);
+/// Removes the other files of scores beside this one.
+void dropOthers(const std::string& directory, const ScoreName& kept);
+/// Reads a file that came from another machine in pieces of 1 MiB: kDataLoss where its checksum
+/// does not fit, or its step is not the one in the name of `path`.
+Status verifyScores(int fd, const std::string& path);
 Result<Scores> readScores(const std::string& path);
 /// What stands inside of the zstd frame; `path` is for messages.
 Result<Scores> parseScores(const std::string& path, std::string_view bytes);

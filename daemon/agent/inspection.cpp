@@ -154,7 +154,7 @@ Result<std::string> Inspection::pair(const values::PairRequest& request,
         if (!isRunId(id)) {
             return invalidArgument("runs: '", id, "' is no id of a run");
         }
-        runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).path()}});
+        runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).checkpointsPath()}});
     }
     return inspector_.ask({{"op", "pair"}, {"runs", runs}}, "scores", isUnwanted);
 }

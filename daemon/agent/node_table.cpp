@@ -258,7 +258,7 @@ Status NodeTable::takesFiles(const NodeSession& session, const std::string& run,
         return okStatus();
     }
     if (isOver || nowNs() - knownSinceNs_ >= kUnknownNs) {
-        return Status(absl::StatusCode::kAborted, strCat(key, " is over without this checkpoint"));
+        return Status(absl::StatusCode::kAborted, strCat(key, " is over without this file"));
     }
     return unavailable(key, " is not known on this node yet");
 }

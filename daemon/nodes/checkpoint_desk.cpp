@@ -1,6 +1,7 @@
 #include "daemon/nodes/checkpoint_desk.h"
 
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "backend/core/log.h"
 #include "backend/core/unique_fd.h"
 #include "backend/job/job_file.h"
+#include "backend/scores/score_file.h"
 
 namespace millrace::nodes {
 namespace {
@@ -32,7 +34,7 @@ class Place {
         return number_ <= CheckpointDesk::kCallsMost
                    ? okStatus()
                    : unavailable("the head moves ", CheckpointDesk::kCallsMost,
-                                 " checkpoints at once; this one comes later");
+                                 " files at once; this one comes later");
     }
 
  private:
@@ -53,40 +55,109 @@ Status callEnded() {
 
 }  // namespace
 
+/// One file that comes: a checkpoint, or the scores of an evaluation.
+class CheckpointDesk::Arrival {
+ public:
+    /// `first`: what the agent says of it. The name is the attempt's own: a node names no other
+    /// file here.
+    static Result<Arrival> of(const CheckpointDesk& desk, const Caller& caller,
+                              const v1::FilePart& first) {
+        const auto checkpoint = CheckpointName::parse(first.name());
+        const auto scores = scores::ScoreName::parse(first.name());
+        const std::int64_t attempt = checkpoint ? checkpoint->attempt
+                                     : scores   ? scores->attempt
+                                                : 0;
+        if (attempt != caller.attempt) {
+            return invalidArgument("hand-over: '", first.name(), "' is neither a checkpoint nor ",
+                                   "scores of attempt ", caller.attempt);
+        }
+        Arrival arrival(desk, caller);
+        arrival.checkpoint_ = checkpoint;
+        arrival.scores_ = scores;
+        arrival.hash_ = first.hash();
+        arrival.directory_ = job::RunPaths(desk.runsDir_, caller.run).checkpoints();
+        return arrival;
+    }
+    const std::string& directory() const { return directory_; }
+    std::string name() const { return checkpoint_ ? checkpoint_->text() : scores_->text(); }
+    std::string path() const { return strCat(directory_, "/", name()); }
+
+    Status verify(int fd) {
+        if (scores_) {
+            return scores::verifyScores(fd, path());
+        }
+        ASSIGN_OR_RETURN(facts_, checkpoint::verify(fd, path(), {caller_.hasLeft, {}}));
+        return okStatus();
+    }
+    /// Whether an earlier transfer, whose last word was not heard, brought the same file. An
+    /// evaluation of the same step may have been repeated.
+    Result<bool> isHere() {
+        const UniqueFd fd(::open(path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        struct stat info{};
+        if (!fd.isOpen() || ::fstat(fd.get(), &info) != 0) {
+            return false;
+        }
+        if (scores_) {
+            const auto bytes = static_cast<std::uint64_t>(info.st_size);
+            ASSIGN_OR_RETURN(const std::string hash,
+                             checkpoint::hashOfChunks(fd.get(), bytes, path()));
+            return hash == hash_;
+        }
+        RETURN_IF_ERROR(verify(fd.get()));
+        return true;
+    }
+    /// It is whole and on disk: it counts from now on.
+    Status keep() const {
+        if (scores_) {
+            scores::dropOthers(directory_, *scores_);
+            return okStatus();
+        }
+        const CheckpointName inside{facts_.step, static_cast<int>(facts_.attempt)};
+        if (inside != *checkpoint_) {
+            return invalidArgument("hand-over: ", path(), " holds the checkpoint ", inside.text());
+        }
+        const Status kept = desk_.keep_(caller_.run, facts_);
+        const bool isOver = absl::IsFailedPrecondition(kept) || absl::IsNotFound(kept);
+        return isOver ? Status(absl::StatusCode::kAborted, std::string(messageOf(kept))) : kept;
+    }
+
+ private:
+    Arrival(const CheckpointDesk& desk, const Caller& caller) : desk_(desk), caller_(caller) {}
+
+    const CheckpointDesk& desk_;
+    const Caller& caller_;
+    std::optional<CheckpointName> checkpoint_;
+    std::optional<scores::ScoreName> scores_;
+    std::string hash_;  ///< of scores
+    std::string directory_;
+    checkpoint::CheckpointFacts facts_;
+};
+
 Status CheckpointDesk::take(const Caller& caller, HandedOver& stream) {
     const Place place(numCalls_);
     RETURN_IF_ERROR(place.check());
     const Status status = takeAll(caller, stream);
     if (absl::IsResourceExhausted(status) || absl::IsDataLoss(status)) {
-        logWarn("nodes: a checkpoint is not taken",
+        logWarn("nodes: a file is not taken",
                 {{"run", caller.run}, {"attempt", caller.attempt}, {"why", messageOf(status)}});
     }
     return status;
 }
 
-// The name is the attempt's own: a node names no other file here.
 Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     RETURN_IF_ERROR(table_.takesFiles(caller.session, caller.run, caller.attempt));
     v1::FilePart part;
     if (!stream.Read(&part)) {
         return callEnded();
     }
-    const auto name = CheckpointName::parse(part.name());
-    if (!name.has_value() || name->attempt != caller.attempt) {
-        return invalidArgument("hand-over: '", part.name(), "' is not a checkpoint of attempt ",
-                               caller.attempt);
-    }
-    const std::string directory = job::RunPaths(runsDir_, caller.run).checkpoints();
-    const std::string path = strCat(directory, "/", name->text());
-    RETURN_IF_ERROR(makeDirectories(directory, 0700));
-    const UniqueFd here(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (here.isOpen()) {  // an earlier transfer, whose last word was not heard
-        ASSIGN_OR_RETURN(const auto facts,
-                         checkpoint::verify(here.get(), path, {caller.hasLeft, {}}));
-        RETURN_IF_ERROR(keepWhole(caller, path, facts));
+    ASSIGN_OR_RETURN(Arrival arrival, Arrival::of(*this, caller, part));
+    RETURN_IF_ERROR(makeDirectories(arrival.directory(), 0700));
+    ASSIGN_OR_RETURN(const bool isHere, arrival.isHere());
+    if (isHere) {
+        RETURN_IF_ERROR(arrival.keep());
         return stream.Write(stateOf(part.bytes(), true)) ? okStatus() : callEnded();
     }
-    ASSIGN_OR_RETURN(PartialFile file, PartialFile::open(path, part.bytes()));
+    ASSIGN_OR_RETURN(PartialFile file, PartialFile::open(arrival.path(), part.bytes()));
     bool isOpen = stream.Write(stateOf(file.offset(), false));
     while (isOpen && !file.isAllHere() && stream.Read(&part)) {
         RETURN_IF_ERROR(table_.takesFiles(caller.session, caller.run, caller.attempt));
@@ -96,21 +167,10 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
     if (!file.isAllHere()) {
         return callEnded();
     }
-    ASSIGN_OR_RETURN(const auto facts, file.finish({caller.hasLeft, {}}));
-    RETURN_IF_ERROR(keepWhole(caller, path, facts));
-    logInfo("nodes: received a checkpoint", {{"run", caller.run}, {"file", name->text()}});
+    RETURN_IF_ERROR(file.finish([&](int fd) { return arrival.verify(fd); }));
+    RETURN_IF_ERROR(arrival.keep());
+    logInfo("nodes: received a file", {{"run", caller.run}, {"file", arrival.name()}});
     return stream.Write(stateOf(file.offset(), true)) ? okStatus() : callEnded();
-}
-
-Status CheckpointDesk::keepWhole(const Caller& caller, const std::string& path,
-                                 const checkpoint::CheckpointFacts& facts) const {
-    const CheckpointName name{facts.step, static_cast<int>(facts.attempt)};
-    if (name.text() != std::filesystem::path(path).filename()) {
-        return invalidArgument("hand-over: ", path, " holds the checkpoint ", name.text());
-    }
-    const Status kept = keep_(caller.run, facts);
-    const bool isOver = absl::IsFailedPrecondition(kept) || absl::IsNotFound(kept);
-    return isOver ? Status(absl::StatusCode::kAborted, std::string(messageOf(kept))) : kept;
 }
 
 // Which file it is, the job of the attempt says.
@@ -137,18 +197,14 @@ Status CheckpointDesk::give(const Caller& caller, const v1::FileWanted& wanted,
     part.set_bytes(bytes);
     bool isOpen = stream.Write(part);
     std::uint64_t offset = wanted.offset() > bytes ? 0 : wanted.offset();
-    std::string chunk(PartialFile::kChunkBytes, '\0');
     while (isOpen && offset < bytes) {
         RETURN_IF_ERROR(mayHave());
-        const ssize_t n = ::pread(fd.get(), chunk.data(), chunk.size(), static_cast<off_t>(offset));
-        if (n <= 0) {
-            return n < 0 ? errnoStatus(errno, path) : dataLoss(path, ": has become shorter");
-        }
+        ASSIGN_OR_RETURN(std::string chunk, checkpoint::readChunk(fd.get(), offset, path));
         part = {};
         part.set_offset(offset);
-        part.set_data(chunk.data(), static_cast<std::size_t>(n));
-        part.set_hash(hashHex(part.data()));
-        offset += static_cast<std::uint64_t>(n);
+        part.set_hash(hashHex(chunk));
+        offset += chunk.size();
+        part.set_data(std::move(chunk));
         isOpen = stream.Write(part);
     }
     return isOpen ? okStatus() : callEnded();

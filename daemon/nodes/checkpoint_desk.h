@@ -1,10 +1,11 @@
 #pragma once
-// CheckpointDesk: the head's end of checkpoints that come from nodes, or go there (Agents.HandOver,
-// Agents.Fetch).
+// CheckpointDesk: the head's end of checkpoints and scores that come from nodes, and of checkpoints
+// that go there (Agents.HandOver, Agents.Fetch).
 //
-// A file counts only when it is whole, on disk and in the store; the agent is told so last.
-// Threads: any, one of gRPC's for each call. Bounded: kCallsMost calls; a chunk of each in memory.
-// Failure: what the call ends with; the agent tries again, but at kAborted: the attempt is over.
+// A file counts only when it is whole and on disk, and a checkpoint in the store too; the agent is
+// told so last. Threads: any, one of gRPC's for each call. Bounded: kCallsMost calls; a chunk of
+// each in memory. Failure: what the call ends with; the agent tries again, but at kAborted: the
+// attempt is over.
 #include <atomic>
 #include <functional>
 #include <string>
@@ -41,9 +42,8 @@ class CheckpointDesk {
     Status give(const Caller& caller, const v1::FileWanted& wanted, Fetched& stream) const;
 
  private:
+    class Arrival;
     Status takeAll(const Caller& caller, HandedOver& stream) const;
-    Status keepWhole(const Caller& caller, const std::string& path,
-                     const checkpoint::CheckpointFacts& facts) const;
 
     const std::string runsDir_;
     const agent::NodeTable& table_;

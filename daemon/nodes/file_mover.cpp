@@ -8,12 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backend/checkpoint/checkpoint_file.h"
 #include "backend/checkpoint/partial_file.h"
 #include "backend/core/hash.h"
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 #include "backend/core/unique_fd.h"
 #include "backend/job/job_file.h"
+#include "backend/scores/score_file.h"
 #include "daemon/agent/crew/nodes.h"
 #include "daemon/transport/transport.h"
 #include "millrace/v1/agent.grpc.pb.h"
@@ -49,29 +51,31 @@ class Call {
     std::unique_ptr<v1::Agents::Stub> stub;
 };
 
-Result<std::string> readChunk(int fd, std::uint64_t offset, const std::string& path) {
-    std::string chunk(PartialFile::kChunkBytes, '\0');
-    const ssize_t n = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(offset));
-    if (n <= 0) {
-        return n < 0 ? errnoStatus(errno, path) : dataLoss(path, ": has become shorter");
-    }
-    chunk.resize(static_cast<std::size_t>(n));
-    return chunk;
+bool areScores(const std::string& path) {
+    return scores::ScoreName::parse(nameOf(path)).has_value();
+}
+
+Status verify(int fd, const std::string& path) {
+    return areScores(path) ? scores::verifyScores(fd, path) : checkpoint::verify(fd, path).status();
 }
 
 // A file that the head refused for good is not sent again.
 Status setAsideIfUnfit(const std::string& path, int fd, const Status& why) {
     const bool isForeign = absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
-    const bool isDamaged =
-        absl::IsDataLoss(why) && absl::IsDataLoss(checkpoint::verify(fd, path).status());
+    const bool isDamaged = absl::IsDataLoss(why) && absl::IsDataLoss(verify(fd, path));
     if (!isForeign && !isDamaged) {
         return why;
     }
-    ASSIGN_OR_RETURN(const auto directory,
-                     CheckpointDirectory::open(std::filesystem::path(path).parent_path().string()));
-    const auto name = CheckpointName::parse(nameOf(path));
-    ASSIGN_OR_RETURN(const std::string aside,
-                     directory.setAside(*name, isForeign ? "foreign" : "damaged"));
+    const char* suffix = isForeign ? "foreign" : "damaged";
+    std::string aside = strCat(nameOf(path), ".", suffix);
+    if (const auto name = CheckpointName::parse(nameOf(path))) {
+        ASSIGN_OR_RETURN(
+            const auto directory,
+            CheckpointDirectory::open(std::filesystem::path(path).parent_path().string()));
+        ASSIGN_OR_RETURN(aside, directory.setAside(*name, suffix));
+    } else if (::rename(path.c_str(), strCat(path, ".", suffix).c_str()) != 0) {
+        return errnoStatus(errno, path);
+    }
     return annotate(why, strCat("set aside as ", aside));
 }
 
@@ -92,8 +96,7 @@ std::optional<job::AttemptPaths> FileMover::pathsOf(const std::string& key) cons
 void FileMover::drop(const std::string& key) {
     out_.drop(key);
     in_.drop(key);
-    kept_.erase(key);
-    givenUp_.erase(key);
+    given_.erase(key);
     wanted_.erase(key);
 }
 
@@ -123,23 +126,26 @@ Result<FileMover::Names> FileMover::unsent(const CheckpointDirectory& directory,
 std::optional<values::HandOver> FileMover::handOver(const std::string& key) {
     const auto paths = pathsOf(key);
     const auto part = agent::PartName::parse(key);
-    if (!paths.has_value() || part->part != 0 || givenUp_.contains(key)) {
+    if (!paths.has_value() || part->part != 0) {
+        return std::nullopt;
+    }
+    Given& given = given_[key];
+    if (given.isGivenUp) {
         return std::nullopt;
     }
     const auto directory = CheckpointDirectory::open(paths->checkpoints());
     if (absl::IsNotFound(directory.status())) {
         return std::nullopt;  // the head sees what it writes
     }
-    std::set<CheckpointName>& kept = kept_[key];
-    Result<Names> left = directory.ok() ? unsent(*directory, part->attempt, kept)
+    Result<Names> left = directory.ok() ? unsent(*directory, part->attempt, given.kept)
                                         : Result<Names>(directory.status());
     if (!left.ok()) {
         return values::HandOver{.trouble = std::string(messageOf(left.status()))};
     }
     while (!left->empty()) {
         const TransferLane::Standing now = out_.move(key, directory->pathOf(left->front()));
-        if (absl::IsAborted(now.failure)) {
-            givenUp_.insert(key);
+        given.isGivenUp = absl::IsAborted(now.failure);
+        if (given.isGivenUp) {
             return std::nullopt;
         }
         if (!now.isDone) {
@@ -147,10 +153,45 @@ std::optional<values::HandOver> FileMover::handOver(const std::string& key) {
                                     static_cast<int>(left->size()) - 1,
                                     std::string(messageOf(now.failure))};
         }
-        kept.insert(left->front());
+        given.kept.insert(left->front());
         left->erase(left->begin());
     }
-    return std::nullopt;
+    return handOverScores(key, paths->checkpoints(), given);
+}
+
+// They stay where they are: the rank replaces them.
+std::optional<values::HandOver> FileMover::handOverScores(const std::string& key,
+                                                          const std::string& directory,
+                                                          Given& given) {
+    const auto path = scores::findScores(directory);
+    struct stat info{};
+    if (!path.ok() || ::stat(path->c_str(), &info) != 0) {
+        return std::nullopt;  // no evaluation, or they are being replaced
+    }
+    const ScoresFile file{*path, info.st_ino,
+                          info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec};
+    if (file == given.scores) {
+        return std::nullopt;
+    }
+    if (given.movingScores.path != file.path) {
+        given.movingScores = file;
+    }
+    const TransferLane::Standing now = out_.move(key, file.path);
+    given.isGivenUp = absl::IsAborted(now.failure);
+    if (given.isGivenUp) {
+        return std::nullopt;
+    }
+    if (now.isDone) {
+        out_.drop(key);  // what has taken their place meanwhile is another order
+        given.scores = std::exchange(given.movingScores, {});
+        return given.scores == file ? std::nullopt : handOverScores(key, directory, given);
+    }
+    return values::HandOver{scores::ScoreName::parse(nameOf(file.path))->step,
+                            now.bytes,
+                            now.done,
+                            0,
+                            std::string(messageOf(now.failure)),
+                            true};
 }
 
 Status FileMover::give(const Order& order, const std::stop_token& stop) {
@@ -168,6 +209,10 @@ Status FileMover::give(const Order& order, const std::stop_token& stop) {
     v1::FilePart part;
     part.set_name(nameOf(order.path));
     part.set_bytes(bytes);
+    if (areScores(order.path)) {
+        ASSIGN_OR_RETURN(*part.mutable_hash(),
+                         checkpoint::hashOfChunks(fd.get(), bytes, order.path));
+    }
     v1::FileState state;
     bool isOpen = stream->Write(part) && stream->Read(&state);
     part = {};
@@ -177,7 +222,7 @@ Status FileMover::give(const Order& order, const std::stop_token& stop) {
     while (isOpen && !state.is_kept()) {
         out_.tell(order, bytes, state.offset());
         if (state.offset() < bytes) {
-            Result<std::string> chunk = readChunk(fd.get(), state.offset(), order.path);
+            Result<std::string> chunk = checkpoint::readChunk(fd.get(), state.offset(), order.path);
             broken = chunk.status();
             if (!broken.ok()) {
                 call.context.TryCancel();
@@ -263,7 +308,10 @@ Status FileMover::bring(const Order& order, const std::stop_token& stop) {
     if (!file->isAllHere()) {
         return ended.ok() ? unavailable("the head ended the transfer") : ended;
     }
-    return file->finish({[&] { return stop.stop_requested(); }, {}}).status();
+    return file->finish([&](int fd) {
+        return checkpoint::verify(fd, order.path, {[&] { return stop.stop_requested(); }, {}})
+            .status();
+    });
 }
 
 }  // namespace millrace::nodes

@@ -1,14 +1,14 @@
 #pragma once
-// FileMover: moves checkpoints between this node and its head, by calls of their own, so that signs
-// of life never wait behind bytes.
+// FileMover: moves checkpoints and scores between this node and its head, by calls of their own, so
+// that signs of life never wait behind bytes.
 //
 // It sends the checkpoints of rank 0 in the order of their steps, within the rate limit, and
-// removes each one once the head has it. It fetches the checkpoint that a job resumes from to the
-// job's directory. An interrupted transfer resumes where it stopped, also after a restart of agent
-// or head: the partial file is the only record. Threads: one owner; a lane for each direction.
-// Owns: the lanes and their calls. Bounded: one chunk in memory; kMostWaiting checkpoints wait
-// behind the current one, others between are removed so that a slow link does not fill the disk.
-// Failure: as HeadFiles; failed transfers are retried.
+// removes each one once the head has it; then the scores of the latest evaluation. It fetches the
+// checkpoint that a job resumes from to the job's directory. An interrupted transfer resumes where
+// it stopped, also after a restart of agent or head: the partial file is the only record. Threads:
+// one owner; a lane for each direction. Owns: the lanes and their calls. Bounded: one chunk in
+// memory; kMostWaiting checkpoints wait behind the current one, others between are removed so that
+// a slow link does not fill the disk. Failure: as HeadFiles; failed transfers are retried.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -43,16 +43,31 @@ class FileMover final : public HeadFiles {
     using Order = TransferLane::Order;
     using Names = std::vector<checkpoint::CheckpointName>;
 
+    /// Which scores: another evaluation of the same step has the same name.
+    struct ScoresFile {
+        std::string path;
+        std::uint64_t inode = 0;
+        std::int64_t modifiedNs = 0;
+        bool operator==(const ScoresFile&) const = default;
+    };
+    /// Of one gang.
+    struct Given {
+        std::set<checkpoint::CheckpointName> kept;  ///< at the head
+        ScoresFile scores, movingScores;            ///< at the head; on their way, "": none
+        bool isGivenUp = false;
+    };
+
     /// Paths of a gang's attempt; nothing: the key is not a part's.
     std::optional<job::AttemptPaths> pathsOf(const std::string& key) const;
     Result<Names> unsent(const checkpoint::CheckpointDirectory& directory, int attempt,
                          const std::set<checkpoint::CheckpointName>& kept) const;
+    std::optional<values::HandOver> handOverScores(const std::string& key,
+                                                   const std::string& directory, Given& given);
     Status give(const Order& order, const std::stop_token& stop);
     Status bring(const Order& order, const std::stop_token& stop);
 
     const FileMoverOptions options_;
-    std::map<std::string, std::set<checkpoint::CheckpointName>> kept_;  ///< by gang: at the head
-    std::set<std::string> givenUp_;                                     ///< gangs
+    std::map<std::string, Given> given_;                      ///< by gang
     std::map<std::string, std::vector<std::string>> wanted_;  ///< by gang: files of its job
     TransferLane out_, in_;                                   ///< end first
 };

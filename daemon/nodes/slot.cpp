@@ -379,7 +379,7 @@ void Slot::follow() {
     }
 }
 
-// A part is over when the head has its checkpoints, too, but where this agent ends all.
+// A part is over when the head has its checkpoints and scores, too, but where this agent ends all.
 void Slot::hold(const std::string& key, engines::State& state) {
     state.handOver =
         parts_.files != nullptr && !life_.isEnding() ? parts_.files->handOver(key) : std::nullopt;

@@ -38,7 +38,7 @@ struct SlotParts {
     values::NodeInfo info = {};  ///< of the node, as the head is told
     std::string machine = {};    ///< that it is, with its state directory
     std::function<Result<std::unique_ptr<PartTunnel>>(const agent::PartName& part)> openTunnel = {};
-    std::unique_ptr<HeadFiles> files = {};  ///< null: no checkpoint goes to the head, or comes
+    std::unique_ptr<HeadFiles> files = {};  ///< null: no file goes to the head, or comes
 };
 
 class Slot {

@@ -101,7 +101,7 @@ void TransferLane::end(const Order& order, const Status& status) {
     }
     const bool isNew = messageOf(transfer->standing.failure) != messageOf(status);
     if (!status.ok() && isNew) {
-        logWarn("slot: a checkpoint is not moved yet",
+        logWarn("slot: a file is not moved yet",
                 {{"gang", order.key}, {"file", order.path}, {"why", messageOf(status)}});
     }
     transfer->standing.failure = status;

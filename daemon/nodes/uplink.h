@@ -1,6 +1,6 @@
 #pragma once
 // The Slot's interfaces to the head: Uplink, the connection; PartTunnel, the ranks' connections;
-// HeadFiles, transfers of checkpoints.
+// HeadFiles, transfers of checkpoints and scores.
 //
 // While it is open, the connection gives a sign of life each second by itself, also while its owner
 // is busy: a start of many workers takes a while. Threads: one owner. Failure: none that ends it;
@@ -41,16 +41,16 @@ class PartTunnel {
     virtual ~PartTunnel() = default;
 };
 
-/// Checkpoints of the parts here, which the head is to have, or has; FileMover is the real one. No
-/// call waits for the head.
+/// Checkpoints and scores of the parts here, which the head is to have, or has; FileMover is the
+/// real one. No call waits for the head.
 class HeadFiles {
  public:
     virtual ~HeadFiles() = default;
     /// Brings what the gang's job reads. OK: it is here. kUnavailable: it is on its way, or cannot
     /// come now: a sentence. Another error: the head does not have it.
     virtual Status fetch(const std::string& key) = 0;
-    /// Sees to it that the head gets what part 0 of an attempt has written: the checkpoint that is
-    /// on its way; nothing: the head has all, or does without.
+    /// Sees to it that the head gets what part 0 of an attempt has written: the file that is on its
+    /// way; nothing: the head has all, or does without.
     virtual std::optional<values::HandOver> handOver(const std::string& key) = 0;
     /// The gang's files are about to go.
     virtual void drop(const std::string& key) = 0;

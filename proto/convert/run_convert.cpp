@@ -53,6 +53,7 @@ void handOverFields(Way, auto& value, auto& message) {
     MR_FIELD(sent, sent);
     MR_FIELD(numWaiting, num_waiting);
     MR_FIELD(trouble, trouble);
+    MR_FIELD(areScores, are_scores);
 }
 
 template <class Way>

@@ -115,7 +115,8 @@ Json progressJson(const values::RunSummary& run) {
 
 Json handOverJson(const std::optional<values::HandOver>& handOver) {
     return !handOver.has_value() ? Json()
-                                 : Json{{"step", handOver->step},
+                                 : Json{{"what", handOver->areScores ? "scores" : "checkpoint"},
+                                        {"step", handOver->step},
                                         {"bytes", handOver->bytes},
                                         {"sent", handOver->sent},
                                         {"waiting", handOver->numWaiting},

@@ -300,7 +300,8 @@ std::vector<std::string> PartCrew::giveUpFiles(bool isGraceOver) {
         return {};
     }
     place_.nodes.giveUpFiles(lead().node, lead().name.key());
-    return {strCat("the checkpoint of step ", lead().state.handOver->step,
+    const values::HandOver& left = *lead().state.handOver;
+    return {strCat("the ", left.areScores ? "scores" : "checkpoint", " of step ", left.step,
                    " did not come from node ", lead().node, " within the grace: given up")};
 }
 

@@ -1,7 +1,6 @@
 #include "daemon/agent/run/checkpoint_catalogue.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "backend/core/log.h"
@@ -135,11 +134,11 @@ Result<std::string> followBest(const CheckpointDirectory& directory, const Cours
                                    : std::string("no checkpoint that is left was evaluated"));
 }
 
-/// What models said that the run has left behind; in the run's directory, beside `checkpoints`.
-void dropOtherScores(const std::string& checkpoints, const Course& course) {
-    scores::dropScores(
-        std::filesystem::path(checkpoints).parent_path().string(),
-        [&](std::int64_t attempt, std::int64_t step) { return course.contains(attempt, step); });
+/// Of models that the run has left behind.
+void dropOtherScores(const std::string& directory, const Course& course) {
+    scores::dropScores(directory, [&](std::int64_t attempt, std::int64_t step) {
+        return course.contains(attempt, step);
+    });
 }
 
 // One look through a directory.

@@ -177,7 +177,6 @@ Result<TrainerJob> TrainerJob::read(const std::string& path, int rank) {
     job.path = path;
     job.planText = {};  // of very many files, for the feed alone
     job.directory = job::AttemptPaths::ofJob(path).worker(job::rankName(rank));
-    job.runDirectory = job::AttemptPaths::ofJob(path).runDirectory();
     RETURN_IF_ERROR(makeDirectories(job.directory, 0700));
     return job;
 }
@@ -209,7 +208,7 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.checkpoints.keep = spec.train.checkpointKeep;
     out.checkpoints.isCopied = spec.train.checkpointCopy;
     out.checkpoints.directory = job.checkpointDirectory;
-    out.eval.scoresDirectory = job.runDirectory;
+    out.eval.scoresDirectory = job.checkpointDirectory;
     out.eval.attempt = job.attempt;
     out.attempt = job.attempt;
     out.identity = {{"run", job.run}, {"spec_hash", job.specHash}, {"stream_hash", job.streamHash}};

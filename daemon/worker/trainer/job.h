@@ -10,9 +10,8 @@
 namespace millrace::trainer {
 
 struct TrainerJob : job::JobFile {
-    std::string path;          ///< of the job file
-    std::string directory;     ///< the rank's own
-    std::string runDirectory;  ///< "": the job lies in none
+    std::string path;       ///< of the job file
+    std::string directory;  ///< the rank's own
 
     static Result<TrainerJob> read(const std::string& path, int rank);
 };

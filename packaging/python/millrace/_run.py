@@ -34,8 +34,6 @@ class Run:
         self.page = os.path.join(folder, "steps.page")
         self.spill = os.path.join(folder, f"rank{os.environ['RANK']}", "lines.spill")
         """For lines that wait for the daemon."""
-        self.directory = os.path.dirname(folder)
-        """Of the run; the attempt's folder lies in it."""
         self.rank = int(os.environ["RANK"])
         self.world = int(os.environ["WORLD_SIZE"])
         self.spec_file = os.environ.get("MILLRACE_SPEC", "")

@@ -13,9 +13,9 @@ _ROWS_MOST = 10_000_000
 
 
 def keep(link: Any, digest: str, shares: Any) -> None:
-    """Of all ranks' shares, in the directory of the run. What goes wrong is a warning: the figures are there."""
+    """Of all ranks' shares, beside the run's checkpoints. What goes wrong is a warning: the figures are there."""
     try:
-        write(link.run.directory, link.run.attempt, link.step, digest, *joined(shares))
+        write(link.run.checkpoints, link.run.attempt, link.step, digest, *joined(shares))
     except (MillraceError, OSError) as error:
         import warnings
         warnings.warn(f"the scores of this evaluation are not kept: {error}", RuntimeWarning, stacklevel=4)

@@ -167,11 +167,11 @@ class Evaluated(DaemonCase):
             share = _evaluate._read(predict, rows)
         _scores.write(own, 2, 7, "0" * 32, *_scores.joined([share]))
         self.assertEqual(os.listdir(own), ["scores-7.a2.zst"])
-        self.assertEqual(self.pair(client.show(movie).directory, own)[0]["heads"][0]["log_loss_difference"], 0)
+        self.assertEqual(self.pair(os.path.join(client.show(movie).directory, "checkpoints"), own)[0]["heads"][0]["log_loss_difference"], 0)
         self.assertEqual(self.pair(own, self.folder), [{"run": "1", "has_scores": False, "problem": "", "without": ["1"]}])
         with open(os.path.join(own, "scores-7.a2.zst"), "r+b") as file:
             file.truncate(1000)
-        self.assertIn("scores-7.a2.zst: ", self.pair(client.show(movie).directory, own)[0]["problem"])
+        self.assertIn("scores-7.a2.zst: ", self.pair(os.path.join(client.show(movie).directory, "checkpoints"), own)[0]["problem"])
 
     def test_a_stream_serves_it_while_it_is_read(self):
         with millrace.stream(self.path, as_numpy=True) as rows:

@@ -8,8 +8,10 @@
 #include "backend/checkpoint/partial_file.h"
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
+#include "backend/core/row_hash.h"
 #include "backend/job/job_file.h"
 #include "backend/job/log_files.h"
+#include "backend/scores/score_file.h"
 #include "daemon/nodes/agents_door.h"
 #include "daemon/nodes/head_link.h"
 #include "daemon/nodes/rank_tunnel.h"
@@ -91,6 +93,24 @@ class FileMoverTest : public ::testing::TestWithParam<const char*> {
     /// As the Slot's turns do: until the head has all.
     bool handOver() {
         return test::eventually([&] { return !mover->handOver(kGang).has_value(); });
+    }
+    /// As rank 0 does after an evaluation: 24 bytes a row.
+    scores::Scores evaluate(std::int64_t step, std::size_t rows, float score = 0.5F) const {
+        scores::Scores scores{step, rows, std::string(32, 'a'), {}, {{"liked", {}, {}}}, 2};
+        for (std::size_t row = 0; row < rows; ++row) {
+            scores.keys.push_back(rowKey(0, row));
+            scores.heads[0].scores.push_back(score * static_cast<float>(row % 1'000));
+            scores.heads[0].labels.push_back(static_cast<float>(row % 2));
+        }
+        scores.settle();
+        EXPECT_TRUE(scores::writeScores(paths().checkpoints(), scores).ok());
+        return scores;
+    }
+    Result<scores::Scores> headScores() const {
+        ASSIGN_OR_RETURN(const std::string path, scores::findScores(headRun().checkpoints()));
+        ASSIGN_OR_RETURN(scores::Scores scores, scores::readScores(path));
+        scores.attempt = 2;  // in the name alone
+        return scores;
     }
     std::vector<std::int64_t> keptSteps() {
         MutexLock lock(mutex);
@@ -224,6 +244,85 @@ TEST_P(FileMoverTest, BehindASlowLinkTheNewestAndTheOneThatIsOnItsWayStay) {
     EXPECT_EQ(mover->handOver(kGang)->numWaiting, static_cast<int>(FileMover::kMostWaiting));
     ASSERT_TRUE(handOver());
     EXPECT_THAT(keptSteps(), ElementsAre(10, 50, 60, 70));
+}
+
+TEST_P(FileMoverTest, ScoresFollowTheCheckpointsAndTheLatestAloneAreKept) {
+    evaluate(10, 1'000);
+    ASSERT_TRUE(handOver());
+    EXPECT_EQ(headScores()->step, 10);
+    const scores::Scores latest = evaluate(20, 200'000);
+    write(20);
+    EXPECT_FALSE(mover->handOver(kGang)->areScores) << "the checkpoint goes first";
+    std::optional<values::HandOver> moving;
+    ASSERT_TRUE(test::eventually([&] {
+        moving = mover->handOver(kGang);
+        return !moving.has_value() || moving->areScores;
+    }));
+    EXPECT_EQ(moving.value_or(values::HandOver{20}).step, 20);
+    ASSERT_TRUE(handOver());
+    EXPECT_EQ(headScores().value(), latest);
+    EXPECT_FALSE(fs::exists(headRun().checkpoints() + "/scores-10.a2.zst"));
+    EXPECT_THAT(keptSteps(), ElementsAre(20));
+}
+
+TEST_P(FileMoverTest, AnEvaluationOfTheSameStepThatIsRepeatedReplacesTheFirst) {
+    evaluate(10, 200'000);
+    ASSERT_TRUE(handOver());
+    const scores::Scores second = evaluate(10, 200'000, 0.25F);
+    ASSERT_TRUE(handOver());
+    EXPECT_EQ(headScores().value(), second);
+    makeMover(1);
+    evaluate(10, 200'000, 0.125F);
+    ASSERT_TRUE(test::eventually([&] {
+        const auto moving = mover->handOver(kGang);
+        return moving.has_value() && moving->sent > 0;
+    }));
+    const scores::Scores last = evaluate(10, 200'000, 0.75F);
+    ASSERT_TRUE(handOver()) << "also while the one before is on its way";
+    EXPECT_EQ(headScores().value(), last);
+}
+
+TEST_P(FileMoverTest, ScoresResumeWhereAnotherAgentWas) {
+    const scores::Scores scores = evaluate(10, 400'000);
+    const std::string path = *scores::findScores(paths().checkpoints());
+    const std::string content = readFile(path).value();
+    ASSERT_GT(content.size(), kLarge);
+    const std::string there = headRun().checkpoints() + "/scores-10.a2.zst";
+    {
+        auto partial = checkpoint::PartialFile::open(there, content.size());
+        const std::string chunk = content.substr(0, content.size() - 1'000);
+        ASSERT_TRUE(partial->append(0, chunk, hashHex(chunk)).ok());
+    }
+    makeMover(1);
+    std::optional<values::HandOver> moving;
+    ASSERT_TRUE(test::eventually([&] {
+        moving = mover->handOver(kGang);
+        return !moving.has_value() || moving->sent > 0;
+    }));
+    EXPECT_TRUE(!moving.has_value() || moving->sent >= content.size() - 1'000);
+    ASSERT_TRUE(handOver());
+    EXPECT_EQ(headScores().value(), scores);
+    makeMover();
+    ASSERT_TRUE(handOver()) << "the next agent asks again, and hears so at once";
+}
+
+TEST_P(FileMoverTest, DamagedScoresAreSetAsideAndHoldNothingUp) {
+    evaluate(10, 1'000);
+    const std::string path = *scores::findScores(paths().checkpoints());
+    std::string content = readFile(path).value();
+    content[content.size() / 2] ^= 1;
+    ASSERT_TRUE(writeFileAtomic(path, content, 0600).ok());
+    ASSERT_TRUE(handOver());
+    EXPECT_TRUE(fs::exists(path + ".damaged"));
+    EXPECT_TRUE(absl::IsNotFound(headScores().status()));
+}
+
+TEST_P(FileMoverTest, ScoresThatTheHeadDoesWithoutAreGivenUp) {
+    table.setUnread(false, {{"r-abcde", 3}});
+    table.end("node1", kGang);
+    evaluate(10, 1'000);
+    ASSERT_TRUE(handOver());
+    EXPECT_TRUE(absl::IsNotFound(headScores().status()));
 }
 
 TEST_P(FileMoverTest, WhatAJobReadsComesFromTheHead) {

@@ -2,10 +2,13 @@
 
 #include <filesystem>
 
+#include <fcntl.h>
+
 #include <gmock/gmock.h>
 
 #include "backend/core/files.h"
 #include "backend/core/row_hash.h"
+#include "backend/core/unique_fd.h"
 #include "tests/support/temp_dir.h"
 
 namespace millrace::scores {
@@ -103,6 +106,32 @@ TEST(ScoreFile, WhatIsOffTheCourseGoes) {
     ASSERT_TRUE(writeScores(directory.path(), scores).ok());
     drop();
     EXPECT_THAT(*findScores(directory.path()), ::testing::EndsWith("/scores-500.a2.zst"));
+}
+
+Status verified(const std::string& path) {
+    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return verifyScores(fd.get(), path);
+}
+
+TEST(ScoreFile, OneFromAnotherMachineIsVerifiedInPieces) {
+    const tests::TempDir directory;
+    Scores scores = someScores(200'000);  // 5 MB, more than a piece
+    scores.settle();
+    ASSERT_TRUE(writeScores(directory.path(), scores).ok());
+    const std::string path = *findScores(directory.path());
+    const std::string whole = *readFile(path);
+    EXPECT_TRUE(verified(path).ok()) << verified(path);
+    const std::string other = directory / "scores-7.a1.zst";
+    ASSERT_TRUE(writeFileAtomic(other, whole).ok());
+    EXPECT_TRUE(absl::IsDataLoss(verified(other))) << "it is of another step";
+    for (const std::size_t at : {std::size_t{0}, whole.size() / 2, whole.size() - 1}) {
+        std::string bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+        ASSERT_TRUE(writeFileAtomic(path, bytes).ok());
+        EXPECT_TRUE(absl::IsDataLoss(verified(path))) << at;
+        ASSERT_TRUE(writeFileAtomic(path, whole.substr(0, at)).ok());
+        EXPECT_TRUE(absl::IsDataLoss(verified(path))) << at;
+    }
 }
 
 TEST(ScoreFile, WhatIsDamagedIsSaid) {

@@ -243,7 +243,7 @@ TEST_F(CheckpointCatalogueTest, TheBestFollowsARunThatGoesBack) {
     judge(20, 0.7, 20);
     judge(30, 0.65, 20);
     judge(50, 0.8, 50);
-    const std::string scores = directory.file("runs/" + id + "/scores-50.a1.zst");
+    const std::string scores = folder() + "/scores-50.a1.zst";
     ASSERT_TRUE(writeFileAtomic(scores, "", 0600).ok());
     EXPECT_THAT(catalogue().setVoidAside(id), IsEmpty());
     EXPECT_EQ(bestStep(), 50);
