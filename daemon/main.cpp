@@ -169,18 +169,29 @@ int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
     ASSIGN_OR_RETURN(config::StateLock lock, config::takeStateDirectory(config));
     ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, lock, isLogging));
-    const config::Heartbeat heartbeat(lock, config::StateLock::kBeat, &leaveAtOnce);
-    const SystemClock clock;
-    ASSIGN_OR_RETURN(const auto slot,
-                     nodes::Slot::start(config, std::string(buildId()), clock, &endThisProcess));
-    logInfo("slot: serves", {{"head", config.joinFile},
-                             {"state", config.stateDir},
-                             {"pid", ::getpid()},
-                             {"build", buildId()}});
-    notice.tellReady();
-    const int number = waitForSlotsEnd(signals, config.isBound, *slot);
-    logInfo("slot: ends", {{"signal", number}});
-    return slot->failure();
+    Status status = okStatus();
+    bool isOver = false;
+    {
+        const config::Heartbeat heartbeat(lock, config::StateLock::kBeat, &leaveAtOnce);
+        const SystemClock clock;
+        ASSIGN_OR_RETURN(const auto slot, nodes::Slot::start(config, std::string(buildId()), clock,
+                                                             &endThisProcess));
+        logInfo("slot: serves", {{"head", config.joinFile},
+                                 {"state", config.stateDir},
+                                 {"pid", ::getpid()},
+                                 {"build", buildId()}});
+        notice.tellReady();
+        const int number = waitForSlotsEnd(signals, config.isBound, *slot);
+        logInfo("slot: ends", {{"signal", number}});
+        isOver = slot->isOver();
+        status = slot->failure();
+    }
+    // A program of another build takes over what is here.
+    if (config.isBound && isOver && !absl::IsFailedPrecondition(status)) {
+        const Status removed = config::removeOwnDirectory(config, !status.ok());
+        RETURN_IF_ERROR(status.ok() ? removed : status);
+    }
+    return status;
 }
 
 int run(const std::vector<std::string>& arguments) {

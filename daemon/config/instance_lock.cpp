@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "daemon/config/lock_holder.h"
 
@@ -21,6 +22,12 @@ void awaitLock(std::chrono::milliseconds patience, const std::function<bool()>& 
     }
 }
 
+bool isAt(const std::string& path, int fd) {
+    struct stat there{}, own{};
+    return ::stat(path.c_str(), &there) == 0 && ::fstat(fd, &own) == 0 &&
+           there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+}
+
 }  // namespace
 
 Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
@@ -29,24 +36,24 @@ Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
         return errnoStatus(errno, path);
     }
     const auto isTaken = [&fd] { return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0; };
-    if (isTaken()) {
-        return fd;
+    if (!isTaken()) {
+        if (errno != EWOULDBLOCK) {
+            return errnoStatus(errno, path);
+        }
+        const std::optional<LockHolder> holder = LockHolder::read(fd.get());
+        if (holder && reachOf(holder->scope, terms.here) == PidReach::kHere) {
+            holder->awaitEnd(terms.patience);
+        } else {
+            awaitLock(terms.patience, isTaken);
+        }
+        if (!isTaken()) {
+            return alreadyExists("another millraced",
+                                 holder ? strCat(" (", holder->text(), ")") : std::string(),
+                                 " already serves ", terms.what);
+        }
     }
-    if (errno != EWOULDBLOCK) {
-        return errnoStatus(errno, path);
-    }
-    const std::optional<LockHolder> holder = LockHolder::read(fd.get());
-    if (holder && reachOf(holder->scope, terms.here) == PidReach::kHere) {
-        holder->awaitEnd(terms.patience);
-    } else {
-        awaitLock(terms.patience, isTaken);
-    }
-    if (isTaken()) {
-        return fd;
-    }
-    return alreadyExists("another millraced",
-                         holder ? strCat(" (", holder->text(), ")") : std::string(),
-                         " already serves ", terms.what);
+    // A bound agent removes the file at its end.
+    return isAt(path, fd.get()) ? Result<UniqueFd>(std::move(fd)) : lockFile(path, terms);
 }
 
 Result<InstanceLock> InstanceLock::take(const std::string& path, const LockTerms& terms) {

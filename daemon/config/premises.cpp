@@ -1,9 +1,11 @@
 #include "daemon/config/premises.h"
 
+#include <cerrno>
 #include <filesystem>
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "backend/core/files.h"
 #include "backend/system/unix_socket.h"
@@ -12,6 +14,10 @@ namespace millrace::config {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{3'000};
+
+Status removeFile(const std::string& path) {
+    return ::unlink(path.c_str()) == 0 || errno == ENOENT ? okStatus() : errnoStatus(errno, path);
+}
 
 // A directory for a socket: made private; an existing one must be safe for a socket.
 Status prepareSocketDirectory(const std::string& path) {
@@ -22,9 +28,26 @@ Status prepareSocketDirectory(const std::string& path) {
     return checkSocketDirectory(path);
 }
 
+std::string lockPath(const DaemonConfig& config) {
+    return config.stateDir + "/millraced.lock";
+}
+
+// Is there: the directory goes with a bound agent.
+std::string markPath(const DaemonConfig& config) {
+    return config.stateDir + "/made-by-bound-agent";
+}
+
+Status mark(const DaemonConfig& config, bool isNew) {
+    if (config.isBound) {
+        return isNew ? writeFileAtomic(markPath(config), "", 0600) : okStatus();
+    }
+    return removeFile(markPath(config));
+}
+
 }  // namespace
 
 Result<StateLock> takeStateDirectory(const DaemonConfig& config) {
+    const bool isNew = ::access(config.stateDir.c_str(), F_OK) != 0;
     RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
     StateLockTerms terms;
     terms.what = "the state directory " + config.stateDir;
@@ -34,7 +57,29 @@ Result<StateLock> takeStateDirectory(const DaemonConfig& config) {
     terms.pause = [](std::chrono::milliseconds time) {
         ::poll(nullptr, 0, static_cast<int>(time.count()));
     };
-    return StateLock::take(config.stateDir + "/millraced.lock", std::move(terms));
+    ASSIGN_OR_RETURN(StateLock lock, StateLock::take(lockPath(config), std::move(terms)));
+    RETURN_IF_ERROR(mark(config, isNew));
+    return lock;
+}
+
+Status removeOwnDirectory(const DaemonConfig& config, bool keepsLog) {
+    if (::access(markPath(config).c_str(), F_OK) != 0) {
+        return okStatus();
+    }
+    std::error_code error;
+    std::filesystem::remove_all(config.runsDir(), error);
+    if (error) {
+        return errnoStatus(error.value(), config.runsDir());
+    }
+    const std::string log = config.stateDir + "/millraced.log";
+    if (keepsLog && ::access(log.c_str(), F_OK) == 0) {
+        return removeFile(lockPath(config));
+    }
+    for (const std::string& path : {log, lockPath(config), markPath(config)}) {
+        RETURN_IF_ERROR(removeFile(path));
+    }
+    const bool isGone = ::rmdir(config.stateDir.c_str()) == 0 || errno == ENOTEMPTY;
+    return isGone ? okStatus() : errnoStatus(errno, config.stateDir);
 }
 
 Result<Premises> takePremises(const DaemonConfig& config) {

@@ -15,7 +15,13 @@ struct Premises {
 };
 
 /// The same of the agent of a node, which listens nowhere: its state directory and the lock of it.
+/// A directory that a bound agent makes here is its allocation's, until an unbound one serves it.
 Result<StateLock> takeStateDirectory(const DaemonConfig& config);
+
+/// Removes what agents keep in a directory that a bound agent made, and the directory where nothing
+/// else is in it; any other stays as it is. `keepsLog`: but for the log, which says why the agent
+/// ended. Call it when no worker is left, before the lock is given back.
+Status removeOwnDirectory(const DaemonConfig& config, bool keepsLog);
 
 /// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
 /// (made 0700; the default one must be private), and takes both locks. A daemon that was told to go

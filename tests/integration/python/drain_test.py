@@ -115,6 +115,7 @@ class Bound(LeaveCase):
         os.kill(self.agent_pid(node), signal.SIGTERM)
         self.release_asked(run)
         wait_for("nothing is left there", lambda: self.is_empty(node), 60)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, node)), "its directory goes with it")
         self.assertNotIn(node, self.states())
         self.assert_moved(run, spec, f"attempt 1 moves: node {node} ends its agent")
         self.assert_ended_on(self.other(node))

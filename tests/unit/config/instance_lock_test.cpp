@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
 #include "daemon/config/premises.h"
 
 namespace millrace::config {
@@ -107,6 +108,90 @@ TEST_F(InstanceLockTest, ADirectoryOpenToOthersIsRefused) {
     ASSERT_EQ(::chmod((root_ + "/open").c_str(), 0777), 0);
     const Result<Premises> premises = takePremises(config("state", "open/d.sock"));
     EXPECT_TRUE(absl::IsPermissionDenied(premises.status())) << premises.status();
+}
+
+class OwnDirectoryTest : public InstanceLockTest {
+ protected:
+    /// As an agent does that starts, makes what it keeps and ends.
+    void serve(bool isBound, bool keepsLog = false) {
+        DaemonConfig agent = config("node", "");
+        agent.isBound = isBound;
+        const Result<StateLock> lock = takeStateDirectory(agent);
+        ASSERT_TRUE(lock.ok()) << lock.status();
+        std::filesystem::create_directories(agent.runsDir() + "/r-abcde/a1");
+        write("millraced.log");
+        const Status removed = isBound ? removeOwnDirectory(agent, keepsLog) : okStatus();
+        EXPECT_TRUE(removed.ok()) << removed;
+    }
+    void write(const std::string& name) const {
+        ASSERT_TRUE(writeFileAtomic(root_ + "/node/" + name, "x", 0600).ok());
+    }
+    bool isThere(const std::string& name = "") const {
+        return std::filesystem::exists(root_ + "/node/" + name);
+    }
+};
+
+TEST_F(OwnDirectoryTest, GoesWithTheBoundAgentThatMadeIt) {
+    serve(true);
+    EXPECT_FALSE(isThere());
+}
+
+TEST_F(OwnDirectoryTest, OneThatWasThereBeforeStays) {
+    std::filesystem::create_directories(root_ + "/node");
+    ASSERT_EQ(::chmod((root_ + "/node").c_str(), 0700), 0);
+    serve(true);
+    EXPECT_TRUE(isThere("runs/r-abcde/a1"));
+}
+
+TEST_F(OwnDirectoryTest, OneThatAnUnboundAgentServedStays) {
+    serve(true, true);
+    EXPECT_TRUE(isThere("made-by-bound-agent"));
+    serve(false);
+    serve(true);
+    EXPECT_TRUE(isThere("runs/r-abcde/a1"));
+}
+
+TEST_F(OwnDirectoryTest, TheLogOfAnAgentThatFailedStaysUntilTheNextOneHasEnded) {
+    serve(true, true);
+    EXPECT_TRUE(isThere("millraced.log"));
+    EXPECT_FALSE(isThere("runs"));
+    serve(true);
+    EXPECT_FALSE(isThere());
+}
+
+TEST_F(OwnDirectoryTest, WhatIsNotAnAgentsStays) {
+    DaemonConfig agent = config("node", "");
+    agent.isBound = true;
+    {
+        ASSERT_TRUE(takeStateDirectory(agent).ok());
+    }
+    write("thesis.tex");
+    serve(true);
+    EXPECT_TRUE(isThere("thesis.tex"));
+    EXPECT_FALSE(isThere("runs"));
+}
+
+TEST_F(OwnDirectoryTest, WhoWaitsForItsLockGetsOneThatIsThere) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const Result<InstanceLock> lock = take("x");
+        const bool isTold = ::write(pipe[1], "x", 1) == 1;
+        ::unlink((root_ + "/l").c_str());
+        ::_exit(lock.ok() && isTold ? 0 : 1);
+    }
+    char read = 0;
+    ASSERT_EQ(::read(pipe[0], &read, 1), 1) << "it has the lock";
+    const Result<InstanceLock> lock = take("x", std::chrono::seconds(60));
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_TRUE(absl::IsAlreadyExists(take("x").status())) << "the next one sees it";
+    int status = 1;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
 }
 
 }  // namespace
