@@ -316,7 +316,7 @@ int WatchView::drawList(CellGrid& grid, int y, const session::LiveModel& model) 
 
 namespace {
 
-// The bar with step and time left, then rows, time and state.
+// The bar with step and time left, then rows, time and state, then what is on its way to the head.
 int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveModel& model,
                  std::int64_t nowMs) {
     const values::Progress& progress = run.summary.progress;
@@ -344,7 +344,9 @@ int drawProgress(CellGrid& grid, int y, const LiveRun& run, const session::LiveM
     if (x + 2 + displayWidth(workers) < grid.width()) {
         grid.putRight(grid.width() - 1, y + 1, workers, Tone::kDim);
     }
-    return y + 2;
+    const std::string handOver = session::handOverText(run.summary.handOver);
+    grid.put(1, y + 2, handOver, Tone::kDim);
+    return y + (handOver.empty() ? 2 : 3);
 }
 
 // Those that do not get on first, then by number.

@@ -103,6 +103,22 @@ TEST_F(DetailsTest, TheRateIsTheMeanOfARunThatHasEndedAndElseSaysHowOldItIs) {
     EXPECT_EQ(overview.caption("samples/s"), "samples/s");
 }
 
+TEST_F(DetailsTest, WhatIsOnItsWayToTheHeadIsShownUntilItIsThere) {
+    open(5);
+    ASSERT_TRUE(choose("r-00000"));
+    OverviewSection& overview = tabs().overview();
+    EXPECT_EQ(overview.handOver(), "");
+    values::RunSummary run = stored[0].summary;
+    run.state = values::RunState::kStopping;
+    run.handOver = values::HandOver{400, 3'100'000'000, 1'200'000'000, 2};
+    overview.showRun(run, nullptr, 50'000);
+    EXPECT_EQ(overview.handOver(),
+              "Checkpoint of step 400 is on its way to the head: 1.2 GB of 3.1 GB; 2 more wait");
+    run.handOver.reset();
+    overview.showRun(run, nullptr, 51'000);
+    EXPECT_EQ(overview.handOver(), "");
+}
+
 // The daemon tells a run's last counters after its end, without a new revision.
 TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
     open(5);

@@ -131,6 +131,19 @@ TEST(WatchView, ARunThatStandsStillSaysSoAndItsRatesSayHowOldTheyAre) {
     EXPECT_THAT(joined(lines), HasSubstr("input stall, 2:03 old"));
 }
 
+TEST(WatchView, WhatIsOnItsWayToTheHeadHasALine) {
+    WatchView view({"r-abc23"});
+    session::LiveModel model = aModel(1);
+    values::RunSummary run = model.runs["r-abc23"].summary;
+    run.handOver = values::HandOver{.step = 390, .bytes = 3'100'000, .sent = 1'200'000};
+    run.handOver->areScores = true;
+    model.apply(session::RunChanged{run}, kNow);
+    const auto lines = drawn(view, model, 120, 40);
+    EXPECT_THAT(lines[3], HasSubstr("scores of step 390 are on their way to the head: 1.2 MB of "
+                                    "3.1 MB"));
+    EXPECT_THAT(joined(drawn(view, aModel(1), 120, 40)), Not(HasSubstr("to the head")));
+}
+
 TEST(WatchView, ARunOfSeveralRanksHasARowForEach) {
     session::LiveModel model = aCluster(false);
     values::RunSummary run = model.runs["r-abc23"].summary;

@@ -63,6 +63,9 @@ QString LaneState::sentence(std::int64_t nowMs) const {
         case RunState::kStarting:
             return QStringLiteral("starting its workers");
         case RunState::kStopping:
+            if (run.handOver.has_value()) {
+                return QStringLiteral("stopping: ") + text(session::handOverText(run.handOver));
+            }
             return run.progress.phase == values::Phase::kCheckpoint
                        ? QStringLiteral("stopping: writing a checkpoint")
                        : QStringLiteral("stopping: a checkpoint is written first");

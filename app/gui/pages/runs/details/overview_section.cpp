@@ -39,6 +39,7 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
       reason_(new MessageStrip(this)),
       progressText_(new QLabel(this)),
       progress_(new QProgressBar(this)),
+      handOver_(new QLabel(this)),
       figuresBox_(new QWidget(this)),
       grid_(new QGridLayout(figuresBox_)),
       board_(new ChartBoard(daemon, colors, this)),
@@ -49,7 +50,11 @@ OverviewSection::OverviewSection(DaemonBridge& daemon, const RunColors& colors, 
     layout->addWidget(reason_);
     layout->addWidget(progressText_);
     layout->addWidget(progress_);
+    layout->addWidget(handOver_);
     setLook(*progressText_, "dim");
+    setLook(*handOver_, "dim");
+    handOver_->setWordWrap(true);
+    handOver_->setVisible(false);
     progress_->setTextVisible(false);
     progress_->setMaximumHeight(6);
     progress_->setAccessibleName(tr("Progress"));
@@ -69,6 +74,9 @@ void OverviewSection::showRun(const values::RunSummary& run, const values::RunSu
     used_.clear();
     showReason(run);
     showProgress(run);
+    const QString handOver = qtext(session::handOverText(run.handOver));
+    handOver_->setText(handOver.left(1).toUpper() + handOver.mid(1));
+    handOver_->setVisible(!handOver.isEmpty());
     showMetrics(run, base);
     showRate(run, nowMs);
     const double rows = static_cast<double>(std::max(run.rowsTrained, run.progress.rows));
@@ -260,6 +268,10 @@ QString OverviewSection::caption(const QString& name) const {
 
 QString OverviewSection::reason() const {
     return reason_->sentence();
+}
+
+QString OverviewSection::handOver() const {
+    return handOver_->isHidden() ? QString() : handOver_->text();
 }
 
 }  // namespace millrace::gui

@@ -40,6 +40,8 @@ class OverviewSection final : public QWidget {
     /// What stands below it: its name, and what is to be said of it.
     QString caption(const QString& name) const;
     QString reason() const;
+    /// Of a checkpoint or scores on the way to the head; "": nothing is.
+    QString handOver() const;
 
  protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -58,6 +60,7 @@ class OverviewSection final : public QWidget {
     MessageStrip* reason_;
     QLabel* progressText_;
     QProgressBar* progress_;
+    QLabel* handOver_;
     QWidget* figuresBox_;
     QGridLayout* grid_;
     ChartBoard* board_;
