@@ -78,13 +78,13 @@ TEST_F(InspectionTest, StepsTakeFiftyRowsUnlessAskedForMore) {
     EXPECT_EQ(inspector.asked["first_row"], 7);
 }
 
-TEST_F(InspectionTest, RunsArePairedByTheScoresInTheirDirectories) {
+TEST_F(InspectionTest, RunsArePairedByTheScoresBesideTheirCheckpoints) {
     inspector.answer = std::string("{\"pairs\":[]}");
     EXPECT_EQ(*inspection.pair({{"r-abc23", "r-xyz89"}}), "{\"pairs\":[]}");
     EXPECT_EQ(inspector.asked["op"], "pair");
     EXPECT_EQ(inspector.asked["runs"][0],
-              Json({{"id", "r-abc23"}, {"directory", "/runs/r-abc23"}}));
-    EXPECT_EQ(inspector.asked["runs"][1]["directory"], "/runs/r-xyz89");
+              Json({{"id", "r-abc23"}, {"directory", "/runs/r-abc23/checkpoints"}}));
+    EXPECT_EQ(inspector.asked["runs"][1]["directory"], "/runs/r-xyz89/checkpoints");
     EXPECT_EQ(inspector.numCalls, 1);
     for (const char* other : {"", "r-", "..", "r-../../etc", "r-abc/../x", "r-ABC", "abc23"}) {
         EXPECT_THAT(messageOf(inspection.pair({{"r-abc23", other}}).status()),
