@@ -137,6 +137,9 @@ void RunController::step() {
 void RunController::tellUnread() {
     bool areSome = !unread_.empty();
     std::map<std::string, int> attempts;
+    for (const auto& [id, attempt] : refused_) {
+        attempts[id] = attempt + 1;  // its parts on other nodes end at once
+    }
     for (const auto& [id, run] : active_) {
         areSome = areSome || run->stage() == Stage::kUnknown;
         attempts[id] = run->attempt();
@@ -306,6 +309,7 @@ Status RunController::adoptOne(const std::string& id) {
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
         RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
+        refused_[run.id] = run.attempt;
         refuse(run.id, std::string(messageOf(facts.status())));
         return okStatus();
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/runs/database.h"
+#include "backend/stream/plan.h"
 #include "daemon/config/daemon_config.h"
 #include "tests/sim/cluster_head.h"
 
@@ -23,7 +25,7 @@ Cluster::Cluster(std::uint64_t seed, Plan drawn, std::string root)
         machines_.push_back(std::make_unique<Machine>(*this, "twin", plan.nodes + 1, false));
     }
     slots_.resize(machines_.size());
-    judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere, plan.trainNodes);
+    judge_ = std::make_unique<Judge>(world, machines_, plan.trainsHere);
 }
 
 Cluster::~Cluster() {
@@ -138,6 +140,14 @@ void Cluster::poke() {
     }
 }
 
+std::chrono::milliseconds Cluster::leaseOf(const Machine& machine) const {
+    const bool isLeased =
+        std::any_of(plan.faults.begin(), plan.faults.end(), [&](const Plan::Fault& fault) {
+            return fault.kind == Plan::Kind::kLease && fault.node == machine.number;
+        });
+    return std::chrono::milliseconds(isLeased ? 60'000 : 0);
+}
+
 void Cluster::startAgent(Machine& machine) {
     const auto i = static_cast<std::size_t>(machine.number);
     if (machine.agent.isAlive() || machine.isOff()) {
@@ -153,7 +163,7 @@ void Cluster::startAgent(Machine& machine) {
     config.binDir = "/opt/bin";
     config.nodeName = machine.nodeName;
     config.isBound = true;
-    config.lease = std::chrono::milliseconds(0);
+    config.lease = leaseOf(machine);
     nodes::SlotParts parts;
     parts.engine = std::make_unique<SimEngine>(machine);
     parts.link = std::make_unique<NodeLink>(*this, machine);
@@ -208,24 +218,33 @@ void Cluster::killAgent(Machine& machine) {
 }
 
 bool Cluster::areRanksDone(const std::string& gang) {
-    const std::size_t at = gang.rfind(".a");
-    const std::vector<Rank*> ranks = ranksOf(gang.substr(0, at), std::stoi(gang.substr(at + 2)));
-    return static_cast<int>(ranks.size()) == plan.ranks &&
+    const auto name = *agent::PartName::parse(gang);
+    const std::vector<Rank*> ranks = ranksOf(name.run, name.attempt);
+    return static_cast<int>(ranks.size()) == judge_->termsOf(name.run).ranks &&
            std::all_of(ranks.begin(), ranks.end(),
                        [](const Rank* rank) { return rank->state.exitCode == 0; });
 }
 
-void Cluster::submit() {
+bool Cluster::canAsk() const {
+    return head_ != nullptr && !machines_.front()->agent.isPaused();
+}
+
+std::string Cluster::submit(const Terms& terms) {
     agent::InspectedRun run = agent::someInspected();
+    stream::Plan dataset;
+    dataset.segmentSplits = 1;
+    run.plan = std::make_shared<const std::string>(dataset.toJsonText());
     run.spec["command"] = {"/bin/true"};
     run.spec["batch"]["rows"] = 768;
     run.spec["batch"]["micro_rows"] = 64;
-    run.spec["train"]["ranks"] = plan.ranks;
-    run.spec["train"]["nodes"] = plan.trainNodes;
+    run.spec["train"]["ranks"] = terms.ranks;
+    run.spec["train"]["nodes"] = terms.parts;
+    run.spec["train"]["threads"] = terms.threads;
     run.spec["train"]["max_restarts"] = 1'000;
-    run.spec["train"]["max_steps"] = plan.steps;
+    run.spec["train"]["max_steps"] = terms.steps;
     run.spec["resources"]["loader_threads"] = 1;
-    run.spec["resources"]["data_workers"] = {{"min", plan.dataWorkers}, {"max", plan.dataWorkers}};
+    run.spec["resources"]["data_workers"] = {{"min", terms.dataWorkersLeast()},
+                                             {"max", terms.dataWorkers}};
     head_->inspector.reply->runs = {run};
     values::SubmitRequest request;
     request.specText = "name: movielens\n";
@@ -234,37 +253,88 @@ void Cluster::submit() {
     request.owner = "ann";
     const auto submitted = head_->service->submit(request);
     if (!submitted.ok()) {
-        return judge_->wrong(strCat("the run is not taken: ", messageOf(submitted.status())));
+        world.tell("submit: " + std::string(messageOf(submitted.status())));
+        return "";
     }
-    run_ = submitted->runs.at(0).id;
+    const std::string& id = submitted->runs.at(0).id;
+    runs_.push_back(id);
+    judge_->submitted(id, terms);
+    world.tell(strCat("submitted: ", id, " with ", terms.parts, " parts"));
     poke();
+    return id;
 }
 
-bool Cluster::isAtRest(std::string* why) {
-    if (head_ == nullptr) {
-        *why = "there is no head";
-        return false;
+void Cluster::spoilSpec(const std::string& run) const {
+    const std::string path = machines_.front()->root + "/runs.sqlite";
+    const auto database = runs::Database::open(path, runs::Database::Mode::kWrite);
+    INVARIANT(database.ok(), "the store is opened");
+    const Status done = (*database)->exec(
+        strCat("UPDATE run_document SET text = '{' WHERE kind = 'resolved' AND run_no = "
+               "(SELECT no FROM run WHERE id = '", run, "')"));
+    INVARIANT(done.ok(), "the spec is changed");
+}
+
+void Cluster::submitFirst() {
+    if (!canAsk() || submit({plan.trainNodes, plan.ranks, plan.steps, plan.checkpointEvery,
+                             plan.dataWorkers, 1})
+                         .empty()) {
+        world.after(kSecond, [this] { submitFirst(); });
     }
-    const Result<runs::RunRecord> run = head_->store->get(run_);
-    if (!run.ok() || !values::isEnded(run->state)) {
-        *why = run.ok() ? strCat("the run is ", values::nameOf(run->state), ", ",
-                                 head_->live.get(run_).queuedReason)
-                        : std::string(messageOf(run.status()));
-        return false;
-    }
+}
+
+// What must not be there any more, once all runs have ended; "": nothing.
+std::string Cluster::left() {
     for (const auto& machine : machines_) {
-        if (const std::string left = machine->filesLeft(run_); !left.empty()) {
-            *why = left + " is left";
-            return false;
+        for (const std::string& run : runs_) {
+            if (const std::string files = machine->filesLeft(run); !files.empty()) {
+                return files + " is left";
+            }
+        }
+        if (!machine->tunnels.empty()) {
+            return strCat("the tunnel of ", *machine->tunnels.begin(), " is left on ",
+                          machine->name);
         }
         for (const auto& [key, gang] : machine->gangs) {
             for (const auto& worker : gang.workers) {
                 if (!worker->state.exitCode.has_value()) {
-                    *why = strCat(worker->state.name, " of ", key, " lives on ", machine->name);
-                    return false;
+                    return strCat(worker->state.name, " of ", key, " lives on ", machine->name);
                 }
             }
         }
+    }
+    if (!head_->listeners.empty()) {
+        return "the door of " + head_->listeners.begin()->first + " is open";
+    }
+    if (const auto live = head_->live.all(); !live.empty()) {
+        return live.begin()->first + " is shown as under way";
+    }
+    std::vector<agent::NodeStanding> nodes = head_->nodes->standings();
+    nodes.push_back(head_->nodes->standing(""));
+    for (const agent::NodeStanding& node : nodes) {
+        if (node.numPlaced > 0 || node.free.cpus < node.total.cpus) {
+            return strCat("something is still placed on '", node.name, "'");
+        }
+    }
+    return "";
+}
+
+bool Cluster::isAtRest(std::string* why) {
+    if (head_ == nullptr || runs_.empty()) {
+        *why = "there is no head";
+        return false;
+    }
+    for (const std::string& id : runs_) {
+        const Result<runs::RunRecord> run = head_->store->get(id);
+        if (!run.ok() || !values::isEnded(run->state)) {
+            *why = run.ok() ? strCat("the run is ", values::nameOf(run->state), ", ",
+                                     head_->live.get(id).queuedReason)
+                            : std::string(messageOf(run.status()));
+            return false;
+        }
+    }
+    *why = left();
+    if (!why->empty()) {
+        return false;
     }
     for (const values::NodeInfo& node : head_->table->nodes()) {
         if (node.state != "attached") {
@@ -280,7 +350,7 @@ void Cluster::run() {
     for (int i = 1; i <= plan.nodes; ++i) {
         startAgent(*machines_[static_cast<std::size_t>(i)]);
     }
-    world.after(2 * kSecond, [this] { submit(); });
+    world.after(2 * kSecond, [this] { submitFirst(); });
     std::int64_t lastNs = 5 * kSecond;
     for (const Plan::Fault& fault : plan.faults) {
         world.tell("drawn: " + sentenceOf(fault));
@@ -292,12 +362,9 @@ void Cluster::run() {
     for (std::int64_t ns = kSecond; ns < lastNs + kLimitNs && problems().size() < 9;
          ns += kSecond) {
         world.runUntil(ns, [this] { judge_->look(); });
-        judge_->countDataWorkers(plan.dataWorkers);
-        if (head_ != nullptr) {
-            judge_->checkBegun(*head_->store, run_);
-        }
+        judge_->check(head_ != nullptr ? head_->store.get() : nullptr);
         if (ns >= lastNs && isAtRest(&why)) {
-            return judge_->checkEnd(*head_->store, run_, plan.steps);
+            return judge_->checkEnd(*head_->store, head().root);
         }
     }
     if (problems().empty()) {

@@ -49,8 +49,8 @@ class Cluster {
         return pages_[strCat(machine.name, " ", run, ".a", attempt)];
     }
     /// What the daemon had not acknowledged when that checkpoint was written.
-    std::deque<rank::RankLine>& linesOf(const std::string& checkpoint) {
-        return lines_[checkpoint];
+    std::deque<rank::RankLine>& linesOf(const std::string& run, const std::string& checkpoint) {
+        return lines_[run + checkpoint];
     }
     /// Connects to the attempt's door; null: impossible.
     std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
@@ -109,7 +109,15 @@ class Cluster {
     void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
     void doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line);
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
-    void submit();
+    /// Somebody can ask the head for something.
+    bool canAsk() const;
+    /// Its id; "": it was not taken.
+    std::string submit(const Terms& terms);
+    void submitFirst();
+    /// Damages what the store of a dead head has of the run's spec.
+    void spoilSpec(const std::string& run) const;
+    std::string left();
+    std::chrono::milliseconds leaseOf(const Machine& machine) const;
     void poke();
     bool isAtRest(std::string* why);
 
@@ -117,13 +125,13 @@ class Cluster {
     std::unique_ptr<Judge> judge_;
     Faults faults_{*this};
     std::map<std::string, Page> pages_;
-    std::map<std::string, std::deque<rank::RankLine>> lines_;  ///< by name of a checkpoint
+    std::map<std::string, std::deque<rank::RankLine>> lines_;  ///< by run and name of a checkpoint
     std::unique_ptr<Head> head_;
     std::vector<std::unique_ptr<nodes::Slot>> slots_;  ///< by machine; the head's is null
     std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
     std::int64_t connectionId_ = 0;
     std::map<const Wire*, Pending> pending_;
-    std::string run_;
+    std::vector<std::string> runs_;  ///< in the order submitted
     bool isPokeDue_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "tests/sim/faults.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "tests/sim/cluster_head.h"
@@ -10,6 +11,10 @@ void Faults::happen(const Plan::Fault& fault) {
     using Kind = Plan::Kind;
     Machine& node = *cluster_.machines_[static_cast<std::size_t>(fault.node)];
     cluster_.world.tell(strCat("FAULT: ", sentenceOf(fault)));
+    if (cluster_.runs_.empty()) {
+        return cluster_.world.after(kSecond, [this, fault] { happen(fault); });
+    }
+    cluster_.judge_->excuse(fault.forMs * kMs);
     switch (fault.kind) {
         case Kind::kPauseHead:
             cluster_.head().agent.pause(fault.forMs * kMs);
@@ -31,8 +36,7 @@ void Faults::happen(const Plan::Fault& fault) {
             }
             break;
         case Kind::kCut:
-            node.cable.cut(To::kHead, fault.forMs * kMs);
-            node.cable.cut(To::kNode, fault.forMs * kMs);
+            cutCable(node, fault.forMs);
             break;
         case Kind::kCutOneWay:
             node.cable.cut(fault.isUp ? To::kHead : To::kNode, fault.forMs * kMs);
@@ -64,13 +68,25 @@ void Faults::happen(const Plan::Fault& fault) {
             leave(fault);
             break;
         case Kind::kStop:
-            if (cluster_.head_ != nullptr && !cluster_.head().agent.isPaused() &&
-                cluster_.head_->controller
-                    ->stop(cluster_.run_, "asked to", std::chrono::seconds(30))
-                    .ok()) {
-                cluster_.judge_->blame("it was stopped");
-                cluster_.world.after(40 * kSecond, [this] { resume(); });
-            }
+            stop(cluster_.runs_.front(), std::chrono::seconds(30), true);
+            break;
+        case Kind::kStopTwice:
+            stop(cluster_.runs_.front(), std::chrono::seconds(600), true);
+            cluster_.world.after(fault.forMs * kMs / 2, [this] {
+                stop(cluster_.runs_.front(), std::chrono::seconds(5), false);
+            });
+            break;
+        case Kind::kCancel:
+            cancel(cluster_.runs_.back());
+            break;
+        case Kind::kSubmit:
+            submit(fault);
+            break;
+        case Kind::kHang:
+            hang(fault);
+            break;
+        case Kind::kSpoilt:
+            spoil();
             break;
         default:
             happenToMachine(fault, node);
@@ -102,22 +118,105 @@ void Faults::happenToMachine(const Plan::Fault& fault, Machine& node) {
         case Kind::kSlowStart:
             slowDown(node, fault);
             break;
+        case Kind::kUsurper:
+            cutCable(node, fault.forMs);
+            startTwin(fault);
+            break;
+        case Kind::kLease:
+            cutCable(node, fault.forMs);
+            break;
+        case Kind::kStray:
+            leaveStray(node);
+            break;
         default:
             INVARIANT(false, "each kind is a process's, a run's or a machine's");
     }
 }
 
+void Faults::cutCable(Machine& node, std::int64_t ms) {
+    node.cable.cut(To::kHead, ms * kMs);
+    node.cable.cut(To::kNode, ms * kMs);
+}
+
+// As a user does, who takes no second try.
+void Faults::stop(const std::string& run, std::chrono::seconds grace, bool isToResume) {
+    if (!cluster_.canAsk() || !cluster_.head_->controller->stop(run, "asked to", grace).ok()) {
+        return;
+    }
+    cluster_.judge_->stopped(run, grace.count() * kSecond);
+    cluster_.poke();
+    if (isToResume) {
+        cluster_.world.after(40 * kSecond, [this] { resume(); });
+    }
+}
+
+void Faults::cancel(const std::string& run) {
+    if (run != cluster_.runs_.front()) {
+        cluster_.judge_->mayEnd(run, values::RunState::kCancelled);
+        stop(run, std::chrono::seconds(10), false);
+    }
+}
+
+void Faults::submit(const Plan::Fault& fault) {
+    Terms terms;
+    terms.parts = std::min(fault.node, cluster_.plan.trainsHere ? 1 + cluster_.plan.nodes
+                                                                : cluster_.plan.nodes);
+    terms.ranks = terms.parts;
+    terms.threads = fault.rank;
+    terms.steps = std::clamp<std::int64_t>(fault.forMs / 100, 10, 200);
+    if (!cluster_.canAsk() || cluster_.submit(terms).empty()) {
+        cluster_.world.after(kSecond, [this, fault] { submit(fault); });
+    }
+}
+
+void Faults::hang(const Plan::Fault& fault) {
+    const std::string& run = cluster_.runs_.front();
+    for (Rank* rank : ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run))) {
+        if (rank->state.rank == fault.rank) {
+            rank->hang(fault.forMs * kMs);
+        }
+    }
+}
+
+// Somebody restored an older state directory, say.
+void Faults::leaveStray(Machine& machine) {
+    engines::Gang gang = agent::dataGang({"r-stray", 1, 0});
+    gang.key = "r-stray.a1";
+    gang.groups.front().name = "feed";
+    SimEngine engine(machine);
+    (void)engine.submit(gang);
+}
+
+void Faults::spoil() {
+    const std::string run = cluster_.runs_.front();
+    if (cluster_.head_ == nullptr) {
+        return;
+    }
+    cluster_.killHead();
+    cluster_.spoilSpec(run);
+    cluster_.judge_->mayEnd(run, values::RunState::kFailed);
+    cluster_.judge_->blame(run, "its spec cannot be read");
+    cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
+}
+
+// An attempt that ends before the head has heard of a step costs the run its next one, as
+// scripts.md says.
 void Faults::killRank(const Plan::Fault& fault) {
-    for (Rank* rank : ranksOf(cluster_.machines_, cluster_.run_, cluster_.judge_->attempt())) {
+    const std::string& run = cluster_.runs_.front();
+    const auto ranks = ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run));
+    const bool isHeard = std::all_of(ranks.begin(), ranks.end(), [&](const Rank* rank) {
+        return rank->begun() > rank->resumedFrom() + 1 &&
+               (!fault.isUp || rank->state.rank > 0 || rank->numUnacked() == 0);
+    });
+    for (Rank* rank : ranks) {
         if (rank->state.rank != fault.rank || rank->state.exitCode.has_value()) {
             continue;
         }
-        // Two attempts without a step in a row end a run, as scripts.md says.
-        if (rank->begun() == rank->resumedFrom()) {
+        if (!isHeard) {
             return cluster_.world.after(kSecond, [this, fault] { happen(fault); });
         }
         cluster_.judge_->rankKilled(*rank);
-        rank->end(137);
+        fault.isUp ? rank->fail() : rank->end(137);
     }
 }
 
@@ -251,13 +350,16 @@ void Faults::resume() {
     if (cluster_.head_ == nullptr || cluster_.head().agent.isPaused()) {
         return cluster_.world.after(kSecond, [this] { resume(); });
     }
-    const Result<runs::RunRecord> run = cluster_.head_->store->get(cluster_.run_);
+    const Result<runs::RunRecord> run = cluster_.head_->store->get(cluster_.runs_.front());
     if (run.ok() && run->state == values::RunState::kCancelled) {
-        Status status = cluster_.head_->controller->resume(cluster_.run_, values::kFromLast);
+        Status status = cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromLast);
         if (!status.ok()) {  // there is no checkpoint yet
-            status = cluster_.head_->controller->resume(cluster_.run_, values::kFromStart);
+            status = cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromStart);
         }
         cluster_.world.tell("resume: " + std::string(messageOf(status)));
+        if (status.ok()) {
+            cluster_.judge_->resumed(cluster_.runs_.front());
+        }
         cluster_.poke();
     } else if (run.ok() && !values::isEnded(run->state)) {
         cluster_.world.after(kSecond, [this] { resume(); });

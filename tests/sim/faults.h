@@ -3,6 +3,9 @@
 // or operates it.
 //
 // Threads: one.
+#include <chrono>
+#include <string>
+
 #include "tests/sim/plan.h"
 
 namespace millrace::sim {
@@ -17,6 +20,13 @@ class Faults {
 
  private:
     void happenToMachine(const Plan::Fault& fault, Machine& node);
+    static void cutCable(Machine& node, std::int64_t ms);
+    void stop(const std::string& run, std::chrono::seconds grace, bool isToResume);
+    void cancel(const std::string& run);
+    void submit(const Plan::Fault& fault);
+    void hang(const Plan::Fault& fault);
+    static void leaveStray(Machine& machine);
+    void spoil();
     void killRank(const Plan::Fault& fault);
     void killDataWorker(int number);
     void drain(const Plan::Fault& fault, bool isDrained);

@@ -6,16 +6,6 @@ namespace millrace::sim {
 namespace {
 
 constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
-// From then on an agent that could not be reached has come back, heard what is to end, and ended
-// it.
-constexpr std::int64_t kReachedNs = 5 * kSecond;
-// From a data worker's end, or its attempt's beginning, to another one.
-constexpr std::int64_t kCrewNs = 10 * kSecond;
-
-bool isLiving(const SimGang& gang) {
-    return std::any_of(gang.workers.begin(), gang.workers.end(),
-                       [](const auto& worker) { return !worker->state.exitCode.has_value(); });
-}
 
 }  // namespace
 
@@ -34,33 +24,59 @@ std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int
     return found;
 }
 
-Judge::Judge(World& world, const Machines& machines, bool trainsHere, int numParts)
+double Terms::cores(int part, bool isOnHead) const {
+    return threads * ranks / parts + (part == 0 ? 1 + (isOnHead ? dataWorkersLeast() : 0) : 0);
+}
+
+Judge::Judge(World& world, const Machines& machines, bool trainsHere)
     : world_(world),
       machines_(machines),
       trainsHere_(trainsHere),
-      numParts_(numParts),
       apartSinceNs_(machines.size(), -1),
       apartNs_(machines.size(), -kReachedNs) {}
+
+void Judge::submitted(const std::string& run, const Terms& terms) {
+    Course& course = courses_[run];
+    course.terms = terms;
+    course.queuedNs = course.movedNs = world_.nowNs();
+}
 
 void Judge::wrong(const std::string& what) {
     problems_.push_back(what);
     world_.tell("WRONG: " + what);
 }
 
+// Where there is one run alone its name says nothing.
+void Judge::wrongOf(const std::string& run, const std::string& what) {
+    const auto number = std::distance(courses_.begin(), courses_.find(run));
+    wrong(courses_.size() == 1 ? what : strCat(what, " (run ", number + 1, " by name)"));
+}
+
 void Judge::blame(const std::string& why) {
-    world_.tell(strCat("attempt ", attempt_, " may end: ", why));
-    blamed_.try_emplace(attempt_, why);
+    for (const auto& [run, course] : courses_) {
+        blame(run, why);
+    }
+}
+
+void Judge::blame(const std::string& run, const std::string& why) {
+    Course& course = courses_.at(run);
+    if (course.blamed.try_emplace(course.attempt, why).second) {
+        world_.tell(strCat(run, ".a", course.attempt, " may end: ", why));
+    }
 }
 
 void Judge::rankKilled(const Rank& rank) {
-    blame("a rank was killed");
+    blame(rank.run(), "a rank was killed");
     const auto steps = rank.untold();
-    untold_.insert(steps.begin(), steps.end());
+    courses_.at(rank.run()).untold.insert(steps.begin(), steps.end());
 }
 
 void Judge::losesPower(const Machine& machine) {
-    if (mayHaveRanks(machine)) {
-        blame(machine.name + " lost its power");
+    isDiskTrusted_ = false;
+    for (const auto& [run, course] : courses_) {
+        if (mayHaveRanks(run, machine)) {
+            blame(run, machine.name + " lost its power");
+        }
     }
     for (const auto& [key, gang] : machine.gangs) {
         for (const auto& worker : gang.workers) {
@@ -73,18 +89,43 @@ void Judge::losesPower(const Machine& machine) {
 }
 
 void Judge::rankFailed(const Rank& rank) {
-    if (rank.attempt() == attempt_ && !blamed_.contains(attempt_)) {
-        blame(strCat("rank", rank.state.rank, " failed, for another has gone"));
+    if (rank.attempt() == courses_.at(rank.run()).attempt) {
+        blame(rank.run(), strCat("rank", rank.state.rank, " failed, for another has gone"));
     }
 }
 
+void Judge::stopped(const std::string& run, std::int64_t graceNs) {
+    blame(run, "it was stopped");
+    std::int64_t& by = courses_.at(run).stopByNs;
+    by = std::min(by, world_.nowNs() + graceNs);
+}
+
+void Judge::resumed(const std::string& run) {
+    Course& course = courses_.at(run);
+    course.queuedNs = course.movedNs = world_.nowNs();
+    course.stopByNs = INT64_MAX;
+    course.isWaiting = true;
+}
+
+void Judge::mayEnd(const std::string& run, values::RunState state) {
+    courses_.at(run).ends.insert(state);
+}
+
+void Judge::excuse(std::int64_t ns) {
+    excusedNs_ = std::max(excusedNs_, world_.nowNs() + ns);
+}
+
 void Judge::look() {
-    for (std::size_t i = 1; i < machines_.size(); ++i) {
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
         const Machine& machine = *machines_[i];
-        if (machine.isToBeLeft && !blamed_.contains(attempt_) && mayHaveRanks(machine)) {
-            blame(machine.name + " is to be left");
+        isDiskTrusted_ = isDiskTrusted_ && machine.disk.isWell();
+        for (const auto& [run, course] : courses_) {
+            if (machine.isToBeLeft && !course.blamed.contains(course.attempt) &&
+                mayHaveRanks(run, machine)) {
+                blame(run, machine.name + " is to be left");
+            }
         }
-        if (!machine.hasBegun) {
+        if (i == 0 || !machine.hasBegun) {
             continue;
         }
         const bool isApart = !machine.cable.isWhole() || !machine.agent.isAlive() ||
@@ -99,8 +140,7 @@ void Judge::look() {
             apartSinceNs_[i] = world_.nowNs();
         }
         // Less what is left of a turn of the agent and of the head.
-        if (world_.nowNs() - apartSinceNs_[i] >= kAwayNs - 2 * kSecond &&
-            !blamed_.contains(attempt_)) {
+        if (world_.nowNs() - apartSinceNs_[i] >= kAwayNs - 2 * kSecond) {
             blame(strCat(machine.name, " was away for ", kAwayNs / kSecond, " s"));
         }
     }
@@ -113,18 +153,18 @@ bool Judge::hasRival(const Machine& machine) const {
     });
 }
 
-bool Judge::mayHaveRanks(const Machine& machine) const {
+bool Judge::mayHaveRanks(const std::string& run, const Machine& machine) const {
+    const Course& course = courses_.at(run);
     const auto isOfAttempt = [&](const auto& one) {
-        const std::string& key = one.first;
-        return !agent::DataWorkerName::parse(key).has_value() &&
-               std::stoi(key.substr(key.rfind(".a") + 2)) == attempt_;
+        const auto name = agent::PartName::parse(one.first);
+        return name.has_value() && name->run == run && name->attempt == course.attempt;
     };
     int numPlaced = 0;
     for (const auto& one : machines_) {
         numPlaced +=
             static_cast<int>(std::count_if(one->gangs.begin(), one->gangs.end(), isOfAttempt));
     }
-    return numPlaced < numParts_ ||
+    return numPlaced < course.terms.parts ||
            std::any_of(machine.gangs.begin(), machine.gangs.end(), isOfAttempt);
 }
 
@@ -134,109 +174,78 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
     }
     for (const auto& other : machines_) {
         const auto same = other->gangs.find(gang);
-        if (other.get() != &machine && same != other->gangs.end() && isLiving(same->second)) {
+        if (other.get() != &machine && same != other->gangs.end() && same->second.hasLiving()) {
             wrong(strCat(gang, " begins on ", machine.name, " and lives on ", other->name));
         }
     }
-    const std::string rest = gang.substr(gang.rfind(".a") + 2);
-    if (rest.find('.') != std::string::npos) {
-        return;
+    const auto name = agent::PartName::parse(gang);
+    if (!name.has_value()) {
+        return checkNumber(gang, machine);
     }
-    if (attempt_ > 0 && !blamed_.contains(attempt_)) {
-        wrong(strCat("attempt ", attempt_, " ended without a cause"));
+    const auto found = courses_.find(name->run);
+    if (found == courses_.end()) {
+        return;  // of a run that nobody knows
     }
-    // One between them may have been stopped before it was placed.
-    attempt_ = std::stoi(rest);
+    Course& course = found->second;
+    course.movedNs = world_.nowNs();
+    if (name->part == 0) {
+        if (course.attempt > 0 && course.attempt != name->attempt &&
+            !course.blamed.contains(course.attempt)) {
+            wrongOf(name->run, strCat("attempt ", course.attempt, " ended without a cause"));
+        }
+        checkTurn(name->run);
+        course.isWaiting = false;
+        // One between them may have been stopped before it was placed.
+        course.attempt = name->attempt;
+    }
+    checkTaken(machine);
+}
+
+// Each data worker has a number of its own.
+void Judge::checkNumber(const std::string& gang, const Machine& machine) {
+    for (const auto& other : machines_) {
+        if (other.get() != &machine && other->gangs.contains(gang)) {
+            wrong(strCat(gang, " begins on ", machine.name, " and was on ", other->name));
+        }
+    }
 }
 
 void Judge::cancelled(const std::string& gang, const std::string& why) {
-    const std::size_t at = gang.rfind(".a");
-    const int attempt = std::stoi(gang.substr(at + 2));
-    if (agent::DataWorkerName::parse(gang).has_value()) {
+    const auto name = agent::PartName::parse(gang);
+    if (!name.has_value() || !courses_.contains(name->run)) {
         return;
     }
-    const std::vector<Rank*> ranks = ranksOf(machines_, gang.substr(0, at), attempt);
+    const Course& course = courses_.at(name->run);
+    const std::vector<Rank*> ranks = ranksOf(machines_, name->run, name->attempt);
     const bool areDone = std::all_of(ranks.begin(), ranks.end(),
                                      [](const Rank* rank) { return rank->state.exitCode == 0; });
-    if (attempt == attempt_ && !areDone && !blamed_.contains(attempt)) {
-        wrong(strCat("attempt ", attempt, " is ended without a cause: ", why));
+    if (name->attempt == course.attempt && !areDone && !course.blamed.contains(name->attempt)) {
+        wrongOf(name->run, strCat("attempt ", name->attempt, " is ended without a cause: ", why));
     }
 }
 
-// When a node counts as lost, its data workers start on another one.
-void Judge::countDataWorkers(int wanted) {
-    const bool isWell = std::all_of(machines_.begin(), machines_.end(), [this](const auto& one) {
-        const auto i = static_cast<std::size_t>(one->number);
-        const bool isApart = i > 0 && one->hasBegun && world_.nowNs() - apartNs_[i] < kReachedNs;
-        return !one->isToBeLeft && !isApart && one->disk.isWell() && one->startsNs == 0 &&
-               one->busyNs == 0;
-    });
-    int numLiving = 0, numWorking = 0;
-    for (const auto& machine : machines_) {
-        for (const auto& [key, gang] : machine->gangs) {
-            const auto name = agent::DataWorkerName::parse(key);
-            const bool counts = isLiving(gang) && gang.state.cause == engines::Cause::kNone;
-            numLiving += name.has_value() && counts && name->attempt == attempt_ ? 1 : 0;
-            numWorking += !name.has_value() && counts ? 1 : 0;
-        }
-    }
-    const bool isTraining = machines_.front()->agent.isAlive() &&
-                            !machines_.front()->agent.isStopped() && numWorking == numParts_;
-    if (!isWell || !isTraining || numLiving == wanted) {
-        completeNs_ = world_.nowNs();
-    } else if (world_.nowNs() - completeNs_ > kCrewNs) {
-        completeNs_ = world_.nowNs();
-        wrong(strCat(numLiving, " data workers of ", wanted, " for ", kCrewNs / kSecond, " s"));
-    }
+bool Judge::isReached(const Machine& machine) const {
+    return world_.nowNs() - apartNs_[static_cast<std::size_t>(machine.number)] >= kReachedNs;
 }
 
 // Never two attempts that could both commit; an agent that cannot be reached cannot end the old
 // one.
 void Judge::beginsStep(const Rank& rank) {
-    for (int attempt = rank.attempt() + 1; attempt <= attempt_; ++attempt) {
+    Course& course = courses_.at(rank.run());
+    course.movedNs = world_.nowNs();
+    course.resumedFrom[rank.attempt()] = rank.resumedFrom();
+    for (int attempt = rank.attempt() + 1; attempt <= course.attempt; ++attempt) {
         for (const Rank* other : ranksOf(machines_, rank.run(), attempt)) {
-            const auto machine = static_cast<std::size_t>(rank.machine.number);
-            const bool isReached = world_.nowNs() - apartNs_[machine] >= kReachedNs;
-            if (other->begun() > other->resumedFrom() && isReached) {
-                return wrong(strCat("attempt ", rank.attempt(), " takes steps on ",
-                                    rank.machine.name, " beside attempt ", attempt));
+            if (other->begun() > other->resumedFrom() && isReached(rank.machine)) {
+                return wrongOf(rank.run(), strCat("attempt ", rank.attempt(), " takes steps on ",
+                                                  rank.machine.name, " beside attempt ", attempt));
             }
         }
     }
 }
 
-void Judge::checkBegun(const runs::RunStore& store, const std::string& run) {
-    const auto attempts = store.attempts(run);
-    if (!attempts.ok() || attempts->empty() || !attempts->back().hasBegun) {
-        return;
-    }
-    const std::vector<Rank*> ranks = ranksOf(machines_, run, attempts->back().attempt);
-    if (std::none_of(ranks.begin(), ranks.end(),
-                     [](const Rank* rank) { return rank->begun() > rank->resumedFrom(); })) {
-        wrong(strCat("attempt ", attempts->back().attempt,
-                     " has begun, and no rank of it has taken a step"));
-    }
-}
-
-void Judge::checkEnd(runs::RunStore& store, const std::string& id, std::int64_t steps) {
-    const runs::RunRecord run = *store.get(id);
-    if (run.state != values::RunState::kFinished) {
-        return wrong(strCat("the run is ", values::nameOf(run.state), ": ", run.exitReason));
-    }
-    const auto losses = store.metrics(id, "loss", {.maxPoints = 0});
-    INVARIANT(losses.ok(), "the store is read");
-    std::int64_t step = 0;
-    for (const auto& point : losses->points) {
-        for (++step; point.step != step && untold_.contains(step); ++step) {
-        }
-        if (point.step != step || point.value != lossOf(point.step)) {
-            return wrong(
-                strCat("the points of loss: step ", point.step, " in the place of ", step));
-        }
-    }
-    if (step != steps) {
-        wrong(strCat("the points of loss end at step ", step, " of ", steps));
-    }
+void Judge::saved(const Rank& rank, const rank::Checkpoint& checkpoint) {
+    courses_.at(rank.run()).saved[checkpoint.name] = checkpoint;
 }
 
 }  // namespace millrace::sim

@@ -7,6 +7,7 @@
 #include "backend/core/files.h"
 #include "backend/engines/gang_files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/values/metric_names.h"
 #include "tests/sim/cluster.h"
 #include "tests/sim/rank.h"
 
@@ -53,11 +54,16 @@ class Sitter final : public Worker {
         }
         if (connection_ != nullptr) {
             cluster.say(connection_, {0, -1, rank::Alive{}, 0});
-            cluster.say(
-                connection_,
-                {++seq_, attempt,
-                 rank::Metrics{0, 0, 0, machine.clock.wallMs(), {{"rows_computed", double(seq_)}}},
-                 0});
+            const double wanted = cluster.judge().termsOf(gang.substr(0, at)).dataWorkers;
+            cluster.say(connection_,
+                        {++seq_, attempt,
+                         rank::Metrics{0,
+                                       0,
+                                       0,
+                                       machine.clock.wallMs(),
+                                       {{"rows_computed", double(seq_)},
+                                        {values::metric::kLoaderDataWorkersWanted, wanted}}},
+                         0});
         }
     }
     void saysWhereToJoin() {
@@ -72,7 +78,7 @@ class Sitter final : public Worker {
     std::uint64_t seq_ = 0;
 };
 
-/// It computes for the feed until it is ended.
+/// It computes for the feed until it is ended. Workers of an unknown run do as much.
 class DataWorker final : public Worker {
  public:
     using Worker::Worker;
@@ -83,13 +89,19 @@ constexpr std::size_t kReplacements = 16;  // as dataGang() has them
 
 }  // namespace
 
+bool SimGang::hasLiving() const {
+    return std::any_of(workers.begin(), workers.end(),
+                       [](const auto& worker) { return !worker->state.exitCode.has_value(); });
+}
+
 std::unique_ptr<Worker> Worker::make(Machine& machine, const std::string& gang,
                                      engines::WorkerState state) {
     Cluster& cluster = machine.cluster;
     if (state.rank >= 0) {
         return std::make_unique<Rank>(cluster, machine, gang, std::move(state));
     }
-    if (agent::DataWorkerName::parse(gang).has_value()) {
+    const auto part = agent::PartName::parse(gang);
+    if (!part.has_value() || !cluster.judge().knows(part->run)) {
         return std::make_unique<DataWorker>(cluster, machine, gang, std::move(state));
     }
     return std::make_unique<Sitter>(cluster, machine, gang, std::move(state));

@@ -49,6 +49,7 @@ struct SimGang {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::unique_ptr<Worker>> gone;  ///< that failed and whose place became free
     bool isToldOver = false, isForgotten = false;
+    bool hasLiving() const;
     /// Its place is free: the next submit has another worker.
     bool isVacant() const { return workers.empty() && state.cause == engines::Cause::kNone; }
 };

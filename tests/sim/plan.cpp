@@ -12,7 +12,7 @@ namespace {
 using Kind = Plan::Kind;
 
 constexpr std::int64_t kJump = Plan::kJump;
-constexpr int kKinds = static_cast<int>(Kind::kSlowStart) + 1;
+constexpr int kKinds = static_cast<int>(Kind::kSpoilt) + 1;
 
 std::string secondsOf(std::int64_t ms) {
     return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
@@ -33,7 +33,7 @@ class Draws {
 
 bool isOfAnyMachine(Kind kind) {
     return kind == Kind::kDiskFull || kind == Kind::kDiskFails || kind == Kind::kPowerCut ||
-           kind == Kind::kClockJump || kind == Kind::kSlowStart;
+           kind == Kind::kClockJump || kind == Kind::kSlowStart || kind == Kind::kStray;
 }
 
 }  // namespace
@@ -66,12 +66,18 @@ Plan Plan::drawn(std::uint64_t seed) {
         } else if (fault.kind == Kind::kSlowStart) {
             fault.atMs = 0;
             fault.rank = static_cast<int>(draw.between(1, 30));
+        } else if (fault.kind == Kind::kSubmit) {
+            fault.rank = static_cast<int>(draw.between(1, 10));
+        } else if (fault.kind == Kind::kUsurper) {
+            fault.forMs = draw.between(3'500, 9'000);
+        } else if (fault.kind == Kind::kLease) {
+            fault.forMs = draw.between(62'000, 90'000);
         }
         plan.faults.push_back(fault);
     }
     // A head that was restarted does not know which machine had the name.
     std::erase_if(plan.faults, [&plan](const Fault& fault) {
-        return fault.kind == Kind::kTwin &&
+        return (fault.kind == Kind::kTwin || fault.kind == Kind::kUsurper) &&
                (plan.has(Kind::kKillHead) || plan.has(Kind::kUnreadable) ||
                 plan.has(Kind::kUpgrade) || plan.has(Kind::kPowerCut));
     });
@@ -80,6 +86,11 @@ Plan Plan::drawn(std::uint64_t seed) {
         plan.trainsHere = false;
         plan.trainNodes = static_cast<int>(draw.between(1, plan.nodes));
         plan.ranks = plan.trainNodes * static_cast<int>(draw.between(1, 2));
+    }
+    for (std::int64_t i = draw.chance(25) ? draw.between(1, 2) : 0; i > 0; --i) {
+        plan.faults.push_back({Kind::kSubmit, draw.between(0, 20'000), draw.between(2'000, 20'000),
+                               static_cast<int>(draw.between(1, plan.nodes)),
+                               static_cast<int>(draw.between(1, 10)), draw.chance(50)});
     }
     if (plan.has(Kind::kKillData) || draw.chance(30)) {
         plan.dataWorkers = static_cast<int>(draw.between(1, 3));
@@ -190,6 +201,24 @@ std::string sentenceOf(const Plan::Fault& fault) {
             return "a data worker is killed" + at;
         case Kind::kPowerCut:
             return strCat(machine, " loses its power, is off", during);
+        case Kind::kSubmit:
+            return strCat("another run is submitted", at, ": ", fault.node, " nodes, ", fault.rank,
+                          " cores for each rank");
+        case Kind::kCancel:
+            return "the newest run is stopped for good" + at;
+        case Kind::kStopTwice:
+            return strCat("the run is stopped", at, ", and again with less grace");
+        case Kind::kHang:
+            return strCat("rank", fault.rank, " hangs", during);
+        case Kind::kUsurper:
+            return strCat("the cable of node", fault.node, " is cut", during,
+                          ", and another machine comes with its name");
+        case Kind::kLease:
+            return strCat("the cable of node", fault.node, " is cut", during, ", its lease ends");
+        case Kind::kStray:
+            return strCat("workers of an unknown run live on ", machine, at);
+        case Kind::kSpoilt:
+            return "the head is killed, and the run's spec cannot be read any more" + at;
     }
     return "";
 }

@@ -33,7 +33,15 @@ struct Plan {
         kUpgrade,     ///< another build is installed everywhere, and the head restarted
         kTwin,        ///< an agent with a node's name runs on another machine
         kKillData,    ///< a data worker is killed
-        kSlowStart    ///< starts on a machine take long
+        kSlowStart,   ///< starts on a machine take long
+        kSubmit,      ///< another run is submitted; node: parts, rank: threads, forMs: its steps
+        kCancel,      ///< the newest run is stopped for good
+        kStopTwice,   ///< the run is stopped with a long grace, then with a short one
+        kHang,        ///< a rank hangs, and looks at no stop
+        kUsurper,     ///< a node's cable is cut for seconds, and a twin of it comes meanwhile
+        kLease,       ///< a node's cable is cut for longer than its bound agent's lease
+        kStray,       ///< workers of a run that the store does not know live on a machine
+        kSpoilt,      ///< the head is killed, and the next one cannot read the run's spec
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;

@@ -7,6 +7,7 @@
 #include "backend/checkpoint/checkpoint_name.h"
 #include "backend/core/files.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/stream/state/stream_state.h"
 #include "tests/sim/cluster.h"
 
 namespace millrace::sim {
@@ -22,6 +23,10 @@ Rank::Rank(Cluster& cluster, Machine& machine, const std::string& gang, engines:
     attempt_ = std::stoi(gang.substr(at + 2));
 }
 
+const Terms& Rank::terms() const {
+    return cluster.judge().termsOf(run_);
+}
+
 void Rank::begin() {
     life.after(cluster.world.draw(200 * kMs, 3 * kSecond), [this] {
         const job::RunPaths paths(machine.root + "/runs", run_);
@@ -35,7 +40,7 @@ void Rank::begin() {
         Page& page = cluster.pageOf(machine, run_, attempt_);
         page.furthest = std::max(page.furthest, begun_);
         if (name.has_value()) {
-            unacked_ = cluster.linesOf(name->text());
+            unacked_ = cluster.linesOf(run_, name->text());
         }
         connect();
         life.every(kSecond, [this] { send({0, -1, rank::Alive{}, 0}); });
@@ -60,6 +65,11 @@ void Rank::end(int code) {
         connection_->rank = nullptr;
     }
     Worker::end(code);
+}
+
+void Rank::fail() {
+    say(rank::ErrorLine{"ValueError: the loss is not a number"});
+    life.after(20 * kMs, [this] { end(1); });
 }
 
 // As LineLink: again and again, and everything that was not acknowledged comes again.
@@ -120,7 +130,18 @@ void Rank::send(const rank::RankLine& line) {
     }
 }
 
+std::string Rank::stateText() const {
+    const std::string hash(32, '0');
+    stream::StreamState state;
+    state.cursor = stream::Cursor::start(hash, hash);
+    state.rowsDelivered = ended_ * kRowsPerStep;
+    return state.toText();
+}
+
 void Rank::nextStep() {
+    if (const std::int64_t left = hangsUntilNs_ - cluster.world.nowNs(); left > 0) {
+        return life.after(left, [this] { nextStep(); });
+    }
     Page& page = cluster.pageOf(machine, run_, attempt_);
     const std::int64_t step = begun_ + 1;
     if (page.last >= 0 && step > page.last) {
@@ -130,8 +151,8 @@ void Rank::nextStep() {
     if (page.isHeld && page.last < 0 && step > page.furthest) {
         return life.after(50 * kMs, [this] { nextStep(); });
     }
-    if (step > cluster.plan.steps) {
-        say(rank::Done{ended_, ended_ * 64, "", {}, {}});
+    if (step > terms().steps) {
+        say(rank::Done{ended_, ended_ * kRowsPerStep, stateText(), {}, {}});
         return ending();
     }
     begun_ = step;
@@ -142,7 +163,7 @@ void Rank::nextStep() {
 
 Rank::Meets Rank::meets() const {
     const std::vector<Rank*> ranks = cluster.ranksOf(run_, attempt_);
-    bool areAllThere = static_cast<int>(ranks.size()) == cluster.plan.ranks;
+    bool areAllThere = static_cast<int>(ranks.size()) == terms().ranks;
     for (const Rank* one : ranks) {
         if (one->state.exitCode.has_value() && one->begun() < begun_) {
             return cluster.world.chance(50) ? Meets::kNever : Meets::kNotYet;
@@ -173,12 +194,12 @@ void Rank::endStep() {
     ended_ = begun_;
     if (state.rank == 0) {
         say(rank::Metrics{
-            ended_, 0, ended_ * 64, machine.clock.wallMs(), {{"loss", lossOf(ended_)}}});
+            ended_, 0, ended_ * kRowsPerStep, machine.clock.wallMs(), {{"loss", lossOf(ended_)}}});
     }
     if (ended_ % 5 == 0) {
-        say(rank::Progress{ended_, 0, ended_ * 64, cluster.plan.steps, "training", {}, 0});
+        say(rank::Progress{ended_, 0, ended_ * kRowsPerStep, terms().steps, "training", {}, 0});
     }
-    if (state.rank == 0 && ended_ % cluster.plan.checkpointEvery == 0) {
+    if (state.rank == 0 && ended_ % terms().checkpointEvery == 0) {
         return checkpoint([this] { nextStep(); });
     }
     nextStep();
@@ -192,7 +213,7 @@ void Rank::checkpoint(std::function<void()> then) {
     const Json meta = {{"step", ended_},
                        {"attempt", attempt_},
                        {"epoch", 0},
-                       {"state", "{}"},
+                       {"state", stateText()},
                        {"identity", {{"run", run_}, {"stream_hash", "stream"}}}};
     const auto written = cluster.head().isOff()
                              ? Result<checkpoint::Written>(unavailable("the disk is away"))
@@ -200,14 +221,16 @@ void Rank::checkpoint(std::function<void()> then) {
     if (!written.ok()) {
         return life.after(500 * kMs, [this, then = std::move(then)] { checkpoint(then); });
     }
-    cluster.linesOf(name.text()) = unacked_;  // as its `unacked` has them
+    cluster.linesOf(run_, name.text()) = unacked_;  // as its `unacked` has them
     savedStep_ = ended_;
-    say(rank::Checkpoint{ended_, name.text(), written->bytes, written->hash, "{}"});
+    const rank::Checkpoint told{ended_, name.text(), written->bytes, written->hash, stateText()};
+    cluster.judge().saved(*this, told);
+    say(told);
     then();
 }
 
 void Rank::ending() {
-    say(rank::Progress{ended_, 0, ended_ * 64, cluster.plan.steps, "ending", {}, 0});
+    say(rank::Progress{ended_, 0, ended_ * kRowsPerStep, terms().steps, "ending", {}, 0});
     leave();
 }
 

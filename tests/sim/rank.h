@@ -41,6 +41,11 @@ class Rank final : public Worker {
     std::int64_t resumedFrom() const { return resumedFrom_; }
     /// Steps whose lines are neither acknowledged nor in a checkpoint.
     std::vector<std::int64_t> untold() const;
+    std::size_t numUnacked() const { return unacked_.size(); }
+    /// It ends by itself, with an error that it tells of.
+    void fail();
+    /// It does nothing for a while, and looks at no stop.
+    void hang(std::int64_t ns) { hangsUntilNs_ = life.nowNs() + ns; }
 
  private:
     void connect();
@@ -55,6 +60,8 @@ class Rank final : public Worker {
     void checkpoint(std::function<void()> then);
     void ending();
     void leave();
+    std::string stateText() const;
+    const struct Terms& terms() const;
 
     std::string run_;
     int attempt_ = 1;
@@ -63,7 +70,7 @@ class Rank final : public Worker {
     std::deque<rank::RankLine> unacked_;
     std::int64_t savedStep_ = 0;  ///< of its last checkpoint
     std::shared_ptr<RankConnection> connection_;
-    std::int64_t backoffNs_ = 20 * kMs;
+    std::int64_t backoffNs_ = 20 * kMs, hangsUntilNs_ = 0;
 };
 
 /// What the ranks of one attempt on one machine agree on.
@@ -72,6 +79,7 @@ struct Page {
     bool isHeld = false;
 };
 
+constexpr std::int64_t kRowsPerStep = 64;
 double lossOf(std::int64_t step);
 
 }  // namespace millrace::sim

@@ -13,7 +13,6 @@ namespace {
 using engines::Cause;
 using engines::Phase;
 
-constexpr int kCores = 16;
 constexpr std::uint64_t kMemory = std::uint64_t{64} << 30;
 
 }  // namespace
@@ -72,10 +71,16 @@ void SimEngine::begin(SimGang& made) {
     machine_.look(made);
 }
 
+// As the embedded engine, which follows no gang whose record it cannot read: it asks for none and
+// ends none.
+Status SimEngine::readable() const {
+    return machine_.cluster.world.nowNs() < machine_.unreadableUntilNs
+               ? dataLoss("gang.json: damaged")
+               : okStatus();
+}
+
 Result<bool> SimEngine::has(const std::string& key) {
-    if (machine_.cluster.world.nowNs() < machine_.unreadableUntilNs) {
-        return dataLoss("gang.json: damaged");
-    }
+    RETURN_IF_ERROR(readable());
     const auto found = machine_.gangs.find(key);
     return found != machine_.gangs.end() && !found->second.isForgotten;
 }
@@ -86,6 +91,7 @@ engines::State SimEngine::told(SimGang& gang) {
 }
 
 Result<engines::State> SimEngine::state(const std::string& key) {
+    RETURN_IF_ERROR(readable());
     const auto found = machine_.gangs.find(key);
     if (found == machine_.gangs.end() || found->second.isForgotten) {
         return engines::State();
@@ -96,7 +102,7 @@ Result<engines::State> SimEngine::state(const std::string& key) {
 Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
     std::vector<std::pair<std::string, engines::State>> all;
     for (auto& [key, gang] : machine_.gangs) {
-        if (!gang.isForgotten && !gang.isToldOver) {
+        if (!gang.isForgotten && !gang.isToldOver && readable().ok()) {
             all.emplace_back(key, told(gang));
             gang.isToldOver = gang.state.phase == Phase::kEnded;
         }
@@ -107,7 +113,7 @@ Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
 Status SimEngine::cancel(const std::string& key, std::chrono::milliseconds grace,
                          std::string_view why) {
     const auto found = machine_.gangs.find(key);
-    if (found != machine_.gangs.end()) {
+    if (found != machine_.gangs.end() && readable().ok()) {
         machine_.look(found->second);
         if (found->second.state.cause == Cause::kNone) {
             machine_.cluster.judge().cancelled(key, std::string(why));

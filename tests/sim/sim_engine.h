@@ -12,6 +12,8 @@
 
 namespace millrace::sim {
 
+inline constexpr int kCores = 16;  ///< of each machine
+
 class SimEngine final : public engines::Engine {
  public:
     explicit SimEngine(Machine& machine) : machine_(machine) {}
@@ -32,6 +34,7 @@ class SimEngine final : public engines::Engine {
  private:
     engines::State told(SimGang& gang);
     void begin(SimGang& made);
+    Status readable() const;
     Status record(const engines::Gang& gang) const;
     Machine& machine_;
 };

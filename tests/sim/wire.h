@@ -37,6 +37,7 @@ class Cable {
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
     static constexpr std::int64_t kKeepAliveNs = 10 * kSecond;
+    static constexpr std::int64_t kLateNs = 10 * kSecond;  ///< of the later end, at most
 
     static std::shared_ptr<Wire> make(Cable& cable);
     /// Both are called once, when that end hears that the connection is over.
@@ -53,6 +54,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
     void flush(To to);
     void closed(To end);
     void watch();
+    void giveUp(To end);
 
     Cable& cable_;
     std::deque<std::function<void()>> queues_[2];

@@ -37,21 +37,30 @@ std::shared_ptr<Wire> Wire::make(Cable& cable) {
     return wire;
 }
 
-// Each end finds out for itself that it hears nothing any more.
+// Each end finds out for itself that it hears nothing any more, one long before the other.
 void Wire::watch() {
     if (quietSinceNs_ >= 0) {
         return;
     }
     quietSinceNs_ = cable_.world().nowNs();
-    const std::int64_t late = cable_.world().draw(2 * kSecond);
-    cable_.world().after(kKeepAliveNs + late, [self = shared_from_this()] {
-        const bool isQuiet = !self->cable_.isWhole();
+    const std::int64_t first = kKeepAliveNs + cable_.world().draw(2 * kSecond);
+    const std::int64_t second = first + cable_.world().draw(kLateNs);
+    const To early = cable_.world().chance(50) ? To::kHead : To::kNode;
+    cable_.world().after(first, [self = shared_from_this(), early] {
         self->quietSinceNs_ = -1;
-        if (isQuiet) {
-            self->closed(To::kHead);
-            self->closed(To::kNode);
-        }
+        self->giveUp(early);
     });
+    cable_.world().after(
+        second, [self = shared_from_this(), late = early == To::kHead ? To::kNode : To::kHead] {
+            self->giveUp(late);
+        });
+}
+
+void Wire::giveUp(To end) {
+    if (!cable_.isWhole() && isOpen(end)) {
+        closed(end);
+        close(end == To::kHead ? To::kNode : To::kHead);
+    }
 }
 
 void Wire::send(To to, std::function<void()> message) {

@@ -95,6 +95,7 @@ class Life {
     Life(const Life&) = delete;
     Life& operator=(const Life&) = delete;
 
+    std::int64_t nowNs() const { return world_.nowNs(); }
     bool isAlive() const { return *isAlive_; }
     bool isPaused() const { return world_.nowNs() < pausedUntilNs_; }
     /// It stands still, and is not just busy.
