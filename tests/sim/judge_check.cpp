@@ -193,7 +193,7 @@ void Judge::check(const runs::RunStore* store) {
     for (auto& [run, course] : courses_) {
         countDataWorkers(run, course);
         if (store == nullptr) {
-            course.movedNs = world_.nowNs();
+            course.movedNs = course.toldNs = course.overNs = world_.nowNs();
             continue;
         }
         checkBegun(*store, run);
