@@ -63,6 +63,7 @@ void Cluster::startHead() {
 
 // Its work may have taken time.
 void Cluster::drainHead() {
+    const Turn turn(*this);
     head_->controller->drain();
     head().agent.busy(std::exchange(head().busyNs, 0));
 }
@@ -219,7 +220,7 @@ void Cluster::killAgent(Machine& machine) {
 
 bool Cluster::areRanksDone(const std::string& gang) {
     const auto name = *agent::PartName::parse(gang);
-    const std::vector<Rank*> ranks = ranksOf(name.run, name.attempt);
+    const std::vector<Rank*>& ranks = ranksOf(name.run, name.attempt);
     return static_cast<int>(ranks.size()) == judge_->termsOf(name.run).ranks &&
            std::all_of(ranks.begin(), ranks.end(),
                        [](const Rank* rank) { return rank->state.exitCode == 0; });
@@ -345,12 +346,26 @@ bool Cluster::isAtRest(std::string* why) {
     return true;
 }
 
-void Cluster::run() {
+void Cluster::begin() {
     startHead();
     for (int i = 1; i <= plan.nodes; ++i) {
         startAgent(*machines_[static_cast<std::size_t>(i)]);
     }
     world.after(2 * kSecond, [this] { submitFirst(); });
+}
+
+void Cluster::runUntil(std::int64_t ns) {
+    if (world.nowNs() == 0) {
+        begin();
+    }
+    for (std::int64_t at = world.nowNs() + kSecond; at <= ns; at += kSecond) {
+        world.runUntil(at, [this] { judge_->look(); });
+        judge_->check(head_ != nullptr ? head_->store.get() : nullptr);
+    }
+}
+
+void Cluster::run() {
+    begin();
     std::int64_t lastNs = 5 * kSecond;
     for (const Plan::Fault& fault : plan.faults) {
         world.tell("drawn: " + sentenceOf(fault));

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/engines/poller.h"
@@ -36,6 +37,8 @@ class Cluster {
 
     /// Lets it all happen, to the end.
     void run();
+    /// Lets it happen up to that time, without faults.
+    void runUntil(std::int64_t ns);
     const std::vector<std::string>& problems() const { return judge_->problems(); }
 
     World world;
@@ -57,9 +60,17 @@ class Cluster {
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
     bool areRanksDone(const std::string& gang);
     /// On all machines.
-    std::vector<Rank*> ranksOf(const std::string& run, int attempt) {
-        return sim::ranksOf(machines_, run, attempt);
+    const std::vector<Rank*>& ranksOf(const std::string& run, int attempt) {
+        const auto [found, isNew] = ranks_.try_emplace({run, attempt});
+        if (isNew) {
+            found->second = sim::ranksOf(machines_, run, attempt);
+        }
+        return found->second;
     }
+    /// Other workers live now.
+    void workersChanged() { ranks_.clear(); }
+    /// Processor time of the head's turns so far.
+    std::int64_t headCpuNs() const { return headCpuNs_; }
 
  private:
     friend class Faults;
@@ -93,7 +104,10 @@ class Cluster {
     /// Again a second later, where it cannot begin.
     void startHead();
     Status openHead();
+    void begin();
     void drainHead();
+    /// Counts the processor time that a turn of the head takes.
+    class Turn;
     void killHead();
     /// As a head takes it that is started on the head's machine.
     Result<config::StateLock> takeStateDirectory();
@@ -131,6 +145,8 @@ class Cluster {
     std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
     std::int64_t connectionId_ = 0;
     std::map<const Wire*, Pending> pending_;
+    std::map<std::pair<std::string, int>, std::vector<Rank*>> ranks_;  ///< by run and attempt
+    std::int64_t headCpuNs_ = 0;
     std::vector<std::string> runs_;  ///< in the order submitted
     bool isPokeDue_ = false;
 };

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <time.h>
+
 #include "daemon/agent/own_node.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/config/state_lock.h"
@@ -47,6 +49,23 @@ class Cluster::Session final : public agent::NodeSession {
     std::shared_ptr<Wire> wire_;
     std::function<void(const v1::HeadOrders&)> deliver_;
     const Ending ending_;
+};
+
+class Cluster::Turn {
+ public:
+    explicit Turn(Cluster& cluster) : cluster_(cluster), beganNs_(threadCpuNs()) {}
+    ~Turn() { cluster_.headCpuNs_ += threadCpuNs() - beganNs_; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+ private:
+    static std::int64_t threadCpuNs() {
+        timespec now{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        return now.tv_sec * kSecond + now.tv_nsec;
+    }
+    Cluster& cluster_;
+    const std::int64_t beganNs_;
 };
 
 /// What only a living head has.

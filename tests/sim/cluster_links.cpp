@@ -28,6 +28,7 @@ void Cluster::report(const std::shared_ptr<Wire>& wire, v1::AgentReport report) 
 }
 
 void Cluster::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report) {
+    const Turn turn(*this);
     auto& [session, deliver, ending] = pending_[wire.get()];
     Status status;
     if (session == nullptr) {
@@ -132,6 +133,7 @@ void Cluster::doorHears(const RankConnection& connection,
     if (head_ == nullptr) {
         return;
     }
+    const Turn turn(*this);
     const auto found =
         head_->listeners.find(strCat(connection.sender.run, ".a", connection.sender.attempt));
     if (found == head_->listeners.end()) {

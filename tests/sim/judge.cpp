@@ -147,10 +147,12 @@ void Judge::look() {
 }
 
 bool Judge::hasRival(const Machine& machine) const {
-    return std::any_of(machines_.begin(), machines_.end(), [&](const auto& other) {
-        return other.get() != &machine && other->agent.isAlive() &&
-               other->nodeName == machine.nodeName;
-    });
+    const Machine& twin = *machines_.back();  // the only one that has another's name
+    return twin.nodeName != twin.name &&
+           std::any_of(machines_.begin(), machines_.end(), [&](const auto& other) {
+               return other.get() != &machine && other->agent.isAlive() &&
+                      other->nodeName == machine.nodeName;
+           });
 }
 
 bool Judge::mayHaveRanks(const std::string& run, const Machine& machine) const {

@@ -162,6 +162,7 @@ void Machine::losePower(std::int64_t ns) {
         }
     }
     disk.cutPower();
+    cluster.workersChanged();
     // A gang whose record was not synced is forgotten.
     for (auto one = gangs.begin(); one != gangs.end();) {
         const std::string folder = *engines::gangDirectoryOf(root + "/runs", one->first);

@@ -3,6 +3,8 @@
 //   millrace-sim --seeds A:B [--trace]   these seeds; --first: to the first that breaks a law
 //   millrace-sim --kept FILE             plans that broke a law once: SEED: PLAN # what it was
 //   millrace-sim --repeats A:B           each seed twice: the same course
+//   millrace-sim --scale N               N nodes with 4 ranks and 16 data workers each: what the
+//                                        head's turns cost
 // Exit 0: all laws held; 1: one did not, its trace is printed; 2: usage.
 #include <algorithm>
 #include <cstdio>
@@ -118,6 +120,32 @@ int repeat(const std::vector<Course>& courses, const std::string& root) {
     return wrong;
 }
 
+int scale(int nodes, const std::string& root) {
+    constexpr std::int64_t kBeginsNs = 20 * kSecond, kEndsNs = 30 * kSecond;
+    Plan plan;
+    plan.nodes = plan.trainNodes = nodes;
+    plan.trainsHere = false;
+    plan.ranks = 4 * nodes;
+    plan.dataWorkers = 16 * nodes;
+    plan.steps = 10'000;
+    plan.checkpointEvery = 100;
+    std::filesystem::create_directories(root);
+    Cluster cluster(1, plan, root);
+    cluster.runUntil(kBeginsNs);
+    const std::int64_t before = cluster.headCpuNs(), numBefore = cluster.world.numEvents();
+    cluster.runUntil(kEndsNs);
+    const double seconds = static_cast<double>(kEndsNs - kBeginsNs) / kSecond;
+    for (const std::string& line : cluster.problems()) {
+        std::printf("  %s\n", line.c_str());
+    }
+    std::printf("%d nodes, %d ranks, %d data workers: begun with %.2f s of the head's processor "
+                "time; then %.1f ms and %.0f events a simulated second\n",
+                nodes, plan.ranks, plan.dataWorkers, static_cast<double>(before) / kSecond,
+                static_cast<double>(cluster.headCpuNs() - before) / kMs / seconds,
+                static_cast<double>(cluster.world.numEvents() - numBefore) / seconds);
+    return cluster.problems().empty() ? 0 : 1;
+}
+
 std::vector<Course> between(const char* text) {
     unsigned long long first = 1, last = 0;
     std::vector<Course> courses;
@@ -155,10 +183,11 @@ int run(int argc, char** argv) {
     const std::vector<Course> courses = what == "--kept" ? keptIn(argv[2])
                                         : argc > 2       ? between(argv[2])
                                                          : std::vector<Course>();
-    if (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats")) {
+    const bool isScale = what == "--scale" && argc == 3 && std::atoi(argv[2]) > 0;
+    if (!isScale && (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats"))) {
         std::fprintf(stderr,
                      "usage: millrace-sim --seeds A:B [--trace | --first] | --kept FILE | "
-                     "--repeats A:B\n");
+                     "--repeats A:B | --scale N\n");
         return 2;
     }
     std::string pattern = (std::filesystem::temp_directory_path() / "millrace-sim-XXXXXX").string();
@@ -168,7 +197,9 @@ int run(int argc, char** argv) {
         return 2;
     }
     const std::string root = strCat(made, "/world");
-    const int wrong = what == "--repeats" ? repeat(courses, root) : runAll(courses, root, how);
+    const int wrong = isScale               ? scale(std::atoi(argv[2]), root)
+                      : what == "--repeats" ? repeat(courses, root)
+                                            : runAll(courses, root, how);
     std::filesystem::remove_all(made);
     return wrong == 0 ? 0 : 1;
 }

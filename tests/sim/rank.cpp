@@ -162,7 +162,7 @@ void Rank::nextStep() {
 }
 
 Rank::Meets Rank::meets() const {
-    const std::vector<Rank*> ranks = cluster.ranksOf(run_, attempt_);
+    const std::vector<Rank*>& ranks = cluster.ranksOf(run_, attempt_);
     bool areAllThere = static_cast<int>(ranks.size()) == terms().ranks;
     for (const Rank* one : ranks) {
         if (one->state.exitCode.has_value() && one->begun() < begun_) {

@@ -63,6 +63,7 @@ void SimEngine::begin(SimGang& made) {
         }
     }
     machine_.cluster.world.tell(strCat(machine_.name, ": ", made.gang.key, " begins"));
+    machine_.cluster.workersChanged();
     machine_.cluster.judge().placed(made.gang.key, machine_);
     for (auto& worker : made.workers) {
         worker->life.begin();
