@@ -236,7 +236,7 @@ std::string Cluster::submit(const Terms& terms) {
     dataset.segmentSplits = 1;
     run.plan = std::make_shared<const std::string>(dataset.toJsonText());
     run.spec["command"] = {"/bin/true"};
-    run.spec["batch"]["rows"] = 768;
+    run.spec["batch"]["rows"] = 64 * (12 % terms.ranks == 0 ? 12 : terms.ranks);
     run.spec["batch"]["micro_rows"] = 64;
     run.spec["train"]["ranks"] = terms.ranks;
     run.spec["train"]["nodes"] = terms.parts;
