@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "backend/job/attempt_paths.h"
+
 namespace millrace::sim {
 namespace {
 
@@ -171,6 +173,10 @@ bool Judge::mayHaveRanks(const std::string& run, const Machine& machine) const {
 }
 
 void Judge::placed(const std::string& gang, const Machine& machine) {
+    const auto owner = job::ownerOf(gang);
+    if (!owner.has_value() || !courses_.contains(owner->run)) {
+        return;  // of a run that nobody knows
+    }
     if (!trainsHere_ && machine.number == 0) {
         wrong(strCat(gang, " begins on the head's machine, which does not train"));
     }
@@ -184,11 +190,7 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
     if (!name.has_value()) {
         return checkNumber(gang, machine);
     }
-    const auto found = courses_.find(name->run);
-    if (found == courses_.end()) {
-        return;  // of a run that nobody knows
-    }
-    Course& course = found->second;
+    Course& course = courses_.at(name->run);
     course.movedNs = world_.nowNs();
     if (name->part == 0) {
         if (course.attempt > 0 && course.attempt != name->attempt &&
