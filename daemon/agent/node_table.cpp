@@ -370,7 +370,7 @@ NodeStanding NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
     const bool hasCome = found != nodes_.end() && found->second.heardMs != 0;
-    return standingOf(name, hasCome ? found->second : Node());
+    return hasCome ? standingOf(name, found->second) : standingOf(name, Node());
 }
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "backend/core/exit_codes.h"
@@ -91,7 +93,7 @@ int DataCrew::numStaying() const {
 // Within what the spec allows. The advice is followed slowly: a worker takes a while to be of use.
 int DataCrew::target() {
     const int has = numStaying();
-    if (nodeForNext().empty() || has < least_) {
+    if (has < least_ || candidates().empty()) {
         return least_;
     }
     const int wanted = std::clamp(static_cast<int>(std::lround(wanted_)), least_, most_);
@@ -104,45 +106,66 @@ int DataCrew::target() {
     return wanted > has ? has + 1 : has - 1;
 }
 
-// The node that has least to do. While one may still come back none is had on the head's own.
-std::string DataCrew::nodeForNext() const {
+std::vector<NodeStanding> DataCrew::candidates() const {
     std::vector<NodeStanding> nodes = place_.nodes.standings();
     std::erase_if(nodes,
                   [](const NodeStanding& node) { return node.isLost || !node.leaving.empty(); });
-    const auto load = [this](const NodeStanding& node) {
-        const auto numDue = std::count_if(members_.begin(), members_.end(), [&](const Member& m) {
-            return m.node == node.name && m.joinFile.empty();
-        });
-        return (node.numPlaced + static_cast<double>(numDue) + 1) / std::max(1.0, node.total.cpus);
+    return nodes;
+}
+
+// On the nodes that have least to do. While one may still come back none is had on the head's own.
+void DataCrew::add(int count, std::vector<std::string>& news) {
+    if (count <= 0) {
+        return;
+    }
+    std::vector<NodeStanding> nodes = candidates();
+    if (nodes.empty()) {
+        nodes.push_back(place_.nodes.standing(""));
+    }
+    std::map<std::string, int> due;  // that are not placed yet, by node
+    for (const Member& member : members_) {
+        due[member.node] += member.joinFile.empty() ? 1 : 0;
+    }
+    const auto load = [&](const NodeStanding& node) {
+        return (node.numPlaced + due[node.name] + 1.0) / std::max(1.0, node.total.cpus);
     };
-    const auto best = std::min_element(
-        nodes.begin(), nodes.end(), [&](const NodeStanding& a, const NodeStanding& b) {
-            return a.isThere != b.isThere ? a.isThere : load(a) < load(b);
-        });
-    return best == nodes.end() ? "" : best->name;
+    std::vector<Member> added;
+    for (; count > 0; --count) {
+        const auto best = std::min_element(
+            nodes.begin(), nodes.end(), [&](const NodeStanding& a, const NodeStanding& b) {
+                return a.isThere != b.isThere ? a.isThere : load(a) < load(b);
+            });
+        if (!best->mayTake()) {
+            break;
+        }
+        Member member;
+        member.name = {run_, attempt_, next_++};
+        member.node = best->name;
+        member.state = placing();
+        ++due[best->name];
+        added.push_back(std::move(member));
+    }
+    keep(std::move(added), news);
 }
 
 // Written first: whoever comes after this daemon knows where to ask.
-void DataCrew::add(std::vector<std::string>& news) {
-    Member member;
-    member.name = {run_, attempt_, next_};
-    member.node = nodeForNext();
-    member.state = placing();
-    if (!place_.nodes.standing(member.node).mayTake()) {
+void DataCrew::keep(std::vector<Member> added, std::vector<std::string>& news) {
+    if (added.empty()) {
         return;
     }
-    ++next_;
-    members_.push_back(std::move(member));
+    const std::size_t before = members_.size();
+    std::ranges::move(added, std::back_inserter(members_));
     if (const Status saved = save(); !saved.ok()) {
         logWarn("crew: not written, no worker is placed",
                 {{"run", run_}, {"why", messageOf(saved)}});
-        members_.pop_back();
-        --next_;
+        next_ -= static_cast<int>(added.size());
+        members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(before), members_.end());
         return;
     }
-    const Member& added = members_.back();
-    if (!added.node.empty()) {
-        news.push_back(strCat(added.name.worker(), " is placed on node ", added.node));
+    for (std::size_t i = before; i < members_.size(); ++i) {
+        if (const Member& one = members_[i]; !one.node.empty()) {
+            news.push_back(strCat(one.name.worker(), " is placed on node ", one.node));
+        }
     }
 }
 
@@ -242,9 +265,7 @@ void DataCrew::follow(std::vector<std::string>& news) {
 
 void DataCrew::meetTarget(std::vector<std::string>& news) {
     const int wanted = target();
-    for (int has = numStaying(); has < wanted; ++has) {
-        add(news);
-    }
+    add(wanted - numStaying(), news);
     for (int has = numStaying(); has > wanted; --has) {
         const auto last = std::find_if(members_.rbegin(), members_.rend(),
                                        [](const Member& m) { return !m.isLeaving; });

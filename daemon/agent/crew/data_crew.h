@@ -61,8 +61,10 @@ class DataCrew {
     Status save() const;
     int target();
     int numStaying() const;
-    std::string nodeForNext() const;
-    void add(std::vector<std::string>& news);
+    /// Nodes beside the head's own that are there or may come back.
+    std::vector<NodeStanding> candidates() const;
+    void add(int count, std::vector<std::string>& news);
+    void keep(std::vector<Member> added, std::vector<std::string>& news);
     void release(Member& member);
     void leaveNode(Member& member, std::vector<std::string>& news);
     void place(Member& member, const std::string& joinFile);
