@@ -164,8 +164,10 @@ void Faults::submit(const Plan::Fault& fault) {
     terms.ranks = terms.parts;
     terms.threads = fault.rank;
     terms.steps = std::clamp<std::int64_t>(fault.forMs / 100, 10, 200);
-    if (!cluster_.canAsk() || cluster_.submit(terms).empty()) {
-        cluster_.world.after(kSecond, [this, fault] { submit(fault); });
+    for (int i = fault.isUp ? 2 : 1; i > 0; --i) {
+        if (!cluster_.canAsk() || cluster_.submit(terms).empty()) {
+            return cluster_.world.after(kSecond, [this, fault] { submit(fault); });
+        }
     }
 }
 
@@ -174,6 +176,7 @@ void Faults::hang(const Plan::Fault& fault) {
     for (Rank* rank : ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run))) {
         if (rank->state.rank == fault.rank) {
             rank->hang(fault.forMs * kMs);
+            cluster_.judge_->hangs(fault.forMs * kMs);
         }
     }
 }

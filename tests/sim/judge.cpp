@@ -35,7 +35,8 @@ Judge::Judge(World& world, const Machines& machines, bool trainsHere)
       machines_(machines),
       trainsHere_(trainsHere),
       apartSinceNs_(machines.size(), -1),
-      apartNs_(machines.size(), -kReachedNs) {}
+      apartNs_(machines.size(), -kReachedNs),
+      leftNs_(machines.size(), 0) {}
 
 void Judge::submitted(const std::string& run, const Terms& terms) {
     Course& course = courses_[run];
@@ -115,6 +116,10 @@ void Judge::mayEnd(const std::string& run, values::RunState state) {
 
 void Judge::excuse(std::int64_t ns) {
     excusedNs_ = std::max(excusedNs_, world_.nowNs() + ns);
+}
+
+void Judge::hangs(std::int64_t ns) {
+    hungUntilNs_ = std::max(hungUntilNs_, world_.nowNs() + ns);
 }
 
 void Judge::look() {

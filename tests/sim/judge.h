@@ -60,6 +60,8 @@ class Judge {
     void mayEnd(const std::string& run, values::RunState state);
     /// Something may stand still for that long, as a fault says.
     void excuse(std::int64_t ns);
+    /// A rank takes no notice of a stop for that long.
+    void hangs(std::int64_t ns);
     /// After each event: which nodes the head cannot reach.
     void look();
 
@@ -97,6 +99,7 @@ class Judge {
         std::int64_t toldNs = 0;           ///< when its ranks had few lines unacknowledged
         std::int64_t movedNs = 0;          ///< when it got on, or need not
         std::int64_t stopByNs = INT64_MAX; ///< when a stop's grace is over
+        std::int64_t roomyNs = 0;          ///< when there was room for it, or it waited in the queue
         std::int64_t overNs = 0;           ///< when it was under way, or no rank of it lived
         bool isWaiting = true;             ///< in the queue
     };
@@ -118,6 +121,8 @@ class Judge {
     void checkBegun(const runs::RunStore& store, const std::string& run);
     void checkMoves(const runs::RunStore& store, const std::string& run, Course& course);
     void checkOver(const runs::RunStore& store, const std::string& run, Course& course);
+    void checkPlace(const runs::RunRecord& record, Course& course);
+    void checkLeft();
     void checkStop(const std::string& run, Course& course);
     void checkMetrics(runs::RunStore& store, const std::string& run);
     void checkRecord(runs::RunStore& store, const runs::RunRecord& run);
@@ -132,6 +137,8 @@ class Judge {
     /// By machine: since when its agent and the head are apart; -1: they are not.
     std::vector<std::int64_t> apartSinceNs_;
     std::vector<std::int64_t> apartNs_;  ///< when they were so last
+    std::vector<std::int64_t> leftNs_;   ///< since when it is to be empty and can be
+    std::int64_t hungUntilNs_ = 0;
     std::int64_t excusedNs_ = 0, troubledNs_ = 0;
     bool isDiskTrusted_ = true;  ///< no machine's disk failed or forgot
     std::vector<std::string> problems_;

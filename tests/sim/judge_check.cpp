@@ -17,6 +17,8 @@ constexpr std::int64_t kMovesNs = 45 * kSecond;
 constexpr std::int64_t kCalmNs = 15 * kSecond;
 // Beyond a stop's grace: the forced end, the engines' and the agents' turns.
 constexpr std::int64_t kStopNs = 10 * kSecond;
+// From a node's drain to its last worker's end.
+constexpr std::int64_t kLeftNs = 30 * kSecond;
 // From a run's end to that of its ranks.
 constexpr std::int64_t kOverNs = 10 * kSecond;
 // Lines of a rank that are not acknowledged, and how long there may be more.
@@ -146,6 +148,9 @@ void Judge::checkMoves(const runs::RunStore& store, const std::string& run, Cour
         course.movedNs = world_.nowNs();
         wrongOf(run, strCat("it is ", values::nameOf(record->state), " and does not get on"));
     }
+    if (record.ok()) {
+        checkPlace(*record, course);
+    }
     const std::vector<Rank*> ranks = ranksOf(machines_, run, course.attempt);
     const bool isTold = std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
         return rank->state.exitCode.has_value() || rank->numUnacked() <= kUntoldMost;
@@ -155,6 +160,46 @@ void Judge::checkMoves(const runs::RunStore& store, const std::string& run, Cour
     } else if (world_.nowNs() - course.toldNs > kTellsNs) {
         course.toldNs = world_.nowNs();
         wrongOf(run, "a rank's lines are not acknowledged");
+    }
+}
+
+// A run leaves the queue when there is room for it, and its step is not behind its metrics.
+void Judge::checkPlace(const runs::RunRecord& record, Course& course) {
+    const bool isPlaced = record.state != values::RunState::kStarting || !course.isWaiting;
+    if (isPlaced || !isCalm() || hasRoom(record.id)) {
+        course.roomyNs = world_.nowNs();
+    } else if (world_.nowNs() - course.roomyNs > kCalmNs) {
+        course.roomyNs = world_.nowNs();
+        wrongOf(record.id, "it has left the queue, and there is no room for it");
+    }
+    const values::RunFigure* loss = record.newest("loss");
+    if (loss != nullptr && loss->attempt == record.attempt &&
+        loss->step > record.progress.step) {
+        wrongOf(record.id, strCat("its newest loss is of step ", loss->step, ", and it is at step ",
+                                  record.progress.step));
+    }
+}
+
+// Nothing lives on a node that is to be left.
+void Judge::checkLeft() {
+    const Machine& head = *machines_.front();
+    for (const auto& machine : machines_) {
+        std::int64_t& left = leftNs_[static_cast<std::size_t>(machine->number)];
+        const bool isExcused = !machine->isToBeLeft || !isReached(*machine) ||
+                               !head.agent.isAlive() || head.agent.isStopped() ||
+                               !head.disk.isWell() || !machine->disk.isWell() ||
+                               machine->startsNs > 0 || machine->busyNs > 0 ||
+                               world_.nowNs() < hungUntilNs_;
+        if (isExcused) {
+            left = world_.nowNs();
+            continue;
+        }
+        for (const auto& [key, gang] : machine->gangs) {
+            if (gang.hasLiving() && world_.nowNs() - left > kLeftNs) {
+                left = world_.nowNs();
+                wrong(strCat(key, " lives on ", machine->name, ", which is to be left"));
+            }
+        }
     }
 }
 
@@ -189,6 +234,7 @@ void Judge::checkStop(const std::string& run, Course& course) {
 }
 
 void Judge::check(const runs::RunStore* store) {
+    checkLeft();
     troubledNs_ = store != nullptr && isCalm() ? troubledNs_ : world_.nowNs();
     for (auto& [run, course] : courses_) {
         countDataWorkers(run, course);
