@@ -1,6 +1,7 @@
 // The data workers of an attempt, on a head's own node and on others.
 #include "daemon/agent/crew/data_crew.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -64,6 +65,16 @@ class DataCrewTest : public ::testing::Test {
     job::AttemptPaths paths{""};
     std::unique_ptr<DataCrew> crew;
 };
+
+TEST_F(DataCrewTest, ChoosesNodesForAllMissingWorkersAtOnce) {
+    nodes.come("one");
+    nodes.come("two");
+    begin(40, 40);
+    (void)tick();
+    EXPECT_EQ(names().size(), 40U);
+    EXPECT_EQ(std::ranges::count(names(), "data39@two"), 1);
+    EXPECT_LE(nodes.numLooks, 2);
+}
 
 TEST_F(DataCrewTest, WithoutOtherNodesTheLeastAreOnTheHeadsOwn) {
     begin(2, 8);

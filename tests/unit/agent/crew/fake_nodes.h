@@ -14,6 +14,7 @@ class FakeNodes final : public Nodes {
     FakeNodes() { come("", 64); }
     std::string ownName() const override { return "head"; }
     std::vector<NodeStanding> standings() const override {
+        ++numLooks;
         std::vector<NodeStanding> all;
         for (const auto& [name, node] : nodes) {
             if (!name.empty()) {
@@ -75,6 +76,7 @@ class FakeNodes final : public Nodes {
 
     std::map<std::string, std::vector<std::string>> speakers;  ///< by gang that is kept
     std::map<std::string, NodeStanding> nodes;
+    mutable int numLooks = 0;  ///< calls of standings()
     std::map<std::string, std::pair<std::string, double>> kept;
     std::map<std::string, std::pair<std::string, Placement>> placed;
     std::map<std::string, engines::State> states, lastWords;
