@@ -390,7 +390,7 @@ void EmbeddedJob::press(Worker& worker) {
         worker.isToldToStop = worker.line->say(
             {{"stop", true}, {"grace", seconds(grace)}, {"why", wordsFor(record_.reason)}});
     }
-    if (leftMs < -kHungGuardianMs && reachOf(worker.guardian->scope, here_) == PidReach::kHere) {
+    if (leftMs < -kHungGuardianMs && reachOf(worker.guardian->scope, here_, 0) == PidReach::kHere) {
         logWarn("engine: guardian hangs, killing it",
                 {{"gang", record_.key}, {"worker", worker.record.name}});
         ::kill(static_cast<pid_t>(worker.guardian->pid), SIGKILL);

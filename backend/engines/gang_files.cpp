@@ -7,6 +7,7 @@
 #include <set>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend/core/clock.h"
@@ -95,6 +96,12 @@ Cause causeOf(std::string_view text) {
         }
     }
     return Cause::kNone;
+}
+
+// 0: there is none.
+std::int64_t changedMs(const std::string& path) {
+    struct stat info{};
+    return ::stat(path.c_str(), &info) == 0 ? info.st_mtim.tv_sec * 1000 : 0;
 }
 
 }  // namespace
@@ -287,7 +294,7 @@ std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirect
     }
     return GuardianRecord{jsonInt(*json, "pid"), jsonInt(*json, "start_time"),
                           jsonInt(*json, "command_pid"), jsonString(*json, "control_socket"),
-                          PidScope::fromJson(*json)};
+                          PidScope::fromJson(*json), changedMs(path)};
 }
 
 Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory) {

@@ -66,7 +66,8 @@ Result<std::vector<std::string>> livingMarks(const std::string& root);
 struct GuardianRecord {
     std::int64_t pid = 0, startTime = 0, commandPid = 0;
     std::string controlSocket;
-    PidScope scope;  ///< of the pids
+    PidScope scope;              ///< of the pids
+    std::int64_t writtenMs = 0;  ///< the file's time of change, wall time
 };
 std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirectory);
 /// Makes room for another guardian: what the one before wrote stays under other names.

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "backend/core/clock.h"
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
 #include "backend/system/unix_socket.h"
@@ -59,7 +60,7 @@ Result<std::set<pid_t>> killOnce(std::string_view directory) {
 }  // namespace
 
 GuardianFate fateOf(const GuardianRecord& guardian, const PidScope& here) {
-    switch (reachOf(guardian.scope, here)) {
+    switch (reachOf(guardian.scope, here, SystemClock().wallMs() - guardian.writtenMs)) {
         case PidReach::kGone:
             return GuardianFate::kGone;
         case PidReach::kElsewhere:

@@ -47,18 +47,15 @@ void PidScope::addTo(Json& record) const {
     record["host"] = host;
 }
 
-PidReach reachOf(const PidScope& record, const PidScope& here) {
+PidReach reachOf(const PidScope& record, const PidScope& here, std::int64_t ageMs) {
     const bool areKnown = !record.boot.empty() && !here.boot.empty();
-    const bool isOneBoot = areKnown && record.boot == here.boot;
-    if (record.host.empty()) {
-        return !areKnown || isOneBoot ? PidReach::kHere : PidReach::kGone;
-    }
-    if (isOneBoot) {
+    if (areKnown && record.boot == here.boot) {
         return record.pidNamespace == here.pidNamespace ? PidReach::kHere : PidReach::kElsewhere;
     }
     const bool isOneMachine =
         !record.machine.empty() && record.machine == here.machine && record.host == here.host;
-    return areKnown && isOneMachine ? PidReach::kGone : PidReach::kElsewhere;
+    return areKnown && isOneMachine && ageMs >= bootTimeMs() ? PidReach::kGone
+                                                             : PidReach::kElsewhere;
 }
 
 Result<std::int64_t> processStartTime(pid_t pid) {

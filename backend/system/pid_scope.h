@@ -17,7 +17,7 @@ struct PidScope {
     std::string machine;            ///< /etc/machine-id; "": unknown
     std::string boot;               ///< bootId(); "": unknown
     std::int64_t pidNamespace = 0;  ///< its inode, unique within a boot; 0: unknown
-    std::string host;               ///< the host's name; "": a record of an older version
+    std::string host;               ///< the host's name
 
     static PidScope ofThisProcess();
     /// From the members that addTo() wrote; what is missing is unknown.
@@ -35,8 +35,10 @@ enum class PidReach {
 
 /// Two boots are of one machine only where both the machine id and the host's name are equal:
 /// images of virtual machines and containers are copied with their id. A machine without an id
-/// cannot prove it. A record without a host's name is judged by its boot alone.
-PidReach reachOf(const PidScope& record, const PidScope& here);
+/// cannot prove it, and a record that was written in this machine's present boot is another
+/// machine's: pods and copied images may have equal ids and names. `ageMs`: since the record was
+/// last written.
+PidReach reachOf(const PidScope& record, const PidScope& here, std::int64_t ageMs);
 
 /// Field 22 of /proc/PID/stat: clock ticks after the boot; with the pid it names one process of a
 /// boot. Returns -1 if the process does not exist or is a zombie, and an error if it cannot tell

@@ -41,7 +41,7 @@ Result<UniqueFd> lockFile(const std::string& path, const LockTerms& terms) {
             return errnoStatus(errno, path);
         }
         const std::optional<LockHolder> holder = LockHolder::read(fd.get());
-        if (holder && reachOf(holder->scope, terms.here) == PidReach::kHere) {
+        if (holder && reachOf(holder->scope, terms.here, 0) == PidReach::kHere) {
             holder->awaitEnd(terms.patience);
         } else {
             awaitLock(terms.patience, isTaken);

@@ -74,7 +74,7 @@ Result<StateLock> StateLock::take(const std::string& path, StateLockTerms terms)
 }
 
 Status StateLock::takeFrom(const LockHolder& holder, const StateLockTerms& terms) {
-    switch (reachOf(holder.scope, terms.here)) {
+    switch (reachOf(holder.scope, terms.here, 1000 * ageS(path_))) {
         case PidReach::kGone:
             return okStatus();
         case PidReach::kElsewhere:

@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backend/system/boot.h"
 #include "tests/support/poll.h"
 #include "tests/support/temp_dir.h"
 
@@ -127,11 +128,17 @@ TEST_F(StateLockTest, OfTwoThatTakeOverAtOnceOneServes) {
 }
 
 TEST_F(StateLockTest, AnEarlierBootIsOver) {
-    hold({kRebooted, 17, 5, 9});
+    hold({kRebooted, 17, 5, 9}, static_cast<int>(bootTimeMs() / 1000) + 5);
     const Result<StateLock> lock = take();
     ASSERT_TRUE(lock.ok()) << lock.status();
     EXPECT_EQ(lock->takenFrom(), "");
     EXPECT_EQ(numPauses_, 0);
+}
+
+TEST_F(StateLockTest, ATwinOfThisMachineWithLaterSignsOfLifeIsHonoured) {
+    hold({kRebooted, 17, 5, 9}, 2);
+    EXPECT_THAT(sentence(take()), HasSubstr("process 17 on host-a"));
+    EXPECT_EQ(holder()->pid, 17);
 }
 
 TEST_F(StateLockTest, AProcessOfThisMachineIsLookedUp) {

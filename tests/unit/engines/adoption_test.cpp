@@ -4,6 +4,7 @@
 
 #include "backend/engines/gang_files.h"
 #include "backend/engines/guardian_link.h"
+#include "backend/system/boot.h"
 #include "tests/support/poll.h"
 #include "tests/unit/engines/fixture.h"
 
@@ -170,6 +171,8 @@ TEST_F(AdoptionTest, AGuardianOfAnotherBootIsNotTakenForAlive) {
     record->scope = now;
     EXPECT_EQ(fateOf(*record, now), GuardianFate::kAlive);
     record->scope.boot = "boot-0";
+    EXPECT_EQ(fateOf(*record, now), GuardianFate::kUnknown) << "written since this boot";
+    record->writtenMs -= bootTimeMs() + 1000;
     EXPECT_EQ(fateOf(*record, now), GuardianFate::kGone)
         << "the same pid and start time, after a reboot";
     ASSERT_TRUE(engine->cancel(id, std::chrono::milliseconds(0), "").ok());
