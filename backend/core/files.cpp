@@ -67,7 +67,20 @@ std::string absolutePath(std::string_view path, std::string_view base) {
     return (p.is_absolute() ? p : std::filesystem::path(base) / p).lexically_normal().string();
 }
 
-Result<AtomicFile> AtomicFile::open(const std::string& path, int mode) {
+Result<AtomicFile> AtomicFile::open(const std::string& given, int mode) {
+    // A link is followed: the file that it names is replaced. A device or a pipe never is.
+    using Kind = std::filesystem::file_type;
+    std::error_code error;
+    const Kind kind = std::filesystem::status(given, error).type();
+    if (kind == Kind::directory) {
+        return errnoStatus(EISDIR, given);
+    }
+    if (kind != Kind::regular && kind != Kind::not_found && kind != Kind::none) {
+        return invalidArgument(given, ": is not a regular file and is not replaced by one");
+    }
+    const std::string path = std::filesystem::is_symlink(given, error)
+                                 ? std::filesystem::weakly_canonical(given, error).string()
+                                 : given;
     // Two writers of one path never share the file aside: each has its own number, and O_EXCL also
     // keeps off what an earlier process of this pid left.
     static std::atomic<std::uint64_t> number{0};
@@ -79,7 +92,7 @@ Result<AtomicFile> AtomicFile::open(const std::string& path, int mode) {
             return AtomicFile(path, std::move(aside), fd);
         }
         if (errno != EEXIST || tries == kTriesMax) {
-            return errnoStatus(errno, aside);
+            return errnoStatus(errno, path);
         }
     }
 }

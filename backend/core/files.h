@@ -26,7 +26,7 @@ Status makePrivateDirectory(const std::string& path);
 /// The absolute, normalised form of `path`, relative to `base` when it is not absolute.
 std::string absolutePath(std::string_view path, std::string_view base);
 
-/// Writes an AtomicFile piece by piece; nothing is visible before commit().
+/// Nothing is visible before commit(). Follows a link; a device or a pipe is kInvalidArgument.
 class AtomicFile {
  public:
     static Result<AtomicFile> open(const std::string& path, int mode = 0644);

@@ -49,6 +49,20 @@ TEST(AtomicFile, AnUncommittedFileLeavesTheOldOneAndNoRemains) {
     EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
+TEST(AtomicFile, APipeStaysAPipeAndALinkALink) {
+    tests::TempDir dir;
+    ASSERT_EQ(::mkfifo((dir / "pipe").c_str(), 0600), 0);
+    const Status pipe = writeFileAtomic(dir / "pipe", "secret");
+    EXPECT_TRUE(absl::IsInvalidArgument(pipe));
+    EXPECT_EQ(messageOf(pipe), dir / "pipe" + ": is not a regular file and is not replaced by one");
+    EXPECT_TRUE(std::filesystem::is_fifo(dir / "pipe"));
+    ASSERT_TRUE(writeFileAtomic(dir / "file", "old").ok());
+    std::filesystem::create_symlink("file", dir / "link");
+    ASSERT_TRUE(writeFileAtomic(dir / "link", "new").ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(dir / "link"));
+    EXPECT_EQ(*readFile(dir / "file"), "new");
+}
+
 TEST(AtomicFile, AWriteThatFailsKeepsTheOldFile) {
     const TempDir dir;
     ASSERT_TRUE(writeFileAtomic(dir / "a", "old").ok());
