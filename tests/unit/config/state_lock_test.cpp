@@ -177,11 +177,6 @@ TEST_F(StateLockTest, AnOrderlyEndFreesTheFileForEverybody) {
     EXPECT_EQ(next->takenFrom(), "");
 }
 
-TEST_F(StateLockTest, AFileOfAnOlderVersionIsAsFreeAsItsFlock) {
-    std::ofstream(path_) << "17\n";
-    EXPECT_TRUE(take().ok());
-}
-
 TEST_F(StateLockTest, EachBeatIsSeenAlsoInAFileThatWasReplaced) {
     Result<StateLock> lock = take();
     ASSERT_TRUE(lock.ok());
