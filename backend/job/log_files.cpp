@@ -111,7 +111,7 @@ std::uint64_t FileLogs::end(const LogKey& key) const {
 }
 
 std::unique_ptr<LogSubscription> FileLogs::subscribe(const std::string& run,
-                                                     std::function<void()> onNews) const {
+                                                     OnLogNews onNews) const {
     return watcher_->subscribe(RunPaths(root_, run), std::move(onNews));
 }
 

@@ -25,7 +25,7 @@ class FileLogs final : public WorkerLogs {
                               std::size_t maxBytes) const override;
     std::uint64_t end(const LogKey& key) const override;
     std::unique_ptr<LogSubscription> subscribe(const std::string& run,
-                                               std::function<void()> onNews) const override;
+                                               OnLogNews onNews) const override;
 
  private:
     std::string folderOf(const LogKey& key) const;

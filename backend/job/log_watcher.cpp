@@ -45,8 +45,7 @@ LogWatcher::~LogWatcher() {
     }
 }
 
-std::unique_ptr<LogSubscription> LogWatcher::subscribe(const RunPaths& run,
-                                                       std::function<void()> onNews) {
+std::unique_ptr<LogSubscription> LogWatcher::subscribe(const RunPaths& run, OnLogNews onNews) {
     std::uint64_t id = 0;
     {
         MutexLock lock(listenersMutex_);
@@ -167,12 +166,17 @@ void LogWatcher::loop(const std::stop_token& stop) {
     }
 }
 
+void LogWatcher::News::add(const std::string& run, LogNews what) {
+    LogNews& told = runs.try_emplace(run, what).first->second;
+    told = std::max(told, what);
+}
+
 LogWatcher::News LogWatcher::takeNews() {
     News news;
     MutexLock lock(mutex_);
     for (const auto& [run, followed] : followed_) {
         if (followed.isBlind) {
-            news.runs.insert(run);
+            news.add(run, LogNews::kWorkers);
         }
     }
     alignas(inotify_event) char buffer[16 << 10];
@@ -189,7 +193,7 @@ LogWatcher::News LogWatcher::takeNews() {
 void LogWatcher::take(int descriptor, std::uint32_t what, const char* name, News& news) {
     if ((what & IN_Q_OVERFLOW) != 0) {  // what was lost may be of any
         for (const auto& [one, folder] : folders_) {
-            news.runs.insert(folder.run);
+            news.add(folder.run, LogNews::kWorkers);
         }
         news.changed = folders_;
         return;
@@ -202,19 +206,19 @@ void LogWatcher::take(int descriptor, std::uint32_t what, const char* name, News
     if ((what & IN_IGNORED) != 0) {  // it was removed
         folders_.erase(found);
     } else if ((what & IN_ISDIR) != 0) {
-        news.runs.insert(folder.run);
+        news.add(folder.run, LogNews::kWorkers);
         news.changed[descriptor] = folder;
     } else if (folder.level == Level::kWorker && std::string_view(name).starts_with("out.log")) {
-        news.runs.insert(folder.run);
+        news.add(folder.run, (what & IN_MODIFY) != 0 ? LogNews::kLines : LogNews::kWorkers);
     }
 }
 
 // Under the listeners' lock on purpose: who unsubscribes waits for a call in progress.
-void LogWatcher::tell(const std::set<std::string>& runs) {
+void LogWatcher::tell(const std::map<std::string, LogNews>& runs) {
     MutexLock lock(listenersMutex_);
     for (const auto& [id, listener] : listeners_) {
-        if (runs.contains(listener.run)) {
-            listener.onNews();
+        if (const auto news = runs.find(listener.run); news != runs.end()) {
+            listener.onNews(news->second);
         }
     }
 }

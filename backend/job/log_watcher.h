@@ -8,10 +8,8 @@
 // `foldersMax` of all runs. Failure: none; a run that cannot be watched whole has news ten times a
 // second.
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 
@@ -31,7 +29,7 @@ class LogWatcher {
     LogWatcher(const LogWatcher&) = delete;
     LogWatcher& operator=(const LogWatcher&) = delete;
 
-    std::unique_ptr<LogSubscription> subscribe(const RunPaths& run, std::function<void()> onNews);
+    std::unique_ptr<LogSubscription> subscribe(const RunPaths& run, OnLogNews onNews);
     /// That are watched now.
     std::size_t numFolders() const;
 
@@ -49,11 +47,12 @@ class LogWatcher {
     };
     struct Listener {
         std::string run;
-        std::function<void()> onNews;
+        OnLogNews onNews;
     };
     /// What the system has told.
     struct News {
-        std::set<std::string> runs;
+        std::map<std::string, LogNews> runs;
+        void add(const std::string& run, LogNews what);
         std::map<int, Folder> changed;  ///< folders that have got another in them
     };
 
@@ -67,7 +66,7 @@ class LogWatcher {
     bool hasBlind() const;
     News takeNews();
     void take(int descriptor, std::uint32_t what, const char* name, News& news) MR_REQUIRES(mutex_);
-    void tell(const std::set<std::string>& runs);
+    void tell(const std::map<std::string, LogNews>& runs);
 
     const std::size_t foldersMax_;
     UniqueFd inotify_, wake_;  // there before the thread is

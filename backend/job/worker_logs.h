@@ -32,6 +32,12 @@ struct LogBlock {
 
 inline constexpr std::uint64_t kLogEnd = ~std::uint64_t{0};
 
+enum class LogNews {
+    kLines,   ///< logs that were there have grown
+    kWorkers  ///< workers or attempts may have come, too
+};
+using OnLogNews = std::function<void(LogNews)>;
+
 /// Somebody who is told of news; its death unsubscribes (and waits for a call in progress).
 class LogSubscription {
  public:
@@ -58,7 +64,7 @@ class WorkerLogs {
     /// `onNews` is called when a log of the run may have grown or begun, from any thread; it must
     /// be quick. Never null; the subscription ends before this does.
     virtual std::unique_ptr<LogSubscription> subscribe(const std::string& run,
-                                                       std::function<void()> onNews) const = 0;
+                                                       OnLogNews onNews) const = 0;
 };
 
 /// The last thing that the worker itself said, without its time and level; "" when it said nothing.

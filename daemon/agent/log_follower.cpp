@@ -13,11 +13,15 @@ Result<LogFollower> LogFollower::open(Sources sources, const job::WorkerLogs& lo
     LogFollower follower(sources, std::move(runId), std::move(reader));
     follower.isOver_ = !query.isFollowing;
     if (query.isFollowing) {
-        follower.subscription_ = logs.subscribe(
-            follower.runId_, [hasGrown = follower.hasGrown_, onNews = std::move(onNews)] {
-                *hasGrown = true;
-                onNews();
-            });
+        follower.subscription_ =
+            logs.subscribe(follower.runId_,
+                           [news = follower.news_, onNews = std::move(onNews)](job::LogNews what) {
+                               if (what == job::LogNews::kWorkers) {
+                                   news->mayHaveOthers = true;
+                               }
+                               news->haveGrown = true;
+                               onNews();
+                           });
     }
     return follower;
 }
@@ -34,13 +38,15 @@ LogFollower::Turn LogFollower::next(std::size_t most) {
         isOver_ = hasEnded();
     }
     Turn turn;
-    if (!hasGrown_->exchange(false) && !isOver_) {
+    if (!news_->haveGrown.exchange(false) && !isOver_) {
         return turn;
     }
-    LogPage page = reader_.next(most);
+    // What has come by the run's end may not have been told yet.
+    const bool isLastLook = isOver_ && !std::exchange(isListedAtEnd_, true);
+    LogPage page = reader_.next(most, news_->mayHaveOthers.exchange(false) || isLastLook);
     turn.isMore = !page.isAtEnd;
     if (turn.isMore) {
-        *hasGrown_ = true;
+        news_->haveGrown = true;
     }
     turn.chunk = {std::move(page.lines), std::move(page.cursor), isOver_ && page.isAtEnd,
                   page.droppedLines};

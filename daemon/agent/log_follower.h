@@ -1,8 +1,9 @@
 #pragma once
 // LogFollower: a run's log as a stream tells it: what is there, then what comes, up to the end.
 //
-// Reads only when the logs have grown and asks the store only when it has news: who follows a run
-// that says nothing costs nothing. Threads: one owner. Failure: as LogReader.
+// Reads only when the logs have grown, lists workers only when some may have come, and asks the
+// store only when it has news: who follows a run that says nothing costs nothing. Threads: one
+// owner. Failure: as LogReader.
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -41,13 +42,19 @@ class LogFollower {
         : sources_(sources), runId_(std::move(runId)), reader_(std::move(reader)) {}
     bool hasEnded() const;
 
+    /// What the logs have told since the last turn.
+    struct News {
+        std::atomic<bool> haveGrown{true}, mayHaveOthers{true};
+    };
+
     Sources sources_;
     std::string runId_;
     LogReader reader_;
-    std::shared_ptr<std::atomic<bool>> hasGrown_ = std::make_shared<std::atomic<bool>>(true);
+    std::shared_ptr<News> news_ = std::make_shared<News>();
     std::unique_ptr<job::LogSubscription> subscription_;  // null: it does not wait for more
     std::uint64_t version_ = std::numeric_limits<std::uint64_t>::max();  // of the live table
     bool isOver_ = false;                                                // no line can follow
+    bool isListedAtEnd_ = false;                                         // all workers are known
 };
 
 }  // namespace millrace::agent

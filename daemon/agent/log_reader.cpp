@@ -169,9 +169,11 @@ LogReader::Source* LogReader::earliest(LogPage& page, bool& isTurnOver) {
     return isTurnOver ? nullptr : first;
 }
 
-LogPage LogReader::next(std::size_t most) {
+LogPage LogReader::next(std::size_t most, bool looksForWorkers) {
     turnBytes_ = kTurnBytes;
-    findSources();
+    if (looksForWorkers) {
+        findSources();
+    }
     LogPage page;
     if (!isTailDone_ && !findTail()) {
         return page;

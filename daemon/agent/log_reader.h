@@ -41,9 +41,10 @@ class LogReader {
  public:
     /// Of the run `runId`; `logs` outlives it. kInvalidArgument for a cursor that is none.
     static Result<LogReader> open(const job::WorkerLogs& logs, std::string runId, LogQuery query);
-    /// The next lines, at most `most` and about a megabyte. New workers and attempts join as they
-    /// appear. A page without lines that is not at the end: ask again, there was more to look at.
-    LogPage next(std::size_t most);
+    /// The next lines, at most `most` and about a megabyte. `looksForWorkers`: workers and attempts
+    /// that have come since join; of many that takes a while. A page without lines that is not at
+    /// the end: ask again, there was more to look at.
+    LogPage next(std::size_t most, bool looksForWorkers = true);
 
  private:
     struct Buffered {

@@ -15,6 +15,7 @@ class CountedLogs final : public job::WorkerLogs {
     explicit CountedLogs(std::string root) : files_(std::move(root)) {}
     std::vector<int> attempts(const std::string& run) const override {
         ++numLooks;
+        ++numLists;
         return files_.attempts(run);
     }
     std::vector<std::string> workers(const std::string& run, int attempt) const override {
@@ -36,13 +37,13 @@ class CountedLogs final : public job::WorkerLogs {
         return files_.end(key);
     }
     std::unique_ptr<job::LogSubscription> subscribe(const std::string&,
-                                                    std::function<void()> onNews) const override {
+                                                    job::OnLogNews onNews) const override {
         tellNews = std::move(onNews);
         return std::make_unique<job::LogSubscription>();
     }
 
-    mutable int numLooks = 0;
-    mutable std::function<void()> tellNews;
+    mutable int numLooks = 0, numLists = 0;
+    mutable job::OnLogNews tellNews;
 
  private:
     const job::FileLogs files_;
@@ -54,8 +55,8 @@ class LogFollowerTest : public AgentTest {
         hello(id);
         write("a");
     }
-    void write(const std::string& text) const {
-        const std::string folder = job::RunPaths(root + "/runs", id).attempt(1).worker("rank0");
+    void write(const std::string& text, const std::string& worker = "rank0") const {
+        const std::string folder = job::RunPaths(root + "/runs", id).attempt(1).worker(worker);
         std::filesystem::create_directories(folder);
         std::ofstream(folder + "/out.log", std::ios::app)
             << "2026-03-01T12:00:01.000Z o " << text << "\n";
@@ -87,9 +88,30 @@ TEST_F(LogFollowerTest, AFollowerOfASilentRunLooksAtNothing) {
     EXPECT_THAT(texts(follower.next(100)), IsEmpty());
     EXPECT_EQ(counted.numLooks, 0);
     write("b");
-    counted.tellNews();
+    counted.tellNews(job::LogNews::kLines);
     EXPECT_EQ(numNews, 1) << "who asks for turns is woken";
     EXPECT_THAT(texts(follower.next(100)), ElementsAre("b"));
+}
+
+TEST_F(LogFollowerTest, WorkersAreListedWhenSomeMayHaveComeAndAtTheRunsEnd) {
+    LogFollower follower = follow();
+    EXPECT_THAT(texts(follower.next(100)), ElementsAre("a"));
+    EXPECT_EQ(counted.numLists, 1);
+    write("b");
+    write("c", "rank1");
+    counted.tellNews(job::LogNews::kLines);
+    EXPECT_THAT(texts(follower.next(100)), ElementsAre("b"));
+    EXPECT_EQ(counted.numLists, 1);
+    counted.tellNews(job::LogNews::kWorkers);
+    counted.tellNews(job::LogNews::kLines);
+    EXPECT_THAT(texts(follower.next(100)), ElementsAre("c"));
+    EXPECT_EQ(counted.numLists, 2);
+    write("d", "rank2");  // not told yet
+    leave(id);
+    endGang(id, 1, kExitInput);
+    const LogFollower::Turn last = follower.next(100);
+    EXPECT_THAT(texts(last), ElementsAre("d"));
+    EXPECT_TRUE(last.chunk.isEnd);
 }
 
 TEST_F(LogFollowerTest, WhatDidNotFitComesWithoutFurtherNews) {

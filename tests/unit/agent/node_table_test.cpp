@@ -203,7 +203,7 @@ class EndingLogs final : public job::WorkerLogs {
         return 0;
     }
     std::unique_ptr<job::LogSubscription> subscribe(const std::string&,
-                                                    std::function<void()>) const override {
+                                                    job::OnLogNews) const override {
         return std::make_unique<job::LogSubscription>();
     }
     std::function<void()> onEnd;

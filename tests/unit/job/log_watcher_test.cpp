@@ -41,7 +41,7 @@ class LogWatcherTest : public ::testing::Test {
 
 TEST_F(LogWatcherTest, AGrowingLogIsTold) {
     write(kRun, 1);
-    const auto following = watcher.subscribe(of(kRun), [this] { ++told; });
+    const auto following = watcher.subscribe(of(kRun), [this](LogNews) { ++told; });
     for (int line = 0; line < 3; ++line) {
         const int before = told;
         write(kRun, 1);
@@ -50,7 +50,7 @@ TEST_F(LogWatcherTest, AGrowingLogIsTold) {
 }
 
 TEST_F(LogWatcherTest, AttemptsAndWorkersThatComeLaterAreWatchedToo) {
-    const auto following = watcher.subscribe(of(kRun), [this] { ++told; });
+    const auto following = watcher.subscribe(of(kRun), [this](LogNews) { ++told; });
     for (int attempt = 1; attempt <= 2; ++attempt) {
         write(kRun, attempt);
         const std::size_t folders = 1 + 2 * static_cast<std::size_t>(attempt);
@@ -61,11 +61,23 @@ TEST_F(LogWatcherTest, AttemptsAndWorkersThatComeLaterAreWatchedToo) {
     }
 }
 
+TEST_F(LogWatcherTest, ThatWorkersMayHaveComeIsToldApartFromLines) {
+    write(kRun, 1);
+    std::atomic<int> lines{0}, workers{0};
+    const auto following = watcher.subscribe(
+        of(kRun), [&](LogNews what) { ++(what == LogNews::kWorkers ? workers : lines); });
+    write(kRun, 1);
+    ASSERT_TRUE(test::eventually([&] { return lines > 0; }));
+    EXPECT_EQ(workers, 0);
+    write(kRun, 2);
+    EXPECT_TRUE(test::eventually([&] { return workers > 0; }));
+}
+
 TEST_F(LogWatcherTest, OtherRunsAndOtherFilesAreNoNews) {
     write(kRun, 1);
     write(kOther, 1);
-    const auto following = watcher.subscribe(of(kRun), [this] { ++told; });
-    const auto other = watcher.subscribe(of(kOther), [this] { ++toldOther; });
+    const auto following = watcher.subscribe(of(kRun), [this](LogNews) { ++told; });
+    const auto other = watcher.subscribe(of(kOther), [this](LogNews) { ++toldOther; });
     write(kRun, 1, "spool");
     write(kOther, 1);
     // What the system tells comes in the order in which it happened.
@@ -75,8 +87,8 @@ TEST_F(LogWatcherTest, OtherRunsAndOtherFilesAreNoNews) {
 
 TEST_F(LogWatcherTest, NothingIsWatchedThatNobodyFollows) {
     write(kRun, 1);
-    auto first = watcher.subscribe(of(kRun), [this] { ++told; });
-    auto second = watcher.subscribe(of(kRun), [this] { ++toldOther; });
+    auto first = watcher.subscribe(of(kRun), [this](LogNews) { ++told; });
+    auto second = watcher.subscribe(of(kRun), [this](LogNews) { ++toldOther; });
     EXPECT_EQ(watcher.numFolders(), 3U);
     first.reset();
     write(kRun, 1);
@@ -89,7 +101,7 @@ TEST_F(LogWatcherTest, NothingIsWatchedThatNobodyFollows) {
 TEST_F(LogWatcherTest, ARunThatCannotBeWatchedWholeIsToldAsIfItGrew) {
     write(kRun, 1);
     LogWatcher narrow(2);
-    const auto following = narrow.subscribe(of(kRun), [this] { ++told; });
+    const auto following = narrow.subscribe(of(kRun), [this](LogNews) { ++told; });
     EXPECT_EQ(narrow.numFolders(), 2U);
     EXPECT_TRUE(isToldAgain(told));
     EXPECT_TRUE(isToldAgain(told));
