@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Nodes that are to be left: drained ones, agents that end with their allocation, agents that no head takes in."""
+import contextlib
 import os
 import shutil
 import signal
@@ -195,6 +196,38 @@ class Refused(SpreadCase):
         node = next(one for one in self.json("nodes")["nodes"] if one["name"] == "node1")
         self.assertEqual((node["cores"], node["memory_bytes"], node["gpus"]), (7, 3072 << 20, []))
         self.assertEqual(node["address"], "127.0.0.1")
+
+    def group(self, microseconds):
+        """A control group that may take that much of each 0.1 s below the one of this process; None: none may be made here."""
+        with open("/proc/self/cgroup", encoding="utf-8") as file:
+            groups = [line.strip().split(":", 2)[1:] for line in file]
+        for controllers, path in groups:
+            if controllers and "cpu" not in controllers.split(","):
+                continue
+            folder = os.path.join("/sys/fs/cgroup", controllers, path.lstrip("/"), "millrace-" + os.path.basename(self.folder))
+            with contextlib.suppress(OSError):
+                os.mkdir(folder)
+                for name, text in (("cpu.max", f"{microseconds} 100000"), ("cpu.cfs_quota_us", str(microseconds))):
+                    if os.path.exists(os.path.join(folder, name)):
+                        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                            file.write(text)
+                        return folder
+                os.rmdir(folder)
+        return None
+
+    def test_an_agent_gives_what_its_control_group_leaves(self):
+        group = self.group(150_000)
+        if group is None or os.cpu_count() < 2:
+            self.skipTest("no control group that leaves fewer cores may be made here")
+        enter = ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group]
+        subprocess.run([*enter, *self.agent_command("node1")], check=True, capture_output=True, timeout=60)
+        self.agent("node2", "--cores", "7")
+        self.await_nodes("node1", "node2")
+        cores = {one["name"]: one["cores"] for one in self.json("nodes")["nodes"]}
+        self.assertEqual((cores["node1"], cores["node2"]), (1, 7))
+        self.cli("down")
+        wait_for("it is empty", lambda: not self.processes())
+        os.rmdir(group)
 
     def old_program(self):
         """A copy of the agent that says that it is of another build."""
