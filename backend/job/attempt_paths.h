@@ -3,8 +3,7 @@
 // agree (docs/formats/job.md).
 //
 //   ROOT/<run>/checkpoints/    with the scores of the latest evaluation; may be a link to a
-//   directory
-//                              that all nodes see
+//                              directory that all nodes see
 //   ROOT/<run>/a<attempt>/{job.json, rank.sock, feed.sock, data.join, steps.page, <worker>/}
 //
 // Threads: values. Failure: none; only attempts(), workers() and sharedCheckpoints() look at the
