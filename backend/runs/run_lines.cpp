@@ -355,9 +355,6 @@ Result<LineCommit> writeBatch(Database& db, const LineBatch& batch, std::int64_t
             RETURN_IF_ERROR(writeProgress(db, no, batch.attempt, *batch.progress, nowMs));
         }
         RETURN_IF_ERROR(writeStep(db, no, batch));
-        if (!batch.receipt.empty()) {
-            RETURN_IF_ERROR(writeReceipt(db, no, batch.receipt));
-        }
     }
     if (batch.lastSeq > acked) {
         RETURN_IF_ERROR(

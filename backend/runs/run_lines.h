@@ -49,7 +49,6 @@ struct LineBatch {
     std::vector<ReportedLine> metrics;
     std::vector<CheckpointRecord> checkpoints;  ///< refused from an attempt that is not the newest
     std::optional<Progress> progress;           ///< ignored from an attempt that is not the newest
-    std::string receipt;                        ///< canonical JSON; likewise; "" for none
     std::vector<ReportedLine> own;              ///< the daemon's: without seq, never sent again
     int rank = values::kNoRank;                 ///< the worker is this rank; kNoRank: it is none
     /// The last step that the rank has ended; kAllEnded: it begins no other. Nothing: not told.

@@ -6,6 +6,12 @@
 #include "tests/sim/cluster_head.h"
 
 namespace millrace::sim {
+namespace {
+
+// A process that is stopped: for good, and until somebody notices.
+constexpr std::int64_t kStoppedNs = 3'600 * kSecond, kStoppedForNs = 30 * kSecond;
+
+}  // namespace
 
 void Faults::happen(const Plan::Fault& fault) {
     using Kind = Plan::Kind;
@@ -177,8 +183,30 @@ void Faults::hang(const Plan::Fault& fault) {
         if (rank->state.rank == fault.rank) {
             rank->hang(fault.forMs * kMs);
             cluster_.judge_->hangs(fault.forMs * kMs);
+            fault.isUp ? stopProcess(*rank) : void();
         }
     }
+}
+
+// By SIGSTOP. It gives no sign of life, so the head is to end it; one that a later head has not
+// heard at all is killed by an operator.
+void Faults::stopProcess(Rank& rank) {
+    const std::int64_t sinceNs = cluster_.world.nowNs();
+    const bool wasHeard = rank.begun() > rank.resumedFrom() + 1;
+    rank.hang(kStoppedNs);
+    rank.life.pause(kStoppedNs);
+    cluster_.judge_->hangs(kStoppedForNs);
+    cluster_.judge_->blame(rank.run(), "a rank is stopped");
+    cluster_.world.after(kStoppedForNs, [this, &rank, sinceNs, wasHeard] {
+        if (rank.state.exitCode.has_value()) {
+            return;
+        }
+        if (wasHeard && cluster_.judge_->isCalmSince(sinceNs)) {
+            cluster_.judge_->wrong("a rank that is stopped is not ended");
+        }
+        cluster_.judge_->rankKilled(rank);
+        rank.end(137);
+    });
 }
 
 // Somebody restored an older state directory, say.

@@ -25,6 +25,7 @@ class Faults {
     void cancel(const std::string& run);
     void submit(const Plan::Fault& fault);
     void hang(const Plan::Fault& fault);
+    void stopProcess(class Rank& rank);
     static void leaveStray(Machine& machine);
     void spoil();
     void killRank(const Plan::Fault& fault);

@@ -99,14 +99,15 @@ void Judge::rankFailed(const Rank& rank) {
 
 void Judge::stopped(const std::string& run, std::int64_t graceNs) {
     blame(run, "it was stopped");
-    std::int64_t& by = courses_.at(run).stopByNs;
-    by = std::min(by, world_.nowNs() + graceNs);
+    Course& course = courses_.at(run);
+    course.stoppedNs = std::min(course.stoppedNs, world_.nowNs());
+    course.stopByNs = std::min(course.stopByNs, world_.nowNs() + graceNs);
 }
 
 void Judge::resumed(const std::string& run) {
     Course& course = courses_.at(run);
     course.queuedNs = course.movedNs = world_.nowNs();
-    course.stopByNs = INT64_MAX;
+    course.stopByNs = course.stoppedNs = INT64_MAX;
     course.isWaiting = true;
 }
 
@@ -249,6 +250,17 @@ void Judge::beginsStep(const Rank& rank) {
                 return wrongOf(rank.run(), strCat("attempt ", rank.attempt(), " takes steps on ",
                                                   rank.machine.name, " beside attempt ", attempt));
             }
+        }
+    }
+}
+
+// All ranks of an attempt stop behind one step: else one waits for another that has left.
+void Judge::leaves(const Rank& rank) {
+    for (const Rank* other : ranksOf(machines_, rank.run(), rank.attempt())) {
+        if (other->begun() > rank.begun()) {
+            wrongOf(rank.run(), strCat("rank", rank.state.rank, " leaves behind step ",
+                                       rank.begun(), ", and rank", other->state.rank,
+                                       " is at step ", other->begun()));
         }
     }
 }

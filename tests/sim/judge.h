@@ -71,6 +71,8 @@ class Judge {
     /// The head ends a gang, or a part of one.
     void cancelled(const std::string& gang, const std::string& why);
     void beginsStep(const Rank& rank);
+    /// It has ended its last step and leaves.
+    void leaves(const Rank& rank);
     /// It has written a checkpoint, which it tells of.
     void saved(const Rank& rank, const rank::Checkpoint& checkpoint);
 
@@ -79,6 +81,7 @@ class Judge {
     /// At rest.
     void checkEnd(runs::RunStore& store, const std::string& headRoot);
 
+    bool isCalmSince(std::int64_t ns) const { return troubledNs_ < ns; }
     void wrong(const std::string& what);
     const std::vector<std::string>& problems() const { return problems_; }
     /// The latest of a run; 0: none yet.
@@ -98,6 +101,7 @@ class Judge {
         std::int64_t completeNs = 0;       ///< when there were enough data workers, or no need
         std::int64_t toldNs = 0;           ///< when its ranks had few lines unacknowledged
         std::int64_t movedNs = 0;          ///< when it got on, or need not
+        std::int64_t stoppedNs = INT64_MAX;  ///< when a user stopped it
         std::int64_t stopByNs = INT64_MAX; ///< when a stop's grace is over
         std::int64_t roomyNs = 0;          ///< when there was room for it, or it waited in the queue
         std::int64_t overNs = 0;           ///< when it was under way, or no rank of it lived

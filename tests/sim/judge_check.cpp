@@ -219,17 +219,19 @@ void Judge::checkOver(const runs::RunStore& store, const std::string& run, Cours
     }
 }
 
+// A stop is obeyed soon, where nothing hinders, and its grace is kept in any case.
 void Judge::checkStop(const std::string& run, Course& course) {
-    const std::int64_t since = std::max(course.stopByNs, troubledNs_);
-    if (course.stopByNs == INT64_MAX || world_.nowNs() - since < kStopNs) {
-        return;
-    }
-    for (const Rank* rank : ranksOf(machines_, run, course.attempt)) {
-        if (!rank->state.exitCode.has_value()) {
-            course.stopByNs = INT64_MAX;
-            return wrongOf(run, strCat("rank", rank->state.rank,
-                                       " lives, and the grace of its run's stop is over"));
-        }
+    const std::int64_t freeNs = std::max({course.stoppedNs, troubledNs_, hungUntilNs_});
+    const std::int64_t lateNs = std::max(course.stopByNs, troubledNs_);
+    const bool isDue = course.stoppedNs != INT64_MAX &&
+                       (world_.nowNs() - freeNs >= kStopNs || world_.nowNs() - lateNs >= kStopNs);
+    const std::vector<Rank*> ranks = ranksOf(machines_, run, course.attempt);
+    const auto living = std::find_if(ranks.begin(), ranks.end(), [](const Rank* rank) {
+        return !rank->state.exitCode.has_value();
+    });
+    if (isDue && living != ranks.end()) {
+        course.stoppedNs = course.stopByNs = INT64_MAX;
+        wrongOf(run, strCat("it was stopped, and rank", (*living)->state.rank, " lives"));
     }
 }
 

@@ -209,7 +209,7 @@ std::string sentenceOf(const Plan::Fault& fault) {
         case Kind::kStopTwice:
             return strCat("the run is stopped", at, ", and again with less grace");
         case Kind::kHang:
-            return strCat("rank", fault.rank, " hangs", during);
+            return strCat("rank", fault.rank, fault.isUp ? " is stopped" + at : " hangs" + during);
         case Kind::kUsurper:
             return strCat("the cable of node", fault.node, " is cut", during,
                           ", and another machine comes with its name");

@@ -31,8 +31,9 @@ void Rank::begin() {
     life.after(cluster.world.draw(200 * kMs, 3 * kSecond), [this] {
         const job::RunPaths paths(machine.root + "/runs", run_);
         const auto text = readFile(paths.attempt(attempt_).jobFile());
-        if (!text.ok()) {
-            return begin();  // its disk fails
+        const bool isLed = agent::PartName::parse(gang)->part > 0;
+        if (!text.ok() || (isLed && !readFile(paths.attempt(attempt_).joinFile()).ok())) {
+            return begin();  // its disk fails, or its relay has not joined the feed
         }
         const std::string resume = jsonString(*parseJson(*text, "job"), "resume");
         const auto name = checkpoint::CheckpointName::parse(resume.substr(resume.rfind('/') + 1));
@@ -70,6 +71,13 @@ void Rank::end(int code) {
 void Rank::fail() {
     say(rank::ErrorLine{"ValueError: the loss is not a number"});
     life.after(20 * kMs, [this] { end(1); });
+}
+
+// One that hangs takes no notice of that either.
+void Rank::terminate() {
+    if (life.nowNs() >= hangsUntilNs_) {
+        Worker::terminate();
+    }
 }
 
 // As LineLink: again and again, and everything that was not acknowledged comes again.
@@ -230,6 +238,7 @@ void Rank::checkpoint(std::function<void()> then) {
 }
 
 void Rank::ending() {
+    cluster.judge().leaves(*this);
     say(rank::Progress{ended_, 0, ended_ * kRowsPerStep, terms().steps, "ending", {}, 0});
     leave();
 }

@@ -29,6 +29,7 @@ class Rank final : public Worker {
     Rank(Cluster& cluster, Machine& machine, const std::string& gang, engines::WorkerState state);
     void begin() override;
     void end(int code) override;
+    void terminate() override;
 
     // The door's words.
     void acked(std::int64_t attempt, std::uint64_t seq);

@@ -158,7 +158,6 @@ Status ActiveRun::beginAttempt() {
     errors_.clear();
     done_.begin(next);
     gang_.reset();
-    startFailure_.clear();
     health_.restart();
     journal_.setState(values::RunState::kStarting);
     journal_.addEvent(preparation_->survey()->chosen.has_value()

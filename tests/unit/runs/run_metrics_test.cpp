@@ -88,18 +88,16 @@ TEST_F(RunMetricsTest, LateLinesOfAnOldAttemptAreStoredButOnlySeenUpToTheCheckpo
     EXPECT_EQ(store->get(id)->newest("loss")->value, 2);
 }
 
-TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressReceiptAndCheckpoints) {
+TEST_F(RunMetricsTest, OnlyTheNewestAttemptMovesProgressAndCheckpoints) {
     ASSERT_TRUE(store->beginAttempt(id, 2, 0).ok());
     LineBatch batch{id, 1, "rank0", 9};
     batch.rank = 0;
     batch.progress = Progress{7, 1, 700, 10, "training"};
-    batch.receipt = "{}";
     batch.checkpoints.push_back({1, 8, 7, 1, "step-00000007.a1.safetensors", 5, "h", "c", 1});
     const auto old = store->commitLines(batch);
     ASSERT_TRUE(old.ok());
     EXPECT_TRUE(old->isOldAttempt);
     EXPECT_EQ(store->get(id)->progress.step, 0);
-    EXPECT_EQ(store->document(id, values::LargeDocument::kReceipt).value(), "");
     EXPECT_TRUE(store->checkpoints(id)->empty());
     batch.attempt = 2;
     ASSERT_TRUE(store->commitLines(batch).ok());
