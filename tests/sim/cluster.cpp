@@ -271,14 +271,15 @@ void Cluster::spoilSpec(const std::string& run) const {
     INVARIANT(database.ok(), "the store is opened");
     const Status done = (*database)->exec(
         strCat("UPDATE run_document SET text = '{' WHERE kind = 'resolved' AND run_no = "
-               "(SELECT no FROM run WHERE id = '", run, "')"));
+               "(SELECT no FROM run WHERE id = '",
+               run, "')"));
     INVARIANT(done.ok(), "the spec is changed");
 }
 
 void Cluster::submitFirst() {
-    if (!canAsk() || submit({plan.trainNodes, plan.ranks, plan.steps, plan.checkpointEvery,
-                             plan.dataWorkers, 1})
-                         .empty()) {
+    if (!canAsk() ||
+        submit({plan.trainNodes, plan.ranks, plan.steps, plan.checkpointEvery, plan.dataWorkers, 1})
+            .empty()) {
         world.after(kSecond, [this] { submitFirst(); });
     }
 }

@@ -165,8 +165,8 @@ void Faults::cancel(const std::string& run) {
 
 void Faults::submit(const Plan::Fault& fault) {
     Terms terms;
-    terms.parts = std::min(fault.node, cluster_.plan.trainsHere ? 1 + cluster_.plan.nodes
-                                                                : cluster_.plan.nodes);
+    terms.parts = std::min(
+        fault.node, cluster_.plan.trainsHere ? 1 + cluster_.plan.nodes : cluster_.plan.nodes);
     terms.ranks = terms.parts;
     terms.threads = fault.rank;
     terms.steps = std::clamp<std::int64_t>(fault.forMs / 100, 10, 200);
@@ -383,7 +383,8 @@ void Faults::resume() {
     }
     const Result<runs::RunRecord> run = cluster_.head_->store->get(cluster_.runs_.front());
     if (run.ok() && run->state == values::RunState::kCancelled) {
-        Status status = cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromLast);
+        Status status =
+            cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromLast);
         if (!status.ok()) {  // there is no checkpoint yet
             status = cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromStart);
         }

@@ -258,9 +258,9 @@ void Judge::beginsStep(const Rank& rank) {
 void Judge::leaves(const Rank& rank) {
     for (const Rank* other : ranksOf(machines_, rank.run(), rank.attempt())) {
         if (other->begun() > rank.begun()) {
-            wrongOf(rank.run(), strCat("rank", rank.state.rank, " leaves behind step ",
-                                       rank.begun(), ", and rank", other->state.rank,
-                                       " is at step ", other->begun()));
+            wrongOf(rank.run(),
+                    strCat("rank", rank.state.rank, " leaves behind step ", rank.begun(),
+                           ", and rank", other->state.rank, " is at step ", other->begun()));
         }
     }
 }

@@ -93,19 +93,19 @@ class Judge {
         Terms terms;
         int attempt = 0;  ///< the latest; 0: none yet
         std::map<int, std::string> blamed;
-        std::map<int, std::int64_t> resumedFrom;         ///< by attempt, once a rank of it has begun
+        std::map<int, std::int64_t> resumedFrom;        ///< by attempt, once a rank of it has begun
         std::map<std::string, rank::Checkpoint> saved;  ///< by name
-        std::set<std::int64_t> untold;     ///< steps of which a rank died before it told of them
-        std::set<values::RunState> ends;   ///< that are well, beside finished
-        std::int64_t queuedNs = 0;         ///< since when it waits in the queue
-        std::int64_t completeNs = 0;       ///< when there were enough data workers, or no need
-        std::int64_t toldNs = 0;           ///< when its ranks had few lines unacknowledged
-        std::int64_t movedNs = 0;          ///< when it got on, or need not
+        std::set<std::int64_t> untold;       ///< steps of which a rank died before it told of them
+        std::set<values::RunState> ends;     ///< that are well, beside finished
+        std::int64_t queuedNs = 0;           ///< since when it waits in the queue
+        std::int64_t completeNs = 0;         ///< when there were enough data workers, or no need
+        std::int64_t toldNs = 0;             ///< when its ranks had few lines unacknowledged
+        std::int64_t movedNs = 0;            ///< when it got on, or need not
         std::int64_t stoppedNs = INT64_MAX;  ///< when a user stopped it
-        std::int64_t stopByNs = INT64_MAX; ///< when a stop's grace is over
-        std::int64_t roomyNs = 0;          ///< when there was room for it, or it waited in the queue
-        std::int64_t overNs = 0;           ///< when it was under way, or no rank of it lived
-        bool isWaiting = true;             ///< in the queue
+        std::int64_t stopByNs = INT64_MAX;   ///< when a stop's grace is over
+        std::int64_t roomyNs = 0;  ///< when there was room for it, or it waited in the queue
+        std::int64_t overNs = 0;   ///< when it was under way, or no rank of it lived
+        bool isWaiting = true;     ///< in the queue
     };
     using Courses = std::map<std::string, Course>;
 

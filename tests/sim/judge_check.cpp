@@ -173,8 +173,7 @@ void Judge::checkPlace(const runs::RunRecord& record, Course& course) {
         wrongOf(record.id, "it has left the queue, and there is no room for it");
     }
     const values::RunFigure* loss = record.newest("loss");
-    if (loss != nullptr && loss->attempt == record.attempt &&
-        loss->step > record.progress.step) {
+    if (loss != nullptr && loss->attempt == record.attempt && loss->step > record.progress.step) {
         wrongOf(record.id, strCat("its newest loss is of step ", loss->step, ", and it is at step ",
                                   record.progress.step));
     }
@@ -185,11 +184,10 @@ void Judge::checkLeft() {
     const Machine& head = *machines_.front();
     for (const auto& machine : machines_) {
         std::int64_t& left = leftNs_[static_cast<std::size_t>(machine->number)];
-        const bool isExcused = !machine->isToBeLeft || !isReached(*machine) ||
-                               !head.agent.isAlive() || head.agent.isStopped() ||
-                               !head.disk.isWell() || !machine->disk.isWell() ||
-                               machine->startsNs > 0 || machine->busyNs > 0 ||
-                               world_.nowNs() < hungUntilNs_;
+        const bool isExcused =
+            !machine->isToBeLeft || !isReached(*machine) || !head.agent.isAlive() ||
+            head.agent.isStopped() || !head.disk.isWell() || !machine->disk.isWell() ||
+            machine->startsNs > 0 || machine->busyNs > 0 || world_.nowNs() < hungUntilNs_;
         if (isExcused) {
             left = world_.nowNs();
             continue;
@@ -207,10 +205,10 @@ void Judge::checkLeft() {
 void Judge::checkOver(const runs::RunStore& store, const std::string& run, Course& course) {
     const Result<runs::RunRecord> record = store.get(run);
     const std::vector<Rank*> ranks = ranksOf(machines_, run, course.attempt);
-    const bool isWell =
-        !isCalm() || !record.ok() || !values::isEnded(record->state) ||
-        std::all_of(ranks.begin(), ranks.end(),
-                    [](const Rank* rank) { return rank->state.exitCode.has_value(); });
+    const bool isWell = !isCalm() || !record.ok() || !values::isEnded(record->state) ||
+                        std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
+                            return rank->state.exitCode.has_value();
+                        });
     if (isWell) {
         course.overNs = world_.nowNs();
     } else if (world_.nowNs() - course.overNs > kOverNs) {

@@ -38,8 +38,8 @@ void Judge::checkMetrics(runs::RunStore& store, const std::string& id) {
         for (++step; point.step != step && course.untold.contains(step); ++step) {
         }
         if (point.step != step || point.value != lossOf(point.step)) {
-            return wrongOf(id, strCat("the points of loss: step ", point.step, " in the place of ",
-                                      step));
+            return wrongOf(
+                id, strCat("the points of loss: step ", point.step, " in the place of ", step));
         }
     }
     if (step != course.terms.steps) {

@@ -138,11 +138,12 @@ int scale(int nodes, const std::string& root) {
     for (const std::string& line : cluster.problems()) {
         std::printf("  %s\n", line.c_str());
     }
-    std::printf("%d nodes, %d ranks, %d data workers: begun with %.2f s of the head's processor "
-                "time; then %.1f ms and %.0f events a simulated second\n",
-                nodes, plan.ranks, plan.dataWorkers, static_cast<double>(before) / kSecond,
-                static_cast<double>(cluster.headCpuNs() - before) / kMs / seconds,
-                static_cast<double>(cluster.world.numEvents() - numBefore) / seconds);
+    std::printf(
+        "%d nodes, %d ranks, %d data workers: begun with %.2f s of the head's processor "
+        "time; then %.1f ms and %.0f events a simulated second\n",
+        nodes, plan.ranks, plan.dataWorkers, static_cast<double>(before) / kSecond,
+        static_cast<double>(cluster.headCpuNs() - before) / kMs / seconds,
+        static_cast<double>(cluster.world.numEvents() - numBefore) / seconds);
     return cluster.problems().empty() ? 0 : 1;
 }
 
@@ -184,7 +185,8 @@ int run(int argc, char** argv) {
                                         : argc > 2       ? between(argv[2])
                                                          : std::vector<Course>();
     const bool isScale = what == "--scale" && argc == 3 && std::atoi(argv[2]) > 0;
-    if (!isScale && (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats"))) {
+    if (!isScale &&
+        (courses.empty() || (what != "--seeds" && what != "--kept" && what != "--repeats"))) {
         std::fprintf(stderr,
                      "usage: millrace-sim --seeds A:B [--trace | --first] | --kept FILE | "
                      "--repeats A:B | --scale N\n");

@@ -202,8 +202,8 @@ std::string sentenceOf(const Plan::Fault& fault) {
         case Kind::kPowerCut:
             return strCat(machine, " loses its power, is off", during);
         case Kind::kSubmit:
-            return strCat(fault.isUp ? "two runs are" : "another run is", " submitted", at, ": ", fault.node, " nodes, ", fault.rank,
-                          " cores for each rank");
+            return strCat(fault.isUp ? "two runs are" : "another run is", " submitted", at, ": ",
+                          fault.node, " nodes, ", fault.rank, " cores for each rank");
         case Kind::kCancel:
             return "the newest run is stopped for good" + at;
         case Kind::kStopTwice:
