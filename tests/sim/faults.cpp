@@ -73,6 +73,14 @@ void Faults::happen(const Plan::Fault& fault) {
         case Kind::kLeave:
             leave(fault);
             break;
+        default:
+            happenToRun(fault, node);
+    }
+}
+
+void Faults::happenToRun(const Plan::Fault& fault, Machine& node) {
+    using Kind = Plan::Kind;
+    switch (fault.kind) {
         case Kind::kStop:
             stop(cluster_.runs_.front(), std::chrono::seconds(30), true);
             break;

@@ -19,6 +19,7 @@ class Faults {
     void happen(const Plan::Fault& fault);
 
  private:
+    void happenToRun(const Plan::Fault& fault, Machine& node);
     void happenToMachine(const Plan::Fault& fault, Machine& node);
     static void cutCable(Machine& node, std::int64_t ms);
     void stop(const std::string& run, std::chrono::seconds grace, bool isToResume);

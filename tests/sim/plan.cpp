@@ -149,6 +149,38 @@ std::optional<Plan> Plan::of(std::string_view text) {
     return plan;
 }
 
+namespace {
+
+std::string sentenceOfRun(const Plan::Fault& fault) {
+    const std::string machine = fault.node == 0 ? "the head's machine" : strCat("node", fault.node);
+    const std::string at = strCat(" at ", secondsOf(fault.atMs));
+    const std::string during = strCat(" for ", secondsOf(fault.forMs), at);
+    switch (fault.kind) {
+        case Kind::kSubmit:
+            return strCat(fault.isUp ? "two runs are" : "another run is", " submitted", at, ": ",
+                          fault.node, " nodes, ", fault.rank, " cores for each rank");
+        case Kind::kCancel:
+            return "the newest run is stopped for good" + at;
+        case Kind::kStopTwice:
+            return strCat("the run is stopped", at, ", and again with less grace");
+        case Kind::kHang:
+            return strCat("rank", fault.rank, fault.isUp ? " is stopped" + at : " hangs" + during);
+        case Kind::kUsurper:
+            return strCat("the cable of node", fault.node, " is cut", during,
+                          ", and another machine comes with its name");
+        case Kind::kLease:
+            return strCat("the cable of node", fault.node, " is cut", during, ", its lease ends");
+        case Kind::kStray:
+            return strCat("workers of an unknown run live on ", machine, at);
+        case Kind::kSpoilt:
+            return "the head is killed, and the run's spec cannot be read any more" + at;
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
 std::string sentenceOf(const Plan::Fault& fault) {
     const std::string machine = fault.node == 0 ? "the head's machine" : strCat("node", fault.node);
     const std::string at = strCat(" at ", secondsOf(fault.atMs));
@@ -201,24 +233,8 @@ std::string sentenceOf(const Plan::Fault& fault) {
             return "a data worker is killed" + at;
         case Kind::kPowerCut:
             return strCat(machine, " loses its power, is off", during);
-        case Kind::kSubmit:
-            return strCat(fault.isUp ? "two runs are" : "another run is", " submitted", at, ": ",
-                          fault.node, " nodes, ", fault.rank, " cores for each rank");
-        case Kind::kCancel:
-            return "the newest run is stopped for good" + at;
-        case Kind::kStopTwice:
-            return strCat("the run is stopped", at, ", and again with less grace");
-        case Kind::kHang:
-            return strCat("rank", fault.rank, fault.isUp ? " is stopped" + at : " hangs" + during);
-        case Kind::kUsurper:
-            return strCat("the cable of node", fault.node, " is cut", during,
-                          ", and another machine comes with its name");
-        case Kind::kLease:
-            return strCat("the cable of node", fault.node, " is cut", during, ", its lease ends");
-        case Kind::kStray:
-            return strCat("workers of an unknown run live on ", machine, at);
-        case Kind::kSpoilt:
-            return "the head is killed, and the run's spec cannot be read any more" + at;
+        default:
+            return sentenceOfRun(fault);
     }
     return "";
 }
