@@ -1,5 +1,6 @@
 #include "backend/ring/link/run_link.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -210,6 +211,23 @@ int millrace_run_is_over(const millrace_run* run, std::int64_t step) {
         return 0;
     }
     return ring::isOverBefore(run->page, run->rank, step) ? 1 : 0;
+}
+
+std::int64_t millrace_run_acked(const millrace_run* run) {
+    return run == nullptr || !run->isOwn() ? 0 : static_cast<std::int64_t>(run->link->acked());
+}
+
+int millrace_run_checkpoint_due(millrace_run* run, std::int64_t step, std::int64_t every,
+                                std::int64_t excess) {
+    if (run == nullptr || !run->isOwn() || step < 1 || every < 1 || step % every != 0) {
+        return 0;
+    }
+    if (run->rank == 0) {
+        run->page.setExcess(static_cast<std::uint64_t>(std::max<std::int64_t>(excess, 0)));
+    }
+    const bool isDue = run->page.isCheckpointDue(static_cast<std::uint64_t>(step),
+                                                 static_cast<std::uint64_t>(every));
+    return isDue ? 1 : 0;
 }
 
 }  // extern "C"

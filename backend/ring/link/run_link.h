@@ -53,6 +53,12 @@ int millrace_run_begin(millrace_run* run, int64_t step);
 /* 1: a stop was asked for, and `step` lies behind the last one that any rank may begin. 0: go on.
  * For who waits for the data of `step`, and so has ended the step before. */
 int millrace_run_is_over(const millrace_run* run, int64_t step);
+/* Everything of this attempt up to this seq is stored; 0: nothing yet. */
+int64_t millrace_run_acked(const millrace_run* run);
+/* 1: `step`, a multiple of `every`, is to end with a checkpoint; else 0. All ranks of this machine
+ * get the same answer. `excess` counts for rank 0 alone: how many more of its checkpoints the
+ * daemon has not stored than it keeps and are on their way; each doubles the steps to the next. */
+int millrace_run_checkpoint_due(millrace_run* run, int64_t step, int64_t every, int64_t excess);
 
 typedef struct {
     uint32_t struct_size; /* sizeof(millrace_run_file) */

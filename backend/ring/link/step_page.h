@@ -1,7 +1,8 @@
 #pragma once
 // StepPage: what the ranks of an attempt on one machine agree on, in a page of memory that they
-// share: the furthest step that any of them has begun, whether the run stops (decision 0031), and
-// the last step that each of them has ended, which outlives them.
+// share: the furthest step that any of them has begun, whether the run stops (decision 0031), the
+// last step that each of them has ended, which outlives them, and which steps end with a
+// checkpoint.
 //
 // A stop freezes the furthest step: whoever has not begun it yet still does, nobody begins one
 // behind it, so that all end with the same one. Where ranks are on several machines each machine's
@@ -86,6 +87,28 @@ class StepPage {
         return static_cast<std::int64_t>(least);
     }
 
+    /// Rank 0's word: that many more checkpoints wait for the daemon than are on their way. Each
+    /// doubles the steps to the next one.
+    void setExcess(std::uint64_t checkpoints) {
+        words_->excess.store(std::min(checkpoints, std::uint64_t{62}), std::memory_order_release);
+    }
+    /// Whether `step`, a multiple of `every`, ends with a checkpoint; asked of one step after the
+    /// other. The first rank to ask decides for all. One that is more than kDecided such steps
+    /// behind another decides by itself: ranks so far apart meet nowhere.
+    bool isCheckpointDue(std::uint64_t step, std::uint64_t every) {
+        const std::uint64_t excess = words_->excess.load(std::memory_order_acquire);
+        bool isDue = excess == 0 || (step - lastDue_) >> excess >= every;
+        std::atomic<std::uint64_t>& place = words_->due[step / every % kDecided];
+        std::uint64_t decided = place.load(std::memory_order_acquire);
+        while (decided >> 1 < step &&
+               !place.compare_exchange_weak(decided, step << 1 | (isDue ? 1 : 0),
+                                            std::memory_order_acq_rel, std::memory_order_acquire)) {
+        }
+        isDue = decided >> 1 == step ? (decided & 1) != 0 : isDue;
+        lastDue_ = isDue ? step : lastDue_.load();
+        return isDue;
+    }
+
     /// Also from a signal handler.
     void stop() {
         words_->state.fetch_or(kStop, std::memory_order_acq_rel);
@@ -137,13 +160,15 @@ class StepPage {
 
  private:
     static constexpr std::size_t kBytes = 4096;
-    static constexpr int kRanks = 400;
+    static constexpr int kRanks = 400, kDecided = 64;
     static constexpr std::uint64_t kStop = std::uint64_t{1} << 63, kHold = kStop >> 1,
                                    kStep = kHold - 1;
     struct Words {
         std::atomic<std::uint64_t> state;          ///< the furthest step begun, and the two wishes
         std::atomic<std::uint32_t> told;           ///< futex of who is held
         std::atomic<std::uint64_t> ended[kRanks];  ///< by rank; 0: none yet
+        std::atomic<std::uint64_t> excess;         ///< of checkpoints that wait for the daemon
+        std::atomic<std::uint64_t> due[kDecided];  ///< twice the step, plus 1 where it has one
     };
 
     /// With its blocks: memory that a full disk has no room for would end who writes to it.
@@ -162,6 +187,7 @@ class StepPage {
     static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
     Words* words_ = nullptr;
+    std::atomic<std::uint64_t> lastDue_{0};  ///< of the steps that this rank has asked about
 };
 
 }  // namespace millrace::ring

@@ -107,6 +107,8 @@ _SIGNATURES = {
     "millrace_run_wait": (c_int, [c_void_p, c_int64]),
     "millrace_run_begin": (c_int, [c_void_p, c_int64]),
     "millrace_run_is_over": (c_int, [c_void_p, c_int64]),
+    "millrace_run_acked": (c_int64, [c_void_p]),
+    "millrace_run_checkpoint_due": (c_int, [c_void_p, c_int64, c_int64, c_int64]),
     "millrace_run_checkpoint": (c_int64, [c_void_p, POINTER(RunFile), c_char_p, c_char_p, c_size_t]),
     "millrace_checkpoint_read": (c_int, [c_char_p, c_int32, POINTER(c_void_p), POINTER(c_uint64), c_char_p, c_size_t]),
     "millrace_batch_bytes": (c_uint64, [c_void_p]),

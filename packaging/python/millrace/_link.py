@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PROGRESS_SECONDS = 0.2
 _RATE_SECONDS = 0.005  # a rank that is faster tells of every second, fourth, ... step
+_ON_THEIR_WAY = 2  # checkpoints between their writing and the daemon's answer
 _DONE_MS, _ERROR_MS, _STOP_MS = 600_000, 30_000, 5_000  # for the daemon to store the last lines
 
 _current: Link | None = None
@@ -80,6 +81,7 @@ class Link:
         self._handle = ctypes.c_void_p()
         self._lock = threading.RLock()
         self._values: dict[str, Any] = {}
+        self._checkpoints: list[int] = []  # numbers of their lines, of those that the daemon has not stored
         self._error = ""
         self._begun = self._told = time.monotonic()
         self._marks = (self._begun, 0), (self._begun, 0), 0.0
@@ -220,6 +222,18 @@ class Link:
         """Whether the run stops before that step."""
         return bool(self._library.millrace_run_is_over(self._handle, step))
 
+    def is_checkpoint_due(self, step: int) -> bool:
+        """Whether that step is to end with a checkpoint: the same in all ranks. While no daemon answers fewer and fewer
+        are (rank-protocol.md), where all ranks are on this machine and so can agree on it."""
+        settings = self.run.spec["train"]["checkpoint"]
+        every = int(settings["every_steps"])
+        if every == 0 or step % every or not self.run.is_on_one_machine:
+            return every > 0 and step % every == 0
+        acked = self._library.millrace_run_acked(self._handle)
+        self._checkpoints = [seq for seq in self._checkpoints if seq > acked]
+        excess = len(self._checkpoints) - int(settings["keep"]) - _ON_THEIR_WAY
+        return bool(self._library.millrace_run_checkpoint_due(self._handle, step, every, excess))
+
     def evaluates(self) -> str:
         """An evaluation begins; which phase it interrupts."""
         before = self.phases.enter("evaluate")
@@ -265,7 +279,7 @@ class Link:
         self._flush()
         with self.phases.during("checkpoint"):
             self.send("progress", **self._progress("checkpoint", 0.0))
-            self.send("checkpoint", step=self.step, state=state, **write(self, content, state))
+            self._checkpoints.append(self.send("checkpoint", step=self.step, state=state, **write(self, content, state)))
         self._step_ended, self._rows_ended = self.step, self.rows
         self.send("progress", **self._progress(self._phase(), 0.0))
 

@@ -36,6 +36,7 @@ class Run:
         """For lines that wait for the daemon."""
         self.rank = int(os.environ["RANK"])
         self.world = int(os.environ["WORLD_SIZE"])
+        self.is_on_one_machine = os.environ.get("LOCAL_WORLD_SIZE") == os.environ["WORLD_SIZE"]
         self.spec_file = os.environ.get("MILLRACE_SPEC", "")
         self.pid = os.getpid()
         self._lock = os.open(os.path.join(folder, f"rank{self.rank}", "script.lock"),

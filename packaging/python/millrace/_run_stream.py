@@ -85,8 +85,7 @@ class RunStream(Stream):
         self._first = link.step
         self._is_in_step = self._is_due = False
         self._asked_at = 0.0
-        train = link.run.spec["train"]
-        self._every, self._most = int(train["checkpoint"]["every_steps"]), int(train["max_steps"])
+        self._most = int(link.run.spec["train"]["max_steps"])
         self._epochs = int(link.run.spec["batch"]["epochs"])
         self._is_stopped = self._has_all = False
         self._length = 0  # in steps, once the script has asked
@@ -149,7 +148,7 @@ class RunStream(Stream):
             if not self._link.begin(self._steps + 1, batch.epoch, rows, time.monotonic() - self._asked_at):
                 raise _Over
             self._rows, self._ended = rows, self._last
-            self._is_due = self._every > 0 and (self._steps + 1) % self._every == 0
+            self._is_due = self._link.is_checkpoint_due(self._steps + 1)
         self._is_in_step = not batch._ends_step
         super()._note(batch)
         if batch._ends_step:

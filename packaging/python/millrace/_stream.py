@@ -341,9 +341,9 @@ class Stream(_Rows):
 
     @property
     def checkpoint_due(self) -> bool:
-        """The run wants a checkpoint at the end of this step (`train.checkpoint.every_steps`, or the daemon asked for
-        one): true in every rank at the same step, until `millrace.checkpoint()`. False in a script that Millrace's
-        launcher did not start."""
+        """The run wants a checkpoint at the end of this step (`train.checkpoint.every_steps`; while no daemon
+        answers, fewer and fewer): true in every rank at the same step, until `millrace.checkpoint()`. False in a script
+        that Millrace's launcher did not start."""
         return False
 
     @property

@@ -270,6 +270,36 @@ class Scripts(RunCase):
         self.cli("up")
         self.assert_whole(run, spec)
 
+    def test_checkpoints_become_rare_while_no_daemon_answers(self):
+        script = SCRIPT.replace("    if stream.checkpoint_due:\n", """    at(stream.step)
+    if stream.checkpoint_due:
+        told(due=stream.step)
+""").replace("resumed =", """def at(step):
+    os.truncate(os.path.join(HERE, f"at{os.environ['RANK']}"), step)
+    while os.path.getsize(os.path.join(HERE, f"at{1 - int(os.environ['RANK'])}")) < step:
+        poll.pause(0.001)
+
+resumed =""", 1)
+        spec = self.prepare(script, total=4000, rows=16, micro=8, every=1)
+        for rank in (0, 1):
+            self.touch(f"at{rank}")
+        self.hold(*range(1, 6))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 6", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [6])
+        daemon = self.json("up")["daemon"]["pid"]
+        os.kill(daemon, signal.SIGKILL)
+        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+        self.release()
+        wait_for("the ranks came to their end", lambda: all("ended" in self.told(rank)[-1] for rank in (0, 1)))
+        due = [[line["due"] for line in self.told(rank) if "due" in line] for rank in (0, 1)]
+        last = self.told(0)[-1]["ended"]
+        self.assertEqual(due[0], due[1])
+        self.assertGreater(last, 200)
+        self.assertLess(len(due[0]), 25, f"{due[0]} of {last} steps")
+        self.assertGreater(due[0][-1], last / 4)
+        self.cli("up")
+        self.assert_whole(run, spec)
+
     def test_a_script_that_holds_the_interpreter_is_alive(self):
         # A call through PyDLL keeps the interpreter's lock.
         spec = self.prepare("import ctypes\n" + SCRIPT.replace(

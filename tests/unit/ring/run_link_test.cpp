@@ -309,6 +309,35 @@ TEST_F(RunLink, RanksInThreadsAgree) {
     }
 }
 
+TEST_F(RunLink, CheckpointsThatNobodyAnswersForBecomeRareInAllRanksAtTheSameSteps) {
+    constexpr std::int64_t kEvery = 5, kSteps = 20'000;
+    const RunHandle first = open(0), second = open(1);
+    EXPECT_EQ(millrace_run_acked(first.get()), 0);
+    std::vector<std::int64_t> due, seconds;
+    for (std::int64_t step = kEvery; step <= kSteps; step += kEvery) {
+        const auto waiting = static_cast<std::int64_t>(due.size()) - 4;
+        // Now one rank comes to a step first, now the other; what rank 1 says of checkpoints does
+        // not count.
+        const bool isSecondFirst = step % 3 == 0;
+        if (isSecondFirst && millrace_run_checkpoint_due(second.get(), step, kEvery, 9) == 1) {
+            seconds.push_back(step);
+        }
+        if (millrace_run_checkpoint_due(first.get(), step, kEvery, waiting) == 1) {
+            due.push_back(step);
+        }
+        if (!isSecondFirst && millrace_run_checkpoint_due(second.get(), step, kEvery, 9) == 1) {
+            seconds.push_back(step);
+        }
+    }
+    EXPECT_THAT(std::vector(due.begin(), due.begin() + 4), ElementsAre(5, 10, 15, 20));
+    EXPECT_LT(due.size(), 20) << "of 4,000";
+    EXPECT_GT(due.back(), kSteps / 4) << "at most half of the way is lost, or what one lag adds";
+    EXPECT_EQ(due, seconds);
+    EXPECT_EQ(millrace_run_checkpoint_due(first.get(), kSteps + kEvery, kEvery, 0), 1)
+        << "the daemon has stored them";
+    EXPECT_EQ(millrace_run_checkpoint_due(first.get(), 7, kEvery, 0), 0);
+}
+
 TEST_F(RunLink, HeldRanksWaitUntilTheLastStepOfAllMachinesIsNamed) {
     startServer();
     const RunHandle first = open(0), second = open(1);
