@@ -176,7 +176,7 @@ class Trainer(unittest.TestCase):
         self.assertEqual(sorted(job.losses()), list(range(1, done["step"] + 1)))
         self.assertEqual(len(done["params"]["eval_order_hash"]), 32)
         names = sorted(line["name"] for line in job.of_type("checkpoint"))
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "run", "checkpoints"))), names,
+        self.assertEqual(sorted(os.listdir(os.path.join(self.folder, "run", "checkpoints"))), ["scores-474.a1.zst", *names],
                          "the trainer removes none")
 
     def test_trains_twice_to_the_same_bits(self):
