@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <utility>
 
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -13,8 +14,12 @@
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
 
+#include "backend/core/files.h"
+
 namespace millrace::certificate {
 namespace {
+
+constexpr std::size_t kPemBytesMost = std::size_t{1} << 20;
 
 struct Free {
     void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
@@ -78,6 +83,20 @@ Result<std::string> pemOf(Write write) {
     return std::string(text, static_cast<std::size_t>(size));
 }
 
+// The first one of a PEM text; null where there is none. No passphrase is asked for.
+Owned<X509> certificateOf(const std::string& pem) {
+    const Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    return Owned<X509>(bio == nullptr ? nullptr
+                                      : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+}
+
+Owned<EVP_PKEY> keyOf(const std::string& pem) {
+    const Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+    char none[] = "";
+    return Owned<EVP_PKEY>(
+        bio == nullptr ? nullptr : PEM_read_bio_PrivateKey(bio.get(), nullptr, nullptr, none));
+}
+
 }  // namespace
 
 Result<Certificate> makeCertificate(std::string_view name) {
@@ -97,6 +116,37 @@ Result<Certificate> makeCertificate(std::string_view name) {
                                                               nullptr, nullptr);
                      }));
     return made;
+}
+
+Result<PairTexts> readPair(const PairFiles& files) {
+    PairTexts texts;
+    ASSIGN_OR_RETURN(texts.own.certificatePem, readFile(files.certificate, kPemBytesMost));
+    ASSIGN_OR_RETURN(texts.own.keyPem, readFile(files.key, kPemBytesMost));
+    ASSIGN_OR_RETURN(texts.authorityPem, readFile(files.authority, kPemBytesMost));
+    const auto certificate = certificateOf(texts.own.certificatePem);
+    const auto key = keyOf(texts.own.keyPem);
+    const auto authority = certificateOf(texts.authorityPem);
+    const bool isPair = certificate != nullptr && key != nullptr &&
+                        X509_check_private_key(certificate.get(), key.get()) == 1;
+    ERR_clear_error();
+    for (const auto& [isThere, file] : {std::pair(certificate != nullptr, &files.certificate),
+                                        std::pair(authority != nullptr, &files.authority)}) {
+        if (!isThere) {
+            return invalidArgument(*file,
+                                   ": is no certificate; give one in PEM (it begins with "
+                                   "-----BEGIN CERTIFICATE-----)");
+        }
+    }
+    if (key == nullptr) {
+        return invalidArgument(files.key,
+                               ": is no private key that can be read; give one in PEM "
+                               "without a passphrase (it begins with -----BEGIN)");
+    }
+    if (!isPair) {
+        return invalidArgument(files.key, ": is not the key of the certificate ", files.certificate,
+                               "; give the two that were made together");
+    }
+    return texts;
 }
 
 std::string sha256Hex(std::string_view bytes) {

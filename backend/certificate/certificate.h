@@ -1,9 +1,10 @@
 #pragma once
-// A self-signed certificate that clients pin, and the hash under which tokens are stored.
+// A self-signed certificate that clients pin, files of certificates that others signed, and the
+// hash under which tokens are stored.
 //
 // Only the listener holds the key; a client trusts the peer that proves it has it. Nothing signs or
 // renews the certificate. It never expires, since machines' clocks differ. Threads: any. Failure:
-// kInternal with OpenSSL's own words.
+// kInternal with OpenSSL's own words, or as said.
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,19 @@ struct Certificate {
 
 /// A new key (ECDSA on P-256) and its certificate. `name`: the host name that it is checked for.
 Result<Certificate> makeCertificate(std::string_view name);
+
+/// PEM files of one end of TLS, by their paths; they belong to whoever runs the program.
+struct PairFiles {
+    std::string certificate, key, authority;
+};
+struct PairTexts {
+    Certificate own;
+    std::string authorityPem;
+};
+
+/// Reads them. kInvalidArgument: one of them is no certificate or no key (one with a passphrase
+/// is none), or the key is not the certificate's; the sentence names the files.
+Result<PairTexts> readPair(const PairFiles& files);
 
 /// SHA-256 as 64 lower-case hex digits.
 std::string sha256Hex(std::string_view bytes);

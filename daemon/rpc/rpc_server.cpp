@@ -3,7 +3,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/server_posix.h>
 
-#include "backend/core/files.h"
+#include "backend/certificate/certificate.h"
 #include "backend/core/log.h"
 #include "backend/system/peer_gate.h"
 #include "backend/system/tcp_gate.h"
@@ -34,11 +34,12 @@ Result<std::shared_ptr<grpc::ServerCredentials>> credentialsOf(const config::Dae
     }
     grpc::SslServerCredentialsOptions options(
         GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-    ASSIGN_OR_RETURN(options.pem_root_certs, readFile(config.tls->authority));
-    grpc::SslServerCredentialsOptions::PemKeyCertPair pair;
-    ASSIGN_OR_RETURN(pair.private_key, readFile(config.tls->key));
-    ASSIGN_OR_RETURN(pair.cert_chain, readFile(config.tls->certificate));
-    options.pem_key_cert_pairs.push_back(std::move(pair));
+    ASSIGN_OR_RETURN(
+        certificate::PairTexts texts,
+        certificate::readPair({config.tls->certificate, config.tls->key, config.tls->authority}));
+    options.pem_root_certs = std::move(texts.authorityPem);
+    options.pem_key_cert_pairs.push_back(
+        {std::move(texts.own.keyPem), std::move(texts.own.certificatePem)});
     auto credentials = grpc::SslServerCredentials(options);
     credentials->SetAuthMetadataProcessor(access.makeProcessor());
     return credentials;

@@ -123,8 +123,8 @@ std::vector<RoomLaw> daemonRooms() {
           "backend/checkpoint/checkpoint_name.h", "backend/runs/", "backend/schedule/fifo.h",
           "backend/engines/", "backend/telemetry/probes.h", "daemon/config/daemon_config.h"}},
         {"daemon/rpc/",
-         {"backend/core/", "backend/system/", "proto/convert/", "daemon/config/daemon_config.h",
-          "daemon/agent/"}},
+         {"backend/core/", "backend/certificate/", "backend/system/", "proto/convert/",
+          "daemon/config/daemon_config.h", "daemon/agent/"}},
         {"daemon/nodes/",
          {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/checkpoint/",
           "backend/scores/score_file.h", "backend/engines/", "backend/job/",
@@ -139,7 +139,8 @@ std::vector<RoomLaw> daemonRooms() {
 std::vector<RoomLaw> appRooms() {
     return {
         {"app/client/",
-         {"backend/core/", "backend/system/unix_socket.h", "backend/values/", "proto/convert/"}},
+         {"backend/core/", "backend/certificate/", "backend/system/unix_socket.h",
+          "backend/values/", "proto/convert/"}},
         {"app/ssh/", {"backend/core/", "backend/system/"}},
         {"app/ssh/libssh/", {"backend/core/", "backend/system/"}},
         {"app/session/",

@@ -81,6 +81,14 @@ class Roles(Served):
         self.assertIn("\"ci-1\": admin", self.refused(one, "down"))
         self.done(alice, "down")
 
+    def test_a_daemon_whose_key_is_not_its_certificates_does_not_start(self):
+        other = self.authority.sign("other")[1]
+        words = [os.path.join(BIN, "millraced"), "--socket", "127.0.0.1:0", "--state-dir", self.state, "--tls-cert", self.server[0],
+                 "--tls-key", other, "--tls-ca", self.authority.path]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"millraced: {other}: is not the key of the certificate {self.server[0]}; give the two that were made together\n"))
+
     def test_without_a_map_a_certificate_may_view(self):
         self.serve("")
         eve = self.authority.sign("eve")

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "backend/core/files.h"
+#include "tests/support/temp_dir.h"
+
 namespace millrace::certificate {
 namespace {
 
@@ -22,6 +25,31 @@ TEST(Certificate, ANameThatNoCertificateHoldsIsAnError) {
     const auto made = makeCertificate(std::string(200, 'x'));
     ASSERT_FALSE(made.ok());
     EXPECT_TRUE(messageOf(made.status()).starts_with("certificate: "));
+}
+
+TEST(Certificate, FilesThatDoNotBelongTogetherAreNamed) {
+    const tests::TempDir folder;
+    const PairFiles files{folder / "own.pem", folder / "own.key", folder / "ca.pem"};
+    const auto own = makeCertificate("own"), other = makeCertificate("other");
+    const auto write = [](const std::string& path, const std::string& text) {
+        ASSERT_TRUE(writeFileAtomic(path, text, 0600).ok());
+    };
+    write(files.certificate, own->certificatePem);
+    write(files.key, own->keyPem);
+    write(files.authority, other->certificatePem);
+    const auto read = readPair(files);
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->own, *own);
+    EXPECT_EQ(read->authorityPem, other->certificatePem);
+    write(files.key, other->keyPem);
+    EXPECT_EQ(messageOf(readPair(files).status()),
+              files.key + ": is not the key of the certificate " + files.certificate +
+                  "; give the two that were made together");
+    write(files.key, "junk");
+    EXPECT_TRUE(messageOf(readPair(files).status()).starts_with(files.key + ": is no private key"));
+    write(files.authority, own->keyPem);
+    EXPECT_TRUE(
+        messageOf(readPair(files).status()).starts_with(files.authority + ": is no certificate"));
 }
 
 }  // namespace
