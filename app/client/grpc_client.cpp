@@ -1,17 +1,19 @@
 #include "app/client/grpc_client.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
 #include <fcntl.h>
+#include <grpc/support/log.h>
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
 #include "app/client/message_text.h"
-#include "backend/core/files.h"
+#include "backend/certificate/certificate.h"
 #include "backend/core/mutex.h"
 #include "backend/core/thread.h"
 #include "backend/system/unix_socket.h"
@@ -57,9 +59,11 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentialsOf(const ClientTlsF
             "three");
     }
     grpc::SslCredentialsOptions options;
-    ASSIGN_OR_RETURN(options.pem_root_certs, readFile(files.authority));
-    ASSIGN_OR_RETURN(options.pem_cert_chain, readFile(files.certificate));
-    ASSIGN_OR_RETURN(options.pem_private_key, readFile(files.key));
+    ASSIGN_OR_RETURN(certificate::PairTexts texts,
+                     certificate::readPair({files.certificate, files.key, files.authority}));
+    options.pem_root_certs = std::move(texts.authorityPem);
+    options.pem_cert_chain = std::move(texts.own.certificatePem);
+    options.pem_private_key = std::move(texts.own.keyPem);
     return grpc::SslCredentials(options);
 }
 
@@ -69,19 +73,34 @@ Status noDaemon(const Address& address, std::string_view why) {
         address.isUnix() ? "); 'millrace up' starts one" : "); check --host, or start one there");
 }
 
+// Why TLS ends a connection before the daemon has said anything.
+std::string tlsReasonOf(const std::string& message, bool hasTls) {
+    if (message.find("certificate verify failed") != std::string::npos) {
+        return "its certificate is not signed by MILLRACE_TLS_CA, or is not of that host";
+    }
+    if (message.find("wrong version number") != std::string::npos) {
+        return "it does not speak TLS; unset MILLRACE_TLS_CA, MILLRACE_TLS_CERT and "
+               "MILLRACE_TLS_KEY";
+    }
+    return hasTls ? "it does not take this client's certificate: MILLRACE_TLS_CERT must be signed "
+                    "by the daemon's --tls-ca"
+                  : "it closed the connection; a daemon with TLS wants MILLRACE_TLS_CA, "
+                    "MILLRACE_TLS_CERT and MILLRACE_TLS_KEY";
+}
+
 // gRPC's own words for what hinders a connection, shortened to what a person can act on.
-std::string reasonOf(const std::string& message) {
+std::string reasonOf(const std::string& message, bool hasTls) {
     static constexpr std::pair<const char*, const char*> kReasons[] = {
         {"Connection refused", "nobody listens there"},
         {"DNS resolution failed", "the host name is not known"},
-        {"Socket closed", "it closed the connection"},
-        {"Handshake", "TLS is refused: see MILLRACE_TLS_CA"},
         {"No route to host", "there is no way to that host"},
         {"imed out", "it did not answer in time"},
+        {"failed to connect", ""},
+        {"Socket closed", "it closed the connection"},
     };
     for (const auto& [words, reason] : kReasons) {
         if (message.find(words) != std::string::npos) {
-            return reason;
+            return *reason != 0 ? reason : tlsReasonOf(message, hasTls);
         }
     }
     return message;
@@ -93,7 +112,7 @@ bool isDaemonsWord(const grpc::Status& status) {
 
 // Codes are the same numbers on both sides. What the daemon itself says is passed on as it is; what
 // gRPC says at either end is put into words that help.
-Status toStatus(const grpc::Status& from, const Address& address) {
+Status toStatus(const grpc::Status& from, const Address& address, bool hasTls) {
     if (from.ok()) {
         return okStatus();
     }
@@ -101,7 +120,7 @@ Status toStatus(const grpc::Status& from, const Address& address) {
         return Status(static_cast<absl::StatusCode>(from.error_code()), from.error_message());
     }
     if (from.error_code() == grpc::StatusCode::UNAVAILABLE) {
-        return noDaemon(address, reasonOf(from.error_message()));
+        return noDaemon(address, reasonOf(from.error_message(), hasTls));
     }
     if (from.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
         return deadlineExceeded("the daemon at ", address.text(), " did not answer in time");
@@ -468,8 +487,9 @@ class GrpcClient final : public DaemonClient {
     Status explained(const grpc::Status& status, const std::stop_token& stop) const {
         const bool wasClosed =
             status.error_code() == grpc::StatusCode::UNAVAILABLE && !isDaemonsWord(status);
-        return options_.address.isSsh && wasClosed ? options_.way.whyClosed(stop)
-                                                   : toStatus(status, options_.address);
+        return options_.address.isSsh && wasClosed
+                   ? options_.way.whyClosed(stop)
+                   : toStatus(status, options_.address, !options_.tls.authority.empty());
     }
 
     // A broken channel on a descriptor never heals: the next call makes another one.
@@ -572,7 +592,12 @@ class GrpcClient final : public DaemonClient {
 
 }  // namespace
 
+// What gRPC would write to stderr comes as an error too, which is put into words here.
+// GRPC_VERBOSITY of the environment brings its own words back.
 std::unique_ptr<DaemonClient> makeGrpcClient(GrpcClientOptions options) {
+    if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+        ::gpr_set_log_function([](gpr_log_func_args*) {});
+    }
     return std::make_unique<GrpcClient>(std::move(options));
 }
 

@@ -89,6 +89,27 @@ class Roles(Served):
         self.assertEqual((done.returncode, done.stderr),
                          (1, f"millraced: {other}: is not the key of the certificate {self.server[0]}; give the two that were made together\n"))
 
+    def test_a_client_that_tls_keeps_out_is_told_why_in_a_sentence(self):
+        self.serve()
+        eve, mallory = self.authority.sign("eve"), self.authority.sign("mallory")
+        self.assertEqual(self.refused((eve[0], mallory[1]), "ls"), f"millrace: {mallory[1]}: is not the key of the certificate {eve[0]}; "
+                         "give the two that were made together\n")
+        folder = os.path.join(self.folder, "elsewhere")
+        os.mkdir(folder)
+        stranger = Authority(folder)
+        self.assertEqual(self.refused(stranger.sign("eve"), "ls"),
+                         f"millrace: no daemon answers at {self.address} (it does not take this client's certificate: MILLRACE_TLS_CERT must be "
+                         "signed by the daemon's --tls-ca); check --host, or start one there\n")
+        own, self.authority = self.authority, stranger
+        self.assertEqual(self.refused(eve, "ls"),
+                         f"millrace: no daemon answers at {self.address} (its certificate is not signed by MILLRACE_TLS_CA, or is not of that "
+                         "host); check --host, or start one there\n")
+        self.authority = own
+        done = subprocess.run([os.path.join(BIN, "millrace"), "ls"], capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, "MILLRACE_HOST": self.address})
+        self.assertEqual(done.stderr, f"millrace: no daemon answers at {self.address} (it closed the connection; a daemon with TLS wants "
+                         "MILLRACE_TLS_CA, MILLRACE_TLS_CERT and MILLRACE_TLS_KEY); check --host, or start one there\n")
+
     def test_without_a_map_a_certificate_may_view(self):
         self.serve("")
         eve = self.authority.sign("eve")
