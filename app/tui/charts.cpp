@@ -36,7 +36,10 @@ double pickOne(std::span<const double> values, Pick pick) {
     if (count == 0) {
         return std::numeric_limits<double>::quiet_NaN();
     }
-    return pick == Pick::kMax ? range.high : pick == Pick::kMin ? range.low : sum / count;
+    return pick == Pick::kMax ? range.high
+           : pick == Pick::kMin
+               ? range.low
+               : std::clamp(sum / count, range.low, range.high);  // a sum of equal values rounds
 }
 
 // Dots of 2x4 a cell, as the braille characters number them.

@@ -34,6 +34,11 @@ TEST(Charts, ASparklineShowsRangeHolesAndSpikes) {
     EXPECT_EQ(sparkline({}, 8), "");
 }
 
+TEST(Charts, AConstantIsAFlatLine) {
+    const std::vector<double> constant(652, 0.003);
+    EXPECT_EQ(sparkline(constant, 6), "▅▅▅▅▅▅");
+}
+
 TEST(Charts, AFixedScaleIsKept) {
     const double low[] = {1, 2};
     EXPECT_EQ(sparkline(low, 2, true, Pick::kMax, 0, 100), "▁▁");
