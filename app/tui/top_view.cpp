@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <absl/strings/str_format.h>
 
@@ -41,26 +43,67 @@ int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optio
     return grid.put(x + 1, y, figure);
 }
 
+// Where the columns of the run list end (name: where it ends; the others are to the right of it);
+// 0: there is no room for it.
 struct RunColumns {
     int name, state, step, rate, loss, stall, cpu, memory, eta;
     bool isWide;
 };
 
-// Where the columns of the run list end (name: where it ends; the others are to the right of it).
+// Where the width is less than all need, some make room for id, name and state.
+void placeNarrow(RunColumns& c, int width) {
+    constexpr int kNameLeast = 18, kState = 10;
+    std::vector<std::pair<int RunColumns::*, int>> fromRight = {{&RunColumns::eta, 8},
+                                                                {&RunColumns::stall, 8},
+                                                                {&RunColumns::loss, 9},
+                                                                {&RunColumns::rate, 10},
+                                                                {&RunColumns::step, 12}};
+    int taken = kState;
+    for (const auto& [end, columns] : fromRight) {
+        taken += columns;
+    }
+    for (const auto spare : {&RunColumns::rate, &RunColumns::stall, &RunColumns::eta,
+                             &RunColumns::loss, &RunColumns::step}) {
+        const auto one = std::find_if(fromRight.begin(), fromRight.end(),
+                                      [&](const auto& column) { return column.first == spare; });
+        if (width - taken < kNameLeast) {
+            taken -= one->second;
+            fromRight.erase(one);
+        }
+    }
+    int right = width;
+    for (const auto& [end, columns] : fromRight) {
+        c.*end = right;
+        right -= columns;
+    }
+    c.state = right;
+    c.name = std::max(11, right - kState);
+    c.cpu = c.memory = c.stall;
+}
+
 RunColumns columnsFor(int width) {
-    const bool isWide = width >= 110;
     RunColumns c{};
+    c.isWide = width >= 110;
+    if (!c.isWide) {
+        placeNarrow(c, width);
+        return c;
+    }
     c.eta = width;
-    c.memory = isWide ? c.eta - 9 : c.eta - 8;
-    c.cpu = isWide ? c.memory - 11 : c.memory;
-    c.stall = isWide ? c.cpu - 8 : c.cpu;
-    c.loss = c.stall - (isWide ? 17 : 8);
-    c.isWide = isWide;
+    c.memory = c.eta - 9;
+    c.cpu = c.memory - 11;
+    c.stall = c.cpu - 8;
+    c.loss = c.stall - 17;
     c.rate = c.loss - 9;
     c.step = c.rate - 10;
-    c.state = c.step - (isWide ? 16 : 12);
+    c.state = c.step - 16;
     c.name = c.state - 10;
     return c;
+}
+
+void putFigure(CellGrid& grid, int end, int y, const std::string& text, Tone tone = Tone::kPlain) {
+    if (end > 0) {
+        grid.putRight(end, y, text, tone);
+    }
 }
 
 struct Usage {
@@ -179,24 +222,24 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
     grid.put(10, y, session::labelOf(summary, static_cast<std::size_t>(c.name - 11)),
              isEnded ? Tone::kDim : Tone::kStrong, c.name - 1);
     grid.put(c.name, y, summary.stateWord(), toneOf(summary), c.state);
-    grid.putRight(c.step, y, stepText(summary.progress));
+    putFigure(grid, c.step, y, stepText(summary.progress));
     const auto live = [&](const std::string& text) { return isEnded ? std::string("-") : text; };
-    grid.putRight(c.rate, y,
-                  live(oldSeconds ? session::clockText(oldSeconds) + " old"
-                                  : session::numberText(summary.rate())));
-    grid.putRight(c.loss, y, session::numberText(run.metric(values::metric::kLoss)));
+    putFigure(grid, c.rate, y,
+              live(oldSeconds ? session::clockText(oldSeconds) + " old"
+                              : session::numberText(summary.rate())));
+    putFigure(grid, c.loss, y, session::numberText(run.metric(values::metric::kLoss)));
     const std::optional<double> now = oldSeconds ? std::nullopt : session::stallNow(summary);
     const std::string stallNow = isEnded ? "" : now ? session::percentText(now) : "-";
     const std::optional<double> whole = summary.stallPercent();
     const std::string stallRun = whole ? session::percentText(whole) : "-";
-    grid.putRight(c.stall - (c.isWide ? 6 : 0), y, c.isWide || !isEnded ? stallNow : stallRun);
-    grid.putRight(c.stall, y, c.isWide ? stallRun : "");
+    putFigure(grid, c.stall - (c.isWide ? 6 : 0), y, c.isWide || !isEnded ? stallNow : stallRun);
+    putFigure(grid, c.stall, y, c.isWide ? stallRun : "");
     if (c.cpu != c.stall) {
-        grid.putRight(c.cpu, y, usage.isKnown ? session::percentText(usage.cpuPercent) : "-");
-        grid.putRight(c.memory, y,
-                      usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
+        putFigure(grid, c.cpu, y, usage.isKnown ? session::percentText(usage.cpuPercent) : "-");
+        putFigure(grid, c.memory, y,
+                  usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
-    grid.putRight(c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
+    putFigure(grid, c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
     if (isEnded || summary.trouble.empty() || y + 1 >= grid.height() - 1) {
         return y + 1;
     }
@@ -208,15 +251,15 @@ void drawRunTitles(CellGrid& grid, int y, const RunColumns& c) {
     grid.put(1, y, "RUN", Tone::kDim);
     grid.put(10, y, "NAME", Tone::kDim);
     grid.put(c.name, y, "STATE", Tone::kDim);
-    grid.putRight(c.step, y, "STEP", Tone::kDim);
-    grid.putRight(c.rate, y, "ROWS/S", Tone::kDim);
-    grid.putRight(c.loss, y, "LOSS", Tone::kDim);
-    grid.putRight(c.stall, y, c.isWide ? "STALL NOW   RUN" : "STALL", Tone::kDim);
+    putFigure(grid, c.step, y, "STEP", Tone::kDim);
+    putFigure(grid, c.rate, y, "ROWS/S", Tone::kDim);
+    putFigure(grid, c.loss, y, "LOSS", Tone::kDim);
+    putFigure(grid, c.stall, y, c.isWide ? "STALL NOW   RUN" : "STALL", Tone::kDim);
     if (c.cpu != c.stall) {
-        grid.putRight(c.cpu, y, "CPU", Tone::kDim);
-        grid.putRight(c.memory, y, "MEMORY", Tone::kDim);
+        putFigure(grid, c.cpu, y, "CPU", Tone::kDim);
+        putFigure(grid, c.memory, y, "MEMORY", Tone::kDim);
     }
-    grid.putRight(c.eta, y, "ETA", Tone::kDim);
+    putFigure(grid, c.eta, y, "ETA", Tone::kDim);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 using client::aRun;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using values::RunState;
@@ -305,6 +306,15 @@ TEST(TopView, ARunThatStandsStillShowsItsReasonAndTheAgeOfItsRates) {
     EXPECT_THAT(text, HasSubstr("2:03 old"));
     EXPECT_THAT(text, HasSubstr("rank0 stands still after step 390: its process is stopped"));
     EXPECT_THAT(text, Not(HasSubstr("42,100   0.5050"))) << "a rate of a time that is gone";
+}
+
+TEST(TopView, IdNameAndStateOfARunStayApartOnANarrowScreen) {
+    for (const int width : {40, 60, 70, 80, 109, 120}) {
+        TopView view;
+        const std::string text = joined(drawn(view, aCluster(false), width, 30));
+        EXPECT_THAT(text, ContainsRegex(" RUN +NAME +STATE")) << width << "\n" << text;
+        EXPECT_THAT(text, ContainsRegex("r-abc23 +[^ ]+.* running")) << width << "\n" << text;
+    }
 }
 
 TEST(TopView, AGpuHasUseMemoryAndPower) {
