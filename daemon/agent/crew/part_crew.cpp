@@ -101,7 +101,8 @@ Status PartCrew::choose() {
     bool isSpread = false;
     for (int part = 0; part < numNodes_; ++part) {
         parts_.push_back(partOn(part, found.nodes[static_cast<std::size_t>(part)]));
-        isSpread = isSpread || !parts_.back().node.empty();
+        parts_.back().isNews = !parts_.back().node.empty();
+        isSpread = isSpread || parts_.back().isNews;
     }
     Status status;
     if (isSpread) {
@@ -238,11 +239,17 @@ void PartCrew::place(Part& part, const std::string& joinFile, std::vector<std::s
         part.state.reason = strCat("node ", part.node, ": ", messageOf(status));
         return;
     }
-    if (part.joinFile.empty()) {
-        news.push_back(
-            strCat("part ", part.name.part, " of its ranks is placed on node ", part.node));
-    }
     part.joinFile = joinFile;
+    tellPlaced(part, news);
+}
+
+// Not of parts that an earlier daemon placed.
+void PartCrew::tellPlaced(Part& part, std::vector<std::string>& news) const {
+    if (std::exchange(part.isNews, false)) {
+        news.push_back(strCat(numNodes_ == 1 ? std::string("its ranks are")
+                                             : strCat("part ", part.name.part, " of its ranks is"),
+                              " placed on node ", part.node));
+    }
 }
 
 std::vector<std::string> PartCrew::tick() {
@@ -250,6 +257,7 @@ std::vector<std::string> PartCrew::tick() {
     if (parts_.empty()) {
         return news;
     }
+    tellPlaced(parts_.front(), news);
     look(parts_.front(), news);
     if (parts_.size() == 1) {
         return news;

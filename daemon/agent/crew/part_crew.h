@@ -91,6 +91,7 @@ class PartCrew {
     struct Part {
         PartName name;
         std::string node;
+        bool isNews = false;             ///< placed here, and the run's history does not say so yet
         std::string joinFile;            ///< that it was placed with; "": not yet
         std::int64_t lostMs = 0;         ///< when the node was heard of last; 0: it is not lost
         std::optional<int> numReplaced;  ///< feeds or relays before the present one, as far as told
@@ -116,6 +117,7 @@ class PartCrew {
     std::vector<std::string> workersOf(const Part& part) const;
     void look(Part& part, std::vector<std::string>& news);
     void noteReplaced(Part& part, std::vector<std::string>& news) const;
+    void tellPlaced(Part& part, std::vector<std::string>& news) const;
     void place(Part& part, const std::string& joinFile, std::vector<std::string>& news);
     void endOthers(const EndWish& wish);
     const Part& lead() const { return parts_.front(); }

@@ -114,9 +114,12 @@ class Elsewhere(ElsewhereCase):
             self.await_nodes(node)
         self.next_head()
         wait_for("it is seen again", lambda: any(w["name"] == "rank0" and w["state"] == "running" for w in self.show(run)["workers"]))
-        self.assert_elsewhere(run)
+        nodes = self.assert_elsewhere(run)
         self.release()
         self.assert_whole(run, spec, 1)
+        for part, rank in ((0, "rank0"), (1, "rank1")):
+            told = f"part {part} of its ranks is placed on node {nodes[rank]}"
+            self.assertEqual(self.history(run).count(told), 1, self.history(run))
 
     def test_the_power_of_the_leading_node_is_cut(self):
         spec = self.prepare(total=2000)
