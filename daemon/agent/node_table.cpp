@@ -313,12 +313,16 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     return standing;
 }
 
+Status NodeTable::checkIsOther(const std::string& name) const {
+    return name == options_.ownName
+               ? invalidArgument("node ", name,
+                                 " is the head's own: to keep runs off it start the daemon with "
+                                 "--no-train-here")
+               : okStatus();
+}
+
 Status NodeTable::drain(const std::string& name, bool isDrained) {
-    if (name == options_.ownName) {
-        return invalidArgument("node ", name,
-                               " is the head's own: to keep runs off it start the daemon with "
-                               "--no-train-here");
-    }
+    RETURN_IF_ERROR(checkIsOther(name));
     {
         MutexLock lock(mutex_);
         if (!nodes_.contains(name) && !drained_.contains(name)) {

@@ -92,6 +92,8 @@ class NodeTable {
     /// The newest sample of each node that is attached, by name.
     std::map<std::string, NodeReport> samples() const;
     bool knows(const std::string& node) const;
+    /// kInvalidArgument: it is the head's own machine, which needs no agent.
+    Status checkIsOther(const std::string& node) const;
     /// A node that the configuration names: it is shown before it comes. `trouble`: why its agent
     /// could not be started, "" when nothing is known; shown until it comes.
     void expect(const std::string& node, const std::string& trouble);

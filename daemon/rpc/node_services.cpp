@@ -63,6 +63,7 @@ grpc::ServerUnaryReactor* NodesService::Invite(Context* context,
                                                v1::InviteNodeResponse* response) {
     return answerOn(parts_.quick, context, [this, request, response]() -> ::millrace::Status {
         RETURN_IF_ERROR(config::checkNodeName("node", request->name()));
+        RETURN_IF_ERROR(nodes_.checkIsOther(request->name()));
         ASSIGN_OR_RETURN(*response->mutable_join_file(), tokens_.invite(request->name()));
         return okStatus();
     });
@@ -83,6 +84,7 @@ grpc::ServerUnaryReactor* NodesService::Forget(Context* context,
                                   facts_.config.configFile,
                                   "), which it starts: take it out there and restart the daemon");
     }
+    RETURN_IF_ERROR(nodes_.checkIsOther(node));
     const bool isSeen = nodes_.knows(node);
     if (!isSeen && !tokens_.isInvited(node)) {
         return notFound("unknown node '", node, "'; 'millrace nodes' lists the nodes");

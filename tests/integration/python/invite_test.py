@@ -42,6 +42,12 @@ class Invited(SpreadCase):
         self.assertEqual(printed["node"], "node9")
         self.assertIn('"token"', printed["join_file"])
 
+    def test_the_heads_own_name_is_no_other_nodes(self):
+        own = next(node["name"] for node in self.json("nodes")["nodes"] if node["head"])
+        for command in ("invite", "forget"):
+            self.cli("nodes", command, own, code=1)
+            self.assertIn(f"node {own} is the head's own", self.err)
+
     def test_a_file_lets_in_under_its_own_name_only(self):
         self.invite("node9")
         self.assertIn("'node8'", self.refusal("node9", "--name", "node8"))
