@@ -165,8 +165,28 @@ int waitForSlotsEnd(const sigset_t& signals, bool isBound, nodes::Slot& slot) {
     }
 }
 
+// Whoever starts an agent in the background sees its log only when looking for it. A head that
+// starts may still write a missing file.
+Status lookAtJoinFile(const std::string& path) {
+    const Status status = nodes::checkJoinFile(path);
+    if (absl::IsNotFound(status)) {
+        std::fprintf(stderr,
+                     "millraced: waits for the join file %s; its head writes it, or "
+                     "'millrace nodes invite NAME' there\n",
+                     path.c_str());
+        return okStatus();
+    }
+    return status;
+}
+
 // The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
-Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging) {
+// `isOtherBuild`: its head refuses it for that.
+Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging,
+                 bool& isOtherBuild) {
+    isOtherBuild = false;
+    if (notice.isAwaited()) {
+        RETURN_IF_ERROR(lookAtJoinFile(config.joinFile));
+    }
     ASSIGN_OR_RETURN(config::StateLock lock, config::takeStateDirectory(config));
     ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, lock, isLogging));
     Status status = okStatus();
@@ -182,14 +202,41 @@ Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice
                                  {"build", buildId()}});
         notice.tellReady();
         const int number = waitForSlotsEnd(signals, config.isBound, *slot);
-        logInfo("slot: ends", {{"signal", number}});
         isOver = slot->isOver();
         status = slot->failure();
+        isOtherBuild = absl::IsFailedPrecondition(status);
+        logInfo("slot: ends",
+                {isOver ? LogField{"why", status.ok() ? "its head knows" : messageOf(status)}
+                        : LogField{"signal", number}});
     }
     // A program of another build takes over what is here.
-    if (config.isBound && isOver && !absl::IsFailedPrecondition(status)) {
+    if (config.isBound && isOver && !isOtherBuild) {
         const Status removed = config::removeOwnDirectory(config, !status.ok());
         RETURN_IF_ERROR(status.ok() ? removed : status);
+    }
+    return status;
+}
+
+// An agent that its head refuses for its build becomes the program that is installed. Where that is
+// no other one it looks again from time to time, unless its workers have ended with it.
+Status serveSlots(const config::CommandLine& line, const std::vector<std::string>& arguments,
+                  config::ReadyNotice& notice, bool& isLogging) {
+    constexpr timespec kBetweenLooks{20, 0};
+    bool isOtherBuild = false;
+    Status status = serveSlot(line.config, notice, isLogging, isOtherBuild);
+    while (isOtherBuild) {
+        config::becomeInstalled(line.config, arguments, buildId());
+        if (line.config.isBound) {
+            break;
+        }
+        logWarn("slot: waits for the head's build to be installed here",
+                {{"seconds", kBetweenLooks.tv_sec}});
+        sigset_t ends = blockSignals();
+        ::sigdelset(&ends, SIGHUP);
+        if (::sigtimedwait(&ends, nullptr, &kBetweenLooks) > 0) {
+            return okStatus();
+        }
+        status = serveSlot(line.config, notice, isLogging, isOtherBuild);
     }
     return status;
 }
@@ -215,21 +262,20 @@ int run(const std::vector<std::string>& arguments) {
         notice = std::move(*background);
     }
     bool isLogging = false;
-    const auto work = line->config.isSlot ? &serveSlot : &serve;
-    const Status status = work(line->config, notice, isLogging);
+    const Status status = line->config.isSlot ? serveSlots(*line, arguments, notice, isLogging)
+                                              : serve(line->config, notice, isLogging);
     if (status.ok()) {
         return 0;
     }
     const bool isRefusedSlot = line->config.isSlot && nodes::isRefusal(status);
-    if (isRefusedSlot && absl::IsFailedPrecondition(status)) {
-        config::becomeInstalled(line->config, arguments, buildId());
-    }
-    // A starter that waits says it on the terminal.
-    const bool isHeard = notice.tellFailure(messageOf(status));
+    const int code = isRefusedSlot ? kRefused : kFailed;  // systemd's RestartPreventExitStatus
+    // A starter that waits says it on the terminal. Another agent in its directory may end.
+    const bool isHeard =
+        notice.tellFailure(messageOf(status), absl::IsAlreadyExists(status) ? kFailed : code);
     if (!isHeard || isLogging) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
     }
-    return isRefusedSlot ? kRefused : kFailed;  // systemd's RestartPreventExitStatus
+    return code;
 }
 
 }  // namespace

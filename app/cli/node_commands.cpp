@@ -360,7 +360,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                  {"UP", Align::kRight, 6, 1}});
     for (const values::NodeInfo& node : *nodes) {
         const auto sample = samples.find(node.name);
-        const bool isSeen = node.state != "absent";
+        const bool isSeen = node.startedMs > 0;
         const bool isSampled = sample != samples.end();
         table.add({{node.name, Tone::kStrong},
                    node.isHead ? "head" : "node",
@@ -374,9 +374,10 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
                    {isSeen ? gpuText(node) : "n/a", node.gpus.empty() ? Tone::kDim : Tone::kPlain},
                    node.version,
                    node.cpuModel,
-                   isSeen ? session::clockText(
-                                static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)
-                          : "n/a"});
+                   isSeen && node.awaySinceMs == 0
+                       ? session::clockText(
+                             static_cast<double>(context.clock.wallMs() - node.startedMs) / 1e3)
+                       : "n/a"});
     }
     context.out << table.render(context.terminal) << std::flush;
     for (const values::NodeInfo& node : *nodes) {

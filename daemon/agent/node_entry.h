@@ -59,6 +59,7 @@ struct NodeEntry {
     std::shared_ptr<NodeSession> session;   ///< null: it is not connected
     std::int64_t heardNs = 0, heardMs = 0;  ///< of nowNs(), and UTC; heardMs 0: never
     bool isExpected = false, isRefused = false;
+    bool mayGoOn = false;      ///< refused for its build, and what runs there outlives its agent
     bool isBeingRead = false;  ///< a report of it is
     std::string trouble;
     std::optional<NodeLeave> leave;                           ///< its agent ends

@@ -95,7 +95,7 @@ Status NodeTable::attach(const std::shared_ptr<NodeSession>& session, values::No
         node.told.clear();
         node.report = {};
         node.trouble.clear();
-        node.isRefused = false;
+        node.isRefused = node.mayGoOn = false;
         node.leave.reset();
         node.take(std::move(gangs));
         std::erase_if(node.ended, [&](const auto& one) { return !node.gangs.contains(one.first); });
@@ -301,8 +301,15 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
     standing.heardMs = node.heardMs;
     standing.isThere = node.session != nullptr && silentNs < kSilentNs;
     standing.hasLeft = node.hasLeft();
+    const auto away =
+        node.mayGoOn ? std::max(options_.away, options_.awayOtherBuild) : options_.away;
     standing.isLost =
-        !standing.isThere && (standing.hasLeft || silentNs >= options_.away.count() * kNsPerMs);
+        !standing.isThere && (standing.hasLeft || silentNs >= away.count() * kNsPerMs);
+    if (node.mayGoOn && !standing.isThere && !standing.isLost) {
+        standing.held = strCat(
+            node.trouble, ". What runs there goes on, and counts as ended ", away.count() / 60'000,
+            " min after the node was last heard ('millrace nodes forget ", name, "': at once)");
+    }
     if (node.leave.has_value()) {
         standing.leaving = "ends its agent";
         standing.leaveGrace = node.leave->grace;
@@ -346,7 +353,7 @@ Status NodeTable::forget(const std::string& name) {
         Node& node = found->second;
         session = node.session;
         setSession(node, nullptr);
-        node.isRefused = false;
+        node.isRefused = node.mayGoOn = false;
         node.leave = NodeLeave{std::chrono::milliseconds(0), true};  // as one that has left
     }
     if (session != nullptr) {
@@ -373,8 +380,7 @@ std::vector<NodeStanding> NodeTable::standings() const {
 NodeStanding NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
     const auto found = nodes_.find(name);
-    const bool hasCome = found != nodes_.end() && found->second.heardMs != 0;
-    return hasCome ? standingOf(name, found->second) : standingOf(name, Node());
+    return standingOf(name, found != nodes_.end() ? found->second : Node());
 }
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
@@ -464,7 +470,7 @@ std::vector<values::NodeInfo> NodeTable::nodes() const {
         info.name = name;
         info.state = stateOf(node, standing);
         info.awaySinceMs = standing.isThere ? 0 : node.heardMs;
-        info.trouble = node.trouble;
+        info.trouble = standing.held.empty() ? node.trouble : standing.held;
         all.push_back(std::move(info));
     }
     return all;
@@ -511,7 +517,7 @@ void NodeTable::expect(const std::string& name, const std::string& trouble) {
     node.trouble = trouble;
 }
 
-void NodeTable::noteRefused(const std::string& name, const std::string& why) {
+void NodeTable::noteRefused(const std::string& name, const std::string& why, bool mayGoOn) {
     MutexLock lock(mutex_);
     if (name.empty() || name == options_.ownName) {
         return;
@@ -519,6 +525,7 @@ void NodeTable::noteRefused(const std::string& name, const std::string& why) {
     Node& node = nodes_[name];
     if (!standingOf(name, node).isThere) {
         node.isRefused = true;
+        node.mayGoOn = mayGoOn;
         node.trouble = why;
     }
     forgetOldest();

@@ -42,6 +42,9 @@ struct NodeTableOptions {
     std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
     /// Where the names of drained nodes stand; "": they are forgotten with the table.
     std::string drainedFile = {};
+    /// As `away`, of one whose agent was refused for its build: as long as guardians wait for an
+    /// agent (orphanLease of engines::Gang).
+    std::chrono::milliseconds awayOtherBuild{600'000};
 };
 
 class NodeTable {
@@ -97,8 +100,10 @@ class NodeTable {
     /// A node that the configuration names: it is shown before it comes. `trouble`: why its agent
     /// could not be started, "" when nothing is known; shown until it comes.
     void expect(const std::string& node, const std::string& trouble);
-    /// An agent with the token was not taken in: shown until one is.
-    void noteRefused(const std::string& node, const std::string& why);
+    /// An agent with the token was not taken in: shown until one is. `mayGoOn`: it is of another
+    /// build and its workers outlive it, so a node that is away is lost only after
+    /// `awayOtherBuild`.
+    void noteRefused(const std::string& node, const std::string& why, bool mayGoOn = false);
     /// Drains a node or reverts that: its work moves to other nodes and nothing new is placed
     /// there. The next daemon keeps it. Returns kNotFound for an unknown node.
     Status drain(const std::string& node, bool isDrained);

@@ -31,9 +31,11 @@ namespace {
     if (text == "+") {
         ::_exit(0);
     }
-    const std::string sentence = text.empty() ? "it ended before it served; see its log" : text;
+    const int code = text.empty() ? 1 : static_cast<unsigned char>(text.front());
+    const std::string sentence =
+        text.empty() ? "it ended before it served; see its log" : text.substr(1);
     std::fprintf(stderr, "millraced: %s\n", sentence.c_str());
-    ::_exit(1);
+    ::_exit(code);
 }
 
 }  // namespace

@@ -15,8 +15,12 @@ class ReadyNotice {
     ReadyNotice() = default;
     explicit ReadyNotice(UniqueFd fd) : fd_(std::move(fd)) {}
     void tellReady() { (void)send("+"); }
-    /// False when nobody waits for it.
-    bool tellFailure(std::string_view sentence) { return send(sentence); }
+    /// `code`: with which the starter ends, 1 to 31. False when nobody waits for it.
+    bool tellFailure(std::string_view sentence, int code) {
+        return send(std::string(1, static_cast<char>(code)).append(sentence));
+    }
+    /// A starter waits for it.
+    bool isAwaited() const { return fd_.isOpen(); }
 
  private:
     bool send(std::string_view text);
@@ -24,7 +28,7 @@ class ReadyNotice {
 };
 
 /// Forks twice. In the daemon: returns its notice. In the starter: does not return; exits 0 when
-/// the daemon is ready, 1 with the daemon's sentence on stderr otherwise.
+/// the daemon is ready, with its code and sentence (on stderr) otherwise; 1: it gave none.
 Result<ReadyNotice> goToBackground();
 
 /// Sends stderr and stdout to `path` (appending), stdin from /dev/null.

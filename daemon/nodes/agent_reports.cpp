@@ -34,9 +34,13 @@ std::optional<agent::NodeLeave> leaveOf(const v1::AgentReport& report) {
 Status AgentReports::admits(const v1::Attachment& attachment) const {
     RETURN_IF_ERROR(tokens_.admit(attachment.node().name(), attachment.token()));
     if (attachment.build_id() != buildId_) {
-        return failedPrecondition("attach: build ", attachment.build_id(), " came to build ",
-                                  buildId_,
-                                  "; a head and its agents must be of one build of Millrace");
+        const std::string& name = attachment.node().name();
+        return failedPrecondition(
+            "attach: build ", attachment.build_id(), " came to build ", buildId_,
+            "; a head and its agents must be of one build of Millrace: install this one on ", name,
+            " ('millrace up --host ssh://", name,
+            " --install'). An agent whose program that replaces becomes it by itself; another one "
+            "is ended and started again (millraced --slot --join FILE)");
     }
     return okStatus();
 }
@@ -53,7 +57,9 @@ Status AgentReports::attach(const std::shared_ptr<agent::NodeSession>& session,
     }
     if (!status.ok()) {
         if (!absl::IsUnauthenticated(status)) {
-            table_.noteRefused(report.attachment().node().name(), std::string(messageOf(status)));
+            table_.noteRefused(
+                report.attachment().node().name(), std::string(messageOf(status)),
+                absl::IsFailedPrecondition(status) && !report.attachment().is_bound());
         }
         logWarn("nodes: refused",
                 {{"node", report.attachment().node().name()}, {"why", messageOf(status)}});

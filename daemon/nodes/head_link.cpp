@@ -17,6 +17,10 @@ constexpr std::int64_t kHungNs = 300'000'000'000;
 
 }  // namespace
 
+Status checkJoinFile(const std::string& path) {
+    return transport::JoinFile::read(path).status();
+}
+
 HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey,
                    const Clock& clock, std::function<void()> onNews)
     : joinPath_(std::move(joinPath)),

@@ -22,6 +22,9 @@
 
 namespace millrace::nodes {
 
+/// Whether an agent could call its head with this join file. kNotFound: it is not there (yet).
+Status checkJoinFile(const std::string& path);
+
 class HeadLink final : public Uplink {
  public:
     /// `joinPath` is read for each attempt: a head that listens elsewhere now has written it anew.

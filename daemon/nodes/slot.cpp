@@ -164,6 +164,7 @@ void Slot::call() {
     v1::AgentReport first;
     *first.mutable_attachment()->mutable_node() = convert::toProto(info);
     first.mutable_attachment()->set_machine(parts_.machine);
+    first.mutable_attachment()->set_is_bound(config_.isBound);
     recallParts();
     addGangs(first);
     parts_.link->open(std::move(first));

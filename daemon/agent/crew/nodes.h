@@ -83,6 +83,7 @@ struct NodeStanding {
     bool isThere = false;       ///< heard of within the last seconds
     bool isLost = false;        ///< away for so long that what was on it counts as ended
     bool hasLeft = false;       ///< lost, and its agent said that nothing is left there
+    std::string held;           ///< why it is away and not lost yet, for people; "": by its time
     bool isClosed = false;      ///< nothing new is placed there, and what is there may stay
     std::string leaving;        ///< why it is to be left, for people; "": it is not
     std::chrono::milliseconds leaveGrace{0};  ///< of a leaving one: how long its ranks may take

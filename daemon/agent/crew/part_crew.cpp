@@ -428,6 +428,16 @@ std::set<std::string> PartCrew::unreached() const {
     return names;
 }
 
+std::string PartCrew::held() const {
+    for (const Part& part : parts_) {
+        const NodeStanding node = place_.nodes.standing(part.node);
+        if (!part.isOver() && !node.held.empty()) {
+            return strCat("node ", part.node, " is away, its agent is refused: ", node.held);
+        }
+    }
+    return "";
+}
+
 engines::State PartCrew::state() const {
     if (parts_.empty()) {
         return {};

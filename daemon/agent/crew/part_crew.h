@@ -84,6 +84,8 @@ class PartCrew {
     bool isAwaited() const;
     /// Workers on nodes that are away, and not lost: nothing can be heard of them.
     std::set<std::string> unreached() const;
+    /// Of a node with a part that is away, and not lost for a while; "": none is.
+    std::string held() const;
     /// The whole attempt: all its workers, and the first failure of all.
     engines::State state() const;
 

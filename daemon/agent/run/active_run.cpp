@@ -291,7 +291,7 @@ void ActiveRun::lookAtHealth() {
     journal_.addNews(crew_.tick(hasFeed(stage())), "run: data workers");
     const engines::State all = crew_.with(gang_);
     health_.setWorkers(all);
-    journal_.addNews(health_.look(parts_.unreached()), "run: health");
+    journal_.addNews(health_.look(parts_.unreached(), parts_.held()), "run: health");
     health_.tell(all, attempt(), journal_.live());
 }
 

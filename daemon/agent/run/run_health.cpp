@@ -284,8 +284,10 @@ void RunHealth::forgive(std::int64_t nowNs, const std::set<std::string>& unreach
     }
 }
 
-std::vector<std::string> RunHealth::look(const std::set<std::string>& unreached) {
+std::vector<std::string> RunHealth::look(const std::set<std::string>& unreached,
+                                         const std::string& held) {
     const std::int64_t now = clock_.steadyNs();
+    setTrouble("node", held);
     forgive(now, unreached);
     std::vector<std::string> news;
     lookAtWorkers(now, news);

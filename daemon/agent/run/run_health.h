@@ -47,7 +47,9 @@ class RunHealth {
 
     /// Looks again: what is new since the last time, for the run's history. `unreached`: workers
     /// that cannot be heard of now, as their node is away; the time does not count against them.
-    std::vector<std::string> look(const std::set<std::string>& unreached = {});
+    /// `held`: a sentence about a node that is waited for; "": none is.
+    std::vector<std::string> look(const std::set<std::string>& unreached = {},
+                                  const std::string& held = "");
     /// What is wrong now: sentences, joined by "; "; "" when all is well.
     std::string trouble() const;
     /// When the run was last seen to get on, UTC ms; 0: it does.

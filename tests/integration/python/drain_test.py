@@ -30,6 +30,24 @@ class LeaveCase(ElsewhereCase):
         wait_for("its ranks are asked to stop", lambda: "its ranks stop and resume on other nodes" in self.history(run), 60)
         self.release()
 
+    def old_program(self):
+        """A copy of the agent that says that it is of another build."""
+        version = subprocess.run([os.path.join(BIN, "millraced"), "--version"], capture_output=True, text=True, check=True).stdout
+        build = version.split("build ")[1].strip()
+        os.makedirs(os.path.join(self.folder, "programs"))
+        program = os.path.join(self.folder, "programs", "millraced")
+        with open(os.path.join(BIN, "millraced"), "rb") as file:
+            data = file.read()
+        with open(program, "wb") as file:
+            file.write(data.replace(build.encode(), build[::-1].encode()))
+        os.chmod(program, 0o755)
+        return program, build
+
+    def upgrade(self, program):
+        """Installs this build in its place."""
+        shutil.copy(os.path.join(BIN, "millraced"), program + ".new")
+        os.rename(program + ".new", program)
+
     def assert_ended_on(self, node):
         self.assertTrue(self.told(0)[-1]["job"].startswith(os.path.join(self.folder, node) + "/"), self.told(0)[-1])
 
@@ -165,7 +183,7 @@ class Lease(LeaveCase):
             self.assertIn("no head for 2 s (--lease)", log.read())
 
 
-class Refused(SpreadCase):
+class Refused(LeaveCase):
     def begin(self):
         self.head()
 
@@ -229,38 +247,78 @@ class Refused(SpreadCase):
         wait_for("it is empty", lambda: not self.processes())
         os.rmdir(group)
 
-    def old_program(self):
-        """A copy of the agent that says that it is of another build."""
-        version = subprocess.run([os.path.join(BIN, "millraced"), "--version"], capture_output=True, text=True, check=True).stdout
-        build = version.split("build ")[1].strip()
-        os.makedirs(os.path.join(self.folder, "programs"))
-        program = os.path.join(self.folder, "programs", "millraced")
-        with open(os.path.join(BIN, "millraced"), "rb") as file:
-            data = file.read()
-        with open(program, "wb") as file:
-            file.write(data.replace(build.encode(), build[::-1].encode()))
-        os.chmod(program, 0o755)
-        return program, build
-
     def test_after_an_upgrade_the_installed_program_takes_the_agents_place(self):
-        program, build = self.old_program()
-        command = [program, *self.agent_command("node1", "--bin-dir", BIN)[1:]]
-        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        self.daemon, build = self.old_program()
+        self.agent("node1")
         self.await_nodes("node1", state="refused")
         self.assertIn(f"came to build {build}", self.cli("nodes") + self.err)
         agent = self.pids("--slot", "node1")[0]
-        new = program + ".new"
-        shutil.copy(os.path.join(BIN, "millraced"), new)
-        os.rename(new, program)
+        self.upgrade(self.daemon)
         self.await_nodes("node1")
         self.assertEqual(self.pids("--slot", "node1"), [agent], "in the same process")
 
-    def test_an_agent_of_another_build_that_was_not_upgraded_ends(self):
-        program, build = self.old_program()
-        command = [program, *self.agent_command("node1", "--bin-dir", BIN, "--foreground")[1:]]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    def test_a_bound_agent_of_another_build_that_was_not_upgraded_ends(self):
+        self.daemon, build = self.old_program()
+        ended = subprocess.run(self.agent_command("node1", "--bound", "--foreground"), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(ended.returncode, 4, ended.stderr)
         self.assertIn(f"came to build {build}", ended.stderr)
+
+    def started(self, text=None, mode=0o600):
+        """An agent in the background with such a join file."""
+        path = os.path.join(self.folder, "some.join")
+        if text is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, mode)
+        command = [self.daemon, "--slot", "--join", path, "--name", "node9", "--state-dir", os.path.join(self.folder, "node9")]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn(path, ended.stderr)
+        return ended.returncode, ended.stderr
+
+    def test_what_is_wrong_with_a_join_file_is_told_at_once(self):
+        with open(os.path.join(self.folder, "state", "millrace", "nodes.join"), encoding="utf-8") as file:
+            text = file.read()
+        code, said = self.started(text, 0o644)
+        self.assertEqual(code, 4, said)
+        self.assertIn("others may read it", said)
+        code, said = self.started("no join file")
+        self.assertEqual(code, 4, said)
+        os.unlink(os.path.join(self.folder, "some.join"))
+        code, said = self.started()
+        self.assertEqual(code, 0, said)
+        self.assertEqual(said.count("waits for the join file"), 1, said)
+        self.cli("nodes", "invite", "node9", "-o", os.path.join(self.folder, "some.join"))
+        self.await_nodes("node9")
+
+
+class LateUpgrade(LeaveCase):
+    """The head is upgraded, and its nodes much later."""
+
+    def begin(self):
+        self.daemon, _ = self.old_program()
+        super().begin()
+
+    def test_ranks_of_nodes_that_are_upgraded_later_go_on(self):
+        spec = self.prepare(total=2000)
+        run = self.begin_one(spec)
+        node = self.node_of(run, "rank0")
+        self.kill_head()
+        old, self.daemon = self.daemon, os.path.join(BIN, "millraced")
+        self.head()
+        self.await_nodes(*NODES, state="refused")
+        wait_for("the run says so", lambda: f"node {node} is away, its agent is refused" in (self.show(run)["trouble"] or ""), 30)
+
+        def waits():
+            with open(os.path.join(self.folder, node, "millraced.log"), encoding="utf-8") as file:
+                return "waits for the head's build" in file.read()
+        wait_for("its agent waits", waits, 40)  # for far longer than --node-away
+        self.assertEqual(self.show(run)["attempt"], 1, self.history(run))
+        self.assertIn(f"'millrace up --host ssh://{node} --install'", self.cli("nodes") + self.err)
+        self.upgrade(old)
+        self.await_nodes(*NODES)
+        self.release()
+        self.assert_whole(run, spec, 1)
+        self.assertIn("no longer: node", self.history(run))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ while os.environ["RANK"] == "0" and os.path.exists(os.path.join(HERE, "late")):
 class SpreadCase(RunCase):
     listen = "unix"
     options = ()  # of the head
+    daemon = os.path.join(BIN, "millraced")  # of head and agents
 
     def begin(self):
         self.head()
@@ -33,11 +34,11 @@ class SpreadCase(RunCase):
         self.await_nodes(*NODES)
 
     def head(self):
-        subprocess.run([os.path.join(BIN, "millraced"), "--nodes-listen", self.listen, *LIMITS, *self.options], check=True, capture_output=True, timeout=60)
+        subprocess.run([self.daemon, "--bin-dir", BIN, "--nodes-listen", self.listen, *LIMITS, *self.options], check=True, capture_output=True, timeout=60)
 
     def agent_command(self, name, *more):
         join = os.path.join(self.folder, "state", "millrace", "nodes.join")
-        return [*self.prefix(), os.path.join(BIN, "millraced"), "--slot", "--join", join, "--name", name, "--state-dir",
+        return [*self.prefix(), self.daemon, "--slot", "--bin-dir", BIN, "--join", join, "--name", name, "--state-dir",
                 os.path.join(self.folder, name), *more]
 
     def agent(self, name, *more):

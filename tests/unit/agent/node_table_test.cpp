@@ -11,6 +11,7 @@ namespace millrace::agent {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class FakeSession final : public NodeSession {
@@ -318,6 +319,31 @@ TEST_F(NodeTableTest, AnAgentThatIsNotTakenInIsShownWithTheReason) {
     attach("node7");
     EXPECT_EQ(table.nodes().front().state, "attached");
     EXPECT_EQ(table.nodes().front().trouble, "");
+}
+
+TEST_F(NodeTableTest, ANodeWhoseAgentIsRefusedForItsBuildIsNotLostForAWhile) {
+    const auto session = attach("node1");
+    table.noteRefused("node1", "build a came to build b", true);
+    EXPECT_EQ(table.nodes().front().trouble, "") << "it is there";
+    table.detach(*session);
+    table.noteRefused("node1", "build a came to build b", true);
+    table.noteRefused("node2", "build a came to build b", true);  // known to an earlier head alone
+    table.noteRefused("node3", "build a came to build b");        // its workers ended with it
+    pass(599'000);
+    for (const char* name : {"node1", "node2"}) {
+        EXPECT_FALSE(table.standing(name).isLost) << name;
+        EXPECT_FALSE(table.standing(name).mayTake()) << name;
+        EXPECT_THAT(table.standing(name).held, HasSubstr("10 min after")) << name;
+    }
+    EXPECT_TRUE(table.standing("node3").isLost);
+    EXPECT_THAT(table.nodes().front().trouble, HasSubstr("millrace nodes forget node1"));
+    ASSERT_TRUE(table.forget("node2").ok());
+    EXPECT_TRUE(table.standing("node2").isLost);
+    pass(2'000);
+    EXPECT_TRUE(table.standing("node1").isLost);
+    EXPECT_EQ(table.standing("node1").held, "");
+    attach("node1");
+    EXPECT_TRUE(table.standing("node1").mayTake());
 }
 
 TEST_F(NodeTableTest, HowAPartEndedIsKnownAlsoWhereItsNodeComesAfterItsEndWasAskedFor) {
