@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
-#include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
@@ -18,7 +18,7 @@ namespace {
 void awaitLock(std::chrono::milliseconds patience, const std::function<bool()>& isTaken) {
     const auto until = std::chrono::steady_clock::now() + patience;
     while (!isTaken() && std::chrono::steady_clock::now() < until) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ::poll(nullptr, 0, 20);
     }
 }
 

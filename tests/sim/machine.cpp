@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "backend/core/files.h"
 #include "backend/engines/gang_files.h"
 #include "backend/job/attempt_paths.h"
@@ -162,6 +165,9 @@ void Machine::losePower(std::int64_t ns) {
         }
     }
     disk.cutPower();
+    // The boot of this process is not the simulated one: the lock is to be older than either.
+    const timespec longAgo[2] = {{}, {}};
+    ::utimensat(AT_FDCWD, (root + "/millraced.lock").c_str(), longAgo, 0);
     cluster.workersChanged();
     // A gang whose record was not synced is forgotten.
     for (auto one = gangs.begin(); one != gangs.end();) {
