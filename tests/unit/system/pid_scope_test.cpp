@@ -38,7 +38,8 @@ TEST(PidScope, AnEarlierBootOfThisMachineIsGone) {
     earlier.boot = "boot-0";
     EXPECT_EQ(reachOf(earlier, kHere, kOld), PidReach::kGone);
     earlier.pidNamespace = 4026532178;
-    EXPECT_EQ(reachOf(earlier, kHere, kOld), PidReach::kGone) << "containers end with their machine, too";
+    EXPECT_EQ(reachOf(earlier, kHere, kOld), PidReach::kGone)
+        << "containers end with their machine, too";
 }
 
 TEST(PidScope, ARecordOfThePresentBootIsNoEarlierOnes) {
