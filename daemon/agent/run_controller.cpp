@@ -136,10 +136,7 @@ void RunController::step() {
 // Parts of runs that cannot be read may live on other nodes.
 void RunController::tellUnread() {
     bool areSome = !unread_.empty();
-    std::map<std::string, int> attempts;
-    for (const auto& [id, attempt] : refused_) {
-        attempts[id] = attempt + 1;  // its parts on other nodes end at once
-    }
+    std::map<std::string, int> attempts = refused_;
     for (const auto& [id, run] : active_) {
         areSome = areSome || run->stage() == Stage::kUnknown;
         attempts[id] = run->attempt();
@@ -148,11 +145,8 @@ void RunController::tellUnread() {
 }
 
 void RunController::flushLines() {
-    if (intake_.isEmpty()) {
-        return;
-    }
     const std::int64_t now = parts_.clock.steadyNs();
-    if (now < flushAtNs_) {
+    if (intake_.isEmpty() || now < flushAtNs_) {
         return;
     }
     flushAtNs_ = now + options_.commitDelay.count() * kNsPerMs;
@@ -309,7 +303,7 @@ Status RunController::adoptOne(const std::string& id) {
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
         RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
-        refused_[run.id] = run.attempt;
+        refused_[run.id] = run.attempt + 1;  // its parts on other nodes end at once
         refuse(run.id, std::string(messageOf(facts.status())));
         return okStatus();
     }

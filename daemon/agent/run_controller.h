@@ -145,7 +145,7 @@ class RunController {
     std::vector<Waiting> queue_;             // as the store had it at the last look
     std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
     std::map<std::string, Unread> unread_;   // by run
-    std::map<std::string, int> refused_;     // attempts of runs that were under way, by run
+    std::map<std::string, int> refused_;     // by run: the first attempt that would not be over
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     StrayGangs strays_;
     bool isDown_ = false;
