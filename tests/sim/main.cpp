@@ -95,7 +95,8 @@ int runAll(const std::vector<Course>& courses, const std::string& root, std::str
     return wrong;
 }
 
-/// The names of runs are drawn by the product, so they differ, and paths with them.
+/// The names of runs are drawn by the product, so they differ, and with them paths and the order
+/// in which several runs are told of at one moment.
 std::vector<std::string> withoutNames(std::vector<std::string> trace) {
     for (std::string& line : trace) {
         const std::size_t at = line.find(" r-");
@@ -104,6 +105,7 @@ std::vector<std::string> withoutNames(std::vector<std::string> trace) {
         }
         line.erase(std::min(line.find('/'), line.size()));
     }
+    std::ranges::sort(trace);
     return trace;
 }
 
