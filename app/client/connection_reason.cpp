@@ -26,7 +26,7 @@ std::string reasonOf(const std::string& message, bool hasTls) {
     static constexpr std::pair<const char*, const char*> kReasons[] = {
         {"Connection refused", "nobody listens there"},
         {"DNS resolution failed", "the host name is not known"},
-        {"No route to host", "there is no way to that host"},
+        {"No route to host", "the network has no route to that host"},
         {"imed out", "it did not answer in time"},
         {"failed to connect", ""},
         {"Socket closed", "it closed the connection"},

@@ -560,8 +560,8 @@ class GrpcClient final : public DaemonClient {
 
 }  // namespace
 
-// What gRPC would write to stderr comes as an error too, which is put into words here.
-// GRPC_VERBOSITY of the environment brings its own words back.
+// gRPC writes errors to stderr that it also returns; this client prints the returned ones alone.
+// The environment variable GRPC_VERBOSITY turns gRPC's own output on again.
 std::unique_ptr<DaemonClient> makeGrpcClient(GrpcClientOptions options) {
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
         ::gpr_set_log_function([](gpr_log_func_args*) {});

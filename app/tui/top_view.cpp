@@ -44,7 +44,7 @@ int gauge(CellGrid& grid, int x, int y, std::string_view label, const std::optio
 }
 
 // Where the columns of the run list end (name: where it ends; the others are to the right of it);
-// 0: there is no room for it.
+// 0: the column does not fit.
 struct RunColumns {
     int name, state, step, rate, loss, stall, cpu, memory, eta;
     bool isWide;

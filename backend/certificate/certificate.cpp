@@ -133,13 +133,13 @@ Result<PairTexts> readPair(const PairFiles& files) {
                                         std::pair(authority != nullptr, &files.authority)}) {
         if (!isThere) {
             return invalidArgument(*file,
-                                   ": is no certificate; give one in PEM (it begins with "
+                                   ": is not a certificate; give one in PEM (it begins with "
                                    "-----BEGIN CERTIFICATE-----)");
         }
     }
     if (key == nullptr) {
         return invalidArgument(files.key,
-                               ": is no private key that can be read; give one in PEM "
+                               ": is not a readable private key; give one in PEM "
                                "without a passphrase (it begins with -----BEGIN)");
     }
     if (!isPair) {

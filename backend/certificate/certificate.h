@@ -29,8 +29,8 @@ struct PairTexts {
     std::string authorityPem;
 };
 
-/// Reads them. kInvalidArgument: one of them is no certificate or no key (one with a passphrase
-/// is none), or the key is not the certificate's; the sentence names the files.
+/// Reads the files. kInvalidArgument: one is not a certificate or not a key without a passphrase,
+/// or the key does not belong to the certificate; the error names the files.
 Result<PairTexts> readPair(const PairFiles& files);
 
 /// SHA-256 as 64 lower-case hex digits.

@@ -101,7 +101,7 @@ std::vector<ScoreFile> filesIn(const std::string& directory) {
     return found;
 }
 
-/// What a zstd frame holds, checked piece by piece: its beginning is kept, the rest only counted.
+/// Decompresses a zstd frame piece by piece to verify it; keeps the first kHeadBytes bytes.
 class FrameCheck {
  public:
     explicit FrameCheck(std::string path) : path_(std::move(path)) {}
@@ -123,7 +123,7 @@ class FrameCheck {
     Result<std::string> finish() const {
         return left_ == 0 && head_.size() == kHeadBytes
                    ? Result<std::string>(head_)
-                   : dataLoss(path_, ": is no whole file of scores");
+                   : dataLoss(path_, ": the file of scores is incomplete");
     }
     static constexpr std::size_t kHeadBytes = 40;  ///< up to the step, and with it
 

@@ -41,7 +41,7 @@ struct Scores {
     void settle(std::size_t most = kRowsMost);
 };
 
-/// What the name of a file says: "scores-400.a2.zst".
+/// Step and attempt of a file name such as "scores-400.a2.zst".
 struct ScoreName {
     std::int64_t step = 0, attempt = 1;
     std::string text() const;

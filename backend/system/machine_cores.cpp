@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kQuotaBytesMost = 4 << 10;
 
-/// The number that a text begins with; 0: none ("max", "-1" of version 1), which is no limit.
+/// The number at the start of the text; 0: unlimited ("max", or "-1" of version 1).
 std::int64_t numberIn(std::string_view text) {
     std::int64_t number = 0;
     std::from_chars(text.data(), text.data() + text.size(), number);

@@ -41,7 +41,7 @@ LogFollower::Turn LogFollower::next(std::size_t most) {
     if (!news_->haveGrown.exchange(false) && !isOver_) {
         return turn;
     }
-    // What has come by the run's end may not have been told yet.
+    // Lines written just before the run ended may not have been reported yet.
     const bool isLastLook = isOver_ && !std::exchange(isListedAtEnd_, true);
     LogPage page = reader_.next(most, news_->mayHaveOthers.exchange(false) || isLastLook);
     turn.isMore = !page.isAtEnd;

@@ -42,7 +42,7 @@ class LogFollower {
         : sources_(sources), runId_(std::move(runId)), reader_(std::move(reader)) {}
     bool hasEnded() const;
 
-    /// What the logs have told since the last turn.
+    /// Log lines read since the last turn.
     struct News {
         std::atomic<bool> haveGrown{true}, mayHaveOthers{true};
     };

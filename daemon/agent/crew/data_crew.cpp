@@ -113,7 +113,7 @@ std::vector<NodeStanding> DataCrew::candidates() const {
     return nodes;
 }
 
-// On the nodes that have least to do. While one may still come back none is had on the head's own.
+// Chooses the least loaded nodes. Uses the head's machine only when no other node may come back.
 void DataCrew::add(int count, std::vector<std::string>& news) {
     if (count <= 0) {
         return;

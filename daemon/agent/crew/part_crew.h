@@ -84,7 +84,7 @@ class PartCrew {
     bool isAwaited() const;
     /// Workers on nodes that are away, and not lost: nothing can be heard of them.
     std::set<std::string> unreached() const;
-    /// Of a node with a part that is away, and not lost for a while; "": none is.
+    /// Why a part's node that is away is not yet lost, as a sentence; "": no such node.
     std::string held() const;
     /// The whole attempt: all its workers, and the first failure of all.
     engines::State state() const;

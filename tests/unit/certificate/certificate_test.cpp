@@ -46,10 +46,11 @@ TEST(Certificate, FilesThatDoNotBelongTogetherAreNamed) {
               files.key + ": is not the key of the certificate " + files.certificate +
                   "; give the two that were made together");
     write(files.key, "junk");
-    EXPECT_TRUE(messageOf(readPair(files).status()).starts_with(files.key + ": is no private key"));
+    EXPECT_TRUE(messageOf(readPair(files).status())
+                    .starts_with(files.key + ": is not a readable private key"));
     write(files.authority, own->keyPem);
-    EXPECT_TRUE(
-        messageOf(readPair(files).status()).starts_with(files.authority + ": is no certificate"));
+    EXPECT_TRUE(messageOf(readPair(files).status())
+                    .starts_with(files.authority + ": is not a certificate"));
 }
 
 }  // namespace

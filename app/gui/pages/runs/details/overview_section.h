@@ -40,7 +40,7 @@ class OverviewSection final : public QWidget {
     /// What stands below it: its name, and what is to be said of it.
     QString caption(const QString& name) const;
     QString reason() const;
-    /// Of a checkpoint or scores on the way to the head; "": nothing is.
+    /// Progress of the checkpoint or scores being sent to the head; "": none is being sent.
     QString handOver() const;
 
  protected:
