@@ -105,6 +105,7 @@ class CheckpointTest(unittest.TestCase):
         between writing one and telling of it, it goes on for a moment."""
         for _ in range(20):
             os.kill(trainer, signal.SIGSTOP)
+            wait_for("a stopped trainer", lambda: is_stopped(trainer))
             try:
                 return wait_for("nothing on its way", lambda: (s := self.steps(run)) and s[-1] in
                                 [c["step"] for c in self.place.show(run)["checkpoints"]] and s, seconds=3)
