@@ -379,8 +379,9 @@ std::vector<NodeStanding> NodeTable::standings() const {
 
 NodeStanding NodeTable::standing(const std::string& name) const {
     MutexLock lock(mutex_);
+    static const Node kUnheard;
     const auto found = nodes_.find(name);
-    return standingOf(name, found != nodes_.end() ? found->second : Node());
+    return standingOf(name, found != nodes_.end() ? found->second : kUnheard);
 }
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {

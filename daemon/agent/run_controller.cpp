@@ -43,11 +43,13 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox),
-      strays_(parts_.engine, parts_.pokeEngine, [this](const std::string& run) {
-          return active(run) != nullptr  ? StrayGangs::Run::kFollowed
-                 : unread_.contains(run) ? StrayGangs::Run::kUnread
-                                         : StrayGangs::Run::kNone;
-      }) {}
+      strays_(parts_.engine, parts_.pokeEngine,
+              [this](const std::string& run) {
+                  return active(run) != nullptr  ? StrayGangs::Run::kFollowed
+                         : unread_.contains(run) ? StrayGangs::Run::kUnread
+                                                 : StrayGangs::Run::kNone;
+              }),
+      pace_(options_.tick.count() * kNsPerMs) {}
 
 RunController::~RunController() {
     end();
@@ -74,17 +76,11 @@ void RunController::start() {
 void RunController::loop(std::stop_token stop) {
     step();  // what an earlier daemon left in the queue
     while (!stop.stop_requested()) {
+        constexpr int kAtOnce = 1'000;
         std::optional<Message> message = mailbox_.popFor(patience());
-        if (message.has_value()) {
+        for (int i = 0; message.has_value(); ++i) {
             (*message)();
-            constexpr int kAtOnce = 1'000;
-            for (int i = 0; i < kAtOnce; ++i) {
-                message = mailbox_.popFor(std::chrono::milliseconds(0));
-                if (!message.has_value()) {
-                    break;
-                }
-                (*message)();
-            }
+            message = i < kAtOnce ? mailbox_.popFor(std::chrono::milliseconds(0)) : std::nullopt;
         }
         step();
     }
@@ -110,7 +106,11 @@ std::chrono::milliseconds RunController::patience() const {
 void RunController::step() {
     recordSystem();
     flushLines();
+    if (!pace_.begin(parts_.clock.steadyNs())) {
+        return;
+    }
     for (auto& [id, run] : active_) {
+        pace_.add(run->numWorkers());
         run->setStoreTrouble(intake_.trouble(id));
         run->tick(intake_.isEmpty(id));
     }
@@ -185,15 +185,12 @@ void RunController::recordSystem() {
 }
 
 void RunController::dropEnded() {
-    for (auto it = active_.begin(); it != active_.end();) {
-        if (it->second->hasEnded()) {
-            intake_.forget(it->first);
-            it = active_.erase(it);
-            isQueueChanged_ = true;
-        } else {
-            ++it;
-        }
-    }
+    const std::size_t numDropped = std::erase_if(active_, [this](const auto& one) {
+        const bool hasEnded = one.second->hasEnded();
+        hasEnded ? intake_.forget(one.first) : void();
+        return hasEnded;
+    });
+    isQueueChanged_ = isQueueChanged_ || numDropped > 0;
 }
 
 void RunController::publishCounts() {

@@ -20,6 +20,7 @@
 #include "backend/core/mutex.h"
 #include "backend/schedule/fifo.h"
 #include "daemon/agent/line_intake.h"
+#include "daemon/agent/look_pace.h"
 #include "daemon/agent/run/active_run.h"
 #include "daemon/agent/stray_gangs.h"
 #include "daemon/agent/system_metrics.h"
@@ -148,8 +149,8 @@ class RunController {
     std::map<std::string, int> refused_;     // by run: the first attempt that would not be over
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     StrayGangs strays_;
-    bool isDown_ = false;
-    bool isQueueChanged_ = false;
+    LookPace pace_;
+    bool isDown_ = false, isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: not before
     // > 0: a run in it could not, or lacks nodes; the queue is looked at again then
     std::int64_t unreadNs_ = 0;

@@ -176,12 +176,20 @@ void DataCrew::release(Member& member) {
     (void)place_.nodes.end(member.node, member.name.key(), wish);
 }
 
+const NodeStanding& DataCrew::standing(const std::string& node) {
+    const auto [known, isNew] = standings_.try_emplace(node);
+    if (isNew) {
+        known->second = place_.nodes.standing(node);
+    }
+    return known->second;
+}
+
 // Its segments are computed by others.
 void DataCrew::leaveNode(Member& member, std::vector<std::string>& news) {
     if (isEnding_ || member.isLeaving || member.isOver()) {
         return;
     }
-    if (const NodeStanding node = place_.nodes.standing(member.node); !node.leaving.empty()) {
+    if (const NodeStanding& node = standing(member.node); !node.leaving.empty()) {
         news.push_back(
             strCat("node ", member.node, " ", node.leaving, ": ", member.name.worker(), " leaves"));
         release(member);
@@ -226,7 +234,7 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
                               "); another one takes its place"));
         return true;
     }
-    if (!place_.nodes.standing(member.node).isLost) {
+    if (!standing(member.node).isLost) {
         return false;
     }
     news.push_back(strCat("node ", member.node, " is lost: ", member.name.worker(),
@@ -235,6 +243,7 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
 }
 
 void DataCrew::follow(std::vector<std::string>& news) {
+    standings_.clear();
     const std::string joinFile =
         members_.empty() ? "" : readFile(paths_.joinFile(), kFileBytesMost).value_or("");
     bool isChanged = false;

@@ -63,6 +63,8 @@ class DataCrew {
     int numStaying() const;
     /// Nodes beside the head's own that are there or may come back.
     std::vector<NodeStanding> candidates() const;
+    /// Of a node, as it was at this turn's first look.
+    const NodeStanding& standing(const std::string& node);
     void add(int count, std::vector<std::string>& news);
     void keep(std::vector<Member> added, std::vector<std::string>& news);
     void release(Member& member);
@@ -80,6 +82,7 @@ class DataCrew {
     int attempt_ = 0;
     int next_ = 0;  ///< number of the next worker
     std::vector<Member> members_;
+    std::map<std::string, NodeStanding> standings_;  ///< of this turn, by node
     double wanted_ = 0;
     std::int64_t changedNs_ = 0;  ///< when more or fewer were wanted last
     int numFailed_ = 0;           ///< that another one was had for

@@ -140,9 +140,6 @@ void ActiveRun::lookAtGang() {
 
 void ActiveRun::noteGang(const engines::State& state) {
     gang_ = state;
-    const engines::State all = crew_.with(gang_);
-    health_.setWorkers(all);
-    journal_.live().workers = health_.workers(all, attempt());
     journal_.live().handOver = state.handOver;
     health_.setTrouble("checkpoint", values::troubleOf(state.handOver));
     checkpoints_.look(state.handOver, answer(&ActiveRun::retained));

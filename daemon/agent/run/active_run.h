@@ -69,6 +69,7 @@ class ActiveRun {
     std::vector<schedule::Part> partsToPlace() const;
     const std::string& id() const { return journal_.id(); }
     int attempt() const { return journal_.attempt(); }
+    std::size_t numWorkers() const { return journal_.live().workers.size(); }
     /// The last step that was reported, with its epoch and rows; no values.
     const runs::ReportedLine& position() const { return position_; }
     /// Key of part 0's gang in the current attempt.

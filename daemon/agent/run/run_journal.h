@@ -36,6 +36,7 @@ class RunJournal {
                   std::int64_t settledStep = 0);
     /// What is live of it: publish() shows what was changed here.
     values::RunLive& live() { return live_; }
+    const values::RunLive& live() const { return live_; }
     void publish();
     /// publish(), and the first time what live().queuedReason says in history and log.
     void waits(bool isFirst, std::string_view log);

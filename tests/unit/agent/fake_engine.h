@@ -36,6 +36,7 @@ class FakeEngine final : public engines::Engine {
         return findError.ok() ? Result<bool>(states.contains(key)) : findError;
     }
     Result<engines::State> state(const std::string& key) override {
+        ++numStatesAsked;
         return findError.ok() ? Result<engines::State>(states[key]) : findError;
     }
     Result<std::vector<std::pair<std::string, engines::State>>> list() override {
@@ -80,6 +81,7 @@ class FakeEngine final : public engines::Engine {
     schedule::Resources machine{2, 0, std::uint64_t{8} << 30};
     std::map<std::string, engines::Gang> gangs;
     std::map<std::string, engines::State> states;
+    int numStatesAsked = 0;
     std::vector<std::string> cancelled;
     std::string whyCancelled;                  ///< of the last
     std::map<std::string, std::string> words;  ///< of the engine, by worker

@@ -131,6 +131,33 @@ TEST_F(DoorTest, ALineOfALaterAttemptEndsTheConnection) {
     EXPECT_EQ(hellos, 1);
 }
 
+// 129 workers: 6.5 ms between two looks.
+TEST_F(AgentTest, ManyWorkersAreLookedAtLessOftenThanTheirLinesAreStored) {
+    engine.machine.cpus = 400;
+    inspector.reply->runs = {someInspected()};
+    Json& spec = inspector.reply->runs.at(0).spec;
+    spec["batch"]["micro_rows"] = 8;
+    spec["train"]["ranks"] = 128;
+    const std::string id = service->submit(order())->runs.at(0).id;
+    controller->drain();
+    hello(id);
+    clock.advanceMs(250);
+    controller->drain();
+    engine.numStatesAsked = 0;
+    for (std::uint64_t seq = 1; seq <= 20; ++seq) {
+        rank::RankLine line;
+        line.seq = seq;
+        line.attempt = 1;
+        line.body = rank::Metrics{static_cast<std::int64_t>(seq), 0, 1, 5, {{"loss", 0.5}}};
+        EXPECT_TRUE(door(id)->listener.onLine(1, sender(id, 1), line));
+        clock.advanceMs(1);
+        controller->drain();
+        EXPECT_EQ((door(id)->acks.at({1, 1})), seq);
+    }
+    EXPECT_GE(engine.numStatesAsked, 2);
+    EXPECT_LE(engine.numStatesAsked, 3);
+}
+
 TEST_F(AgentTest, AGuardianThatFallsSilentIsSeenAndSoIsItsAnswer) {
     const std::string id = submit();
     hello(id);
