@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/core/log.h"
-#include "daemon/agent/crew/gang.h"
+#include "backend/job/attempt_paths.h"
 
 namespace millrace::agent {
 namespace {
@@ -13,7 +13,8 @@ constexpr std::chrono::milliseconds kStrayGrace{15'000};
 }  // namespace
 
 StrayGangs::Run StrayGangs::standingOf(const std::string& key) const {
-    return standing_(runOfKey(key));
+    const auto owner = job::ownerOf(key);
+    return owner.has_value() ? standing_(owner->run) : Run::kNone;
 }
 
 void StrayGangs::note(const std::string& key, const engines::State& state) {

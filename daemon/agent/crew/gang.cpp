@@ -225,8 +225,4 @@ std::string gangKey(const std::string& runId, int attempt) {
     return PartName{runId, attempt, 0}.key();
 }
 
-std::string runOfKey(const std::string& key) {
-    return key.substr(0, key.rfind(".a"));
-}
-
 }  // namespace millrace::agent

@@ -80,7 +80,5 @@ Result<values::LaunchPlace> launchOf(const std::string& text);
 
 /// "<run id>.a<attempt>"
 std::string gangKey(const std::string& runId, int attempt);
-/// The run of such a key, and of the key of a part of the attempt.
-std::string runOfKey(const std::string& key);
 
 }  // namespace millrace::agent
