@@ -13,6 +13,7 @@
 #include "backend/job/log_text.h"
 #include "backend/system/machine_cores.h"
 #include "backend/system/machine_memory.h"
+#include "backend/system/worker_group.h"
 
 namespace millrace::engines {
 namespace {
@@ -104,6 +105,11 @@ Result<std::unique_ptr<EmbeddedEngine>> EmbeddedEngine::open(const EmbeddedOptio
                                                              const Clock& clock) {
     RETURN_IF_ERROR(makeDirectories(options.root, 0700));
     std::unique_ptr<EmbeddedEngine> engine(new EmbeddedEngine(filledIn(options), clock));
+    if (const auto group = delegatedGroup(); group.ok()) {
+        removeEmptyGroups(*group);
+    } else {
+        logInfo("engine: workers have no control groups", {{"why", messageOf(group.status())}});
+    }
     ASSIGN_OR_RETURN(const std::vector<std::string> keys, livingMarks(options.root));
     for (const std::string& key : keys) {
         auto job = EmbeddedJob::load(options.root, key, clock, engine->options_.here);

@@ -240,7 +240,7 @@ void EmbeddedJob::refresh(Worker& worker) {
     if (!exit.ok() || worker.exit || !isGone) {
         return;
     }
-    const Result<int> numLeft = killLeftovers(worker.directory);
+    const Result<int> numLeft = killLeftovers(worker.directory, worker.guardian->controlGroup);
     if (!numLeft.ok()) {
         return;  // looked at again with the next state()
     }

@@ -292,9 +292,13 @@ std::optional<GuardianRecord> readGuardianRecord(const std::string& workerDirect
     if (!json.ok() || jsonInt(*json, "pid") <= 0) {
         return std::nullopt;
     }
-    return GuardianRecord{jsonInt(*json, "pid"),         jsonInt(*json, "start_time"),
-                          jsonInt(*json, "command_pid"), jsonString(*json, "control_socket"),
-                          PidScope::fromJson(*json),     changedMs(path)};
+    return GuardianRecord{jsonInt(*json, "pid"),
+                          jsonInt(*json, "start_time"),
+                          jsonInt(*json, "command_pid"),
+                          jsonString(*json, "control_socket"),
+                          jsonString(*json, "control_group"),
+                          PidScope::fromJson(*json),
+                          changedMs(path)};
 }
 
 Result<std::optional<ExitRecord>> readExitRecord(const std::string& workerDirectory) {

@@ -66,6 +66,7 @@ Result<std::vector<std::string>> livingMarks(const std::string& root);
 struct GuardianRecord {
     std::int64_t pid = 0, startTime = 0, commandPid = 0;
     std::string controlSocket;
+    std::string controlGroup;    ///< directory of the worker's; "": it has none
     PidScope scope;              ///< of the pids
     std::int64_t writtenMs = 0;  ///< the file's time of change, wall time
 };

@@ -15,6 +15,7 @@
 #include "backend/core/files.h"
 #include "backend/core/unique_fd.h"
 #include "backend/system/unix_socket.h"
+#include "backend/system/worker_group.h"
 
 namespace millrace::engines {
 namespace {
@@ -132,7 +133,7 @@ bool GuardianLine::hear() {
     return isAnswered;
 }
 
-Result<int> killLeftovers(std::string_view directory) {
+Result<int> killLeftovers(std::string_view directory, const std::string& controlGroup) {
     // Again until none is found: a process may fork while its siblings die.
     std::set<pid_t> all;
     for (int round = 0; round < 10; ++round) {
@@ -141,6 +142,11 @@ Result<int> killLeftovers(std::string_view directory) {
         if (found.empty()) {
             break;
         }
+    }
+    // Those in the group too that cleaned their environment. It comes last, so that they are
+    // counted.
+    if (!controlGroup.empty() && !endGroup(controlGroup)) {
+        return unavailable(controlGroup, ": processes in it have not ended yet");
     }
     return static_cast<int>(all.size());
 }

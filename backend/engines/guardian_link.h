@@ -45,11 +45,12 @@ class GuardianLine {
     int numUnanswered_ = 0;
 };
 
-/// SIGKILL to every process that carries the worker's MR_DIRECTORY in its environment: what a
-/// killed guardian could not end itself. Returns how many there were. The directory, as another
-/// daemon on the machine may have a gang of the same key. An error when not all could be looked at:
-/// to be called again.
-Result<int> killLeftovers(std::string_view directory);
+/// Ends what a killed guardian could not end itself: sends SIGKILL to every process in the worker's
+/// control group, and to every one that carries the worker's MR_DIRECTORY in its environment (the
+/// directory, as another daemon on the machine may have a gang of the same key). Returns how many
+/// had the variable. An error while not all have ended, or not all could be looked at: call it
+/// again.
+Result<int> killLeftovers(std::string_view directory, const std::string& controlGroup);
 
 /// A TCP port that was free on the loopback address a moment ago.
 Result<int> freePort();

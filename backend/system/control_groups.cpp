@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "backend/core/files.h"
-#include "backend/core/status.h"
 
 namespace millrace {
 namespace {
@@ -51,6 +52,25 @@ std::vector<std::string> ControlGroups::directoriesOf(std::string_view controlle
         directories.push_back(mount);
     }
     return directories;
+}
+
+Result<std::string> ControlGroups::ownOfVersion2() const {
+    ASSIGN_OR_RETURN(const std::string text, readFile(proc + "/self/cgroup", kListBytesMost));
+    const std::size_t line = text.starts_with("0::") ? 0 : text.find("\n0::");
+    if (line == std::string::npos) {
+        return notFound(proc, "/self/cgroup: names no group of version 2");
+    }
+    const std::size_t from = text.find("::", line) + 2;
+    std::string path = text.substr(from, text.find('\n', from) - from);
+    path = path == "/" ? "" : path;
+    for (const char* unified : {"", "/unified"}) {
+        const std::string group = strCat(mount, unified, path);
+        if (::access((group + "/cgroup.procs").c_str(), F_OK) == 0 &&
+            ::access((group + "/cgroup.controllers").c_str(), F_OK) == 0) {
+            return group;
+        }
+    }
+    return notFound(mount, path, ": has no control group of version 2");
 }
 
 }  // namespace millrace

@@ -53,7 +53,7 @@ Result<WorkerDirectory> WorkerDirectory::take(const std::string& path) {
     return directory;
 }
 
-Status WorkerDirectory::writeGuardian(pid_t commandPid) const {
+Status WorkerDirectory::writeGuardian(pid_t commandPid, const std::string& group) const {
     ASSIGN_OR_RETURN(const std::int64_t startTime, processStartTime(::getpid()));
     if (startTime < 0) {
         return notFound("/proc: does not show this process; mount it");
@@ -61,7 +61,8 @@ Status WorkerDirectory::writeGuardian(pid_t commandPid) const {
     Json guardian = {{"pid", ::getpid()},
                      {"start_time", startTime},
                      {"control_socket", socketPath()},
-                     {"command_pid", commandPid}};
+                     {"command_pid", commandPid},
+                     {"control_group", group}};
     PidScope::ofThisProcess().addTo(guardian);
     return writeFileAtomic(path_ + "/guardian.json", dumpJson(guardian) + "\n", 0600);
 }

@@ -28,7 +28,8 @@ class WorkerDirectory {
     const std::string& path() const { return path_; }
     std::string socketPath() const { return path_ + "/guardian.sock"; }
     /// guardian.json: from here on others can find and adopt the guardian.
-    Status writeGuardian(pid_t commandPid) const;
+    /// `group`: the command's control group, "" without one.
+    Status writeGuardian(pid_t commandPid, const std::string& group) const;
     /// exit.json in the room that was reserved: succeeds on a full disk too.
     Status writeExit(int code, int signal, std::string_view reason, std::int64_t droppedLines,
                      const Usage& usage);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "backend/system/pipe.h"
+#include "backend/system/worker_group.h"
 
 namespace millrace::exec {
 namespace {
@@ -139,17 +140,29 @@ Status Guardian::start() {
     }
     ::setpgid(command_, command_);
     if (directory_) {
+        takeGroup();
         // The command waits for its word until others can find the guardian.
-        if (const Status written = directory_->writeGuardian(command_); !written.ok()) {
+        if (const Status written = directory_->writeGuardian(command_, group_); !written.ok()) {
             goWrite.reset();
             ::kill(command_, SIGKILL);
             ::waitpid(command_, nullptr, 0);
+            endGroup();
             return written;
         }
     }
     [[maybe_unused]] const ssize_t n = ::write(goWrite.get(), "g", 1);
     leaseEnds_ = std::chrono::steady_clock::now() + options_.orphanLease;
     return okStatus();
+}
+
+// A group may be made and not be entered: below one whose members are threads, or when a daemon
+// that starts removed it as an empty one. The command goes on without it then.
+void Guardian::takeGroup() {
+    group_ = makeWorkerGroup(directory_->path()).value_or("");
+    if (!group_.empty() && !enterGroup(group_, command_).ok()) {
+        endGroup();
+        group_.clear();
+    }
 }
 
 void Guardian::becomeCommand(pid_t guardian, int go, int out, int err) {
@@ -187,7 +200,7 @@ int Guardian::guard() {
         drainOutput(err_, 'e', false);
         reap();
         enforce();
-        if (isGone_ && descendants().empty()) {
+        if (isGone_ && descendants().empty() && endGroup()) {
             return finish();
         }
     }
@@ -292,6 +305,7 @@ void Guardian::enforce() {
         for (const pid_t left : descendants()) {
             ::kill(left, SIGKILL);
         }
+        endGroup();
         killAt_ = now + kKillAgain;
     }
 }
@@ -310,6 +324,10 @@ Json Guardian::onRequest(const ControlRequest& request) {
             {"running", !isGone_},
             {"stopping", isStopping_},
             {"dropped_lines", log_->numDropped()}};
+}
+
+bool Guardian::endGroup() {
+    return group_.empty() || millrace::endGroup(group_);
 }
 
 int Guardian::finish() {

@@ -5,11 +5,11 @@
 // It is no descendant of the owner (double fork, own session), because owners end their descendants
 // with SIGKILL, and a shim that dies with them can clean up nothing. It is the subreaper of
 // everything the command starts, so also what called setsid is found and ended; the command gets
-// SIGKILL should the guardian itself be killed. It has one thread: PR_SET_PDEATHSIG follows the
-// thread that forked.
-// Without a directory the command lives as long as the stub and the life line. With one, the
-// guardian is there to be adopted: it keeps the log, says who it is, answers on its control socket
-// and ends the command when nobody asked for it during the orphan lease.
+// SIGKILL should the guardian itself be killed, and what is left of it is found by its control
+// group (backend/system/worker_group.h). It has one thread: PR_SET_PDEATHSIG follows the thread
+// that forked. Without a directory the command lives as long as the stub and the life line. With
+// one, the guardian is there to be adopted: it keeps the log, says who it is, answers on its
+// control socket and ends the command when nobody asked for it during the orphan lease.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -57,6 +57,8 @@ class Guardian {
     void stop(std::chrono::milliseconds grace, std::string_view why);
     void enforce();
     Json onRequest(const ControlRequest& request);
+    void takeGroup();
+    bool endGroup();
     int finish();
 
     const GuardianOptions options_;
@@ -68,6 +70,7 @@ class Guardian {
     bool isGone_ = false, isStopping_ = false;
     int status_ = 0;
     std::string reason_;
+    std::string group_;  ///< the command's control group; "" where none may be made
     Time killAt_{}, leaseEnds_{};
 };
 

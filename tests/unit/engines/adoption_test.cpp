@@ -222,7 +222,7 @@ TEST_F(AdoptionTest, WithoutAFreeDescriptorNothingIsTakenForEnded) {
         const NoDescriptors none;
         EXPECT_EQ(fateOf(*record, record->scope), GuardianFate::kAlive);
         EXPECT_FALSE(readExitRecord(file("runs/r-abcde/a1/one")).ok());
-        EXPECT_FALSE(killLeftovers(file("runs/r-abcde/a1/one")).ok());
+        EXPECT_FALSE(killLeftovers(file("runs/r-abcde/a1/one"), "").ok());
         EXPECT_EQ(stateOf(id).phase, Phase::kRunning);
     }
     EXPECT_EQ(stateOf(id).phase, Phase::kRunning);

@@ -9,6 +9,7 @@
 #include "backend/engines/poller.h"
 #include "backend/system/pipe.h"
 #include "backend/system/unix_socket.h"
+#include "backend/system/worker_group.h"
 #include "tests/support/no_descriptors.h"
 #include "tests/unit/engines/fixture.h"
 
@@ -136,6 +137,38 @@ TEST_F(EmbeddedEngineTest, AKilledGuardianTakesItsWorkerAndAllItsChildrenWithIt)
     EXPECT_EQ(end.cause, Cause::kWorkerFailed);
     EXPECT_EQ(end.reason, "rank0 was ended by signal 9 (its guardian was killed)");
     EXPECT_TRUE(nothingLeft()) << "also the child with a session of its own";
+}
+
+// A process of the gang that no search by environment, session or parent finds.
+TEST_F(EmbeddedEngineTest, AKilledGuardianTakesAlsoWhatCleanedItsEnvironment) {
+    const Result<std::string> own = delegatedGroup();
+    if (!own.ok()) {
+        GTEST_SKIP() << "no control group may be made here: " << own.status();
+    }
+    const std::string script =
+        "setsid env -i sh -c 'echo $$ > " + file("pid") + "; exec sleep 4343' & ";
+    const std::string id = submit(gang({group("rank", script + deafScript("up"), true)}));
+    ASSERT_TRUE(isReady("up"));
+    ASSERT_TRUE(eventually([&] { return readText(file("pid")).ends_with('\n'); }));
+    const pid_t hidden = std::atoi(readText(file("pid")).c_str());
+    const Json guardian = readJson(workerFile("rank0", "guardian.json"));
+    const std::string group = jsonString(guardian, "control_group");
+    EXPECT_TRUE(group.starts_with(*own + "/millrace-r-abcde.a1.rank0-")) << group;
+    engine.reset();
+    ::kill(static_cast<pid_t>(jsonInt(guardian, "pid")), SIGKILL);
+    restart();
+    waitForEnd(id);
+    EXPECT_EQ(readText(strCat("/proc/", hidden, "/cmdline")), "") << "it goes on";
+    EXPECT_FALSE(std::filesystem::exists(group));
+    ::kill(hidden, SIGKILL);
+}
+
+TEST_F(EmbeddedEngineTest, AGuardianRemovesTheGroupOfItsWorker) {
+    const std::string id = submit(gang({group("rank", "exit 0", true)}));
+    waitForEnd(id);
+    const Json guardian = readJson(workerFile("rank0", "guardian.json"));
+    EXPECT_EQ(jsonString(guardian, "control_group").empty(), !delegatedGroup().ok());
+    EXPECT_FALSE(std::filesystem::exists(jsonString(guardian, "control_group")));
 }
 
 TEST_F(EmbeddedEngineTest, AGangOfTheSameKeyUnderAnotherRootGoesOn) {
