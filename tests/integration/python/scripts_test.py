@@ -270,6 +270,65 @@ class Scripts(RunCase):
         self.cli("up")
         self.assert_whole(run, spec)
 
+    def test_what_a_killed_rank_had_told_a_daemon_that_stood_still_is_kept(self):
+        # A name of what each rank measures: the other ones are kept of rank 0 alone.
+        spec = self.prepare(SCRIPT.replace("millrace.log(", 'millrace.log(**{"trainer.step": stream.step}, '), total=2000)
+        self.hold(*range(1, 4))
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at step 4", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [4])
+        daemon = self.json("up")["daemon"]["pid"]
+        os.kill(daemon, signal.SIGSTOP)
+        self.addCleanup(subprocess.run, ["kill", "-CONT", str(daemon)], check=False, capture_output=True)
+        for step in range(4, 9):
+            self.touch(f"go{step}")
+        wait_for("both ranks are at step 9", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [9])
+        killed = self.pid_of(1)
+        os.kill(killed, signal.SIGKILL)
+        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{killed}"))
+        os.kill(daemon, signal.SIGCONT)
+        wait_for("the next attempt", lambda: self.pid_of(1) != killed)
+        self.assertEqual([line["begun"] for line in self.told(1) if "begun" in line], [0, 5])
+        self.release()
+        self.assert_whole(run, spec)
+        series = self.json("metrics", run, "--name", "trainer.step", "--rank", "1", "--points", "1000000")["series"]
+        self.assertEqual([point["step"] for point in series[0]["points"]], list(range(1, self.steps_told(1)[-1] + 1)))
+
+    def test_what_cleaned_its_environment_ends_before_the_next_attempt(self):
+        script = SCRIPT.replace("resumed = ", """def is_there(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read() != ""
+    except FileNotFoundError:
+        return False
+
+HIDDEN = os.path.join(HERE, "hidden")
+if os.path.exists(HIDDEN):
+    told(left=[pid for pid in open(HIDDEN).read().split() if is_there(pid)])
+else:
+    os.spawnlp(os.P_NOWAIT, "setsid", "setsid", "env", "-i", "sh", "-c", 'echo $$ > "$0"; exec sleep 4343', HIDDEN)
+    while not os.path.exists(HIDDEN) or not open(HIDDEN).read():
+        poll.pause(0.005)
+resumed = """, 1)
+        spec = self.prepare(script, ranks=1)
+        self.hold(*range(1, 4))
+        run = self.submit(spec)[0]
+        wait_for("the rank is at step 4", lambda: self.steps_told(0)[-1:] == [4])
+        with open(os.path.join(self.folder, "hidden"), encoding="utf-8") as file:
+            hidden = int(file.read())
+        self.addCleanup(subprocess.run, ["kill", "-9", str(hidden)], check=False, capture_output=True)
+        with open(os.path.join(self.show(run)["directory"], "a1", "rank0", "guardian.json"), encoding="utf-8") as file:
+            guardian = json.load(file)
+        if not guardian["control_group"]:
+            self.skipTest("no control group may be made here")
+        for pid in (self.json("up")["daemon"]["pid"], guardian["pid"]):
+            os.kill(pid, signal.SIGKILL)
+            wait_for("it is gone", lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+        self.cli("up")
+        self.release()
+        self.assert_whole(run, spec)
+        self.assertEqual([line["left"] for line in self.told(0) if "left" in line], [[]])
+        self.assertFalse(os.path.exists(guardian["control_group"]))
+
     def test_checkpoints_become_rare_while_no_daemon_answers(self):
         script = SCRIPT.replace("    if stream.checkpoint_due:\n", """    at(stream.step)
     if stream.checkpoint_due:
