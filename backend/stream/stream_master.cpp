@@ -259,14 +259,16 @@ void StreamMaster::drop(WorkerId id, bool isDeath) {
     }
 }
 
-// Two that had it at the same time may have been ended by the same hand from outside: a second
-// death counts where the segment was given again after the first.
+// Two that had it at the same time may have been ended by the same hand from outside: the second
+// death counts fully where the segment was given again after the first.
 void StreamMaster::blame(Segment& segment, const Holder& holder, const std::string* deadName) {
     if (deadName == nullptr) {
         segment.losers.insert(holder.worker);
     } else if (segment.dead.empty() || holder.generation >= segment.deathGeneration) {
         segment.dead.push_back(*deadName);
         segment.deathGeneration = segment.generation;
+    } else {
+        segment.deadToo.push_back(*deadName);
     }
 }
 
@@ -277,11 +279,20 @@ bool StreamMaster::isAble(const Segment& segment, WorkerId id, const Worker& wor
     return !worker.isLeaving && !hasIt && (!segment.dead.empty() || !segment.losers.contains(id));
 }
 
+bool StreamMaster::isDeadly(const Segment& segment) const {
+    return segment.dead.size() >= kDeathsMost ||
+           (segment.dead.size() + segment.deadToo.size() >= kDeathsMost &&
+            isAloneFor(options_.aloneAfterDeathNs));
+}
+
 bool StreamMaster::mustBeHere(const Segment& segment) const {
+    if (!segment.dead.empty()) {
+        return segment.deadToo.empty() && isAloneFor(options_.aloneAfterDeathNs);
+    }
     if (isAlone()) {
         return true;
     }
-    if (!segment.dead.empty() || segment.losers.empty()) {
+    if (segment.losers.empty()) {
         return false;
     }
     return segment.losers.size() >= kLossesMost ||
@@ -354,7 +365,8 @@ std::int64_t StreamMaster::lateNs() const {
 
 void StreamMaster::giveLate() {
     const auto first = foremost();
-    if (first == segments_.end() || first->second.holders.size() != 1) {
+    if (first == segments_.end() || first->second.holders.size() != 1 ||
+        !first->second.dead.empty()) {
         return;
     }
     const std::int64_t since = elapsedNs_ - first->second.holders.front().orderedNs;
@@ -370,8 +382,9 @@ void StreamMaster::giveWaiting() {
     std::vector<std::int64_t> placed;
     for (const std::int64_t number : waiting_) {
         Segment& segment = segments_.at(number);
-        if (segment.dead.size() >= kDeathsMost) {
+        if (isDeadly(segment)) {
             segment.isHere = true;
+            segment.dead.insert(segment.dead.end(), segment.deadToo.begin(), segment.deadToo.end());
             decisions_.deadly.push_back({number, segment.dead});
         } else if (mustBeHere(segment)) {
             segment.isHere = true;

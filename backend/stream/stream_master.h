@@ -8,9 +8,12 @@
 // beside the first, as long as at most a tenth is given twice. The foremost has a place with any
 // worker, also with one that has none left: nothing else could go on. The first answer counts and
 // others are withdrawn, so of a segment one generation at a time is there to be delivered.
-// A segment on which workers died one after the other, twice, is given up and never computed in the
-// feed, nor is one on which one died while there are workers; one that two workers lost otherwise,
-// or that no worker present is able to compute, is, and so are all where none came for a while.
+// A segment on which a worker died is given to one worker at a time, which may be any. It is given
+// up, and ends the stream in its place, when a second one dies that got it after the first, or when
+// two that had it at once died and no worker came for a while. The feed computes it only if a
+// single worker died on it and none came for that while. What two workers lost otherwise, or no
+// worker present is able to compute, the feed computes, and everything where none came for a
+// shorter while.
 //
 // Time is an argument, in nanoseconds of any clock: steps back count as nothing, and a step forward
 // as a second at most (the feed itself did not run), so that no jump of a clock makes a worker
@@ -39,6 +42,8 @@ class StreamMaster {
         std::int64_t firstLateNs = 30'000'000'000;  ///< in their place while there are none
         double mostTwice = 0.1;  ///< share of the segments that are given to two at a time
         std::int64_t aloneNs = 5'000'000'000;  ///< without any worker: the feed computes
+        /// The same for a segment on which a worker died: more than the start of another takes.
+        std::int64_t aloneAfterDeathNs = 15'000'000'000;
         int unablesMost = 3;  ///< a worker that was unable so often in turn is sent away
         int workersLeast = 0, workersMost = 0;  ///< of adviseWorkers()
         std::uint32_t firstGeneration = 0;      ///< no order has one below it
@@ -114,7 +119,7 @@ class StreamMaster {
     bool holds(const Hand& hand) const;
     std::size_t numWorkers() const { return workers_.size(); }
     /// There has been no worker for a while: what is not added yet is the feed's own.
-    bool isAlone() const { return workers_.empty() && elapsedNs_ - presentNs_ >= options_.aloneNs; }
+    bool isAlone() const { return isAloneFor(options_.aloneNs); }
     /// "": unknown.
     std::string nameOf(WorkerId worker) const;
     /// Of the segments that were added: those ordered from a second worker beside the first.
@@ -145,6 +150,7 @@ class StreamMaster {
         bool isHere = false;                ///< the feed's, or given up: no worker's any more
         std::uint32_t deathGeneration = 0;  ///< orders below it were given before the last death
         std::vector<std::string> dead;      ///< names of workers that died on it
+        std::vector<std::string> deadToo;   ///< of those that had it when one of `dead` died
         std::set<WorkerId> losers;          ///< that lost it otherwise
     };
     struct Worker {
@@ -166,6 +172,10 @@ class StreamMaster {
     void giveAgain(std::int64_t number, const Segment& segment);
     void drop(WorkerId id, bool isDeath);
     bool isAble(const Segment& segment, WorkerId id, const Worker& worker) const;
+    bool isAloneFor(std::int64_t ns) const {
+        return workers_.empty() && elapsedNs_ - presentNs_ >= ns;
+    }
+    bool isDeadly(const Segment& segment) const;
     bool mustBeHere(const Segment& segment) const;
     bool give(std::int64_t number, Segment& segment, bool isForemost);
     void loseSilent();

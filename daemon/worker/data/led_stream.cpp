@@ -326,12 +326,10 @@ void LedStream::endAt(const stream::StreamMaster::Deadly& deadly) {
     for (const std::string& worker : deadly.workers) {
         workers += (workers.empty() ? "" : ", ") + worker;
     }
-    desk_.failed(order, dataLoss(desk_.describe(order.name),
-                                 ": data workers died computing it, one after "
-                                 "the other (",
-                                 workers,
-                                 "); it is not tried in the feed, which would die "
-                                 "as well. Look at their logs and these files"));
+    desk_.failed(order,
+                 dataLoss(desk_.describe(order.name), ": data workers died computing it (", workers,
+                          "); it is not tried in the feed, which would die "
+                          "as well. Look at their logs and these files"));
 }
 
 void LedStream::watchAppetite(std::int64_t nowNs) {

@@ -45,6 +45,7 @@ class StreamMasterTest : public ::testing::Test {
             all.orders.insert(all.orders.end(), now.orders.begin(), now.orders.end());
             all.here.insert(all.here.end(), now.here.begin(), now.here.end());
             all.silent.insert(all.silent.end(), now.silent.begin(), now.silent.end());
+            all.deadly.insert(all.deadly.end(), now.deadly.begin(), now.deadly.end());
         }
         return all;
     }
@@ -220,7 +221,7 @@ TEST_F(StreamMasterTest, DeathsBesideASegmentThatWasNotBegunDoNotCount) {
 }
 
 TEST_F(StreamMasterTest, TwoThatHadItAtOnceCountAsOneDeath) {
-    master();
+    master({.mostTwice = 1});
     const WorkerId a = join("a", 1), b = join("b", 1);
     add(0, 1);
     decide();
@@ -231,6 +232,49 @@ TEST_F(StreamMasterTest, TwoThatHadItAtOnceCountAsOneDeath) {
     EXPECT_THAT(decide().deadly, IsEmpty());
     lose(b, StreamMaster::Loss::kDied);
     EXPECT_THAT(decide().deadly, IsEmpty());
+    const WorkerId c = join("c", 1);
+    EXPECT_THAT(decide().orders, ElementsAre(Hand{c, 0, 2})) << "one more may try it";
+    EXPECT_TRUE(master_->started({c, 0, 2}));
+    const WorkerId d = join("d", 1);
+    EXPECT_THAT(pass(60 * kSecond).orders, IsEmpty()) << "alone, however late it is";
+    lose(c, StreamMaster::Loss::kDied);
+    const auto decisions = decide();
+    ASSERT_EQ(decisions.deadly.size(), 1U);
+    EXPECT_THAT(decisions.deadly[0].workers, ElementsAre("a", "c", "b"));
+    EXPECT_TRUE(master_->numWorkers() == 1 && master_->nameOf(d) == "d");
+}
+
+TEST_F(StreamMasterTest, TwoThatHadItAtOnceAndNobodyAfterThemEndTheStreamAndNotTheFeed) {
+    for (const std::int64_t aloneNs : {5 * kSecond, std::int64_t{0}}) {
+        master({.aloneNs = aloneNs});
+        const WorkerId a = join("a", 1), b = join("b", 1);
+        add(0, 2);
+        decide();
+        EXPECT_TRUE(master_->started({a, 0, 0}));
+        EXPECT_TRUE(master_->done({b, 1, 0}, nowNs_));
+        ASSERT_THAT(pass(31 * kSecond).orders, ElementsAre(Hand{b, 0, 1}));
+        EXPECT_TRUE(master_->started({b, 0, 1}));
+        lose(a, StreamMaster::Loss::kDied);
+        lose(b, StreamMaster::Loss::kDied);
+        const auto first = pass(14 * kSecond);
+        EXPECT_THAT(first.here, ElementsAre(1)) << "on which nobody died";
+        EXPECT_THAT(first.deadly, IsEmpty()) << "another worker may come";
+        const auto then = pass(2 * kSecond);
+        ASSERT_EQ(then.deadly.size(), 1U);
+        EXPECT_THAT(then.deadly[0].workers, ElementsAre("a", "b"));
+        EXPECT_THAT(then.here, IsEmpty());
+    }
+}
+
+TEST_F(StreamMasterTest, OnWhichOneDiedTheFeedComputesWhereNobodyComesForAWhile) {
+    master({.aloneNs = 0});
+    const WorkerId a = join("a", 1);
+    add(0, 1);
+    decide();
+    EXPECT_TRUE(master_->started({a, 0, 0}));
+    lose(a, StreamMaster::Loss::kDied);
+    EXPECT_THAT(pass(14 * kSecond).here, IsEmpty()) << "the daemon starts another";
+    EXPECT_THAT(pass(2 * kSecond).here, ElementsAre(0));
 }
 
 TEST_F(StreamMasterTest, WhatTwoLostOtherwiseIsComputedInTheFeed) {
