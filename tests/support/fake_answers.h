@@ -68,6 +68,12 @@ class FakeAnswers {
         return logRequests_;
     }
 
+    /// `ranges`, while other threads may still ask.
+    std::vector<values::MetricRangeRequest> rangesSoFar() {
+        MutexLock lock(mutex_);
+        return ranges;
+    }
+
  private:
     friend class FakeClient;
     template <class Scripts, class T>

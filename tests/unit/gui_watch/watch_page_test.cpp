@@ -238,6 +238,7 @@ TEST_F(WatchTest, FillsTheStripsOfLanesThatAreNotSelected) {
     daemon.putRun(going);
     page->tick(nowMs());
     ASSERT_TRUE(until([this] { return page->isSettled(); }));
+    const auto asked = daemon.rangesSoFar();
     const auto numAsked = std::count_if(asked.begin(), asked.end(),
                                         [](const auto& request) { return request.run == "r-2"; });
     EXPECT_EQ(numAsked, 1) << "once is enough";
@@ -261,7 +262,7 @@ TEST_F(WatchTest, ReadsTheStoredStripsOfEachRank) {
                !lane->ranks[1].tracker.spans().empty();
     }));
     std::vector<int> ranks;
-    for (const values::MetricRangeRequest& request : asked) {
+    for (const values::MetricRangeRequest& request : daemon.rangesSoFar()) {
         if (request.rank != values::kNoRank) {
             ranks.push_back(request.rank);
             EXPECT_THAT(request.names, ::testing::Contains("system.time.stall_ms"));
@@ -455,15 +456,16 @@ TEST_F(WatchTest, AsksForExactPointsWhenSomebodyZoomsIntoAThinnedHistory) {
     daemon.putRun(run);
     open();
     ASSERT_TRUE(until([&] { return numPoints("r-1", "loss") == 200; }));
-    const std::size_t before = asked.size();
+    const std::size_t before = daemon.rangesSoFar().size();
     page->charts()->link()->setView(
         {static_cast<double>(run.startedMs) + 4'000, static_cast<double>(run.startedMs) + 8'000});
-    ASSERT_TRUE(until([&] { return asked.size() > before; }));
-    EXPECT_LE(asked.back().fromStep, 20);
-    EXPECT_GE(asked.back().fromStep, 15);
-    EXPECT_GE(asked.back().toStep, 40);
-    EXPECT_LE(asked.back().toStep, 45);
-    EXPECT_THAT(asked.back().names, testing::Contains("loss"));
+    ASSERT_TRUE(until([&] { return daemon.rangesSoFar().size() > before; }));
+    const values::MetricRangeRequest asked = daemon.rangesSoFar().back();
+    EXPECT_LE(asked.fromStep, 20);
+    EXPECT_GE(asked.fromStep, 15);
+    EXPECT_GE(asked.toStep, 40);
+    EXPECT_LE(asked.toStep, 45);
+    EXPECT_THAT(asked.names, testing::Contains("loss"));
 }
 
 TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
