@@ -102,15 +102,15 @@ Status startAgent(const CliContext& context, const ParsedArgs& args,
 }
 
 // A node that comes shows itself by its sample; it is asked for a little sooner.
-Status awaitNodes(CliContext& context, client::DaemonClient& daemon,
-                  const std::set<std::string>& wanted) {
+Result<std::set<std::string>> awaitNodes(CliContext& context, client::DaemonClient& daemon,
+                                         const std::set<std::string>& wanted) {
     session::Follower follower(daemon, context.clock, samplesAlone());
     const std::int64_t end = context.clock.steadyNs() + kAttachNs;
     for (;;) {
         ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
         const std::set<std::string> there = attached(nodes);
         if (std::includes(there.begin(), there.end(), wanted.begin(), wanted.end())) {
-            return okStatus();
+            return there;
         }
         if (context.clock.steadyNs() > end) {
             return deadlineExceeded(
@@ -154,7 +154,8 @@ Status bringHosts(CliContext& context, const std::vector<std::string>& hosts,
     return okStatus();
 }
 
-// The names of those that were asked for.
+// The names of all that are attached then, the daemon's own too: beside those that were asked for,
+// others may be.
 Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& args,
                                          const Address& address,
                                          const values::DaemonStatus& daemon) {
@@ -173,8 +174,7 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
     if (const std::vector<std::string> hosts = hostsOf(args); !hosts.empty()) {
         RETURN_IF_ERROR(bringHosts(context, hosts, *client, there, wanted));
     }
-    RETURN_IF_ERROR(awaitNodes(context, *client, wanted));
-    return wanted;
+    return awaitNodes(context, *client, wanted);
 }
 
 }  // namespace
@@ -214,8 +214,8 @@ int startNodes(CliContext& context, const ParsedArgs& args, const Address& addre
         return fail(context, nodes.status());
     }
     if (!args.isJson()) {
-        context.out << session::countText(nodes->size() + 1, "node") << ": the daemon's own and "
-                    << session::countText(nodes->size(), "agent") << '\n';
+        context.out << session::countText(nodes->size(), "node") << ": the daemon's own and "
+                    << session::countText(nodes->size() - 1, "agent") << '\n';
     }
     return kExitOk;
 }

@@ -62,6 +62,20 @@ std::optional<HostAndPort> splitHost(std::string_view text) {
     return isHost ? std::optional(split) : std::nullopt;
 }
 
+// What is wrong with an address that splitHost() does not take, where that is its port; "": it is
+// something else.
+std::string portTrouble(std::string_view text) {
+    const std::size_t colon = text.rfind(':');
+    const bool isV6 = text.find(':') != colon && !text.starts_with('[');
+    int port = 0;
+    if (colon == std::string_view::npos || colon == 0 || isV6 || text.ends_with(']') ||
+        readPort(text.substr(colon + 1), port)) {
+        return "";
+    }
+    return strCat("'", text, "': the port '", text.substr(colon + 1),
+                  "' is not a number from 0 to 65535");
+}
+
 // A name that ssh takes as a name: no option, no word of a shell.
 bool isSshName(std::string_view name) {
     return !name.empty() && name.front() != '-' &&
@@ -191,6 +205,9 @@ Result<Address> Address::parse(std::string_view text) {
         return address;
     }
     const auto split = splitHost(text);
+    if (const std::string trouble = portTrouble(text); !trouble.empty()) {
+        return invalidArgument(trouble);
+    }
     if (!split.has_value() || !split->port.has_value()) {
         return invalidArgument("'", text,
                                "' is not an address; write HOST:PORT ([fd00::1]:PORT for IPv6), "
@@ -203,6 +220,9 @@ Result<Address> Address::parse(std::string_view text) {
 
 Result<Address> Address::parseHost(std::string_view text) {
     const auto split = splitHost(text);
+    if (const std::string trouble = portTrouble(text); !trouble.empty()) {
+        return invalidArgument(trouble);
+    }
     if (!split.has_value()) {
         return invalidArgument("'", text,
                                "' names no host; write HOST or HOST:PORT, for IPv6 [fd00::1] or "

@@ -154,6 +154,16 @@ TEST(Address, EverySpellingOfAHostIsReadInOneWay) {
                              "fd00::1]", "[fd00::1]7400", "[fd00::1]:", "[node7]", "[]"}) {
         EXPECT_FALSE(Address::parseHost(text).ok()) << text;
     }
+    for (const char* text : {"head-1:99999", "head-1:7x", "[fd00::1]:99999"}) {
+        const std::string port = std::string(text).substr(std::string(text).rfind(':') + 1);
+        for (const Status& refused :
+             {Address::parseHost(text).status(), Address::parse(text).status()}) {
+            EXPECT_EQ(messageOf(refused), strCat("'", text, "': the port '", port,
+                                                 "' is not a number from 0 to 65535"));
+        }
+    }
+    EXPECT_NE(messageOf(Address::parseHost("[fd00::1").status()).find("names no host"),
+              std::string::npos);
     EXPECT_EQ(Address::parse("ssh://me@[fd00::1]:22")->text(), "ssh://me@[fd00::1]:22");
 }
 
