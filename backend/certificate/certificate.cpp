@@ -13,6 +13,8 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "backend/core/files.h"
 
@@ -118,8 +120,22 @@ Result<Certificate> makeCertificate(std::string_view name) {
     return made;
 }
 
+// As ssh does: whoever reads the key can speak in this user's name. A key of another owner, as
+// root's with a group, is that owner's to guard.
+Status checkGuarded(const std::string& key) {
+    struct ::stat file{};
+    constexpr ::mode_t kOthers = S_IRWXG | S_IRWXO;
+    if (::stat(key.c_str(), &file) != 0 || file.st_uid != ::geteuid() ||
+        (file.st_mode & kOthers) == 0) {
+        return okStatus();
+    }
+    return permissionDenied(key, ": other users may read this key; 'chmod 600 ", key,
+                            "' closes it, and give out a new one if somebody may have read it");
+}
+
 Result<PairTexts> readPair(const PairFiles& files) {
     PairTexts texts;
+    RETURN_IF_ERROR(checkGuarded(files.key));
     ASSIGN_OR_RETURN(texts.own.certificatePem, readFile(files.certificate, kPemBytesMost));
     ASSIGN_OR_RETURN(texts.own.keyPem, readFile(files.key, kPemBytesMost));
     ASSIGN_OR_RETURN(texts.authorityPem, readFile(files.authority, kPemBytesMost));

@@ -30,7 +30,8 @@ struct PairTexts {
 };
 
 /// Reads the files. kInvalidArgument: one is not a certificate or not a key without a passphrase,
-/// or the key does not belong to the certificate; the error names the files.
+/// or the key does not belong to the certificate; kPermissionDenied: the key is this user's and
+/// open to others. The error names the files.
 Result<PairTexts> readPair(const PairFiles& files);
 
 /// SHA-256 as 64 lower-case hex digits.

@@ -53,5 +53,20 @@ TEST(Certificate, FilesThatDoNotBelongTogetherAreNamed) {
                     .starts_with(files.authority + ": is not a certificate"));
 }
 
+TEST(Certificate, AKeyThatOthersMayReadIsRefused) {
+    const tests::TempDir folder;
+    const PairFiles files{folder / "own.pem", folder / "own.key", folder / "own.pem"};
+    const auto own = makeCertificate("own");
+    ASSERT_TRUE(writeFileAtomic(files.certificate, own->certificatePem, 0644).ok());
+    for (const int mode : {0644, 0640, 0604}) {
+        ASSERT_TRUE(writeFileAtomic(files.key, own->keyPem, mode).ok());
+        const Status refused = readPair(files).status();
+        EXPECT_TRUE(absl::IsPermissionDenied(refused)) << mode << refused;
+        EXPECT_TRUE(messageOf(refused).find("chmod 600 " + files.key) != std::string::npos);
+    }
+    ASSERT_TRUE(writeFileAtomic(files.key, own->keyPem, 0600).ok());
+    EXPECT_TRUE(readPair(files).ok());
+}
+
 }  // namespace
 }  // namespace millrace::certificate
