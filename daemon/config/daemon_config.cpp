@@ -355,6 +355,9 @@ Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config)
     RETURN_IF_ERROR(text.status());
     ASSIGN_OR_RETURN(ConfigFile file, readConfigFile(*text, path));
     config.clients = std::move(file.clients);
+    if (raw.checkpoints.empty()) {
+        config.checkpointsFrom = path + ": checkpoints:";
+    }
     for (const Option& option : optionsOf(raw)) {
         const auto value = file.options.find(std::string(option.name));
         if (value == file.options.end()) {
@@ -475,7 +478,7 @@ Result<CommandLine> parseCommandLine(const std::vector<std::string>& arguments,
     RETURN_IF_ERROR(readNumber("--keep-deleted-days", raw.keepDeletedDays, {"days", 0, 36'500},
                                config.keepDeletedDays));
     if (!raw.checkpoints.empty() && raw.checkpoints[0] != '/') {
-        return invalidArgument("--checkpoints ", raw.checkpoints,
+        return invalidArgument(config.checkpointsFrom, " ", raw.checkpoints,
                                ": an absolute path is wanted, as all nodes see it");
     }
     config.checkpoints = raw.checkpoints;

@@ -44,6 +44,7 @@ struct DaemonConfig {
     /// Absolute path of a directory shared with all nodes, for checkpoints of new runs. "": the
     /// state directory; nodes send their checkpoints.
     std::string checkpoints;
+    std::string checkpointsFrom = "--checkpoints";  ///< where it was given, for errors
     /// Where agents of other nodes come: "unix" (a socket in the state directory), HOST or
     /// HOST:PORT, which is bound; "": nowhere.
     std::string nodesListen;

@@ -44,6 +44,22 @@ Status mark(const DaemonConfig& config, bool isNew) {
     return removeFile(markPath(config));
 }
 
+// No run waits for its first checkpoint to find out.
+Status checkCheckpoints(const DaemonConfig& config) {
+    const std::string& path = config.checkpoints;
+    if (path.empty()) {
+        return okStatus();
+    }
+    Status status = makeDirectories(path, 0700);
+    if (status.ok() && ::access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
+        status = errnoStatus(errno, path);
+    }
+    return status.ok() ? status
+                       : failedPrecondition(config.checkpointsFrom, " ", messageOf(status),
+                                            "; name a directory that this user may write to and "
+                                            "that all nodes see at this path");
+}
+
 }  // namespace
 
 Result<StateLock> takeStateDirectory(const DaemonConfig& config) {
@@ -83,6 +99,7 @@ Status removeOwnDirectory(const DaemonConfig& config, bool keepsLog) {
 }
 
 Result<Premises> takePremises(const DaemonConfig& config) {
+    RETURN_IF_ERROR(checkCheckpoints(config));
     RETURN_IF_ERROR(makePrivateDirectory(config.stateDir));
     const bool isUnix = config.address.isUnix();
     const std::string& path = config.address.unixPath;

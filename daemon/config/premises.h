@@ -2,7 +2,7 @@
 // What a daemon must have to itself before it serves: its state directory and its socket.
 //
 // Failure: kAlreadyExists names the process that has one of them; kPermissionDenied a directory
-// that is open to others.
+// that is open to others; kFailedPrecondition checkpoints that have no place.
 #include "daemon/config/daemon_config.h"
 #include "daemon/config/instance_lock.h"
 #include "daemon/config/state_lock.h"
@@ -24,7 +24,8 @@ Result<StateLock> takeStateDirectory(const DaemonConfig& config);
 Status removeOwnDirectory(const DaemonConfig& config, bool keepsLog);
 
 /// Makes and checks the state directory (0700) and, for a unix socket, the directory it stands in
-/// (made 0700; the default one must be private), and takes both locks. A daemon that was told to go
+/// (made 0700; the default one must be private), makes and checks the one for checkpoints that
+/// the configuration names, and takes both locks. A daemon that was told to go
 /// down no longer answers some time before its process ends: it is waited for.
 Result<Premises> takePremises(const DaemonConfig& config);
 

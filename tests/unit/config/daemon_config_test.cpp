@@ -293,7 +293,11 @@ TEST(DaemonConfig, CheckpointsLieWhereAllNodesSeeThem) {
     EXPECT_EQ(parseCommandLine({}, around)->config.checkpoints, "/scratch/me");
     EXPECT_EQ(parse({"--checkpoints", "/other"})->config.checkpoints, "/other");
     EXPECT_EQ(parse({})->config.checkpoints, "");
-    EXPECT_THAT(errorOf({"--checkpoints", "scratch"}), HasSubstr("an absolute path is wanted"));
+    EXPECT_THAT(errorOf({"--checkpoints", "scratch"}),
+                HasSubstr("--checkpoints scratch: an absolute path is wanted"));
+    around.readFile = [](const std::string&) { return "checkpoints: scratch\n"; };
+    EXPECT_THAT(std::string(messageOf(parseCommandLine({}, around).status())),
+                HasSubstr("/millraced.yaml: checkpoints: scratch: an absolute path is wanted"));
     EXPECT_THAT(errorOf({"--checkpoint-rate", "10"}), HasSubstr("for --slot"));
     EXPECT_THAT(errorOf({"--slot", "--join", "/j", "--state-dir", "/s", "--checkpoints", "/c"}),
                 HasSubstr("leave"));

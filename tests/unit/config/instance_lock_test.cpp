@@ -110,6 +110,22 @@ TEST_F(InstanceLockTest, ADirectoryOpenToOthersIsRefused) {
     EXPECT_TRUE(absl::IsPermissionDenied(premises.status())) << premises.status();
 }
 
+TEST_F(InstanceLockTest, ThePlaceOfCheckpointsIsLookedAtBeforeARunIs) {
+    DaemonConfig c = config("state", "run/d.sock");
+    c.checkpoints = root_ + "/shared/checkpoints";
+    EXPECT_TRUE(takePremises(c).ok());
+    EXPECT_EQ(::access(c.checkpoints.c_str(), W_OK), 0) << "it is made";
+    ASSERT_TRUE(writeFileAtomic(root_ + "/file", "").ok());
+    c.checkpoints = root_ + "/file";
+    c.checkpointsFrom = "millraced.yaml: checkpoints:";
+    const Result<Premises> premises = takePremises(c);
+    EXPECT_TRUE(absl::IsFailedPrecondition(premises.status())) << premises.status();
+    EXPECT_THAT(std::string(messageOf(premises.status())),
+                HasSubstr("millraced.yaml: checkpoints: " + root_ + "/file"));
+    c.checkpoints = "/proc/nowhere";
+    EXPECT_TRUE(absl::IsFailedPrecondition(takePremises(c).status()));
+}
+
 class OwnDirectoryTest : public InstanceLockTest {
  protected:
     /// As an agent does that starts, makes what it keeps and ends.
