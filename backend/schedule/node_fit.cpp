@@ -16,10 +16,12 @@ constexpr double kCpuSlack = 1e-6;
 
 std::string shortage(const Resources& needs, const Resources& has, std::string_view of) {
     if (needs.cpus > has.cpus + kCpuSlack) {
-        return strCat("needs ", needs.cpus, " cores, ", has.cpus, " ", of);
+        return strCat("needs ", needs.cpus, needs.cpus == 1 ? " core, " : " cores, ", has.cpus, " ",
+                      of);
     }
     if (needs.gpus > has.gpus) {
-        return strCat("needs ", needs.gpus, " GPUs, ", has.gpus, " ", of);
+        return strCat("needs ", needs.gpus, needs.gpus == 1 ? " GPU, " : " GPUs, ", has.gpus, " ",
+                      of);
     }
     return strCat("needs ", formatBytes(static_cast<double>(needs.memoryBytes)), " of memory, ",
                   formatBytes(static_cast<double>(has.memoryBytes)), " ", of);
@@ -108,10 +110,10 @@ void fitHead(const Resources& needs, const std::vector<Node>& nodes, Fit& all) {
     const Resources least = withinNode(needs, head->total);
     if (!least.fitsIn(head->total)) {
         all.kind = Fit::Kind::kNever;
-        all.reason = shortage(least, head->total, "in all");
+        all.reason = shortage(least, head->total, "in all on the head's machine");
     } else if (!least.fitsIn(head->free) && all.kind == Fit::Kind::kNow) {
         all.kind = Fit::Kind::kLater;
-        all.reason = shortage(least, head->free, "free");
+        all.reason = shortage(least, head->free, "free on the head's machine");
     }
 }
 

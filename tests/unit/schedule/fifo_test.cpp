@@ -39,14 +39,14 @@ TEST(Fifo, JobsStartInOrderWhileTheyFit) {
     const Decision decision = decide({job("a", 2), job("b", 2), job("c", 1)}, {}, machine());
     EXPECT_EQ(decision.start, (Ids{"a", "b"}));
     ASSERT_EQ(decision.waiting.size(), 1U);
-    EXPECT_EQ(decision.waiting[0].reason, "needs 1 cores, 0 free");
+    EXPECT_EQ(decision.waiting[0].reason, "needs 1 core, 0 free on the head's machine");
 }
 
 TEST(Fifo, ASmallJobDoesNotOvertakeALargeOneThatWaits) {
     const Decision decision = decide({job("large", 4), job("small", 1)}, {}, machine({1, 0, kGb}));
     EXPECT_TRUE(decision.start.empty());
     ASSERT_EQ(decision.waiting.size(), 2U);
-    EXPECT_EQ(decision.waiting[0].reason, "needs 4 cores, 3 free");
+    EXPECT_EQ(decision.waiting[0].reason, "needs 4 cores, 3 free on the head's machine");
     EXPECT_EQ(decision.waiting[1].reason, "2nd of 2 in the queue");
 }
 
@@ -65,7 +65,7 @@ TEST(Fifo, AJobIsToldItsPlaceAmongThoseThatWait) {
                                    : place == 21               ? "st"
                                                                : "th";
         EXPECT_EQ(waiting.reason, place == 1
-                                      ? "needs 1 cores, 0 free"
+                                      ? "needs 1 core, 0 free on the head's machine"
                                       : std::to_string(place) + ending + " of 23 in the queue");
     }
 }
@@ -73,7 +73,7 @@ TEST(Fifo, AJobIsToldItsPlaceAmongThoseThatWait) {
 TEST(Fifo, AJobThatNeverFitsIsRefusedAndHoldsBackNobody) {
     const Decision decision = decide({job("huge", 1, 2), job("b", 1)}, {}, machine());
     ASSERT_EQ(decision.neverFits.size(), 1U);
-    EXPECT_EQ(decision.neverFits[0].reason, "needs 2 GPUs, 1 in all");
+    EXPECT_EQ(decision.neverFits[0].reason, "needs 2 GPUs, 1 in all on the head's machine");
     EXPECT_EQ(decision.start, Ids{"b"});
 }
 
