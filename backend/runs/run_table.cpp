@@ -365,6 +365,12 @@ Status RunTable::setNote(std::string_view id, std::string_view note) {
     return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "note", note); });
 }
 
+Status RunTable::setHost(std::string_view id, std::string_view host) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) { return updateText(db, no, "host", host); });
+}
+
 Status RunTable::markDeleted(std::string_view id) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;

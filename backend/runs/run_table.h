@@ -62,6 +62,8 @@ class RunTable {
     Status setTag(std::string_view id, std::string_view key, std::string_view value);
     Status deleteTag(std::string_view id, std::string_view key);
     Status setNote(std::string_view id, std::string_view note);
+    /// The name of the machine that it trains on.
+    Status setHost(std::string_view id, std::string_view host);
     /// Hides a run from lists; refused while it is not in a terminal state.
     Status markDeleted(std::string_view id);
     Status restore(std::string_view id);

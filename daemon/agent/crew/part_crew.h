@@ -58,6 +58,8 @@ class PartCrew {
     Meeting meeting() const;
     /// Why part 0 is not there yet, by its node; "": it is.
     std::string waiting() const;
+    /// The node of part 0, after begin(); "": the head's machine.
+    const std::string& node() const { return lead().node; }
     /// Part 0 is on the head's machine.
     bool isHere() const { return !parts_.empty() && lead().node.empty(); }
 

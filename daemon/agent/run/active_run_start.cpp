@@ -174,7 +174,7 @@ void ActiveRun::place() {
 Status ActiveRun::placeNow() {
     RETURN_IF_ERROR(openDoor());
     RETURN_IF_ERROR(parts_.begin(journal_.directory().paths(), attempt()));
-    journal_.tellPlaced(begin_.resumeStep);
+    journal_.tellPlaced(begin_.resumeStep, parts_.node());
     RETURN_IF_ERROR(parts_.placeLead());
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();

@@ -66,7 +66,21 @@ void RunJournal::tellNext(const std::string& reason, bool isMove) {
     logWarn("run: restarts", {{"run", run_.id}, {"attempt", run_.attempt}, {"why", reason}});
 }
 
-void RunJournal::tellPlaced(std::int64_t resumeStep) {
+void RunJournal::setHost(const std::string& host) {
+    if (host == run_.host) {
+        return;
+    }
+    if (const Status status = place_.store.setHost(run_.id, host); !status.ok()) {
+        return logWarn("run: its host is not stored",
+                       {{"run", run_.id}, {"why", messageOf(status)}});
+    }
+    run_.host = host;
+}
+
+void RunJournal::tellPlaced(std::int64_t resumeStep, const std::optional<std::string>& node) {
+    if (node.has_value()) {
+        setHost(node->empty() ? place_.nodes.ownName() : *node);
+    }
     live_.attempt = run_.attempt;
     live_.resumeStep = resumeStep;
     live_.queuedReason.clear();

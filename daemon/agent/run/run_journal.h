@@ -4,6 +4,7 @@
 //
 // Threads: one owner (the controller's). Owns: the run's record. Failure: what cannot be stored is
 // logged; setState() says whether it was.
+#include <optional>
 #include <string>
 
 #include "backend/core/json.h"
@@ -50,12 +51,14 @@ class RunJournal {
     void addNews(const std::vector<std::string>& news, std::string_view log);
     /// The attempt is over, and another one follows. `isMove`: it went well, but not here.
     void tellNext(const std::string& reason, bool isMove);
-    /// The attempt goes on after that step, and is live.
-    void tellPlaced(std::int64_t resumeStep);
+    /// The attempt goes on after that step, and is live. `node`: where rank 0 trains, if that is
+    /// new; "": on the head's machine. Its name becomes the run's host.
+    void tellPlaced(std::int64_t resumeStep, const std::optional<std::string>& node = std::nullopt);
     /// Of a worker's receipt its versions and, of rank 0 of a script, its file and interpreter.
     void noteReceipt(const Json& receipt, bool isOfScript);
 
  private:
+    void setHost(const std::string& host);
     void notePackages(const Json& packages);
     void noteScript(const Json& script);
 

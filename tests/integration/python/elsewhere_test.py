@@ -66,6 +66,7 @@ class Elsewhere(ElsewhereCase):
         self.assertEqual(nodes["rank0"], nodes["rank1"])
         self.release()
         self.assert_whole(run, spec, 1)
+        self.assertEqual(self.show(run)["host"], nodes["rank0"], "also when it has ended")
         self.cli("logs", run, "--worker", "feed")
         wait_for("its files are gone", lambda: not any(os.path.exists(os.path.join(self.folder, node, "runs", run)) for node in NODES))
         self.cli("down")
