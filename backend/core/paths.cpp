@@ -68,7 +68,8 @@ std::string portTrouble(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     const bool isV6 = text.find(':') != colon && !text.starts_with('[');
     int port = 0;
-    if (colon == std::string_view::npos || colon == 0 || isV6 || text.ends_with(']') ||
+    const bool hasPort = colon != std::string_view::npos && colon + 1 < text.size();
+    if (!hasPort || colon == 0 || isV6 || text.ends_with(']') ||
         readPort(text.substr(colon + 1), port)) {
         return "";
     }
