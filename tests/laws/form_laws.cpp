@@ -81,8 +81,6 @@ const std::vector<Debt>& largeClasses() {
         {"backend/train", "Trainer", 602},
         {"daemon/agent", "RunController", 746},
         {"daemon/agent/run", "ActiveRun", 925},
-        {"tests/sim", "Cluster", 699},
-        {"tests/sim", "Judge", 808},
     };
     return kClasses;
 }

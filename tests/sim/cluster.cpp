@@ -7,6 +7,7 @@
 #include "backend/stream/plan.h"
 #include "daemon/config/daemon_config.h"
 #include "tests/sim/cluster_head.h"
+#include "tests/sim/leftovers.h"
 
 namespace millrace::sim {
 namespace {
@@ -117,9 +118,7 @@ Status Cluster::openHead() {
 void Cluster::killHead() {
     world.tell("the head is killed");
     head().agent.end();
-    for (const auto& [id, connection] : connections_) {
-        closeFromHead(connection);
-    }
+    links_.closeAllFromHead();
     for (const auto& session : head_->sessions) {
         if (const auto open = session.lock()) {
             open->shutOut(okStatus());
@@ -284,42 +283,6 @@ void Cluster::submitFirst() {
     }
 }
 
-// What must not be there any more, once all runs have ended; "": nothing.
-std::string Cluster::left() {
-    for (const auto& machine : machines_) {
-        for (const std::string& run : runs_) {
-            if (const std::string files = machine->filesLeft(run); !files.empty()) {
-                return files + " is left";
-            }
-        }
-        if (!machine->tunnels.empty()) {
-            return strCat("the tunnel of ", *machine->tunnels.begin(), " is left on ",
-                          machine->name);
-        }
-        for (const auto& [key, gang] : machine->gangs) {
-            for (const auto& worker : gang.workers) {
-                if (!worker->state.exitCode.has_value()) {
-                    return strCat(worker->state.name, " of ", key, " lives on ", machine->name);
-                }
-            }
-        }
-    }
-    if (!head_->listeners.empty()) {
-        return "the door of " + head_->listeners.begin()->first + " is open";
-    }
-    if (const auto live = head_->live.all(); !live.empty()) {
-        return live.begin()->first + " is shown as under way";
-    }
-    std::vector<agent::NodeStanding> nodes = head_->nodes->standings();
-    nodes.push_back(head_->nodes->standing(""));
-    for (const agent::NodeStanding& node : nodes) {
-        if (node.numPlaced > 0 || node.free.cpus < node.total.cpus) {
-            return strCat("something is still placed on '", node.name, "'");
-        }
-    }
-    return "";
-}
-
 bool Cluster::isAtRest(std::string* why) {
     if (head_ == nullptr || runs_.empty()) {
         *why = "there is no head";
@@ -334,7 +297,7 @@ bool Cluster::isAtRest(std::string* why) {
             return false;
         }
     }
-    *why = left();
+    *why = Leftovers(*this).find();
     if (!why->empty()) {
         return false;
     }

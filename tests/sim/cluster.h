@@ -4,10 +4,8 @@
 // runs there are, what fails when.
 //
 // Threads: one. Failure: problems() has a sentence for each law that did not hold.
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,10 +16,10 @@
 #include "daemon/agent/node_table.h"
 #include "daemon/agent/run_controller.h"
 #include "daemon/config/state_lock.h"
-#include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/slot.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/judge.h"
+#include "tests/sim/links.h"
 #include "tests/sim/machine.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/rank.h"
@@ -55,9 +53,7 @@ class Cluster {
     std::deque<rank::RankLine>& linesOf(const std::string& run, const std::string& checkpoint) {
         return lines_[run + checkpoint];
     }
-    /// Connects to the attempt's door; null: impossible.
-    std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
-    void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
+    Links& links() { return links_; }
     bool areRanksDone(const std::string& gang);
     /// On all machines.
     const std::vector<Rank*>& ranksOf(const std::string& run, int attempt) {
@@ -74,10 +70,11 @@ class Cluster {
 
  private:
     friend class Faults;
+    friend class Leftovers;
+    friend class Links;
     struct Head;
     class Doors;
     class Door;
-    class Session;
     class NodeLink;
 
     /// The tunnel of a part: it is there as long as this is.
@@ -87,20 +84,13 @@ class Cluster {
             : cluster_(cluster), machine_(machine), key_(std::move(key)) {
             machine_.tunnels.insert(key_);
         }
-        ~Tunnel() override { cluster_.closeTunnel(machine_, key_); }
+        ~Tunnel() override { cluster_.links_.closeTunnel(machine_, key_); }
 
      private:
         Cluster& cluster_;
         Machine& machine_;
         const std::string key_;
     };
-    /// A connection of an agent, and its session once it is let in.
-    struct Pending {
-        std::shared_ptr<Session> session;
-        std::function<void(const v1::HeadOrders&)> deliver;
-        std::shared_ptr<Status> ending;
-    };
-
     /// Again a second later, where it cannot begin.
     void startHead();
     Status openHead();
@@ -114,15 +104,6 @@ class Cluster {
     void startAgent(Machine& machine);
     void agentEnded(Machine& machine);
     void killAgent(Machine& machine);
-    std::shared_ptr<Wire> callHead(Machine& machine,
-                                   std::function<void(const v1::HeadOrders&)> deliver,
-                                   std::shared_ptr<Status> ending);
-    void report(const std::shared_ptr<Wire>& wire, v1::AgentReport report);
-    void heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report);
-    void closeTunnel(Machine& machine, const std::string& key);
-    void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
-    void doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line);
-    void closeFromHead(const std::shared_ptr<RankConnection>& connection);
     /// Somebody can ask the head for something.
     bool canAsk() const;
     /// Its id; "": it was not taken.
@@ -130,7 +111,6 @@ class Cluster {
     void submitFirst();
     /// Damages what the store of a dead head has of the run's spec.
     void spoilSpec(const std::string& run) const;
-    std::string left();
     std::chrono::milliseconds leaseOf(const Machine& machine) const;
     void poke();
     bool isAtRest(std::string* why);
@@ -142,9 +122,7 @@ class Cluster {
     std::map<std::string, std::deque<rank::RankLine>> lines_;  ///< by run and name of a checkpoint
     std::unique_ptr<Head> head_;
     std::vector<std::unique_ptr<nodes::Slot>> slots_;  ///< by machine; the head's is null
-    std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
-    std::int64_t connectionId_ = 0;
-    std::map<const Wire*, Pending> pending_;
+    Links links_{*this};
     std::map<std::pair<std::string, int>, std::vector<Rank*>> ranks_;  ///< by run and attempt
     std::int64_t headCpuNs_ = 0;
     std::vector<std::string> runs_;  ///< in the order submitted

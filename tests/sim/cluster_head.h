@@ -16,6 +16,7 @@
 #include "daemon/agent/own_node.h"
 #include "daemon/agent/run_service.h"
 #include "daemon/config/state_lock.h"
+#include "daemon/nodes/agent_reports.h"
 #include "daemon/nodes/link_retry.h"
 #include "daemon/nodes/messages.h"
 #include "tests/sim/cluster.h"
@@ -30,10 +31,10 @@ inline constexpr char kToken[] = "token";
 using Ending = std::shared_ptr<Status>;
 
 /// An agent's session at the head.
-class Cluster::Session final : public agent::NodeSession {
+class AgentSession final : public agent::NodeSession {
  public:
-    Session(std::shared_ptr<Wire> wire, std::function<void(const v1::HeadOrders&)> deliver,
-            Ending ending)
+    AgentSession(std::shared_ptr<Wire> wire, std::function<void(const v1::HeadOrders&)> deliver,
+                 Ending ending)
         : wire_(std::move(wire)), deliver_(std::move(deliver)), ending_(std::move(ending)) {}
     void send(const agent::NodeOrders& orders) override {
         wire_->send(To::kNode,
@@ -87,7 +88,7 @@ struct Cluster::Head {
     std::unique_ptr<engines::Poller> poller;
     std::unique_ptr<agent::DeletedRuns> deleted;
     std::unique_ptr<agent::RunService> service;
-    std::vector<std::weak_ptr<Session>> sessions;
+    std::vector<std::weak_ptr<AgentSession>> sessions;
 };
 
 /// The door of an attempt: what the head says to ranks goes to their connections.
@@ -106,19 +107,17 @@ class Cluster::Door final : public agent::WorkerDoor {
         tell(id, [how](Rank& rank) { rank.told(how); });
     }
     void close(rank::ConnectionId id) override {
-        const auto found = cluster_.connections_.find(static_cast<std::int64_t>(id));
-        if (found != cluster_.connections_.end()) {
-            cluster_.closeFromHead(found->second);
+        if (const auto connection = cluster_.links().find(id)) {
+            cluster_.links().closeFromHead(connection);
         }
     }
 
  private:
     void tell(rank::ConnectionId id, std::function<void(Rank&)> word) {
-        const auto found = cluster_.connections_.find(static_cast<std::int64_t>(id));
-        if (found == cluster_.connections_.end()) {
+        const std::shared_ptr<RankConnection> connection = cluster_.links().find(id);
+        if (connection == nullptr) {
             return;
         }
-        const std::shared_ptr<RankConnection> connection = found->second;
         const auto deliver = [connection, word = std::move(word)] {
             if (connection->isOpen && connection->rank != nullptr) {
                 word(*connection->rank);
@@ -165,14 +164,14 @@ class Cluster::NodeLink final : public nodes::Uplink {
         isOver_ = std::make_shared<bool>(false);
         ending_ = std::make_shared<Status>();
         orders_ = std::make_shared<std::vector<v1::HeadOrders>>();
-        wire_ = cluster_.callHead(
+        wire_ = cluster_.links().callHead(
             machine_, [orders = orders_](const v1::HeadOrders& one) { orders->push_back(one); },
             ending_);
         if (wire_ == nullptr) {
             return retry_.failed(unavailable("no head"));
         }
         wire_->onNodeClosed = [isOver = isOver_] { *isOver = true; };
-        cluster_.report(wire_, std::move(first));
+        cluster_.links().report(wire_, std::move(first));
         signs_ = std::make_shared<bool>(true);
         giveSigns(signs_);
     }
@@ -182,7 +181,7 @@ class Cluster::NodeLink final : public nodes::Uplink {
             sendsNs_ = std::max(sendsNs_ + 1, cluster_.world.nowNs() + machine_.busyNs);
             cluster_.world.at(sendsNs_,
                               [cluster = &cluster_, wire = wire_, report = std::move(report)] {
-                                  cluster->report(wire, report);
+                                  cluster->links().report(wire, report);
                               });
         }
     }
@@ -211,7 +210,7 @@ class Cluster::NodeLink final : public nodes::Uplink {
                 return;
             }
             if (!machine_.agent.isStopped()) {
-                cluster_.report(wire_, {});
+                cluster_.links().report(wire_, {});
             }
             giveSigns(signs);
         });

@@ -52,21 +52,21 @@ class Sitter final : public Worker {
                             connection_->wire->isOpen(To::kHead);
         if (!isOpen) {
             const int number = state.name == job::kFeed ? 0 : std::stoi(state.name.substr(4));
-            connection_ = cluster.connect(
+            connection_ = cluster.links().connect(
                 *this, {gang.substr(0, at), attempt, "feed", number, state.pid, 1'000});
         }
         if (connection_ != nullptr) {
-            cluster.say(connection_, {0, -1, rank::Alive{}, 0});
+            cluster.links().say(connection_, {0, -1, rank::Alive{}, 0});
             const double wanted = cluster.judge().termsOf(gang.substr(0, at)).dataWorkers;
-            cluster.say(connection_,
-                        {++seq_, attempt,
-                         rank::Metrics{0,
-                                       0,
-                                       0,
-                                       machine.clock.wallMs(),
-                                       {{"rows_computed", double(seq_)},
-                                        {values::metric::kLoaderDataWorkersWanted, wanted}}},
-                         0});
+            cluster.links().say(
+                connection_, {++seq_, attempt,
+                              rank::Metrics{0,
+                                            0,
+                                            0,
+                                            machine.clock.wallMs(),
+                                            {{"rows_computed", double(seq_)},
+                                             {values::metric::kLoaderDataWorkersWanted, wanted}}},
+                              0});
         }
     }
     void saysWhereToJoin() {

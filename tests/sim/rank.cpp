@@ -82,7 +82,8 @@ void Rank::terminate() {
 
 // As LineLink: again and again, and everything that was not acknowledged comes again.
 void Rank::connect() {
-    connection_ = cluster.connect(*this, {run_, attempt_, "rank", state.rank, state.pid, 1'000});
+    connection_ =
+        cluster.links().connect(*this, {run_, attempt_, "rank", state.rank, state.pid, 1'000});
     if (connection_ == nullptr) {
         life.after(backoffNs_, [this] { connect(); });
         backoffNs_ = std::min(2 * backoffNs_, kSecond);
@@ -134,7 +135,7 @@ void Rank::say(rank::Body body) {
 
 void Rank::send(const rank::RankLine& line) {
     if (connection_ != nullptr && connection_->isOpen) {
-        cluster.say(connection_, line);
+        cluster.links().say(connection_, line);
     }
 }
 

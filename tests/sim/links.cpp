@@ -1,16 +1,14 @@
-// Cluster, the part that connects: agents and ranks with the head.
-#include <optional>
+#include "tests/sim/links.h"
+
 #include <utility>
 
-#include "tests/sim/cluster.h"
 #include "tests/sim/cluster_head.h"
 
 namespace millrace::sim {
 
-std::shared_ptr<Wire> Cluster::callHead(Machine& machine,
-                                        std::function<void(const v1::HeadOrders&)> deliver,
-                                        std::shared_ptr<Status> ending) {
-    if (head_ == nullptr && machine.cable.isWhole()) {
+std::shared_ptr<Wire> Links::callHead(Machine& machine, Deliver deliver,
+                                      std::shared_ptr<Status> ending) {
+    if (cluster_.head_ == nullptr && machine.cable.isWhole()) {
         return nullptr;  // refused
     }
     const std::shared_ptr<Wire> wire = Wire::make(machine.cable);
@@ -18,44 +16,44 @@ std::shared_ptr<Wire> Cluster::callHead(Machine& machine,
     return wire;
 }
 
-void Cluster::report(const std::shared_ptr<Wire>& wire, v1::AgentReport report) {
+void Links::report(const std::shared_ptr<Wire>& wire, v1::AgentReport report) {
     wire->send(To::kHead, [this, wire, report = std::move(report)] {
-        if (head_ == nullptr) {
+        if (cluster_.head_ == nullptr) {
             return wire->close(To::kNode);
         }
-        head().agent.after(0, [this, wire, report] { heard(wire, report); });
+        cluster_.head().agent.after(0, [this, wire, report] { heard(wire, report); });
     });
 }
 
-void Cluster::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report) {
-    const Turn turn(*this);
+void Links::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report) {
+    const Cluster::Turn turn(cluster_);
     auto& [session, deliver, ending] = pending_[wire.get()];
     Status status;
     if (session == nullptr) {
         if (!report.has_attachment()) {
             return wire->close(To::kNode);  // of a connection with the head before
         }
-        session = std::make_shared<Session>(wire, deliver, ending);
-        head_->sessions.push_back(session);
-        wire->onHeadClosed = [this, one = std::weak_ptr<Session>(session)] {
-            head().agent.after(0, [this, one] {
+        session = std::make_shared<AgentSession>(wire, deliver, ending);
+        cluster_.head_->sessions.push_back(session);
+        wire->onHeadClosed = [this, one = std::weak_ptr<AgentSession>(session)] {
+            cluster_.head().agent.after(0, [this, one] {
                 if (const auto open = one.lock()) {
-                    head_->table->detach(*open);
+                    cluster_.head_->table->detach(*open);
                 }
             });
         };
-        status = head_->reports->attach(session, report);
+        status = cluster_.head_->reports->attach(session, report);
     } else {
-        status = head_->reports->heard(*session, report);
+        status = cluster_.head_->reports->heard(*session, report);
     }
     if (!status.ok()) {
-        world.tell(strCat("the head refuses ", report.attachment().node().name(), ": ",
-                          messageOf(status)));
+        cluster_.world.tell(strCat("the head refuses ", report.attachment().node().name(), ": ",
+                                   messageOf(status)));
         session->shutOut(status);
     }
 }
 
-void Cluster::closeTunnel(Machine& machine, const std::string& key) {
+void Links::closeTunnel(Machine& machine, const std::string& key) {
     machine.tunnels.erase(key);
     std::vector<std::shared_ptr<RankConnection>> closing;
     for (const auto& [id, connection] : connections_) {
@@ -72,12 +70,13 @@ void Cluster::closeTunnel(Machine& machine, const std::string& key) {
     }
 }
 
-std::shared_ptr<RankConnection> Cluster::connect(const Worker& worker, rank::Sender sender) {
+std::shared_ptr<RankConnection> Links::connect(const Worker& worker, rank::Sender sender) {
     Machine& machine = worker.machine;
-    const bool isHeads = &machine == &head();
+    const bool isHeads = &machine == &cluster_.head();
     const std::string attempt = strCat(sender.run, ".a", sender.attempt);
-    const bool isThere = isHeads ? head_ != nullptr && head_->listeners.contains(attempt)
-                                 : machine.tunnels.contains(worker.gang);
+    const bool isThere =
+        isHeads ? cluster_.head_ != nullptr && cluster_.head_->listeners.contains(attempt)
+                : machine.tunnels.contains(worker.gang);
     if (!isThere) {
         return nullptr;
     }
@@ -92,12 +91,13 @@ std::shared_ptr<RankConnection> Cluster::connect(const Worker& worker, rank::Sen
         }
     };
     connection->wire->onHeadClosed = [this, connection] {
-        head().agent.after(0, [this, connection] { doorHears(*connection, std::nullopt); });
+        cluster_.head().agent.after(0,
+                                    [this, connection] { doorHears(*connection, std::nullopt); });
     };
     toDoor(connection, [this, connection] {
-        const auto listener =
-            head_->listeners.find(strCat(connection->sender.run, ".a", connection->sender.attempt));
-        if (listener == head_->listeners.end()) {
+        const auto listener = cluster_.head_->listeners.find(
+            strCat(connection->sender.run, ".a", connection->sender.attempt));
+        if (listener == cluster_.head_->listeners.end()) {
             return closeFromHead(connection);
         }
         listener->second.onHello(static_cast<rank::ConnectionId>(connection->id),
@@ -106,20 +106,20 @@ std::shared_ptr<RankConnection> Cluster::connect(const Worker& worker, rank::Sen
     return connection;
 }
 
-void Cluster::toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event) {
+void Links::toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event) {
     const auto arrive = [this, connection, event = std::move(event)] {
-        if (head_ == nullptr) {
+        if (cluster_.head_ == nullptr) {
             return closeFromHead(connection);
         }
-        head().agent.after(0, [this, event] {
+        cluster_.head().agent.after(0, [this, event] {
             event();
-            poke();
+            cluster_.poke();
         });
     };
     connection->wire->send(To::kHead, arrive);
 }
 
-void Cluster::say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line) {
+void Links::say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line) {
     toDoor(connection, [this, connection, line] {
         // A line as it was written down, and of the connection's attempt, as the rank server says.
         rank::RankLine read = *rank::parseLine(rank::formatLine(line));
@@ -128,15 +128,14 @@ void Cluster::say(const std::shared_ptr<RankConnection>& connection, const rank:
     });
 }
 
-void Cluster::doorHears(const RankConnection& connection,
-                        const std::optional<rank::RankLine>& line) {
-    if (head_ == nullptr) {
+void Links::doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line) {
+    if (cluster_.head_ == nullptr) {
         return;
     }
-    const Turn turn(*this);
-    const auto found =
-        head_->listeners.find(strCat(connection.sender.run, ".a", connection.sender.attempt));
-    if (found == head_->listeners.end()) {
+    const Cluster::Turn turn(cluster_);
+    const auto found = cluster_.head_->listeners.find(
+        strCat(connection.sender.run, ".a", connection.sender.attempt));
+    if (found == cluster_.head_->listeners.end()) {
         return;
     }
     const auto id = static_cast<rank::ConnectionId>(connection.id);
@@ -147,8 +146,19 @@ void Cluster::doorHears(const RankConnection& connection,
     }
 }
 
-void Cluster::closeFromHead(const std::shared_ptr<RankConnection>& connection) {
+void Links::closeFromHead(const std::shared_ptr<RankConnection>& connection) {
     connection->wire->close(To::kNode);
+}
+
+std::shared_ptr<RankConnection> Links::find(rank::ConnectionId id) const {
+    const auto found = connections_.find(static_cast<std::int64_t>(id));
+    return found != connections_.end() ? found->second : nullptr;
+}
+
+void Links::closeAllFromHead() {
+    for (const auto& [id, connection] : connections_) {
+        closeFromHead(connection);
+    }
 }
 
 }  // namespace millrace::sim

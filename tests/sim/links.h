@@ -1,0 +1,62 @@
+#pragma once
+// Links: the connections of agents and of ranks with the head, over the machines' cables.
+//
+// Threads: one.
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "backend/rank/rank_server.h"
+#include "daemon/nodes/messages.h"
+#include "tests/sim/rank.h"
+
+namespace millrace::sim {
+
+class AgentSession;
+class Cluster;
+
+class Links {
+ public:
+    using Deliver = std::function<void(const v1::HeadOrders&)>;
+
+    explicit Links(Cluster& cluster) : cluster_(cluster) {}
+
+    // Of an agent.
+    /// A connection to the head; null: it is refused. `ending`: how the head ended it.
+    std::shared_ptr<Wire> callHead(Machine& machine, Deliver deliver,
+                                   std::shared_ptr<Status> ending);
+    void report(const std::shared_ptr<Wire>& wire, v1::AgentReport report);
+    void closeTunnel(Machine& machine, const std::string& key);
+
+    // Of a rank or a relay.
+    /// Connects to the attempt's door; null: impossible.
+    std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
+    void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
+
+    // Of the head.
+    /// Null: it is over.
+    std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
+    void closeFromHead(const std::shared_ptr<RankConnection>& connection);
+    /// Its process is gone: all connections to its doors end.
+    void closeAllFromHead();
+
+ private:
+    /// A connection of an agent, and its session once it is let in.
+    struct Pending {
+        std::shared_ptr<AgentSession> session;
+        Deliver deliver;
+        std::shared_ptr<Status> ending;
+    };
+    void heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report);
+    void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
+    void doorHears(const RankConnection& connection, const std::optional<rank::RankLine>& line);
+
+    Cluster& cluster_;
+    std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
+    std::int64_t connectionId_ = 0;
+    std::map<const Wire*, Pending> pending_;
+};
+
+}  // namespace millrace::sim

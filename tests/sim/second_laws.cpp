@@ -1,0 +1,208 @@
+#include "tests/sim/second_laws.h"
+
+#include <algorithm>
+
+#include "tests/sim/sim_engine.h"
+
+namespace millrace::sim {
+namespace {
+
+// From a data worker's end, or its attempt's beginning, to another one: the feed's advice is
+// followed slowly.
+constexpr std::int64_t kCrewNs = 20 * kSecond;
+// From the last trouble to a step: the longest wait between two starts, and a start.
+constexpr std::int64_t kMovesNs = 45 * kSecond;
+// After trouble: how long what it caused may last.
+constexpr std::int64_t kCalmNs = 15 * kSecond;
+// Beyond a stop's grace: the forced end, the engines' and the agents' turns.
+constexpr std::int64_t kStopNs = 10 * kSecond;
+// From a node's drain to its last worker's end.
+constexpr std::int64_t kLeftNs = 30 * kSecond;
+// From a run's end to that of its ranks.
+constexpr std::int64_t kOverNs = 10 * kSecond;
+// Lines of a rank that are not acknowledged, and how long there may be more.
+constexpr std::size_t kUntoldMost = 100;
+constexpr std::int64_t kTellsNs = 5 * kSecond;
+
+}  // namespace
+
+void SecondLaws::checkTaken(const Machine& machine) {
+    if (const double cores = seen_.coresTaken(machine, ""); cores > kCores) {
+        seen_.wrong(strCat(machine.name, " has ", kCores, " cores, and ", cores, " are taken"));
+    }
+}
+
+// A run does not start before one that asks for no more and waits for longer.
+void SecondLaws::checkTurn(const std::string& run) {
+    const Course& course = seen_.courses.at(run);
+    if (!course.isWaiting || seen_.nowNs() - seen_.troubledNs < kCalmNs) {
+        return;
+    }
+    for (const auto& [id, other] : seen_.courses) {
+        const bool asksForMore = other.terms.parts > course.terms.parts ||
+                                 other.terms.cores(0, true) > course.terms.cores(0, true) ||
+                                 other.terms.cores(1, false) > course.terms.cores(1, false);
+        if (other.isWaiting && !asksForMore && other.queuedNs + kSecond < course.queuedNs) {
+            seen_.wrongOf(run, strCat("it starts before one that waits for longer"));
+        }
+    }
+}
+
+// When a node counts as lost, its data workers start on another one.
+void SecondLaws::countDataWorkers(const std::string& run, Course& course) {
+    int numLiving = 0, numWorking = 0;
+    for (const auto& machine : seen_.machines) {
+        for (const auto& [key, gang] : machine->gangs) {
+            const auto data = agent::DataWorkerName::parse(key);
+            const auto part = agent::PartName::parse(key);
+            const bool counts = gang.hasLiving() && gang.state.cause == engines::Cause::kNone;
+            const bool isData =
+                data.has_value() && data->run == run && data->attempt == course.attempt;
+            numLiving += counts && isData ? 1 : 0;
+            numWorking += counts && part.has_value() && part->run == run ? 1 : 0;
+        }
+    }
+    const bool isTraining = numWorking == course.terms.parts;
+    if (!seen_.isCalm() || !isTraining || numLiving == course.terms.dataWorkers) {
+        course.completeNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.completeNs > kCrewNs) {
+        course.completeNs = seen_.nowNs();
+        seen_.wrongOf(run, strCat(numLiving, " data workers of ", course.terms.dataWorkers, " for ",
+                                  kCrewNs / kSecond, " s"));
+    }
+}
+
+void SecondLaws::checkBegun(const runs::RunStore& store, const std::string& run) {
+    const auto attempts = store.attempts(run);
+    if (!attempts.ok() || attempts->empty() || !attempts->back().hasBegun) {
+        return;
+    }
+    const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, attempts->back().attempt);
+    if (std::none_of(ranks.begin(), ranks.end(),
+                     [](const Rank* rank) { return rank->begun() > rank->resumedFrom(); })) {
+        seen_.wrongOf(run, strCat("attempt ", attempts->back().attempt,
+                                  " has begun, and no rank of it has taken a step"));
+    }
+}
+
+// One that trains takes steps, and the one that is next starts where there is room.
+void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run, Course& course) {
+    const Result<runs::RunRecord> record = store.get(run);
+    const bool isOver = !record.ok() || values::isEnded(record->state);
+    course.isWaiting = course.isWaiting && !isOver;
+    bool mayMove = seen_.isCalm() && seen_.nowNs() >= seen_.excusedNs && !isOver;
+    if (course.isWaiting) {
+        const bool isNext =
+            std::all_of(seen_.courses.begin(), seen_.courses.end(), [&](const auto& other) {
+                return !other.second.isWaiting || other.second.queuedNs >= course.queuedNs;
+            });
+        mayMove = mayMove && isNext && seen_.hasRoom(run);
+    }
+    if (!mayMove) {
+        course.movedNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.movedNs > kMovesNs) {
+        course.movedNs = seen_.nowNs();
+        seen_.wrongOf(run, strCat("it is ", values::nameOf(record->state), " and does not get on"));
+    }
+    if (record.ok()) {
+        checkPlace(*record, course);
+    }
+    const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, course.attempt);
+    const bool isTold = std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
+        return rank->state.exitCode.has_value() || rank->numUnacked() <= kUntoldMost;
+    });
+    if (isTold || !mayMove) {
+        course.toldNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.toldNs > kTellsNs) {
+        course.toldNs = seen_.nowNs();
+        seen_.wrongOf(run, "a rank's lines are not acknowledged");
+    }
+}
+
+// A run leaves the queue when there is room for it, and its step is not behind its metrics.
+void SecondLaws::checkPlace(const runs::RunRecord& record, Course& course) {
+    const bool isPlaced = record.state != values::RunState::kStarting || !course.isWaiting;
+    if (isPlaced || !seen_.isCalm() || seen_.hasRoom(record.id)) {
+        course.roomyNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.roomyNs > kCalmNs) {
+        course.roomyNs = seen_.nowNs();
+        seen_.wrongOf(record.id, "it has left the queue, and there is no room for it");
+    }
+    const values::RunFigure* loss = record.newest("loss");
+    if (loss != nullptr && loss->attempt == record.attempt && loss->step > record.progress.step) {
+        seen_.wrongOf(record.id, strCat("its newest loss is of step ", loss->step,
+                                        ", and it is at step ", record.progress.step));
+    }
+}
+
+// Nothing lives on a node that is to be left.
+void SecondLaws::checkLeft() {
+    const Machine& head = *seen_.machines.front();
+    for (const auto& machine : seen_.machines) {
+        std::int64_t& left = leftNs_[static_cast<std::size_t>(machine->number)];
+        const bool isExcused =
+            !machine->isToBeLeft || !seen_.isReached(*machine) || !head.agent.isAlive() ||
+            head.agent.isStopped() || !head.disk.isWell() || !machine->disk.isWell() ||
+            machine->startsNs > 0 || machine->busyNs > 0 || seen_.nowNs() < seen_.hungUntilNs;
+        if (isExcused) {
+            left = seen_.nowNs();
+            continue;
+        }
+        for (const auto& [key, gang] : machine->gangs) {
+            if (gang.hasLiving() && seen_.nowNs() - left > kLeftNs) {
+                left = seen_.nowNs();
+                seen_.wrong(strCat(key, " lives on ", machine->name, ", which is to be left"));
+            }
+        }
+    }
+}
+
+// Once a run has ended no rank of it lives where the head can end it.
+void SecondLaws::checkOver(const runs::RunStore& store, const std::string& run, Course& course) {
+    const Result<runs::RunRecord> record = store.get(run);
+    const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, course.attempt);
+    const bool isWell = !seen_.isCalm() || !record.ok() || !values::isEnded(record->state) ||
+                        std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
+                            return rank->state.exitCode.has_value();
+                        });
+    if (isWell) {
+        course.overNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.overNs > kOverNs) {
+        course.overNs = seen_.nowNs();
+        seen_.wrongOf(run, "it has ended, and its ranks live");
+    }
+}
+
+// A stop is obeyed soon, where nothing hinders, and its grace is kept in any case.
+void SecondLaws::checkStop(const std::string& run, Course& course) {
+    const std::int64_t freeNs = std::max({course.stoppedNs, seen_.troubledNs, seen_.hungUntilNs});
+    const std::int64_t lateNs = std::max(course.stopByNs, seen_.troubledNs);
+    const bool isDue = course.stoppedNs != INT64_MAX &&
+                       (seen_.nowNs() - freeNs >= kStopNs || seen_.nowNs() - lateNs >= kStopNs);
+    const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, course.attempt);
+    const auto living = std::find_if(ranks.begin(), ranks.end(), [](const Rank* rank) {
+        return !rank->state.exitCode.has_value();
+    });
+    if (isDue && living != ranks.end()) {
+        course.stoppedNs = course.stopByNs = INT64_MAX;
+        seen_.wrongOf(run, strCat("it was stopped, and rank", (*living)->state.rank, " lives"));
+    }
+}
+
+void SecondLaws::check(const runs::RunStore* store) {
+    checkLeft();
+    seen_.troubledNs = store != nullptr && seen_.isCalm() ? seen_.troubledNs : seen_.nowNs();
+    for (auto& [run, course] : seen_.courses) {
+        countDataWorkers(run, course);
+        if (store == nullptr) {
+            course.movedNs = course.toldNs = course.overNs = seen_.nowNs();
+            continue;
+        }
+        checkBegun(*store, run);
+        checkMoves(*store, run, course);
+        checkOver(*store, run, course);
+        checkStop(run, course);
+    }
+}
+
+}  // namespace millrace::sim
