@@ -36,8 +36,8 @@ const engines::WorkerState* workerOf(const engines::State& state) {
 
 Result<bool> PartCrew::find(const job::RunPaths& paths, int attempt) {
     RETURN_IF_ERROR(recall(paths, attempt));
-    const std::string key = gangKey(run_, attempt);
-    return place_.nodes.has(parts_.empty() ? "" : lead().node, key);
+    hold();
+    return place_.nodes.has(parts_.empty() ? "" : lead().node, gangKey(run_, attempt));
 }
 
 Status PartCrew::recall(const job::RunPaths& paths, int attempt) {
@@ -64,11 +64,18 @@ Status PartCrew::begin(const job::RunPaths& paths, int attempt) {
     if (parts_.empty()) {
         RETURN_IF_ERROR(choose());
     }
-    for (const Part& part : parts_) {
-        place_.nodes.keep(part.node, part.name.key(), needsOf(part), workersOf(part));
-    }
-    isHolding_ = true;
+    hold();
     return okStatus();
+}
+
+// Also for parts that cannot be asked for, as they may live, and on nodes that have yet to say what
+// they have.
+void PartCrew::hold() {
+    for (const Part& part : parts_) {
+        place_.nodes.keep(part.node, part.name.key(),
+                          schedule::needsWithBeside(place_.parts, part.name.part), workersOf(part));
+    }
+    isHolding_ = !parts_.empty();
 }
 
 schedule::Resources PartCrew::needsOf(const Part& part) const {

@@ -42,8 +42,8 @@ class PartCrew {
     PartCrew(PartCrewPlace place, std::string run, int numNodes)
         : place_(std::move(place)), run_(std::move(run)), numNodes_(numNodes) {}
 
-    /// Whether part 0 of an attempt that an earlier daemon may have placed was placed. An error:
-    /// not known, it may live.
+    /// Whether part 0 of an attempt that an earlier daemon may have placed was placed. Its nodes
+    /// are kept for it where that daemon wrote them down. An error: not known, it may live.
     Result<bool> find(const job::RunPaths& paths, int attempt);
     /// The attempt is to be placed: its nodes are chosen, or found again, and kept for it.
     /// kUnavailable: too little is free, or too few nodes are ready. Another error: where its parts
@@ -109,6 +109,7 @@ class PartCrew {
     };
 
     Status recall(const job::RunPaths& paths, int attempt);
+    void hold();
     Status read();
     Status choose();
     Status save() const;

@@ -102,5 +102,28 @@ TEST_F(SpreadQueueTest,
     EXPECT_EQ(record(second).state, RunState::kQueued);
 }
 
+TEST_F(SpreadQueueTest, ARunThatANewDaemonCannotAskForKeepsItsNodes) {
+    engine.machine.cpus = 2;
+    attach(1);
+    const std::string first = queue();
+    look();
+    ASSERT_TRUE(engine.gangs.contains(first + ".a1"));
+    table = std::make_unique<NodeTable>(NodeTableOptions{"head"}, clock, *logs);
+    doors.doors.clear();
+    makeController();
+    engine.findError = dataLoss("gang.json: damaged");
+    ASSERT_TRUE(controller->recover().ok());
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["resources"]["loader_threads"] = 1;
+    const std::string second = queue();
+    clock.advanceMs(500);
+    controller->drain();
+    EXPECT_EQ(record(second).state, RunState::kQueued) << "the first one's ranks may live";
+    EXPECT_EQ(nodes->standing("").free.cpus, 0);
+    EXPECT_EQ(table->partWorkers(*session, first, 1).size(), 0u) << "node1 has not come";
+    attach(1);
+    EXPECT_EQ(table->partWorkers(*session, first, 1).size(), 2u) << "they may tell what they do";
+}
+
 }  // namespace
 }  // namespace millrace::agent
