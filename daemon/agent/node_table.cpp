@@ -151,13 +151,19 @@ bool NodeTable::isOlder(const std::string& key) const {
     return run != attempts_.end() && owner->attempt < run->second;
 }
 
+// Of a run that is not under way: nobody will ask for it, whatever is not known of other runs.
+bool NodeTable::isNobodys(const std::string& key) const {
+    const auto owner = job::ownerOf(key);
+    return areRunsTold_ && owner.has_value() && !attempts_.contains(owner->run);
+}
+
 std::map<std::string, EndWish> NodeTable::toEnd(Node& node) {
     const bool isOld = nowNs() - knownSinceNs_ >= kUnknownNs;
     std::map<std::string, EndWish> ends;
     for (auto gang = node.gangs.begin(); gang != node.gangs.end();) {
         auto& [key, state] = *gang;
-        const bool isUnwanted =
-            !node.isWanted(key) && (isOld || isOlder(key) || node.ended.contains(key));
+        const bool isUnwanted = !node.isWanted(key) && (isOld || isOlder(key) || isNobodys(key) ||
+                                                        node.ended.contains(key));
         const auto asked = node.ended.find(key);
         if (isUnwanted && node.told.insert(key).second) {
             ends[key] = asked == node.ended.end() ? EndWish{.why = kUnwanted} : asked->second;
@@ -390,6 +396,7 @@ void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempt
         knownSinceNs_ = nowNs();
     }
     attempts_ = std::move(attempts);
+    areRunsTold_ = true;
 }
 
 void NodeTable::keep(const std::string& name, const std::string& key,

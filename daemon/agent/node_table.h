@@ -140,6 +140,7 @@ class NodeTable {
     NodeOrders::Placed orderOf(const Placement& placement) const;
     std::map<std::string, EndWish> toEnd(Node& node) MR_REQUIRES(mutex_);
     bool isOlder(const std::string& key) const MR_REQUIRES(mutex_);
+    bool isNobodys(const std::string& key) const MR_REQUIRES(mutex_);
     void forgetOldest() MR_REQUIRES(mutex_);
     std::string stateOf(const Node& node, const NodeStanding& standing) const;
     void addWatch(int change);
@@ -155,6 +156,7 @@ class NodeTable {
     mutable std::int64_t seenNs_ MR_GUARDED_BY(mutex_) = 0, lookedNs_ MR_GUARDED_BY(mutex_);
     std::int64_t knownSinceNs_ MR_GUARDED_BY(mutex_) = 0;        ///< all runs have been read since
     std::map<std::string, int> attempts_ MR_GUARDED_BY(mutex_);  ///< present ones, by run
+    bool areRunsTold_ MR_GUARDED_BY(mutex_) = false;             ///< `attempts_` has all of them
     std::map<std::string, Node> nodes_ MR_GUARDED_BY(mutex_);
     std::unordered_map<const NodeSession*, Node*> bySession_ MR_GUARDED_BY(mutex_);
     int numWatches_ MR_GUARDED_BY(mutex_) = 0;

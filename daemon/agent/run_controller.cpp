@@ -136,7 +136,10 @@ void RunController::step() {
 // Parts of runs that cannot be read may live on other nodes.
 void RunController::tellUnread() {
     bool areSome = !unread_.empty();
-    std::map<std::string, int> attempts = refused_;
+    std::map<std::string, int> attempts;
+    for (const auto& [id, unread] : unread_) {
+        attempts[id] = 0;
+    }
     for (const auto& [id, run] : active_) {
         areSome = areSome || run->stage() == Stage::kUnknown;
         attempts[id] = run->attempt();
@@ -300,7 +303,6 @@ Status RunController::adoptOne(const std::string& id) {
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
         RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
-        refused_[run.id] = run.attempt + 1;  // its parts on other nodes end at once
         refuse(run.id, std::string(messageOf(facts.status())));
         return okStatus();
     }

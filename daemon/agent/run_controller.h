@@ -92,7 +92,7 @@ class RunController {
 
  private:
     /// A run that cannot be read is tried again so often.
-    static constexpr std::int64_t kUnreadRetryNs = 10'000 * kNsPerMs;
+    static constexpr std::int64_t kUnreadRetryNs = 4'000 * kNsPerMs;
     static constexpr std::int64_t kEndingRetryNs = 250 * kNsPerMs;
 
     using Message = std::function<void()>;
@@ -146,7 +146,6 @@ class RunController {
     std::vector<Waiting> queue_;             // as the store had it at the last look
     std::map<std::string, JobFacts> facts_;  // of the runs in `queue_`
     std::map<std::string, Unread> unread_;   // by run
-    std::map<std::string, int> refused_;     // by run: the first attempt that would not be over
     std::map<std::string, std::unique_ptr<ActiveRun>> active_;
     StrayGangs strays_;
     LookPace pace_;

@@ -110,7 +110,8 @@ class Nodes {
     virtual NodeStanding standing(const std::string& node) const = 0;
     /// Whether there are runs under way whose parts nobody knows yet, as their run or their gang
     /// cannot be read: gangs that nobody asks for may be theirs. `attempts`: the present ones of
-    /// the runs under way, by run; no gang of an earlier one is wanted.
+    /// all runs under way, by run; 0: not known. No gang of an earlier one, or of a run that is not
+    /// under way, is wanted.
     virtual void setUnread(bool areSomeUnread, std::map<std::string, int> attempts) = 0;
     /// So much of the node is kept for this part until end(). `workers`: who of the node may speak
     /// with the attempt's door, by name.

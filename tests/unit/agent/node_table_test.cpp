@@ -236,23 +236,24 @@ TEST_F(NodeTableTest, WhatIsEndedWhileItsNodeComesIsNotBegun) {
 TEST_F(NodeTableTest, PartsOfRunsThatCannotBeReadAreLeftAlone) {
     const auto session = attach("node1", {{kPartKey, living()}});
     for (int i = 0; i < 120; ++i) {
-        table.setUnread(true, {});
+        table.setUnread(true, {{"r-abcde", 0}});
         pass(1'000);
         say(*session);
     }
     EXPECT_EQ(session->sent.size(), 1U);
-    table.setUnread(false, {});
+    table.setUnread(false, {{"r-abcde", 1}});
     pass(60'000);
     say(*session);
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)))
-        << "all runs are known now";
+    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
 }
 
-TEST_F(NodeTableTest, APartOfAnAttemptThatAnotherFollowedIsEndedWhateverIsNotRead) {
-    const auto owner = job::ownerOf(kPartKey);
-    table.setUnread(true, {{owner->run, owner->attempt + 1}});
-    const auto session = attach("node1", {{kPartKey, living()}});
-    EXPECT_THAT(session->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
+TEST_F(NodeTableTest, APartThatNoRunUnderWayCanAskForIsEndedWhateverIsNotRead) {
+    table.setUnread(true, {{"r-abcde", 2}});
+    const auto older = attach("node1", {{kPartKey, living()}});
+    EXPECT_THAT(older->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
+    table.setUnread(true, {{"r-fghij", 0}});
+    const auto nobodys = attach("node2", {{kPartKey, living()}});
+    EXPECT_THAT(nobodys->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
 }
 
 TEST_F(NodeTableTest, ADrainedNodeIsToBeLeftAlsoForTheNextHead) {
