@@ -12,7 +12,8 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kRetryNs = 1'000'000'000;
-constexpr std::int64_t kMostRetryNs = 30 * kRetryNs;
+// Once the disk is well again its workers have waited long enough, and keep more with each step.
+constexpr std::int64_t kMostRetryNs = 4 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
 constexpr std::size_t kMostTogether = 20'000;  ///< of one transaction
 constexpr std::size_t kMostOwn = 60;

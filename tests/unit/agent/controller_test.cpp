@@ -472,7 +472,7 @@ TEST_F(AgentTest, AQueuedRunThatCannotBeReadIsTriedAgain) {
     controller->drain();
     EXPECT_THAT(live.get(id).queuedReason, HasSubstr("cannot be read"));
     sql("ALTER TABLE away RENAME TO run_param");
-    clock.advanceMs(9'000);
+    clock.advanceMs(3'000);
     controller->drain();
     EXPECT_EQ(record(id).state, RunState::kQueued);
     clock.advanceMs(2'000);

@@ -255,6 +255,19 @@ TEST_F(IntakeTest, ARunThatKeepsFailingIsTriedLaterAndLater) {
     EXPECT_EQ(intake.trouble(id), "");
 }
 
+TEST_F(IntakeTest, ARunThatHasFailedForLongIsTriedAgainWithinFourSeconds) {
+    refuse("metric_line", "1");
+    refuse("quarantine", "1");
+    ASSERT_TRUE(add(1));
+    for (int i = 0; i < 50; ++i) {
+        EXPECT_TRUE(intake.flush().acks.empty());
+        clock.advanceMs(1'000);
+    }
+    allow("metric_line");
+    clock.advanceMs(4'000);
+    EXPECT_EQ(intake.flush().acks.size(), 1u);
+}
+
 TEST_F(IntakeTest, RoomIsCountedInBytes) {
     rank::RankLine line;
     line.attempt = 1;
