@@ -74,6 +74,7 @@ void DataCrew::read() {
         member.state = placing();
         members_.push_back(std::move(member));
     }
+    wanted_ = numStaying();  // until its feed says something else
 }
 
 Status DataCrew::save() const {

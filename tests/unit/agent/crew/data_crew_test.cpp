@@ -198,10 +198,11 @@ TEST_F(DataCrewTest, AnotherDaemonFindsThemAgain) {
     tick();
     tick();
     nodes.placed.clear();
-    DataCrew next(place, "r-abcde", 2, 2);
+    DataCrew next(place, "r-abcde", 1, 2);
     next.begin(paths, 1);
     (void)next.tick(true);
     EXPECT_EQ(next.with(std::nullopt).workers.size(), 2U);
+    EXPECT_THAT(nodes.ended, IsEmpty()) << "its feed has not said yet how many it wants";
     EXPECT_EQ(nodes.placed.size(), 2U);
     EXPECT_EQ(nodes.placed.count(keyOf(1)), 1U);
 }
