@@ -266,6 +266,14 @@ void RunHealth::noteDone(const std::string& worker) {
     }
 }
 
+void RunHealth::noteHeard(const std::string& worker) {
+    WorkerSigns* signs = findOrAdd(worker, true);
+    if (signs != nullptr && !signs->hasSaidHello) {
+        signs->hasSaidHello = signs->promisesAlive = true;
+        signs->heardNs = signs->workedNs = clock_.steadyNs();
+    }
+}
+
 void RunHealth::setTrouble(const std::string& what, const std::string& sentence) {
     if (sentence.empty()) {
         troubles_.erase(what);

@@ -123,6 +123,35 @@ TEST_F(AdoptionTest, ARankThatWasKilledAfterItsWordIsNotTakenForDone) {
     EXPECT_EQ(record(id).attempt, 2) << "its record says how it ended";
 }
 
+TEST_F(AdoptionTest, ARankThatIsStoppedBeforeTheNewDaemonComesIsEnded) {
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["command"] = {"/bin/true"};
+    const std::string id = service->submit(order())->runs.at(0).id;
+    controller->drain();
+    hello(id);
+    say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
+    replaceDaemon();
+    for (int i = 0; i < 13; ++i) {
+        pass(1'000);
+    }
+    EXPECT_THAT(engine.cancelled, ElementsAre()) << "it may be connecting again";
+    pass(1'000);
+    EXPECT_THAT(engine.cancelled, ElementsAre(id + ".a1"));
+    EXPECT_THAT(history(id), HasSubstr("rank0 stands still: its process says nothing"));
+}
+
+TEST_F(AdoptionTest, ARankThatNoDaemonHasHeardMayBeLoading) {
+    inspector.reply->runs = {someInspected()};
+    inspector.reply->runs[0].spec["command"] = {"/bin/true"};
+    const std::string id = service->submit(order())->runs.at(0).id;
+    controller->drain();
+    replaceDaemon();
+    for (int i = 0; i < 60; ++i) {
+        pass(1'000);
+    }
+    EXPECT_THAT(engine.cancelled, ElementsAre());
+}
+
 TEST_F(AdoptionTest, AStopOfARunThatIsUnknownReachesItsRank) {
     const std::string id = running();
     engine.findError = dataLoss("gang.json");
