@@ -195,7 +195,7 @@ void ActiveRun::tick(bool isFlushed) {
         case Stage::kPlacing:
             return followPlacing();
         case Stage::kReceiptDue:
-            return askReceipt();
+            return state_.isDue(place_.clock.steadyNs()) ? askReceipt() : void();
         case Stage::kEndDue:
             return state_.isDue(place_.clock.steadyNs()) ? storeEnd() : void();
         case Stage::kUnknown:

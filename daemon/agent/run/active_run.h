@@ -128,6 +128,7 @@ class ActiveRun {
     bool isStopped() const { return stop_.has_value() && !stop_->isMove; }
     void endStopped() { end(values::RunState::kCancelled, stop_->reason); }
     void askReceipt();
+    void receiptMade(const Status& status);
     void storeEnd();
 
     void move(Move move) { state_.move(move, place_.clock.steadyNs()); }
@@ -166,6 +167,7 @@ class ActiveRun {
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;
     std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
+    int numReceiptTries_ = 0;   // that did not go
     /// The run's end and why, from the verdict until the store has it.
     std::optional<std::pair<values::RunState, std::string>> ending_;
 };

@@ -2,12 +2,15 @@
 #include <utility>
 
 #include "backend/core/log.h"
+#include "backend/core/transient.h"
 #include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kStoreAgainNs = 1'000'000'000;
+// A disk may fail for good at what a receipt is made of, and take the run's end all the same.
+constexpr int kReceiptTriesMost = 60;
 
 }  // namespace
 
@@ -25,23 +28,35 @@ void ActiveRun::askReceipt() {
     ReceiptInputs inputs{.stepNames = facts_.stepNames};
     done_.fill(facts_.ranks, inputs);
     const auto store = [&place = place_, id = id(), inputs = std::move(inputs),
-                        then = answer(&ActiveRun::storeEnd)](const auto&) -> SideThread::Then {
-        const Status status = storeReceipt(place.store, id, inputs);
-        if (!status.ok()) {
-            logWarn("run: no receipt", {{"run", id}, {"why", messageOf(status)}});
-        }
-        return then;
+                        then = answer(&ActiveRun::receiptMade)](const auto&) -> SideThread::Then {
+        return [then, status = storeReceipt(place.store, id, inputs)] { then(status); };
     };
     if (!place_.documents.run(store) && stage() == Stage::kReceiptMaking) {
         move(Move::kNotNow);
     }
 }
 
-// The receipt is there, or cannot be had.
-void ActiveRun::storeEnd() {
-    if (!state_.may(Move::kStored)) {
+// It is there, waits for room as the run's end would, or cannot be had.
+void ActiveRun::receiptMade(const Status& status) {
+    if (stage() != Stage::kReceiptMaking) {
         return;
     }
+    const bool isFull = absl::IsResourceExhausted(status);
+    if (isFull || (mayPass(status) && numReceiptTries_ < kReceiptTriesMost)) {
+        journal_.live().queuedReason =
+            strCat("its receipt cannot be stored: ", messageOf(status), "; trying again");
+        journal_.waits(numReceiptTries_++ == 0, "run: receipt not stored yet");
+        move(Move::kNotNow);
+        return state_.setRetry(place_.clock.steadyNs() + kStoreAgainNs);
+    }
+    if (!status.ok()) {
+        logWarn("run: no receipt", {{"run", id()}, {"why", messageOf(status)}});
+        journal_.addEvent(strCat("it has no receipt: ", messageOf(status)));
+    }
+    storeEnd();
+}
+
+void ActiveRun::storeEnd() {
     const auto& [state, reason] = *ending_;
     journal_.tellEnd(state, reason);
     const std::int64_t settled = state == values::RunState::kFinished ? done_.stepOfAll() : 0;
