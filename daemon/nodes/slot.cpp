@@ -186,8 +186,10 @@ void Slot::recallParts() {
 void Slot::obey(const v1::HeadOrders& message) {
     const agent::NodeOrders orders = fromProto(message);
     life_.heard();
+    // By an order of a connection that is over nothing begins: the head may have it elsewhere by
+    // now, and says with the next connection what is to be here.
     for (const agent::NodeOrders::Placed& order : orders.placed) {
-        place(order);
+        parts_.link->isOpen() ? place(order) : void();
     }
     for (const auto& [key, wish] : orders.ended) {
         cancel(key, wish.grace, wish.why);

@@ -29,8 +29,8 @@ struct FakeUplink final : Uplink {
     bool isReady() const override { return isOpen(); }
     void send(v1::AgentReport report) override { sent.push_back(std::move(report)); }
     std::vector<v1::HeadOrders> take() override {
-        isCalled = isCalled && isUp;
-        return isCalled ? std::exchange(orders, {}) : std::vector<v1::HeadOrders>();
+        const bool wasCalled = std::exchange(isCalled, isCalled && isUp);
+        return wasCalled ? std::exchange(orders, {}) : std::vector<v1::HeadOrders>();
     }
     bool isUp = true, isCalled = false;
     Status refused = okStatus();
@@ -76,13 +76,16 @@ class SlotTest : public ::testing::Test {
         slot->turn();
     }
     /// A data worker, as the head places one.
-    void place() {
+    void order() {
         agent::NodeOrders orders;
         const agent::DataWorkerName name{"r-abcde", 1, 0};
         orders.placed.push_back(
             {{kDataKey, engines::gangText(agent::dataGang(name)), "", "join", "", ""}, {}});
         link->orders.push_back(toProto(orders));
         slot->turn();
+    }
+    void place() {
+        order();
         ASSERT_TRUE(engine->states.contains(kDataKey));
     }
     /// Part 0 of an attempt, likewise; its state, as the head hears of it.
@@ -166,6 +169,16 @@ TEST_F(SlotTest, WhatIsLeftAfterTheGraceIsEnded) {
     EXPECT_THAT(engine->cancelled, ElementsAre(kDataKey));
     pass(5);
     EXPECT_EQ(numEnds, 1) << "also where it does not end";
+}
+
+TEST_F(SlotTest, ByAnOrderOfAConnectionThatIsOverNothingBegins) {
+    begin();
+    link->isUp = false;
+    order();
+    EXPECT_FALSE(engine->states.contains(kDataKey)) << "the head may have it elsewhere by now";
+    link->isUp = true;
+    pass(1);
+    place();
 }
 
 TEST_F(SlotTest, OneThatLeavesStartsNothing) {
