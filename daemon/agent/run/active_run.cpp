@@ -259,8 +259,9 @@ void ActiveRun::followDeadlines() {
         }
         return;
     }
-    const GangView view = {stage(),  now - state_.sinceNs(), gang_,
-                           extent(), stop_.has_value(),      isGraceOver};
+    const GangView view = {stage(),    now - state_.sinceNs(), gang_,
+                           extent(),   stop_.has_value(),      stop_.has_value() && stop_->isMove,
+                           isGraceOver};
     if (!cut_.isDue(view)) {
         return;
     }

@@ -36,7 +36,12 @@ std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
     if (view.stage == Stage::kLingering && view.stageNs >= lingerNs(view)) {
         return Cut();
     }
-    return view.isStopRequested ? std::nullopt : findAmongRanks(view);
+    if (!view.isStopRequested) {
+        return findAmongRanks(view);
+    }
+    // A user's stop leaves the ranks all of their time. A node that is to be left gives them ten
+    // minutes, in which one that is silent would hold up all others.
+    return view.isMove && view.stage == Stage::kRunning ? findSilent() : std::nullopt;
 }
 
 std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {

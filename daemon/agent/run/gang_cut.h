@@ -23,7 +23,9 @@ struct GangView {
     std::int64_t stageNs = 0;  ///< how long it has been in that stage
     const std::optional<engines::State>& gang;
     AttemptExtent extent;
-    bool isStopRequested = false, isGraceOver = false;
+    bool isStopRequested = false;
+    bool isMove = false;  ///< that stop: its ranks go on elsewhere
+    bool isGraceOver = false;
 };
 
 class GangCut {

@@ -131,6 +131,11 @@ TEST_F(GangCutTest, ASilentRankEndsItAndIsWhatTheAttemptIsJudgedBy) {
         say(0, rank::Alive());
         (void)health_.look();
     }
+    GangView asked = view();
+    asked.isStopRequested = true;
+    EXPECT_FALSE(isDue(asked)) << "a user gave the ranks that time";
+    asked.isMove = true;
+    EXPECT_TRUE(isDue(asked)) << "its node is to be left";
     EXPECT_TRUE(isDue(view()));
     EXPECT_TRUE(cut_.isStandstill());
     const std::string sentence =
