@@ -110,7 +110,7 @@ class Cluster {
     std::string submit(const Terms& terms);
     void submitFirst();
     /// Damages what the store of a dead head has of the run's spec.
-    void spoilSpec(const std::string& run) const;
+    Status spoilSpec(const std::string& run) const;
     std::chrono::milliseconds leaseOf(const Machine& machine) const;
     void poke();
     bool isAtRest(std::string* why);

@@ -36,12 +36,11 @@ bool Evidence::isReached(const Machine& machine) const {
 }
 
 bool Evidence::isCalm() const {
-    const Machine& head = *machines.front();
-    return head.agent.isAlive() && !head.agent.isStopped() &&
+    return machines.front()->agent.isAlive() &&
            std::all_of(machines.begin(), machines.end(), [this](const auto& one) {
                const bool isApart = one->number > 0 && one->hasBegun && !isReached(*one);
                return !isApart && !one->isToBeLeft && !one->isOff() && one->disk.isWell() &&
-                      one->startsNs == 0 && one->busyNs == 0 &&
+                      one->startsNs == 0 && !one->agent.isPaused() &&
                       nowNs() >= std::max(one->unreadableUntilNs, one->noTunnelUntilNs);
            });
 }

@@ -191,25 +191,33 @@ void Faults::hang(const Plan::Fault& fault) {
         if (rank->state.rank == fault.rank) {
             rank->hang(fault.forMs * kMs);
             cluster_.judge_->hangs(fault.forMs * kMs);
-            fault.isUp ? stopProcess(*rank) : void();
+            // One that leaves has train.exit_minutes for that, whatever it does.
+            fault.isUp && !rank->isLeaving() ? stopProcess(*rank) : void();
         }
     }
 }
 
-// By SIGSTOP. It gives no sign of life, so the head is to end it; one that a later head has not
-// heard at all is killed by an operator.
+// By SIGSTOP. It gives no sign of life, so the head is to end it, also one that comes only now and
+// finds lines of it in the store. Of another one it knows nothing: an operator kills it.
 void Faults::stopProcess(Rank& rank) {
-    const std::int64_t sinceNs = cluster_.world.nowNs();
-    const bool wasHeard = rank.begun() > rank.resumedFrom() + 1;
     rank.hang(kStoppedNs);
     rank.life.pause(kStoppedNs);
-    cluster_.judge_->hangs(kStoppedForNs);
     cluster_.judge_->blame(rank.run(), "a rank is stopped");
-    cluster_.world.after(kStoppedForNs, [this, &rank, sinceNs, wasHeard] {
+    awaitEnd(rank, rank.begun() > rank.resumedFrom() + 1);
+}
+
+void Faults::awaitEnd(Rank& rank, bool isHeard) {
+    cluster_.judge_->hangs(kStoppedForNs);
+    cluster_.world.after(kStoppedForNs, [this, &rank, isHeard] {
         if (rank.state.exitCode.has_value()) {
             return;
         }
-        if (wasHeard && cluster_.judge_->isCalmSince(sinceNs)) {
+        const bool isCalm = cluster_.judge_->isCalmSince(cluster_.world.nowNs() - kStoppedForNs);
+        // A user's stop has a grace of its own.
+        if (rank.wasAcked() && (!isCalm || cluster_.judge_->isStopped(rank.run()))) {
+            return awaitEnd(rank, true);
+        }
+        if (isCalm && isHeard) {
             cluster_.judge_->wrong("a rank that is stopped is not ended");
         }
         cluster_.judge_->rankKilled(rank);
@@ -232,10 +240,12 @@ void Faults::spoil() {
         return;
     }
     cluster_.killHead();
-    cluster_.spoilSpec(run);
+    cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
+    if (!cluster_.spoilSpec(run).ok()) {
+        return cluster_.world.after(5 * kSecond, [this] { spoil(); });  // its disk fails, too
+    }
     cluster_.judge_->mayEnd(run, values::RunState::kFailed);
     cluster_.judge_->blame(run, "its spec cannot be read");
-    cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
 }
 
 // An attempt that ends before the head has heard of a step costs the run its next one, as
@@ -397,9 +407,10 @@ void Faults::resume() {
             status = cluster_.head_->controller->resume(cluster_.runs_.front(), values::kFromStart);
         }
         cluster_.world.tell("resume: " + std::string(messageOf(status)));
-        if (status.ok()) {
-            cluster_.judge_->resumed(cluster_.runs_.front());
+        if (!status.ok()) {
+            return cluster_.world.after(kSecond, [this] { resume(); });
         }
+        cluster_.judge_->resumed(cluster_.runs_.front());
         cluster_.poke();
     } else if (run.ok() && !values::isEnded(run->state)) {
         cluster_.world.after(kSecond, [this] { resume(); });

@@ -27,6 +27,7 @@ class Faults {
     void submit(const Plan::Fault& fault);
     void hang(const Plan::Fault& fault);
     void stopProcess(class Rank& rank);
+    void awaitEnd(class Rank& rank, bool isHeard);
     static void leaveStray(Machine& machine);
     void spoil();
     void killRank(const Plan::Fault& fault);

@@ -63,6 +63,10 @@ class Judge {
         RestLaws(seen_, store).check(headRoot);
     }
 
+    /// By a user, and not resumed.
+    bool isStopped(const std::string& run) const {
+        return seen_.courses.at(run).stoppedNs != INT64_MAX;
+    }
     bool isCalmSince(std::int64_t ns) const { return seen_.troubledNs < ns; }
     void wrong(const std::string& what) { seen_.wrong(what); }
     const std::vector<std::string>& problems() const { return seen_.problems; }

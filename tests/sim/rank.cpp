@@ -103,6 +103,7 @@ void Rank::closed() {
 }
 
 void Rank::acked(std::int64_t attempt, std::uint64_t seq) {
+    wasAcked_ = wasAcked_ || (attempt == attempt_ && seq > 0);
     std::erase_if(unacked_, [&](const rank::RankLine& line) {
         return line.attempt == attempt && line.seq <= seq;
     });
@@ -239,6 +240,7 @@ void Rank::checkpoint(std::function<void()> then) {
 }
 
 void Rank::ending() {
+    isLeaving_ = true;
     cluster.judge().leaves(*this);
     say(rank::Progress{ended_, 0, ended_ * kRowsPerStep, terms().steps, "ending", {}, 0});
     leave();

@@ -43,6 +43,10 @@ class Rank final : public Worker {
     /// Steps whose lines are neither acknowledged nor in a checkpoint.
     std::vector<std::int64_t> untold() const;
     std::size_t numUnacked() const { return unacked_.size(); }
+    /// The store has a line of it.
+    bool wasAcked() const { return wasAcked_; }
+    /// It has ended its last step.
+    bool isLeaving() const { return isLeaving_; }
     /// It ends by itself, with an error that it tells of.
     void fail();
     /// It does nothing for a while, and looks at no stop.
@@ -69,6 +73,7 @@ class Rank final : public Worker {
     std::int64_t resumedFrom_ = 0, begun_ = 0, ended_ = 0;
     std::uint64_t seq_ = 0;
     std::deque<rank::RankLine> unacked_;
+    bool wasAcked_ = false, isLeaving_ = false;
     std::int64_t savedStep_ = 0;  ///< of its last checkpoint
     std::shared_ptr<RankConnection> connection_;
     std::int64_t backoffNs_ = 20 * kMs, hangsUntilNs_ = 0;

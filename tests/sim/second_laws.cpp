@@ -140,10 +140,11 @@ void SecondLaws::checkLeft() {
     const Machine& head = *seen_.machines.front();
     for (const auto& machine : seen_.machines) {
         std::int64_t& left = leftNs_[static_cast<std::size_t>(machine->number)];
-        const bool isExcused =
-            !machine->isToBeLeft || !seen_.isReached(*machine) || !head.agent.isAlive() ||
-            head.agent.isStopped() || !head.disk.isWell() || !machine->disk.isWell() ||
-            machine->startsNs > 0 || machine->busyNs > 0 || seen_.nowNs() < seen_.hungUntilNs;
+        const bool isExcused = !machine->isToBeLeft || !seen_.isReached(*machine) ||
+                               !head.agent.isAlive() || head.agent.isStopped() ||
+                               !head.disk.isWell() || !machine->disk.isWell() ||
+                               seen_.nowNs() < head.unreadableUntilNs || machine->startsNs > 0 ||
+                               machine->agent.isPaused() || seen_.nowNs() < seen_.hungUntilNs;
         if (isExcused) {
             left = seen_.nowNs();
             continue;
