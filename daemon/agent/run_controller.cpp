@@ -128,8 +128,7 @@ void RunController::step() {
     }
     publishCounts();
     if (allEnded_ != nullptr && active_.empty() && strays_.isEmpty()) {
-        allEnded_->set_value(true);
-        allEnded_.reset();
+        std::exchange(allEnded_, nullptr)->set_value(true);
     }
 }
 

@@ -32,7 +32,8 @@ ActiveRun::ActiveRun(Workplace& place, runs::RunRecord run, JobFacts facts)
                   return placementOf(name, node, port, needs);
               }},
              journal_.id(), facts_.nodes),
-      recovery_(place.clock) {
+      recovery_(place.clock),
+      end_(place, journal_) {
     journal_.live().epochs = facts_.epochs;
     if (facts_.isScript()) {
         constexpr std::int64_t kNsPerMinute = 60'000 * kNsPerMs;

@@ -10,7 +10,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "backend/runs/run_store.h"
 #include "daemon/agent/crew/data_crew.h"
@@ -22,6 +21,7 @@
 #include "daemon/agent/run/gang_cut.h"
 #include "daemon/agent/run/gang_door.h"
 #include "daemon/agent/run/preparation.h"
+#include "daemon/agent/run/run_end.h"
 #include "daemon/agent/run/run_health.h"
 #include "daemon/agent/run/run_journal.h"
 #include "daemon/agent/run/verdict.h"
@@ -130,6 +130,7 @@ class ActiveRun {
     void askReceipt();
     void receiptMade(const Status& status);
     void storeEnd();
+    void tryAgain(Move how);
 
     void move(Move move) { state_.move(move, place_.clock.steadyNs()); }
     /// `then` of this run, as an answer: called only while the run is active.
@@ -167,9 +168,7 @@ class ActiveRun {
     runs::ReportedLine position_;
     std::optional<StopWish> stop_;
     std::int64_t heardNs_ = 0;  // kUnknown: somebody was there then
-    int numReceiptTries_ = 0;   // that did not go
-    /// The run's end and why, from the verdict until the store has it.
-    std::optional<std::pair<values::RunState, std::string>> ending_;
+    RunEnd end_;
 };
 
 }  // namespace millrace::agent

@@ -13,17 +13,6 @@ constexpr std::int64_t kAskAgainNs = 1'000'000'000;
 // Longer than the guardians' lease of 10 minutes: workers that nobody could ask for have ended.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 
-// A rank that an earlier daemon has heard connects again at once, unless it stands still.
-void expectRanks(const Workplace& place, const std::string& run, int attempt, int ranks,
-                 RunHealth& health) {
-    for (int rank = 0; rank < ranks; ++rank) {
-        const std::string worker = job::rankName(rank);
-        if (place.store.ackedSeq(run, attempt, worker).value_or(0) > 0) {
-            health.noteHeard(worker);
-        }
-    }
-}
-
 }  // namespace
 
 void ActiveRun::readAttemptFile() {
@@ -102,7 +91,9 @@ Status ActiveRun::followGang() {
         cut(Move::kHalf);
     } else {
         move(Move::kFound);
-        expectRanks(place_, id(), attempt(), facts_.ranks, health_);
+        for (const std::string& rank : journal_.ranksHeard(facts_.ranks)) {
+            health_.noteHeard(rank);
+        }
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     }
     noteGang(state);

@@ -87,6 +87,17 @@ void RunJournal::tellPlaced(std::int64_t resumeStep, const std::optional<std::st
     publish();
 }
 
+std::vector<std::string> RunJournal::ranksHeard(int ranks) const {
+    std::vector<std::string> heard;
+    for (int rank = 0; rank < ranks; ++rank) {
+        std::string name = job::rankName(rank);
+        if (place_.store.ackedSeq(run_.id, run_.attempt, name).value_or(0) > 0) {
+            heard.push_back(std::move(name));
+        }
+    }
+    return heard;
+}
+
 void RunJournal::noteReceipt(const Json& receipt, bool isOfScript) {
     notePackages(jsonMember(receipt, "packages"));
     if (isOfScript) {

@@ -56,6 +56,9 @@ class RunJournal {
     void tellPlaced(std::int64_t resumeStep, const std::optional<std::string>& node = std::nullopt);
     /// Of a worker's receipt its versions and, of rank 0 of a script, its file and interpreter.
     void noteReceipt(const Json& receipt, bool isOfScript);
+    /// Those of `ranks` ranks that a daemon has heard in this attempt, by name: they connect to the
+    /// next daemon at once, unless they stand still.
+    std::vector<std::string> ranksHeard(int ranks) const;
 
  private:
     void setHost(const std::string& host);
