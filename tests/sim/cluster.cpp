@@ -8,6 +8,7 @@
 #include "daemon/config/daemon_config.h"
 #include "tests/sim/cluster_head.h"
 #include "tests/sim/leftovers.h"
+#include "tests/sim/sim_files.h"
 
 namespace millrace::sim {
 namespace {
@@ -167,6 +168,9 @@ void Cluster::startAgent(Machine& machine) {
     nodes::SlotParts parts;
     parts.engine = std::make_unique<SimEngine>(machine);
     parts.link = std::make_unique<NodeLink>(*this, machine);
+    if (plan.handsOver) {
+        parts.files = std::make_unique<SimFiles>(*this, machine);
+    }
     parts.info.name = machine.nodeName;
     parts.machine = machine.name;
     parts.info.cores = 16;
@@ -264,13 +268,10 @@ std::string Cluster::submit(const Terms& terms) {
     return id;
 }
 
-Status Cluster::spoilSpec(const std::string& run) const {
+Status Cluster::changeStore(const std::string& sql) const {
     const std::string path = machines_.front()->root + "/runs.sqlite";
     ASSIGN_OR_RETURN(const auto database, runs::Database::open(path, runs::Database::Mode::kWrite));
-    return database->exec(
-        strCat("UPDATE run_document SET text = '{' WHERE kind = 'resolved' AND run_no = "
-               "(SELECT no FROM run WHERE id = '",
-               run, "')"));
+    return database->exec(sql);
 }
 
 void Cluster::submitFirst() {
@@ -287,6 +288,9 @@ bool Cluster::isAtRest(std::string* why) {
         return false;
     }
     for (const std::string& id : runs_) {
+        if (judge_->isRemoved(id)) {
+            continue;
+        }
         const Result<runs::RunRecord> run = head_->store->get(id);
         if (!run.ok() || !values::isEnded(run->state)) {
             *why = run.ok() ? strCat("the run is ", values::nameOf(run->state), ", ",

@@ -17,6 +17,7 @@
 #include "daemon/agent/run_controller.h"
 #include "daemon/config/state_lock.h"
 #include "daemon/nodes/slot.h"
+#include "tests/sim/clients.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/judge.h"
 #include "tests/sim/links.h"
@@ -69,9 +70,11 @@ class Cluster {
     std::int64_t headCpuNs() const { return headCpuNs_; }
 
  private:
+    friend class Clients;
     friend class Faults;
     friend class Leftovers;
     friend class Links;
+    friend class SimFiles;
     struct Head;
     class Doors;
     class Door;
@@ -109,8 +112,8 @@ class Cluster {
     /// Its id; "": it was not taken.
     std::string submit(const Terms& terms);
     void submitFirst();
-    /// Damages what the store of a dead head has of the run's spec.
-    Status spoilSpec(const std::string& run) const;
+    /// Damages what is in the store, behind the head's back.
+    Status changeStore(const std::string& sql) const;
     std::chrono::milliseconds leaseOf(const Machine& machine) const;
     void poke();
     bool isAtRest(std::string* why);
@@ -118,6 +121,7 @@ class Cluster {
     Machines machines_;
     std::unique_ptr<Judge> judge_;
     Faults faults_{*this};
+    Clients clients_{*this};
     std::map<std::string, Page> pages_;
     std::map<std::string, std::deque<rank::RankLine>> lines_;  ///< by run and name of a checkpoint
     std::unique_ptr<Head> head_;

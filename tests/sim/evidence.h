@@ -48,6 +48,8 @@ struct Course {
     std::int64_t roomyNs = 0;            ///< when there was room for it, or it waited in the queue
     std::int64_t overNs = 0;             ///< when it was under way, or no rank of it lived
     bool isWaiting = true;               ///< in the queue
+    bool isRemoved = false;              ///< a user deleted it
+    bool isPurged = false;               ///< for good
 };
 
 struct Evidence {
@@ -76,7 +78,8 @@ struct Evidence {
     std::vector<std::int64_t> apartNs;      ///< when each machine and the head were apart last
     std::int64_t hungUntilNs = 0;
     std::int64_t excusedNs = 0, troubledNs = 0;
-    bool isDiskTrusted = true;  ///< no machine's disk failed or forgot
+    std::set<std::int64_t> refused;  ///< steps whose metrics the store cannot take
+    bool isDiskTrusted = true;       ///< no machine's disk failed or forgot
     std::vector<std::string> problems;
 };
 

@@ -102,6 +102,18 @@ void Faults::happenToRun(const Plan::Fault& fault, Machine& node) {
         case Kind::kSpoilt:
             spoil();
             break;
+        case Kind::kRefused:
+            refuse(fault);
+            break;
+        case Kind::kClients:
+            cluster_.clients_.come(fault.forMs * kMs);
+            break;
+        case Kind::kAdoptFails:
+            failAtAdoption(fault);
+            break;
+        case Kind::kDoneFails:
+            failAtEnd(fault);
+            break;
         default:
             happenToMachine(fault, node);
     }
@@ -241,11 +253,62 @@ void Faults::spoil() {
     }
     cluster_.killHead();
     cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
-    if (!cluster_.spoilSpec(run).ok()) {
+    const Status done = cluster_.changeStore(
+        strCat("UPDATE run_document SET text = '{' WHERE kind = 'resolved' AND run_no = "
+               "(SELECT no FROM run WHERE id = '",
+               run, "')"));
+    if (!done.ok()) {
         return cluster_.world.after(5 * kSecond, [this] { spoil(); });  // its disk fails, too
     }
     cluster_.judge_->mayEnd(run, values::RunState::kFailed);
     cluster_.judge_->blame(run, "its spec cannot be read");
+}
+
+// What a damaged page of the store does: rows of these steps cannot be written, of any run.
+void Faults::refuse(const Plan::Fault& fault) {
+    const std::string& run = cluster_.runs_.front();
+    std::int64_t first = 0;
+    for (const Rank* rank : ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run))) {
+        first = std::max(first, rank->begun() + 1);
+    }
+    const std::int64_t last = first + fault.rank - 1;
+    const std::string damage = strCat(
+        "CREATE TRIGGER IF NOT EXISTS damaged BEFORE INSERT ON metric_line WHEN new.step "
+        "BETWEEN ",
+        first, " AND ", last, " BEGIN SELECT RAISE(ABORT, 'damaged'); END");
+    if (first == 0 || !cluster_.canAsk() || !cluster_.changeStore(damage).ok()) {
+        return cluster_.world.after(kSecond, [this, fault] { refuse(fault); });
+    }
+    cluster_.judge_->refused(first, last);
+}
+
+void Faults::failAtAdoption(const Plan::Fault& fault) {
+    if (cluster_.head_ == nullptr) {
+        return;
+    }
+    Disk& disk = cluster_.machines_[static_cast<std::size_t>(fault.node)]->disk;
+    cluster_.killHead();
+    cluster_.world.after(kSecond, [this] { cluster_.startHead(); });
+    cluster_.world.after(kSecond + cluster_.world.draw(1, 1'500 * kMs),
+                         [&disk, fault] { disk.fail(fault.forMs * kMs); });
+}
+
+// The ranks have taken their last step, or are about to: what they tell of it cannot be written.
+void Faults::failAtEnd(const Plan::Fault& fault) {
+    const std::string& run = cluster_.runs_.front();
+    const auto ranks = ranksOf(cluster_.machines_, run, cluster_.judge_->attemptOf(run));
+    const bool isNear = std::any_of(ranks.begin(), ranks.end(), [&](const Rank* rank) {
+        return !rank->state.exitCode.has_value() && rank->begun() >= cluster_.plan.steps - 1;
+    });
+    if (!isNear) {
+        return cluster_.world.after(50 * kMs, [this, fault] { failAtEnd(fault); });
+    }
+    cluster_.head().disk.fail(fault.forMs * kMs);
+    if (fault.isUp) {
+        cluster_.world.after(cluster_.world.draw(2 * kSecond), [this, fault] {
+            killRank({.kind = Plan::Kind::kKillRank, .rank = fault.rank});
+        });
+    }
 }
 
 // An attempt that ends before the head has heard of a step costs the run its next one, as

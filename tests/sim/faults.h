@@ -30,6 +30,9 @@ class Faults {
     void awaitEnd(class Rank& rank, bool isHeard);
     static void leaveStray(Machine& machine);
     void spoil();
+    void refuse(const Plan::Fault& fault);
+    void failAtAdoption(const Plan::Fault& fault);
+    void failAtEnd(const Plan::Fault& fault);
     void killRank(const Plan::Fault& fault);
     void killDataWorker(int number);
     void drain(const Plan::Fault& fault, bool isDrained);

@@ -76,12 +76,26 @@ void Judge::resumed(const std::string& run) {
     course.isWaiting = true;
 }
 
+void Judge::removed(const std::string& run, bool isForGood) {
+    Course& course = seen_.courses.at(run);
+    course.isRemoved = true;
+    course.isPurged = course.isPurged || isForGood;
+    course.isWaiting = false;
+}
+
 void Judge::mayEnd(const std::string& run, values::RunState state) {
     seen_.courses.at(run).ends.insert(state);
 }
 
 void Judge::excuse(std::int64_t ns) {
     seen_.excusedNs = std::max(seen_.excusedNs, seen_.nowNs() + ns);
+}
+
+void Judge::refused(std::int64_t first, std::int64_t last) {
+    seen_.world.tell(strCat("the store refuses steps ", first, " to ", last));
+    for (std::int64_t step = first; step <= last; ++step) {
+        seen_.refused.insert(step);
+    }
 }
 
 void Judge::hangs(std::int64_t ns) {

@@ -36,10 +36,16 @@ class Judge {
     void stopped(const std::string& run, std::int64_t graceNs);
     /// A user resumed it: it waits again, behind all others.
     void resumed(const std::string& run);
+    /// A user deleted it, maybe for good.
+    void removed(const std::string& run, bool isForGood);
+    void restored(const std::string& run) { seen_.courses.at(run).isRemoved = false; }
+    bool isRemoved(const std::string& run) const { return seen_.courses.at(run).isRemoved; }
     /// It may end so.
     void mayEnd(const std::string& run, values::RunState state);
     /// Something may stand still for that long, as a fault says.
     void excuse(std::int64_t ns);
+    /// The store cannot take the metrics of these steps, of any run.
+    void refused(std::int64_t first, std::int64_t last);
     /// A rank takes no notice of a stop for that long.
     void hangs(std::int64_t ns);
     /// After each event: which nodes the head cannot reach.

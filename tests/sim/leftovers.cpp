@@ -34,6 +34,10 @@ std::string Leftovers::onMachines() const {
 }
 
 std::string Leftovers::inHead() const {
+    if (const auto counts = cluster_.head_->controller->counts();
+        counts.running + counts.queued > 0) {
+        return strCat("the controller has ", counts.running, " runs, and ", counts.queued, " wait");
+    }
     if (!cluster_.head_->listeners.empty()) {
         return "the door of " + cluster_.head_->listeners.begin()->first + " is open";
     }

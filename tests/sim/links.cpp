@@ -12,7 +12,7 @@ std::shared_ptr<Wire> Links::callHead(Machine& machine, Deliver deliver,
         return nullptr;  // refused
     }
     const std::shared_ptr<Wire> wire = Wire::make(machine.cable);
-    pending_[wire.get()] = {nullptr, std::move(deliver), std::move(ending)};
+    pending_[wire.get()] = {nullptr, std::move(deliver), std::move(ending), &machine};
     return wire;
 }
 
@@ -27,7 +27,7 @@ void Links::report(const std::shared_ptr<Wire>& wire, v1::AgentReport report) {
 
 void Links::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report) {
     const Cluster::Turn turn(cluster_);
-    auto& [session, deliver, ending] = pending_[wire.get()];
+    auto& [session, deliver, ending, machine] = pending_[wire.get()];
     Status status;
     if (session == nullptr) {
         if (!report.has_attachment()) {
@@ -43,6 +43,7 @@ void Links::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& repo
             });
         };
         status = cluster_.head_->reports->attach(session, report);
+        sessions_[machine] = session;
     } else {
         status = cluster_.head_->reports->heard(*session, report);
     }
@@ -155,7 +156,43 @@ std::shared_ptr<RankConnection> Links::find(rank::ConnectionId id) const {
     return found != connections_.end() ? found->second : nullptr;
 }
 
+std::shared_ptr<AgentSession> Links::sessionOf(const Machine& machine) const {
+    const auto found = sessions_.find(&machine);
+    return found != sessions_.end() ? found->second.lock() : nullptr;
+}
+
+void Links::ask(Machine& machine, std::function<Answer()> atHead,
+                std::function<void(const Answer&)> done) {
+    constexpr std::int64_t kLeastNs = 10 * kMs, kMostNs = 2 * kSecond;  // that a file takes
+    if (cluster_.head_ == nullptr && machine.cable.isWhole()) {
+        return done(unavailable("no head"));
+    }
+    const std::shared_ptr<Wire> wire = Wire::make(machine.cable);
+    const auto once = [isOver = std::make_shared<bool>(false),
+                       done = std::move(done)](const Answer& answer) {
+        if (!std::exchange(*isOver, true)) {
+            done(answer);
+        }
+    };
+    wire->onNodeClosed = [once] { once(unavailable("the connection ended")); };
+    std::erase_if(calls_, [](const auto& call) { return call.expired(); });
+    calls_.push_back(wire);
+    wire->send(To::kHead, [this, wire, once, atHead = std::move(atHead)] {
+        if (cluster_.head_ == nullptr) {
+            return wire->close(To::kNode);
+        }
+        cluster_.head().agent.after(cluster_.world.draw(kLeastNs, kMostNs), [wire, once, atHead] {
+            wire->send(To::kNode, [once, answer = atHead()] { once(answer); });
+        });
+    });
+}
+
 void Links::closeAllFromHead() {
+    for (const auto& call : calls_) {
+        if (const auto wire = call.lock()) {
+            wire->close(To::kNode);
+        }
+    }
     for (const auto& [id, connection] : connections_) {
         closeFromHead(connection);
     }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backend/rank/rank_server.h"
 #include "daemon/nodes/messages.h"
@@ -35,6 +36,15 @@ class Links {
     std::shared_ptr<RankConnection> connect(const Worker& worker, rank::Sender sender);
     void say(const std::shared_ptr<RankConnection>& connection, const rank::RankLine& line);
 
+    // Of an agent's files.
+    using Answer = Result<std::string>;
+    /// A call of its own: `atHead` works in the head's process, `done` hears what came of it, or
+    /// that the connection ended; once.
+    void ask(Machine& machine, std::function<Answer()> atHead,
+             std::function<void(const Answer&)> done);
+    /// That the machine's agent has with the head; null: none.
+    std::shared_ptr<AgentSession> sessionOf(const Machine& machine) const;
+
     // Of the head.
     /// Null: it is over.
     std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
@@ -48,6 +58,7 @@ class Links {
         std::shared_ptr<AgentSession> session;
         Deliver deliver;
         std::shared_ptr<Status> ending;
+        const Machine* machine = nullptr;
     };
     void heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& report);
     void toDoor(const std::shared_ptr<RankConnection>& connection, World::Event event);
@@ -57,6 +68,8 @@ class Links {
     std::map<std::int64_t, std::shared_ptr<RankConnection>> connections_;
     std::int64_t connectionId_ = 0;
     std::map<const Wire*, Pending> pending_;
+    std::map<const Machine*, std::weak_ptr<AgentSession>> sessions_;
+    std::vector<std::weak_ptr<Wire>> calls_;  ///< of ask()
 };
 
 }  // namespace millrace::sim

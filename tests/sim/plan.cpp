@@ -12,7 +12,7 @@ namespace {
 using Kind = Plan::Kind;
 
 constexpr std::int64_t kJump = Plan::kJump;
-constexpr int kKinds = static_cast<int>(Kind::kSpoilt) + 1;
+constexpr int kKinds = static_cast<int>(Kind::kDoneFails) + 1;
 
 std::string secondsOf(std::int64_t ms) {
     return strCat(ms / 1'000, ".", ms / 100 % 10, " s");
@@ -33,7 +33,8 @@ class Draws {
 
 bool isOfAnyMachine(Kind kind) {
     return kind == Kind::kDiskFull || kind == Kind::kDiskFails || kind == Kind::kPowerCut ||
-           kind == Kind::kClockJump || kind == Kind::kSlowStart || kind == Kind::kStray;
+           kind == Kind::kClockJump || kind == Kind::kSlowStart || kind == Kind::kStray ||
+           kind == Kind::kAdoptFails;
 }
 
 }  // namespace
@@ -70,6 +71,10 @@ Plan Plan::drawn(std::uint64_t seed) {
             fault.rank = static_cast<int>(draw.between(1, 10));
         } else if (fault.kind == Kind::kUsurper) {
             fault.forMs = draw.between(3'500, 9'000);
+        } else if (fault.kind == Kind::kRefused) {
+            fault.rank = static_cast<int>(draw.between(1, 15));
+        } else if (fault.kind == Kind::kAdoptFails || fault.kind == Kind::kDoneFails) {
+            fault.forMs = draw.between(500, 8'000);
         } else if (fault.kind == Kind::kLease) {
             fault.forMs = draw.between(62'000, 90'000);
         }
@@ -95,17 +100,19 @@ Plan Plan::drawn(std::uint64_t seed) {
     if (plan.has(Kind::kKillData) || draw.chance(30)) {
         plan.dataWorkers = static_cast<int>(draw.between(1, 3));
     }
+    plan.handsOver = draw.chance(40);
     return plan;
 }
 
 std::string Plan::text() const {
     std::string text = strCat(nodes, " ", ranks, " ", steps, " ", checkpointEvery);
-    if (!trainsHere || dataWorkers > 0) {
+    if (!trainsHere || dataWorkers > 0 || handsOver) {
         strAppend(&text, " ", trainsHere ? 0 : trainNodes);
     }
-    if (dataWorkers > 0) {
+    if (dataWorkers > 0 || handsOver) {
         strAppend(&text, " ", dataWorkers);
     }
+    strAppend(&text, handsOver ? " 1" : "");
     for (const Fault& fault : faults) {
         strAppend(&text, " | ", static_cast<int>(fault.kind), " ", fault.atMs, " ", fault.forMs,
                   " ", fault.node, " ", fault.rank, " ", fault.isUp ? 1 : 0);
@@ -117,13 +124,15 @@ std::optional<Plan> Plan::of(std::string_view text) {
     Plan plan;
     long long steps = 0, every = 0;
     const std::string head(text.substr(0, text.find('|')));
-    int elsewhere = 0;
-    const int found = std::sscanf(head.c_str(), "%d %d %lld %lld %d %d", &plan.nodes, &plan.ranks,
-                                  &steps, &every, &elsewhere, &plan.dataWorkers);
+    int elsewhere = 0, hands = 0;
+    const int found =
+        std::sscanf(head.c_str(), "%d %d %lld %lld %d %d %d", &plan.nodes, &plan.ranks, &steps,
+                    &every, &elsewhere, &plan.dataWorkers, &hands);
     if (found < 4) {
         return std::nullopt;
     }
     plan.trainsHere = elsewhere == 0;
+    plan.handsOver = hands != 0;
     plan.trainNodes = plan.trainsHere ? 1 + plan.nodes : elsewhere;
     plan.steps = steps;
     plan.checkpointEvery = every;
@@ -174,6 +183,16 @@ std::string sentenceOfRun(const Plan::Fault& fault) {
             return strCat("workers of an unknown run live on ", machine, at);
         case Kind::kSpoilt:
             return "the head is killed, and the run's spec cannot be read any more" + at;
+        case Kind::kRefused:
+            return strCat("the store refuses the metrics of ", fault.rank, " steps", at);
+        case Kind::kClients:
+            return "users do as they like" + during;
+        case Kind::kAdoptFails:
+            return strCat("the head is killed", at, ", and the disk of ", machine, " fails for ",
+                          secondsOf(fault.forMs), " as the next one begins");
+        case Kind::kDoneFails:
+            return strCat("the disk of the head fails for ", secondsOf(fault.forMs),
+                          " as the run ends", fault.isUp ? ", and a rank is killed" : "");
         default:
             return "";
     }

@@ -42,6 +42,10 @@ struct Plan {
         kLease,       ///< a node's cable is cut for longer than its bound agent's lease
         kStray,       ///< workers of a run that the store does not know live on a machine
         kSpoilt,      ///< the head is killed, and the next one cannot read the run's spec
+        kRefused,     ///< the store refuses the metrics of some steps; rank: how many
+        kClients,     ///< users submit, stop, resume, delete and restore runs at random
+        kAdoptFails,  ///< the head is killed, and a machine's disk fails as the next one adopts
+        kDoneFails,   ///< the head's disk fails as the run ends; isUp: and a rank is killed
     };
     struct Fault {
         Kind kind = Kind::kPauseHead;
@@ -58,13 +62,15 @@ struct Plan {
     int ranks = 2;
     int dataWorkers = 0;
     std::int64_t steps = 100, checkpointEvery = 10;
+    bool handsOver = false;  ///< nodes do not see the head's checkpoints
     std::vector<Fault> faults;
 
     bool has(Kind kind) const;
     static Plan drawn(std::uint64_t seed);
     static std::optional<Plan> of(std::string_view text);
-    /// "nodes ranks steps every [elsewhere [data]] | kind at for node rank up | ...", times in ms;
-    /// elsewhere: trainNodes, where the head's machine has no part, else 0; data: dataWorkers.
+    /// "nodes ranks steps every [elsewhere [data [hands]]] | kind at for node rank up | ...", times
+    /// in ms; elsewhere: trainNodes, where the head's machine has no part, else 0; data:
+    /// dataWorkers; hands: 1, where nodes hand their checkpoints over.
     std::string text() const;
 };
 

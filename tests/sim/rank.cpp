@@ -1,6 +1,7 @@
 #include "tests/sim/rank.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "backend/checkpoint/checkpoint_file.h"
@@ -36,6 +37,10 @@ void Rank::begin() {
             return begin();  // its disk fails, or its relay has not joined the feed
         }
         const std::string resume = jsonString(*parseJson(*text, "job"), "resume");
+        if (!seesHead() && !resume.empty() && !std::filesystem::exists(resume)) {
+            cluster.judge().wrong(
+                strCat(state.name, " resumes from ", resume, ", which is not there"));
+        }
         const auto name = checkpoint::CheckpointName::parse(resume.substr(resume.rfind('/') + 1));
         resumedFrom_ = begun_ = ended_ = name.has_value() ? name->step : 0;
         Page& page = cluster.pageOf(machine, run_, attempt_);
@@ -215,24 +220,31 @@ void Rank::endStep() {
     nextStep();
 }
 
-// All nodes see the head's directory of checkpoints, as far as its machine is there.
+bool Rank::seesHead() const {
+    return !cluster.plan.handsOver || &machine == &cluster.head();
+}
+
+// Nodes see the head's directory of checkpoints, as far as its machine is there, or hand theirs
+// over.
 void Rank::checkpoint(std::function<void()> then) {
-    const job::RunPaths paths(cluster.head().root + "/runs", run_);
     const checkpoint::CheckpointName name{ended_, attempt_};
-    const std::string path = paths.checkpoints() + "/" + name.text();
+    const std::string folder =
+        seesHead() ? job::RunPaths(cluster.head().root + "/runs", run_).checkpoints()
+                   : job::RunPaths(machine.root + "/runs", run_).attempt(attempt_).checkpoints();
+    const std::string path = folder + "/" + name.text();
     const Json meta = {{"step", ended_},
                        {"attempt", attempt_},
                        {"epoch", 0},
                        {"state", stateText()},
                        {"identity", {{"run", run_}, {"stream_hash", "stream"}}}};
-    const auto written = cluster.head().isOff()
+    const auto written = seesHead() && cluster.head().isOff()
                              ? Result<checkpoint::Written>(unavailable("the disk is away"))
                              : checkpoint::writeCheckpointFile(path, meta, {});
     if (!written.ok()) {
         return life.after(500 * kMs, [this, then = std::move(then)] { checkpoint(then); });
     }
     cluster.linesOf(run_, name.text()) = unacked_;  // as its `unacked` has them
-    savedStep_ = ended_;
+    savedStep_ = seesHead() ? ended_ : savedStep_;
     const rank::Checkpoint told{ended_, name.text(), written->bytes, written->hash, stateText()};
     cluster.judge().saved(*this, told);
     say(told);

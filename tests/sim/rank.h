@@ -61,6 +61,8 @@ class Rank final : public Worker {
     Meets meets() const;
     void meet();
     void endStep();
+    /// The head's directory of checkpoints is there for it.
+    bool seesHead() const;
     /// Writes it, retrying while the disk fails, and continues.
     void checkpoint(std::function<void()> then);
     void ending();
@@ -74,7 +76,7 @@ class Rank final : public Worker {
     std::uint64_t seq_ = 0;
     std::deque<rank::RankLine> unacked_;
     bool wasAcked_ = false, isLeaving_ = false;
-    std::int64_t savedStep_ = 0;  ///< of its last checkpoint
+    std::int64_t savedStep_ = 0;  ///< of its last checkpoint that is at the head
     std::shared_ptr<RankConnection> connection_;
     std::int64_t backoffNs_ = 20 * kMs, hangsUntilNs_ = 0;
 };

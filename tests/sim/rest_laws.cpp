@@ -5,6 +5,7 @@
 
 #include "backend/checkpoint/checkpoint_name.h"
 #include "backend/job/attempt_paths.h"
+#include "backend/rank/rank_line.h"
 
 namespace millrace::sim {
 namespace {
@@ -15,6 +16,13 @@ constexpr std::size_t kKept = 2;  // checkpoints, as the spec says
 
 void RestLaws::check(const std::string& headRoot) {
     for (const auto& [id, course] : seen_.courses) {
+        if (course.isRemoved) {
+            const bool isThere = std::filesystem::exists(strCat(headRoot, "/runs/", id));
+            if (course.isPurged && seen_.isDiskTrusted && isThere) {
+                seen_.wrongOf(id, "it was deleted for good, and its files are there");
+            }
+            continue;
+        }
         const runs::RunRecord run = *store_.get(id);
         if (run.state != values::RunState::kFinished && !course.ends.contains(run.state)) {
             seen_.wrongOf(id,
@@ -34,19 +42,43 @@ void RestLaws::checkMetrics(const std::string& id) {
     const Course& course = seen_.courses.at(id);
     const auto losses = store_.metrics(id, "loss", {.maxPoints = 0});
     INVARIANT(losses.ok(), "the store is read");
+    const std::set<std::int64_t> aside = quarantined(id);
+    const auto mayLack = [&](std::int64_t step) {
+        return course.untold.contains(step) || aside.contains(step);
+    };
     std::int64_t step = 0;
     for (const auto& point : losses->points) {
-        for (++step; point.step != step && course.untold.contains(step); ++step) {
+        for (++step; point.step != step && mayLack(step); ++step) {
         }
         if (point.step != step || point.value != lossOf(point.step)) {
             return seen_.wrongOf(
                 id, strCat("the points of loss: step ", point.step, " in the place of ", step));
         }
     }
+    while (aside.contains(step + 1)) {
+        ++step;
+    }
     if (step != course.terms.steps) {
         seen_.wrongOf(id,
                       strCat("the points of loss end at step ", step, " of ", course.terms.steps));
     }
+}
+
+// Steps whose metrics are in quarantine: those that the store refuses, and nothing else.
+std::set<std::int64_t> RestLaws::quarantined(const std::string& id) {
+    const auto lines = store_.quarantined(id);
+    INVARIANT(lines.ok(), "the store is read");
+    std::set<std::int64_t> steps;
+    for (const runs::QuarantinedLine& line : *lines) {
+        const Result<rank::RankLine> read = rank::parseLine(line.text);
+        const auto* metrics = read.ok() ? std::get_if<rank::Metrics>(&read->body) : nullptr;
+        if (metrics == nullptr || !seen_.refused.contains(metrics->step)) {
+            seen_.wrongOf(id, "a line of it is in quarantine: " + line.text);
+        } else {
+            steps.insert(metrics->step);
+        }
+    }
+    return steps;
 }
 
 void RestLaws::checkRecord(const runs::RunRecord& run) {
@@ -59,7 +91,7 @@ void RestLaws::checkRecord(const runs::RunRecord& run) {
                                      progress.stepsTotal, " with ", run.rowsTrained, " rows"));
     }
     const values::RunFigure* loss = run.newest("loss");
-    if (loss == nullptr || loss->value != lossOf(steps)) {
+    if (!seen_.refused.contains(steps) && (loss == nullptr || loss->value != lossOf(steps))) {
         seen_.wrongOf(run.id, "its newest loss is not that of its last step");
     }
     if (run.attempt < course.attempt || run.restarts >= run.attempt || run.endedMs == 0) {
@@ -71,10 +103,6 @@ void RestLaws::checkRecord(const runs::RunRecord& run) {
         receipt.ok() && !receipt->empty() ? jsonInt(*parseJson(*receipt, ""), "rows_trained") : 0;
     if (seen_.isDiskTrusted && rows != steps * kRowsPerStep) {
         seen_.wrongOf(run.id, strCat("its receipt tells of ", rows, " rows"));
-    }
-    const auto quarantined = store_.quarantined(run.id);
-    if (!quarantined.ok() || !quarantined->empty()) {
-        seen_.wrongOf(run.id, "lines of it are in quarantine");
     }
 }
 

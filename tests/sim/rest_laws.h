@@ -2,6 +2,7 @@
 // RestLaws: the laws that hold at rest: what the store has of each run is what its ranks did.
 //
 // Threads: one.
+#include <set>
 #include <string>
 
 #include "backend/runs/run_store.h"
@@ -16,6 +17,7 @@ class RestLaws {
 
  private:
     void checkMetrics(const std::string& run);
+    std::set<std::int64_t> quarantined(const std::string& run);
     void checkRecord(const runs::RunRecord& run);
     void checkAttempts(const std::string& run);
     void checkCheckpoints(const std::string& run, const std::string& root);

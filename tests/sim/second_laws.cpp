@@ -1,7 +1,9 @@
 #include "tests/sim/second_laws.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "backend/job/attempt_paths.h"
 #include "tests/sim/sim_engine.h"
 
 namespace millrace::sim {
@@ -190,10 +192,26 @@ void SecondLaws::checkStop(const std::string& run, Course& course) {
     }
 }
 
+// A checkpoint counts only where the head has its bytes.
+void SecondLaws::checkFiles(const runs::RunStore& store, const std::string& run) {
+    const Machine& head = *seen_.machines.front();
+    const auto records = store.checkpoints(run, false);
+    const std::string folder = job::RunPaths(head.root + "/runs", run).checkpoints();
+    for (std::size_t i = 0; records.ok() && seen_.isDiskTrusted && i < records->size(); ++i) {
+        if (!std::filesystem::exists(strCat(folder, "/", (*records)[i].name))) {
+            seen_.wrongOf(run,
+                          strCat("checkpoint ", (*records)[i].name, " counts, and is not there"));
+        }
+    }
+}
+
 void SecondLaws::check(const runs::RunStore* store) {
     checkLeft();
     seen_.troubledNs = store != nullptr && seen_.isCalm() ? seen_.troubledNs : seen_.nowNs();
     for (auto& [run, course] : seen_.courses) {
+        if (course.isRemoved) {
+            continue;
+        }
         countDataWorkers(run, course);
         if (store == nullptr) {
             course.movedNs = course.toldNs = course.overNs = seen_.nowNs();
@@ -202,6 +220,7 @@ void SecondLaws::check(const runs::RunStore* store) {
         checkBegun(*store, run);
         checkMoves(*store, run, course);
         checkOver(*store, run, course);
+        checkFiles(*store, run);
         checkStop(run, course);
     }
 }

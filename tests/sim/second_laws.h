@@ -29,6 +29,7 @@ class SecondLaws {
     void checkOver(const runs::RunStore& store, const std::string& run, Course& course);
     void checkPlace(const runs::RunRecord& record, Course& course);
     void checkLeft();
+    void checkFiles(const runs::RunStore& store, const std::string& run);
     void checkStop(const std::string& run, Course& course);
 
     Evidence& seen_;
