@@ -357,22 +357,24 @@ void Slot::follow() {
         }
     }
     for (auto& [key, state] : gangs_) {
+        if (!isEnd(state)) {
+            const bool isToStart = state.phase == engines::Phase::kSubmitting &&
+                                   !life_.isEnding() && !life_.isLeaving();
+            const Status status = isToStart ? begin(key) : openTunnel(key);
+            if (!status.ok() && isToStart) {
+                state.reason = messageOf(status);
+            }
+            if (!status.ok() && (!mayPass(status) || isOutOfReach(key))) {
+                giveUp(key, state, status);
+            }
+        }
+        // Behind begin(): one that is placed again may have ended before.
         hold(key, state);
         if (isEnd(state)) {
             tunnels_.erase(key);
             troubles_.erase(key);
             unreachedNs_.erase(key);
             notLaidOut_.erase(key);
-            continue;
-        }
-        const bool isToStart =
-            state.phase == engines::Phase::kSubmitting && !life_.isEnding() && !life_.isLeaving();
-        const Status status = isToStart ? begin(key) : openTunnel(key);
-        if (!status.ok() && isToStart) {
-            state.reason = messageOf(status);
-        }
-        if (!status.ok() && (!mayPass(status) || isOutOfReach(key))) {
-            giveUp(key, state, status);
         }
     }
     showWorkers();
