@@ -41,6 +41,16 @@ class ListeningHead final : public Uplink {
     bool isOpen_ = false;
 };
 
+// Counts the ways to the head that are open.
+class CountedTunnel final : public PartTunnel {
+ public:
+    explicit CountedTunnel(int& count) : count_(count) { ++count_; }
+    ~CountedTunnel() override { --count_; }
+
+ private:
+    int& count_;
+};
+
 class SlotReachTest : public ::testing::Test {
  protected:
     void SetUp() override {
@@ -54,18 +64,21 @@ class SlotReachTest : public ::testing::Test {
         SlotParts parts;
         parts.engine = std::move(engine);
         parts.link = std::move(link);
+        parts.openTunnel = [this](const auto&) -> Result<std::unique_ptr<PartTunnel>> {
+            return std::make_unique<CountedTunnel>(numTunnels_);
+        };
         slot_ = std::make_unique<Slot>(config_, clock_, [this] { ++numEnds_; }, std::move(parts));
     }
-    void place() {
+    void place(const std::string& key = kKey) {
         engines::Gang gang;
-        gang.key = kKey;
+        gang.key = key;
         engines::Group group;
         group.name = "data";
         group.argv = {"sleep", "1"};
         gang.groups = {group};
         v1::HeadOrders orders;
         v1::Placement& placed = *orders.add_placed();
-        placed.set_key(kKey);
+        placed.set_key(key);
         placed.set_gang(engines::gangText(gang));
         link_->orders.push_back(std::move(orders));
     }
@@ -81,8 +94,8 @@ class SlotReachTest : public ::testing::Test {
     FakeClock clock_;
     agent::FakeEngine* engine_ = nullptr;
     ListeningHead* link_ = nullptr;
+    int numEnds_ = 0, numTunnels_ = 0;
     std::unique_ptr<Slot> slot_;
-    int numEnds_ = 0;
 };
 
 TEST_F(SlotReachTest, WorkersOutOfReachAreGivenUpWhenTheirLeaseIsOver) {
@@ -142,6 +155,19 @@ TEST_F(SlotReachTest, AGangWhoseFilesFindNoRoomIsTriedForAsLongAsItTakes) {
     EXPECT_EQ(first.phase(), "submitting") << first.reason();
     EXPECT_EQ(later.phase(), "submitting") << later.reason();
     EXPECT_EQ(after(std::chrono::minutes(30)).phase(), "running");
+}
+
+TEST_F(SlotReachTest, APartThatIsGivenUpKeepsNoWayToItsHead) {
+    constexpr const char* kPart = "r-abcde.a1";
+    slot_->turn();
+    engine_->submitError = unavailable("the disk is full");
+    place(kPart);
+    slot_->turn();
+    EXPECT_EQ(numTunnels_, 1) << link_->last[kPart].reason();
+    engine_->submitError = invalidArgument("a group without a program");
+    slot_->turn();
+    EXPECT_EQ(link_->last[kPart].phase(), "ended");
+    EXPECT_EQ(numTunnels_, 0);
 }
 
 }  // namespace
