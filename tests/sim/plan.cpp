@@ -99,6 +99,7 @@ Plan Plan::drawn(std::uint64_t seed) {
     }
     if (plan.has(Kind::kKillData) || draw.chance(30)) {
         plan.dataWorkers = static_cast<int>(draw.between(1, 3));
+        plan.steps = std::max<std::int64_t>(plan.steps, 400);  // long enough to miss one
     }
     plan.handsOver = draw.chance(40);
     return plan;
