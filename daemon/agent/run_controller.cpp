@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
-constexpr std::chrono::milliseconds kIdlePatience{30'000};
+// Nodes fall silent while there is nothing to do, too.
+constexpr std::chrono::milliseconds kIdlePatience{500};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
 constexpr char kDownReason[] = "stopped by millrace down";
@@ -164,12 +165,8 @@ void RunController::flushLines() {
             run->ack(order);
         }
     }
-    if (!wasWell && intake_.trouble().empty()) {
-        logInfo("store: trouble is gone", {});
-    }
-    if (report.hasStored()) {
-        parts_.live.touch();
-    }
+    !wasWell&& intake_.trouble().empty() ? logInfo("store: trouble is gone", {}) : void();
+    report.hasStored() ? parts_.live.touch() : void();
 }
 
 void RunController::recordSystem() {
@@ -302,8 +299,7 @@ Status RunController::adoptOne(const std::string& id) {
     const Result<JobFacts> facts = JobFacts::read(run.resolvedSpec);
     if (!facts.ok()) {
         RETURN_IF_ERROR(strays_.end(gangKey(run.id, run.attempt), facts.status()));
-        refuse(run.id, std::string(messageOf(facts.status())));
-        return okStatus();
+        return refuse(run.id, std::string(messageOf(facts.status())));
     }
     run.specText.clear();
     auto active = std::make_unique<ActiveRun>(place_, std::move(run), *facts);

@@ -123,7 +123,7 @@ class RunController {
     void noteUnread(const std::string& id, const Status& why);
     void adoptAll();
     Status adoptOne(const std::string& id);
-    void refuse(const std::string& id, const std::string& reason);
+    Status refuse(const std::string& id, const std::string& reason);
     void dropEnded();
     void publishCounts();
     DoorListener listenerFor(const std::string& runId);

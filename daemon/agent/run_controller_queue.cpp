@@ -39,7 +39,7 @@ Status RunController::readQueue() {
         }
         const Result<JobFacts> known = factsOf(run.id);
         if (absl::IsInvalidArgument(known.status())) {
-            refuse(run.id, std::string(messageOf(known.status())));
+            (void)refuse(run.id, std::string(messageOf(known.status())));
             continue;
         }
         if (!known.ok()) {
@@ -85,13 +85,17 @@ schedule::Decision RunController::decide() const {
     return schedule::decide(queue, taking, supply);
 }
 
-void RunController::refuse(const std::string& id, const std::string& reason) {
+Status RunController::refuse(const std::string& id, const std::string& reason) {
     const Status status =
         parts_.store.setState(id, {values::RunState::kFailed, strCat("refused: ", reason), 0});
-    logWarn("queue: run refused",
-            {{"run", id}, {"why", reason}, {"stored", status.ok() ? "yes" : "no"}});
+    if (!status.ok()) {
+        noteUnread(id, status);
+        return status;
+    }
+    logWarn("queue: run refused", {{"run", id}, {"why", reason}});
     RunDirectory(options_.runsDir, id).addEvent({parts_.clock.wallMs(), "refused: " + reason});
     parts_.live.erase(id);
+    return okStatus();
 }
 
 void RunController::startWaiting() {
@@ -115,7 +119,7 @@ void RunController::startWaiting() {
     };
     for (const schedule::Waiting& never : decision.neverFits) {
         take(never.id);
-        refuse(never.id, never.reason);
+        (void)refuse(never.id, never.reason);
     }
     for (const std::string& id : decision.start) {
         startOne(take(id));

@@ -46,6 +46,8 @@ class Judge {
     void excuse(std::int64_t ns);
     /// The store cannot take the metrics of these steps, of any run.
     void refused(std::int64_t first, std::int64_t last);
+    /// A node handed a checkpoint of the run over after its end: nothing tidies up behind it.
+    void cameLate(const std::string& run) { ++seen_.courses[run].numLate; }
     /// A rank takes no notice of a stop for that long.
     void hangs(std::int64_t ns);
     /// After each event: which nodes the head cannot reach.

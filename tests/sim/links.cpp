@@ -43,7 +43,9 @@ void Links::heard(const std::shared_ptr<Wire>& wire, const v1::AgentReport& repo
             });
         };
         status = cluster_.head_->reports->attach(session, report);
-        sessions_[machine] = session;
+        if (status.ok()) {
+            sessions_[machine] = session;
+        }
     } else {
         status = cluster_.head_->reports->heard(*session, report);
     }

@@ -191,6 +191,10 @@ void SimFiles::give(const std::string& key, const std::shared_ptr<Transfer>& tra
                 return Status(absl::StatusCode::kAborted, std::string(messageOf(kept)));
             }
             RETURN_IF_ERROR(kept);
+            const auto run = head.store->get(part.run);
+            if (run.ok() && values::isEnded(run->state)) {
+                cluster.judge_->cameLate(part.run);
+            }
             cluster.world.tell("the head has " + name);
             return name;
         },

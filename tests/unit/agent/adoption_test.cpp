@@ -177,6 +177,21 @@ TEST_F(AdoptionTest, ARunThatTheDaemonCannotUseIsFailedOnceItsWorkersHaveEnded) 
     EXPECT_THAT(record(id).exitReason, HasSubstr("refused"));
 }
 
+TEST_F(AdoptionTest, ARefusalThatTheStoreDoesNotTakeIsTriedAgain) {
+    const std::string id = running();
+    engine.end(id + ".a1", 137, 137);
+    sql("UPDATE run_document SET text = '{' WHERE kind = 'resolved'");
+    sql("CREATE TRIGGER damaged BEFORE UPDATE ON run BEGIN SELECT RAISE(ABORT, 'damaged'); END");
+    replaceDaemon();
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    EXPECT_THAT(controller->warnings(), ::testing::Contains(HasSubstr("damaged")));
+    sql("DROP TRIGGER damaged");
+    clock.advanceMs(5'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kFailed);
+}
+
 TEST_F(AdoptionTest, AGangThatNoRunFollowsIsEndedAndKeepsTheNextAttemptWaiting) {
     const std::string id = running();
     sql("UPDATE run SET state = 'failed'");  // as an older daemon would have left it
