@@ -168,7 +168,11 @@ Status CheckpointDesk::takeAll(const Caller& caller, HandedOver& stream) const {
         return callEnded();
     }
     RETURN_IF_ERROR(file.finish([&](int fd) { return arrival.verify(fd); }));
-    RETURN_IF_ERROR(arrival.keep());
+    const Status kept = arrival.keep();
+    if (absl::IsAborted(kept) || absl::IsInvalidArgument(kept)) {  // nobody would remove it
+        ::unlink(arrival.path().c_str());
+    }
+    RETURN_IF_ERROR(kept);
     logInfo("nodes: received a file", {{"run", caller.run}, {"file", arrival.name()}});
     return stream.Write(stateOf(file.offset(), true)) ? okStatus() : callEnded();
 }

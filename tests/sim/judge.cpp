@@ -12,7 +12,9 @@ constexpr std::int64_t kAwayNs = 20 * kSecond;  // as --node-away
 }  // namespace
 
 Judge::Judge(World& world, const Machines& machines, bool trainsHere)
-    : seen_(world, machines, trainsHere), apartSinceNs_(machines.size(), -1) {}
+    : seen_(world, machines, trainsHere),
+      apartSinceNs_(machines.size(), -1),
+      lostNs_(machines.size(), INT64_MIN / 2) {}
 
 void Judge::submitted(const std::string& run, const Terms& terms) {
     Course& course = seen_.courses[run];
@@ -129,6 +131,7 @@ void Judge::look() {
         // Less what is left of a turn of the agent and of the head.
         if (seen_.nowNs() - apartSinceNs_[i] >= kAwayNs - 2 * kSecond) {
             blame(strCat(machine.name, " was away for ", kAwayNs / kSecond, " s"));
+            lostNs_[i] = seen_.nowNs();
         }
     }
 }
@@ -186,6 +189,10 @@ void Judge::placed(const std::string& gang, const Machine& machine) {
         course.isWaiting = false;
         // One between them may have been stopped before it was placed.
         course.attempt = name->attempt;
+        const std::int64_t lostNs = lostNs_[static_cast<std::size_t>(machine.number)];
+        if (seen_.nowNs() - lostNs < Evidence::kReachedNs) {
+            blame(name->run, machine.name + " was away after it was placed");
+        }
     }
     laws_.checkTaken(machine);
 }

@@ -92,6 +92,8 @@ class Judge {
     SecondLaws laws_{seen_};
     /// By machine: since when its agent and the head are apart; -1: they are not.
     std::vector<std::int64_t> apartSinceNs_;
+    std::vector<std::int64_t>
+        lostNs_;  ///< when each was last away for so long that it counts as lost
 };
 
 }  // namespace millrace::sim

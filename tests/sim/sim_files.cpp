@@ -184,10 +184,12 @@ void SimFiles::give(const std::string& key, const std::shared_ptr<Transfer>& tra
             const std::string folder = job::RunPaths(runs, part.run).checkpoints();
             const std::string path = folder + "/" + name;
             RETURN_IF_ERROR(makeDirectories(folder, 0700));
-            RETURN_IF_ERROR(std::filesystem::exists(path) ? okStatus() : writeAll(path, data));
+            const bool isHere = std::filesystem::exists(path);
+            RETURN_IF_ERROR(isHere ? okStatus() : writeAll(path, data));
             ASSIGN_OR_RETURN(const auto facts, factsOf(path));
             const Status kept = agent::CheckpointCatalogue(*head.store, runs).add(part.run, facts);
             if (absl::IsFailedPrecondition(kept) || absl::IsNotFound(kept)) {
+                isHere ? false : std::filesystem::remove(path);  // as CheckpointDesk
                 return Status(absl::StatusCode::kAborted, std::string(messageOf(kept)));
             }
             RETURN_IF_ERROR(kept);

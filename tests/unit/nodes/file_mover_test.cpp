@@ -214,6 +214,16 @@ TEST_P(FileMoverTest, OneThatTheHeadDoesWithoutIsGivenUp) {
     EXPECT_FALSE(fs::exists(headFile(10)));
 }
 
+TEST_P(FileMoverTest, OneThatTheStoreRefusesForGoodLeavesNoFile) {
+    {
+        MutexLock lock(mutex);
+        keeps = failedPrecondition("the newest attempt is 3");
+    }
+    write(10);
+    ASSERT_TRUE(handOver());
+    EXPECT_FALSE(fs::exists(headFile(10)));
+}
+
 TEST_P(FileMoverTest, ADamagedOneIsSetAsideHereAndTheOthersGo) {
     const std::string path = write(10);
     std::string content = readFile(path).value();
