@@ -70,6 +70,8 @@ class Disk {
     void fail(std::int64_t ns) { failsUntilNs_ = world_.nowNs() + ns; }
     /// One call fails after `after` successful ones.
     void failOnce(std::int64_t after) { callsToFailure_ = after; }
+    /// The call that was to fail never comes.
+    void failNone() { callsToFailure_ = -1; }
     void cutPower();
     bool isWell() const { return world_.nowNs() >= std::max(fullUntilNs_, failsUntilNs_); }
 

@@ -87,7 +87,7 @@ void Faults::happenToRun(const Plan::Fault& fault, Machine& node) {
         case Kind::kStopTwice:
             stop(cluster_.runs_.front(), std::chrono::seconds(600), true);
             cluster_.world.after(fault.forMs * kMs / 2, [this] {
-                stop(cluster_.runs_.front(), std::chrono::seconds(5), false);
+                stop(cluster_.runs_.front(), std::chrono::seconds(5), true);
             });
             break;
         case Kind::kCancel:
