@@ -392,8 +392,9 @@ NodeStanding NodeTable::standing(const std::string& name) const {
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
     MutexLock lock(mutex_);
-    const std::int64_t now = nowNs();  // a look, also where there is nothing else to look for
-    knownSinceNs_ = areSomeUnread ? now : knownSinceNs_;
+    if (areSomeUnread) {
+        knownSinceNs_ = nowNs();
+    }
     attempts_ = std::move(attempts);
     areRunsTold_ = true;
 }
