@@ -62,8 +62,7 @@ std::optional<HostAndPort> splitHost(std::string_view text) {
     return isHost ? std::optional(split) : std::nullopt;
 }
 
-// What is wrong with an address that splitHost() does not take, where that is its port; "": it is
-// something else.
+// Returns an error sentence if the port of a rejected address is invalid, else "".
 std::string portTrouble(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     const bool isV6 = text.find(':') != colon && !text.starts_with('[');

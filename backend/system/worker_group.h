@@ -16,8 +16,8 @@
 
 namespace millrace {
 
-/// The directory of this process's own group. Returns an error where this process may not make
-/// groups in it: there is no version 2, or the group is not delegated to this user.
+/// Returns the directory of this process's own group. Returns an error if the machine has no cgroup
+/// v2, or if the group is not delegated to this user.
 Result<std::string> delegatedGroup(const ControlGroups& groups = {});
 
 /// Makes the group of the worker whose files are in `workerDirectory`, which names it: the same

@@ -42,7 +42,7 @@ class LogFollower {
         : sources_(sources), runId_(std::move(runId)), reader_(std::move(reader)) {}
     bool hasEnded() const;
 
-    /// What the logs reported and no turn has looked at yet.
+    /// Reports of the logs that next() has not processed.
     struct News {
         std::atomic<bool> haveGrown{true}, mayHaveOthers{true};
     };

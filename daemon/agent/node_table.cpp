@@ -151,7 +151,7 @@ bool NodeTable::isOlder(const std::string& key) const {
     return run != attempts_.end() && owner->attempt < run->second;
 }
 
-// Of a run that is not under way: nobody will ask for it, whatever is not known of other runs.
+// True if the gang belongs to a run that is not active: no run will claim it.
 bool NodeTable::isNobodys(const std::string& key) const {
     const auto owner = job::ownerOf(key);
     return areRunsTold_ && owner.has_value() && !attempts_.contains(owner->run);

@@ -18,7 +18,7 @@ namespace millrace::sim {
 /// The ranks of an attempt, on all machines, ended ones as well.
 std::vector<Rank*> ranksOf(const Machines& machines, const std::string& run, int attempt);
 
-/// What a run asks for.
+/// Resources that a run requests.
 struct Terms {
     int parts = 1, ranks = 1;
     std::int64_t steps = 100, checkpointEvery = 10;
@@ -30,7 +30,7 @@ struct Terms {
     double cores(int part, bool isOnHead) const;
 };
 
-/// What is known of a run.
+/// The observed state of a run.
 struct Course {
     Terms terms;
     int attempt = 0;  ///< the latest; 0: none yet

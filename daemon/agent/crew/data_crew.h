@@ -63,7 +63,7 @@ class DataCrew {
     int numStaying() const;
     /// Nodes beside the head's own that are there or may come back.
     std::vector<NodeStanding> candidates() const;
-    /// Of a node, as it was at this turn's first look.
+    /// Returns the node's standing, read once a turn.
     const NodeStanding& standing(const std::string& node);
     void add(int count, std::vector<std::string>& news);
     void keep(std::vector<Member> added, std::vector<std::string>& news);

@@ -91,7 +91,7 @@ class NodesTest(unittest.TestCase):
         self.assertEqual({n["state"] for n in nodes.values()}, {"attached"})
         self.assertTrue(all(n["sample"]["memory_used_bytes"] > 0 for n in nodes.values()), nodes)
         self.place.cli("up", "--nodes", "3")  # all are there: nothing is started
-        self.assertIn("3 nodes: the daemon's own and 2 agents\n", self.place.cli("up", "--nodes", "2"), "also those of before")
+        self.assertIn("3 nodes: the daemon's own and 2 agents\n", self.place.cli("up", "--nodes", "2"), "it counts all nodes")
         self.assertEqual(len([p for p in self.place.processes() if "--slot" in command_of(p)]), 2)
         self.nothing_is_left()
         self.assertFalse((self.state / "nodes.join").exists())
