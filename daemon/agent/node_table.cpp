@@ -392,9 +392,8 @@ NodeStanding NodeTable::standing(const std::string& name) const {
 
 void NodeTable::setUnread(bool areSomeUnread, std::map<std::string, int> attempts) {
     MutexLock lock(mutex_);
-    if (areSomeUnread) {
-        knownSinceNs_ = nowNs();
-    }
+    const std::int64_t now = nowNs();  // a look, also where there is nothing else to look for
+    knownSinceNs_ = areSomeUnread ? now : knownSinceNs_;
     attempts_ = std::move(attempts);
     areRunsTold_ = true;
 }

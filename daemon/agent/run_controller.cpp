@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kMailbox = 50'000;
 // Room that workers' lines leave for everything else.
 constexpr std::size_t kReserve = 5'000;
-constexpr std::chrono::milliseconds kIdlePatience{30'000};
+// Nodes fall silent while there is nothing to do, too.
+constexpr std::chrono::milliseconds kIdlePatience{500};
 // Beyond the grace: SIGKILL, the guardians' ends, the engine's next look.
 constexpr std::chrono::milliseconds kDownExtra{10'000};
 constexpr char kDownReason[] = "stopped by millrace down";

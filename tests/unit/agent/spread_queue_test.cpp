@@ -43,6 +43,15 @@ class SpreadQueueTest : public AgentTest {
     std::shared_ptr<SilentSession> session = std::make_shared<SilentSession>();
 };
 
+TEST_F(SpreadQueueTest, ANodeThatFellSilentWhileThereWasNothingToDoIsNotThere) {
+    attach(16);
+    for (int i = 0; i < 10; ++i) {
+        clock.advanceMs(500);
+        controller->drain();
+    }
+    EXPECT_FALSE(table->standing("node1").isThere);
+}
+
 TEST_F(SpreadQueueTest, OfTwoForTheSameNodeOneBeginsAndTheOtherWaits) {
     attach(1);
     const std::string first = queue(), second = queue();
