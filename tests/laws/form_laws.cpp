@@ -80,7 +80,7 @@ const std::vector<Debt>& largeClasses() {
         {"backend/spec", "RunSpec", 761},
         {"backend/train", "Trainer", 602},
         {"daemon/agent", "RunController", 746},
-        {"daemon/agent/run", "ActiveRun", 917},
+        {"daemon/agent/run", "ActiveRun", 916},
     };
     return kClasses;
 }

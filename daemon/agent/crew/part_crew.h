@@ -79,6 +79,8 @@ class PartCrew {
     /// Once it was told it holds for this attempt, also for the next daemon: ranks that were held
     /// for it wait for a word.
     std::optional<Leave> leave();
+    /// Whether it was told.
+    bool isLeft() const { return leave_.has_value(); }
     /// A part beside part 0, whose node ends it by itself, failed or is lost: the attempt is to
     /// end.
     bool hasFailed() const;

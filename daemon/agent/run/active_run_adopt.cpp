@@ -91,10 +91,9 @@ Status ActiveRun::followGang() {
         cut(Move::kHalf);
     } else {
         move(Move::kFound);
-        for (const std::string& rank : journal_.ranksHeard(facts_.ranks)) {
-            health_.noteHeard(rank);
-        }
+        health_.noteHeard(journal_.ranksHeard(facts_.ranks));
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
+        parts_.isLeft() ? leaveNodes() : void();  // its ranks may have stopped and ended by now
     }
     noteGang(state);
     return okStatus();

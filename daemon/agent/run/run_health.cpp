@@ -266,11 +266,13 @@ void RunHealth::noteDone(const std::string& worker) {
     }
 }
 
-void RunHealth::noteHeard(const std::string& worker) {
-    WorkerSigns* signs = findOrAdd(worker, true);
-    if (signs != nullptr && !signs->hasSaidHello) {
-        signs->hasSaidHello = signs->promisesAlive = true;
-        signs->heardNs = signs->workedNs = clock_.steadyNs();
+void RunHealth::noteHeard(const std::vector<std::string>& workers) {
+    for (const std::string& worker : workers) {
+        WorkerSigns* signs = findOrAdd(worker, true);
+        if (signs != nullptr && !signs->hasSaidHello) {
+            signs->hasSaidHello = signs->promisesAlive = true;
+            signs->heardNs = signs->workedNs = clock_.steadyNs();
+        }
     }
 }
 

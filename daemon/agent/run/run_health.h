@@ -71,8 +71,8 @@ class RunHealth {
     }
     /// A rank said in an earlier daemon's time that it was done.
     void noteDone(const std::string& worker);
-    /// An earlier daemon has heard of a rank: its silence counts from now on.
-    void noteHeard(const std::string& worker);
+    /// An earlier daemon has heard of these ranks: their silence counts from now on.
+    void noteHeard(const std::vector<std::string>& workers);
     /// How a worker stands: "stopped", "silent", "hung", "waiting"; "" when it moves.
     std::string_view standingOf(const std::string& worker) const;
     /// The gang's workers with what they do, for people.

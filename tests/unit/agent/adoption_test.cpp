@@ -140,6 +140,19 @@ TEST_F(AdoptionTest, ARankThatIsStoppedBeforeTheNewDaemonComesIsEnded) {
     EXPECT_THAT(history(id), HasSubstr("rank0 stands still: its process says nothing"));
 }
 
+TEST_F(AdoptionTest, RanksThatStoppedToMoveBeforeTheNewDaemonCameCostNoRestart) {
+    const std::string id = running();
+    checkpoint(id, 2, 6);
+    std::ofstream(root + "/runs/" + id + "/a1/leave.json")
+        << R"({"why":"node node1 is drained","grace_ms":600000})";
+    engine.states[id + ".a1"].workers[1].exitCode = 0;
+    replaceDaemon();
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).attempt, 2);
+    EXPECT_EQ(record(id).restarts, 0);
+    EXPECT_THAT(history(id), HasSubstr("attempt 1 moves: node node1 is drained"));
+}
+
 TEST_F(AdoptionTest, ARankThatNoDaemonHasHeardMayBeLoading) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["command"] = {"/bin/true"};
