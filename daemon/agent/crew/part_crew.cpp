@@ -202,7 +202,12 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
     } else if (isEnding_ &&
                (node.isThere || node.hasLeft)) {  // it never was there, or has said its end
         // How it ended is told even where its end was asked for: it may have failed before.
-        part.state = place_.nodes.lastWord(part.node, part.name.key()).value_or(part.state);
+        const auto last = place_.nodes.lastWord(part.node, part.name.key());
+        if (!last && !part.node.empty() && !part.state.workers.empty()) {
+            // Another machine has the node's name now: this part was lost with the one before it.
+            part.lostMs = std::max<std::int64_t>(1, part.state.asOfMs);
+        }
+        part.state = last.value_or(part.state);
         part.state.phase = engines::Phase::kEnded;
     }
     for (engines::WorkerState& worker : part.state.workers) {

@@ -353,6 +353,20 @@ TEST_F(PartCrewTest, ALostNodeEndsTheAttemptForItsOwnReason) {
     EXPECT_EQ(all.reason, "node node1 with feed1 and its ranks is lost");
 }
 
+TEST_F(PartCrewTest, APartWhoseMachineWasReplacedUnderItsNameIsLost) {
+    place();
+    nodes.states[kKey] = going("feed1", "rank1");
+    nodes.states[kKey].asOfMs = 2'000;
+    const engines::State survivor = failed("feed", "rank0", 1, 0, 2'300);
+    tick(survivor);
+    EXPECT_THAT(nodes.ended, ElementsAre(kKey + " on node1"));
+    nodes.states.erase(kKey);
+    tick(survivor);
+    const engines::State all = with(survivor);
+    EXPECT_EQ(all.phase, engines::Phase::kEnded);
+    EXPECT_EQ(all.cause, engines::Cause::kNodeLost);
+}
+
 TEST_F(PartCrewTest, ACheckpointThatDoesNotComeIsGivenUpOnceTheGraceIsOver) {
     trainsHere = false;
     begin();
