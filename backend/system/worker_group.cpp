@@ -67,10 +67,11 @@ void killAll(const std::string& group) {
     }
 }
 
-// Also by processes in the groups below it.
+// Also by processes in the groups below it. What cannot be read may be.
 bool isPopulated(const std::string& group) {
-    const std::string events = readFile(group + "/cgroup.events").value_or("");
-    return events.find("populated 1") != std::string::npos;
+    const Result<std::string> events = readFile(group + "/cgroup.events");
+    return events.ok() ? events->find("populated 1") != std::string::npos
+                       : !absl::IsNotFound(events.status());
 }
 
 // ".../r-abcde/a1/rank0" has "millrace-r-abcde.a1.rank0-<hash>": a person finds the run, and two
