@@ -36,6 +36,7 @@ bool NodeEntry::unplace(const std::string& key, const EndWish& wish) {
     const bool isKnown = gang != gangs.end();
     const bool isOver = isKnown && !isLiving(gang->second);
     if (isOver) {
+        remember(key, std::move(gang->second));
         gangs.erase(gang);
     }
     // A part's files wait for this word, those on a node that has not come yet, too.
