@@ -391,6 +391,9 @@ IntakeReport LineIntake::flush() {
             continue;
         }
         if (flushRun(run, report)) {
+            if (!run.trouble.empty()) {
+                logInfo("intake: lines are stored again", {{"run", id}});
+            }
             run.trouble.clear();
             run.retryAtNs = run.backoffNs = 0;
         }

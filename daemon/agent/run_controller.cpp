@@ -153,7 +153,6 @@ void RunController::flushLines() {
         return;
     }
     flushAtNs_ = now + options_.commitDelay.count() * kNsPerMs;
-    const bool wasWell = intake_.trouble().empty();
     const IntakeReport report = intake_.flush();
     for (const CommittedLine& line : report.committed) {
         if (ActiveRun* run = active(line.runId)) {
@@ -165,7 +164,6 @@ void RunController::flushLines() {
             run->ack(order);
         }
     }
-    !wasWell&& intake_.trouble().empty() ? logInfo("store: trouble is gone", {}) : void();
     report.hasStored() ? parts_.live.touch() : void();
 }
 

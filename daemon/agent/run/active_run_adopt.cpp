@@ -35,6 +35,7 @@ void ActiveRun::adopt() {
     isAdopted_ = true;
     readAttemptFile();
     journal_.tellPlaced(begin_.resumeStep);
+    checkpoints_.look(answer(&ActiveRun::retained));  // the daemon before may have had no time
     if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason,
                     journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));
@@ -54,8 +55,7 @@ void ActiveRun::findGang() {
     if (status.ok()) {
         status = followGang();
     } else if (!door_.isOpen()) {
-        // What its workers say can be taken all the same.
-        (void)openDoor();
+        (void)openDoor();  // what its workers say can be taken all the same
     }
     if (!status.ok()) {
         return noteUnknown(status);
@@ -90,10 +90,12 @@ Status ActiveRun::followGang() {
                                  "starts"));
         cut(Move::kHalf);
     } else {
+        ASSIGN_OR_RETURN(const auto heard, journal_.ranksHeard(facts_.ranks));
         move(Move::kFound);
-        health_.noteHeard(journal_.ranksHeard(facts_.ranks));
+        health_.noteHeard(heard);
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
-        parts_.isLeft() ? leaveNodes() : void();  // its ranks may have stopped and ended by now
+        // Its ranks may have stopped and ended by now.
+        parts_.isLeft() && !stop_.has_value() ? leaveNodes() : void();
     }
     noteGang(state);
     return okStatus();
@@ -113,9 +115,7 @@ void ActiveRun::noteUnknown(const Status& status) {
 
 void ActiveRun::askAgain() {
     const std::int64_t now = place_.clock.steadyNs();
-    if (!door_.isEmpty()) {
-        heardNs_ = now;  // somebody is there
-    }
+    heardNs_ = door_.isEmpty() ? heardNs_ : now;  // somebody is there
     if (now - heardNs_ >= kLostNs) {
         journal_.live().queuedReason.clear();
         engines::State lost;

@@ -87,11 +87,13 @@ void RunJournal::tellPlaced(std::int64_t resumeStep, const std::optional<std::st
     publish();
 }
 
-std::vector<std::string> RunJournal::ranksHeard(int ranks) const {
+Result<std::vector<std::string>> RunJournal::ranksHeard(int ranks) const {
     std::vector<std::string> heard;
     for (int rank = 0; rank < ranks; ++rank) {
         std::string name = job::rankName(rank);
-        if (place_.store.ackedSeq(run_.id, run_.attempt, name).value_or(0) > 0) {
+        ASSIGN_OR_RETURN(const std::int64_t acked,
+                         place_.store.ackedSeq(run_.id, run_.attempt, name));
+        if (acked > 0) {
             heard.push_back(std::move(name));
         }
     }

@@ -58,7 +58,7 @@ class RunJournal {
     void noteReceipt(const Json& receipt, bool isOfScript);
     /// Those of `ranks` ranks that a daemon has heard in this attempt, by name: they connect to the
     /// next daemon at once, unless they stand still.
-    std::vector<std::string> ranksHeard(int ranks) const;
+    Result<std::vector<std::string>> ranksHeard(int ranks) const;
 
  private:
     void setHost(const std::string& host);

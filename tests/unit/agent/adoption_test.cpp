@@ -153,6 +153,51 @@ TEST_F(AdoptionTest, RanksThatStoppedToMoveBeforeTheNewDaemonCameCostNoRestart) 
     EXPECT_THAT(history(id), HasSubstr("attempt 1 moves: node node1 is drained"));
 }
 
+TEST_F(AdoptionTest, AStopByAUserComesBeforeTheMoveThatTheDaemonBeforeAskedFor) {
+    const std::string id = running();
+    checkpoint(id, 2, 6);
+    std::ofstream(root + "/runs/" + id + "/a1/leave.json")
+        << R"({"why":"node node1 is drained","grace_ms":600000})";
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    engine.states[id + ".a1"].workers[1].exitCode = 0;
+    replaceDaemon();
+    endGang(id, 1, 0);
+    EXPECT_EQ(record(id).state, RunState::kCancelled);
+}
+
+TEST_F(AdoptionTest, AStoreThatDoesNotSayWhatItHeardOfARankIsAskedAgain) {
+    const std::string id = running();
+    sql("ALTER TABLE worker RENAME TO worker_away");
+    replaceDaemon();
+    EXPECT_THAT(live.get(id).queuedReason, HasSubstr("its workers cannot be asked for"));
+    sql("ALTER TABLE worker_away RENAME TO worker");
+    pass(1'000);
+    EXPECT_EQ(live.get(id).queuedReason, "");
+}
+
+TEST_F(AdoptionTest, OldCheckpointsGoThatTheDaemonBeforeHadNoTimeFor) {
+    const std::string id = running();
+    checkpoint(id, 2, 6);
+    checkpoint(id, 3, 7);
+    writeCheckpoint(id, 8);
+    runs::LineBatch batch{id, 1, "rank0"};
+    batch.rank = 0;
+    batch.lastSeq = 4;
+    runs::CheckpointRecord third;
+    third.seq = 4;
+    third.step = 8;
+    third.name = checkpoint::CheckpointName{8, 1}.text();
+    third.hash = "h";
+    third.cursor = "{}";
+    batch.checkpoints.push_back(third);
+    ASSERT_TRUE(store->commitLines(batch).ok());
+    ASSERT_EQ(store->checkpoints(id)->size(), 3u);
+    replaceDaemon();
+    controller->drain();
+    EXPECT_EQ(store->checkpoints(id)->size(), 2u);
+    EXPECT_FALSE(std::filesystem::exists(checkpointPath(id, 6)));
+}
+
 TEST_F(AdoptionTest, ARankThatNoDaemonHasHeardMayBeLoading) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["command"] = {"/bin/true"};
