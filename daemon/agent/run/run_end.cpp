@@ -26,7 +26,8 @@ bool RunEnd::mayEnd(const Status& receipt) {
     if (isFull || (mayPass(receipt) && numTries_ < kReceiptTriesMost)) {
         journal_.live().queuedReason =
             strCat("its receipt cannot be stored: ", messageOf(receipt), "; trying again");
-        journal_.waits(numTries_++ == 0, "run: receipt not stored yet");
+        journal_.waits(!std::exchange(isWaiting_, true), "run: receipt not stored yet");
+        numTries_ += isFull ? 0 : 1;
         return false;
     }
     if (!receipt.ok()) {

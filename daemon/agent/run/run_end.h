@@ -39,7 +39,8 @@ class RunEnd {
     RunJournal& journal_;
     values::RunState state_ = values::RunState::kFailed;
     std::string reason_;
-    int numTries_ = 0;  // for the receipt
+    bool isWaiting_ = false;  // for its receipt
+    int numTries_ = 0;        // of it, but those that found a full disk
 };
 
 }  // namespace millrace::agent

@@ -1,6 +1,7 @@
 // The receipt of a run that has ended, where the store cannot take it.
 #include "backend/stream/plan.h"
 #include "backend/stream/state/stream_state.h"
+#include "daemon/agent/run/run_end.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/unit/agent/fakes.h"
 
@@ -52,6 +53,22 @@ TEST_F(ReceiptTest, OneThatFindsAFullDiskWaitsForRoom) {
     pass(1'000);
     EXPECT_EQ(record(id).state, RunState::kFinished);
     EXPECT_THAT(receiptOf(id), HasSubstr("\"rows_trained\":128"));
+}
+
+TEST_F(ReceiptTest, OneThatTheStoreDoesNotTakeIsTriedSixtyTimesBesideThoseOnAFullDisk) {
+    const std::string id = done();
+    SideThread side("side", [](const auto&) {}), documents("documents", [](const auto&) {});
+    const CheckpointCatalogue checkpoints(*store, root + "/runs");
+    Workplace place{*store, doors, live,           checkpoints, side, documents,
+                    clock,  *logs, root + "/runs", {},          {},   *nodes};
+    RunJournal journal(place, record(id));
+    RunEnd end(place, journal);
+    for (int i = 0; i < 60; ++i) {
+        EXPECT_FALSE(end.mayEnd(unavailable("the store is busy")));
+        EXPECT_FALSE(end.mayEnd(resourceExhausted("the disk is full")));
+    }
+    EXPECT_TRUE(end.mayEnd(unavailable("the store is busy")));
+    EXPECT_THAT(history(id), HasSubstr("it has no receipt: the store is busy"));
 }
 
 TEST_F(ReceiptTest, OneThatCannotBeMadeIsToldOfAndTheRunEndsWithoutIt) {
