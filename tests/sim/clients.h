@@ -13,7 +13,7 @@ class Cluster;
 class Clients {
  public:
     explicit Clients(Cluster& cluster) : cluster_(cluster) {}
-    /// They are there for that long.
+    /// Users act at random for `ns`.
     void come(std::int64_t ns);
     /// A run is to be stopped; whether the head takes it.
     bool stop(const std::string& run, std::chrono::seconds grace);

@@ -272,10 +272,11 @@ void Faults::refuse(const Plan::Fault& fault) {
         first = std::max(first, rank->begun() + 1);
     }
     const std::int64_t last = first + fault.rank - 1;
-    const std::string damage = strCat(
-        "CREATE TRIGGER IF NOT EXISTS damaged BEFORE INSERT ON metric_line WHEN new.step "
-        "BETWEEN ",
-        first, " AND ", last, " BEGIN SELECT RAISE(ABORT, 'damaged'); END");
+    const std::string damage =
+        strCat("CREATE TRIGGER IF NOT EXISTS damaged_", first, "_", last,
+               " BEFORE INSERT ON metric_line WHEN new.step "
+               "BETWEEN ",
+               first, " AND ", last, " BEGIN SELECT RAISE(ABORT, 'damaged'); END");
     if (first == 0 || !cluster_.canAsk() || !cluster_.changeStore(damage).ok()) {
         return cluster_.world.after(kSecond, [this, fault] { refuse(fault); });
     }

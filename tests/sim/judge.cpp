@@ -75,6 +75,7 @@ void Judge::resumed(const std::string& run) {
     Course& course = seen_.courses.at(run);
     course.queuedNs = course.movedNs = seen_.nowNs();
     course.stopByNs = course.stoppedNs = INT64_MAX;
+    course.ends.erase(values::RunState::kCancelled);
     course.isWaiting = true;
 }
 
@@ -108,10 +109,13 @@ void Judge::look() {
     for (std::size_t i = 0; i < seen_.machines.size(); ++i) {
         const Machine& machine = *seen_.machines[i];
         seen_.isDiskTrusted = seen_.isDiskTrusted && machine.disk.isWell();
-        for (const auto& [run, course] : seen_.courses) {
+        for (auto& [run, course] : seen_.courses) {
             if (machine.isToBeLeft && !course.blamed.contains(course.attempt) &&
                 mayHaveRanks(run, machine)) {
                 blame(run, machine.name + " is to be left");
+                if (course.isWaiting) {  // the order to begin the next one may be on its way
+                    course.blamed.try_emplace(course.attempt + 1, "a node is to be left");
+                }
             }
         }
         if (i == 0 || !machine.hasBegun) {

@@ -42,11 +42,11 @@ class Links {
     /// that the connection ended; once.
     void ask(Machine& machine, std::function<Answer()> atHead,
              std::function<void(const Answer&)> done);
-    /// That the machine's agent has with the head; null: none.
+    /// The machine's session with the head; null: there is none.
     std::shared_ptr<AgentSession> sessionOf(const Machine& machine) const;
 
     // Of the head.
-    /// Null: it is over.
+    /// Null: there never was one. One that is over is found, too.
     std::shared_ptr<RankConnection> find(rank::ConnectionId id) const;
     void closeFromHead(const std::shared_ptr<RankConnection>& connection);
     /// Its process is gone: all connections to its doors end.

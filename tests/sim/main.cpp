@@ -95,29 +95,18 @@ int runAll(const std::vector<Course>& courses, const std::string& root, std::str
     return wrong;
 }
 
-/// The names of runs are drawn by the product, so they differ, and with them paths and the order
-/// in which several runs are told of at one moment.
-std::vector<std::string> withoutNames(std::vector<std::string> trace) {
-    for (std::string& line : trace) {
-        const std::size_t at = line.find(" r-");
-        if (at != std::string::npos) {
-            line.erase(at, std::string_view(" r-abcde").size());
-        }
-        line.erase(std::min(line.find('/'), line.size()));
-    }
-    std::ranges::sort(trace);
-    return trace;
-}
-
 int repeat(const std::vector<Course>& courses, const std::string& root) {
     int wrong = 0;
     for (const Course& course : courses) {
         const Outcome first = runOne(course, root), second = runOne(course, root);
-        const bool isSame = first.numEvents == second.numEvents &&
-                            withoutNames(first.trace) == withoutNames(second.trace);
+        const bool isSame = first.numEvents == second.numEvents && first.trace == second.trace;
         std::printf("seed %s: %s\n", strCat(course.seed).c_str(),
                     isSame ? "the same course twice" : "ANOTHER COURSE THE SECOND TIME");
         wrong += isSame ? 0 : 1;
+        const auto [one, other] = std::ranges::mismatch(first.trace, second.trace);
+        if (one != first.trace.end() && other != second.trace.end()) {
+            std::printf("  %s\n  %s\n", one->c_str(), other->c_str());
+        }
     }
     return wrong;
 }

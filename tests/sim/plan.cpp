@@ -84,7 +84,8 @@ Plan Plan::drawn(std::uint64_t seed) {
     std::erase_if(plan.faults, [&plan](const Fault& fault) {
         return (fault.kind == Kind::kTwin || fault.kind == Kind::kUsurper) &&
                (plan.has(Kind::kKillHead) || plan.has(Kind::kUnreadable) ||
-                plan.has(Kind::kUpgrade) || plan.has(Kind::kPowerCut));
+                plan.has(Kind::kUpgrade) || plan.has(Kind::kPowerCut) || plan.has(Kind::kSpoilt) ||
+                plan.has(Kind::kAdoptFails));
     });
     plan.trainNodes = 1 + plan.nodes;
     if (draw.chance(40)) {

@@ -244,7 +244,7 @@ void Rank::checkpoint(std::function<void()> then) {
         return life.after(500 * kMs, [this, then = std::move(then)] { checkpoint(then); });
     }
     cluster.linesOf(run_, name.text()) = unacked_;  // as its `unacked` has them
-    savedStep_ = seesHead() ? ended_ : savedStep_;
+    seesHead() ? savedAtHead(ended_) : void();
     const rank::Checkpoint told{ended_, name.text(), written->bytes, written->hash, stateText()};
     cluster.judge().saved(*this, told);
     say(told);

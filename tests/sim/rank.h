@@ -4,6 +4,7 @@
 //
 // What it says of a step is a function of the step alone, so that the run's metrics can be held
 // against what they must be. Threads: one.
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -42,6 +43,8 @@ class Rank final : public Worker {
     std::int64_t resumedFrom() const { return resumedFrom_; }
     /// Steps whose lines are neither acknowledged nor in a checkpoint.
     std::vector<std::int64_t> untold() const;
+    /// The head has its checkpoint of that step.
+    void savedAtHead(std::int64_t step) { savedStep_ = std::max(savedStep_, step); }
     std::size_t numUnacked() const { return unacked_.size(); }
     /// The store has a line of it.
     bool wasAcked() const { return wasAcked_; }

@@ -18,6 +18,8 @@ constexpr std::int64_t kMovesNs = 45 * kSecond;
 constexpr std::int64_t kCalmNs = 15 * kSecond;
 // Beyond a stop's grace: the forced end, the engines' and the agents' turns.
 constexpr std::int64_t kStopNs = 10 * kSecond;
+// From a stop to its place in the store.
+constexpr std::int64_t kStoredNs = kSecond;
 // From a node's drain to its last worker's end.
 constexpr std::int64_t kLeftNs = 30 * kSecond;
 // From a run's end to that of its ranks.
@@ -176,8 +178,11 @@ void SecondLaws::checkOver(const runs::RunStore& store, const std::string& run, 
     }
 }
 
-// A stop is obeyed soon, where nothing hinders, and its grace is kept in any case.
-void SecondLaws::checkStop(const std::string& run, Course& course) {
+// A stop is in the store and obeyed soon, where nothing hinders, and its grace is kept in any case.
+void SecondLaws::checkStop(const runs::RunStore& store, const std::string& run, Course& course) {
+    const Result<runs::RunRecord> record = store.get(run);
+    const bool isStored = !record.ok() || record->state == values::RunState::kStopping ||
+                          values::isEnded(record->state);
     const std::int64_t freeNs = std::max({course.stoppedNs, seen_.troubledNs, seen_.hungUntilNs});
     const std::int64_t lateNs = std::max(course.stopByNs, seen_.troubledNs);
     const bool isDue = course.stoppedNs != INT64_MAX &&
@@ -186,7 +191,13 @@ void SecondLaws::checkStop(const std::string& run, Course& course) {
     const auto living = std::find_if(ranks.begin(), ranks.end(), [](const Rank* rank) {
         return !rank->state.exitCode.has_value();
     });
-    if (isDue && living != ranks.end()) {
+    const bool isLost = course.stoppedNs != INT64_MAX && !isStored &&
+                        seen_.nowNs() - std::max(course.stoppedNs, seen_.troubledNs) >= kStoredNs;
+    if (isLost) {
+        course.stoppedNs = course.stopByNs = INT64_MAX;
+        seen_.wrongOf(
+            run, strCat("it was stopped, and the store has it ", values::nameOf(record->state)));
+    } else if (isDue && living != ranks.end()) {
         course.stoppedNs = course.stopByNs = INT64_MAX;
         seen_.wrongOf(run, strCat("it was stopped, and rank", (*living)->state.rank, " lives"));
     }
@@ -221,7 +232,7 @@ void SecondLaws::check(const runs::RunStore* store) {
         checkMoves(*store, run, course);
         checkOver(*store, run, course);
         checkFiles(*store, run);
-        checkStop(run, course);
+        checkStop(*store, run, course);
     }
 }
 

@@ -30,7 +30,7 @@ class SecondLaws {
     void checkPlace(const runs::RunRecord& record, Course& course);
     void checkLeft();
     void checkFiles(const runs::RunStore& store, const std::string& run);
-    void checkStop(const std::string& run, Course& course);
+    void checkStop(const runs::RunStore& store, const std::string& run, Course& course);
 
     Evidence& seen_;
     std::vector<std::int64_t> leftNs_;  ///< by machine: since when it is to be empty and can be

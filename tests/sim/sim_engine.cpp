@@ -41,6 +41,7 @@ Status SimEngine::submit(const engines::Gang& gang) {
         return absl::IsResourceExhausted(written) ? unavailable(messageOf(written)) : written;
     }
     machine_.busyNs += machine_.startsNs;
+    followed_.insert(gang.key);
     SimGang& made = machine_.gangs[gang.key];
     made.gang = gang;
     made.state.masterPort = 29'500;
@@ -74,25 +75,25 @@ void SimEngine::begin(SimGang& made) {
 
 // As the embedded engine, which follows no gang whose record it cannot read: it asks for none and
 // ends none.
-Status SimEngine::readable() const {
-    return machine_.cluster.world.nowNs() < machine_.unreadableUntilNs
-               ? dataLoss("gang.json: damaged")
-               : okStatus();
+Status SimEngine::readable(const std::string& key) const {
+    const bool isDamaged = machine_.cluster.world.nowNs() < machine_.unreadableUntilNs;
+    return isDamaged && !followed_.contains(key) ? dataLoss("gang.json: damaged") : okStatus();
 }
 
 Result<bool> SimEngine::has(const std::string& key) {
-    RETURN_IF_ERROR(readable());
+    RETURN_IF_ERROR(readable(key));
     const auto found = machine_.gangs.find(key);
     return found != machine_.gangs.end() && !found->second.isForgotten;
 }
 
 engines::State SimEngine::told(SimGang& gang) {
+    followed_.insert(gang.gang.key);
     machine_.look(gang);
     return gang.state;
 }
 
 Result<engines::State> SimEngine::state(const std::string& key) {
-    RETURN_IF_ERROR(readable());
+    RETURN_IF_ERROR(readable(key));
     const auto found = machine_.gangs.find(key);
     if (found == machine_.gangs.end() || found->second.isForgotten) {
         return engines::State();
@@ -103,7 +104,7 @@ Result<engines::State> SimEngine::state(const std::string& key) {
 Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
     std::vector<std::pair<std::string, engines::State>> all;
     for (auto& [key, gang] : machine_.gangs) {
-        if (!gang.isForgotten && !gang.isToldOver && readable().ok()) {
+        if (!gang.isForgotten && !gang.isToldOver && readable(key).ok()) {
             all.emplace_back(key, told(gang));
             gang.isToldOver = gang.state.phase == Phase::kEnded;
         }
@@ -114,7 +115,7 @@ Result<std::vector<std::pair<std::string, engines::State>>> SimEngine::list() {
 Status SimEngine::cancel(const std::string& key, std::chrono::milliseconds grace,
                          std::string_view why) {
     const auto found = machine_.gangs.find(key);
-    if (found != machine_.gangs.end() && readable().ok()) {
+    if (found != machine_.gangs.end() && readable(key).ok()) {
         machine_.look(found->second);
         if (found->second.state.cause == Cause::kNone) {
             machine_.cluster.judge().cancelled(key, std::string(why));

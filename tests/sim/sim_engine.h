@@ -3,6 +3,7 @@
 // finds its gangs again when the agent or the head that used it is killed.
 //
 // Threads: one.
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,10 @@ class SimEngine final : public engines::Engine {
  private:
     engines::State told(SimGang& gang);
     void begin(SimGang& made);
-    Status readable() const;
+    Status readable(const std::string& key) const;
     Status record(const engines::Gang& gang) const;
     Machine& machine_;
+    std::set<std::string> followed_;  ///< by key: their records were read, or written
 };
 
 }  // namespace millrace::sim

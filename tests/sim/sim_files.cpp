@@ -197,6 +197,9 @@ void SimFiles::give(const std::string& key, const std::shared_ptr<Transfer>& tra
             if (run.ok() && values::isEnded(run->state)) {
                 cluster.judge_->cameLate(part.run);
             }
+            for (Rank* rank : ranksOf(cluster.machines_, part.run, part.attempt)) {
+                rank->state.rank == 0 ? rank->savedAtHead(facts.step) : void();
+            }
             cluster.world.tell("the head has " + name);
             return name;
         },

@@ -1,7 +1,7 @@
 #pragma once
 // SimFiles: checkpoints between a node and the head, as FileMover and CheckpointDesk move them,
-// over a simulated cable. What is here when is decided as there; files and checks are the product's
-// own.
+// over a simulated cable. It decides as FileMover which file is moved when; files and checks are
+// the product's own.
 //
 // Threads: one. Owns: its transfers, which end with it.
 #include <map>

@@ -24,7 +24,9 @@ class World {
  public:
     using Event = std::function<void()>;
 
-    explicit World(std::uint64_t seed) : random_(seed) {}
+    /// One at a time.
+    explicit World(std::uint64_t seed);
+    ~World();
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -51,6 +53,10 @@ class World {
     }
     std::int64_t draw(std::int64_t least, std::int64_t most) { return least + draw(most - least); }
     bool chance(int percent) { return draw(99) < percent; }
+    /// What the product asks the kernel for: ids of runs.
+    void fillRandom(unsigned char* bytes, std::size_t count) {
+        std::generate_n(bytes, count, [this] { return static_cast<unsigned char>(ids_()); });
+    }
 
     /// One line of what happens, for people.
     void tell(const std::string& what);
@@ -66,7 +72,7 @@ class World {
             return ns != other.ns ? ns > other.ns : tie > other.tie;
         }
     };
-    std::mt19937_64 random_;
+    std::mt19937_64 random_, ids_;
     std::priority_queue<Entry> queue_;
     std::int64_t nowNs_ = 0, numEvents_ = 0;
     std::vector<std::string> trace_;
