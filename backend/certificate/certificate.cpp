@@ -120,8 +120,8 @@ Result<Certificate> makeCertificate(std::string_view name) {
     return made;
 }
 
-// As ssh does: whoever reads the key can speak in this user's name. A key of another owner, as
-// root's with a group, is that owner's to guard.
+// As ssh does: anyone who can read the key can impersonate this user. A key that belongs to another
+// user, such as root's with a group, is not checked.
 Status checkGuarded(const std::string& key) {
     struct ::stat file{};
     constexpr ::mode_t kOthers = S_IRWXG | S_IRWXO;

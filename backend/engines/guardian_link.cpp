@@ -143,8 +143,7 @@ Result<int> killLeftovers(std::string_view directory, const std::string& control
             break;
         }
     }
-    // Those in the group too that cleaned their environment. It comes last, so that they are
-    // counted.
+    // Those in the group, too, that cleaned their environment: they are not counted.
     if (!controlGroup.empty() && !endGroup(controlGroup)) {
         return unavailable(controlGroup, ": processes in it have not ended yet");
     }

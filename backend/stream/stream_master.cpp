@@ -272,7 +272,7 @@ void StreamMaster::blame(Segment& segment, const Holder& holder, const std::stri
     }
 }
 
-// One that killed a worker goes to any that is left, for it may never be computed in the feed.
+// One that killed a worker goes to any that is left, for the feed computes it last of all.
 bool StreamMaster::isAble(const Segment& segment, WorkerId id, const Worker& worker) const {
     const bool hasIt = std::any_of(segment.holders.begin(), segment.holders.end(),
                                    [id](const Holder& holder) { return holder.worker == id; });
