@@ -331,7 +331,7 @@ Result<LineCommit> writeBatch(Database& db, const LineBatch& batch, std::int64_t
     }
     ASSIGN_OR_RETURN(const std::int64_t acked,
                      workerNumber(db, no, batch.attempt, batch.worker, "acked_seq"));
-    LineCommit commit{std::max(acked, batch.lastSeq), batch.attempt < current};
+    LineCommit commit{.isOldAttempt = batch.attempt < current};
     std::int64_t lastStep = INT64_MAX;  // that the lines may stand at
     if (!commit.isOldAttempt) {
         ASSIGN_OR_RETURN(lastStep, beginWith(db, no, batch));

@@ -56,7 +56,6 @@ struct LineBatch {
 };
 
 struct LineCommit {
-    std::int64_t ackedSeq = 0;  ///< everything up to here is stored
     bool isOldAttempt = false;
     /// The attempt has begun, now or before: a rank of it has shown work.
     bool hasBegun = false;

@@ -119,17 +119,14 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     Run& run = runs_[sender.run];
     run.id = sender.run;
     const WorkerKey key{static_cast<int>(line.attempt), workerNameOf(sender)};
-    auto [found, isNew] = run.workers.try_emplace(key);
-    Worker& worker = found->second;
-    if (isNew) {
-        const Result<std::int64_t> acked = store_.ackedSeq(sender.run, key.first, key.second);
-        worker.lastSeq = acked.ok() ? static_cast<std::uint64_t>(*acked) : 0;
-    }
+    Worker& worker = run.workers[key];
     worker.doorAttempt = static_cast<int>(sender.attempt);
     worker.connection = connection;
     worker.rank = sender.role == "rank" ? static_cast<int>(sender.rank) : values::kNoRank;
-    if (line.seq <= worker.lastSeq && !worker.lines.empty()) {
-        return true;  // sent again while it waits here
+    // Sent again while it waits here. Of what the store has, the agent may not have heard all: the
+    // head before it was killed between the two.
+    if (!worker.lines.empty() && line.seq <= worker.lines.back().seq) {
+        return true;
     }
     const std::size_t bytes = bytesOf(line);
     const bool isFull = worker.lines.size() >= kMaxPending ||
@@ -137,7 +134,6 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     if (isFull && !worker.lines.empty()) {
         return false;
     }
-    worker.lastSeq = std::max(worker.lastSeq, line.seq);
     if (!hasFile) {
         worker.withoutFile.insert(line.seq);
     }
@@ -235,8 +231,9 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
         turn.worker.withoutFile.erase(turn.report.committed.back().line.seq);
         turn.worker.lines.pop_front();
     }
+    // No further, even where the store has more: the agent is to hear of that, too.
     turn.report.acks.push_back({run.id, turn.worker.doorAttempt, turn.worker.connection,
-                                turn.key.first, static_cast<std::uint64_t>(commit.ackedSeq)});
+                                turn.key.first, turn.report.committed.back().line.seq});
     if (!commit.refusedKey.empty() && run.note.empty()) {
         run.note = strCat("metric '", toUtf8(commit.refusedKey, kMostNameShown),
                           "' is not stored: a run has at most ", runs::kMetricKeysMax,
@@ -257,10 +254,8 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
     if (!kept.ok()) {
         return waits(run, kept.status());
     }
-    runs::LineCommit commit;
-    commit.ackedSeq = lines.back().seq;
     const std::size_t before = turn.report.committed.size();
-    take(turn, count, commit);
+    take(turn, count, {});
     auto& committed = turn.report.committed;
     committed.erase(
         std::remove_if(committed.begin() + static_cast<std::ptrdiff_t>(before), committed.end(),

@@ -64,7 +64,6 @@ class LineIntake {
         int doorAttempt = 1;
         int rank = values::kNoRank;  // kNoRank: a feed
         rank::ConnectionId connection = 0;
-        std::uint64_t lastSeq = 0;  // taken in or committed
         std::deque<rank::RankLine> lines;
         std::set<std::uint64_t> withoutFile;  // seqs of those of `lines`
         std::size_t bytes = 0;
