@@ -180,7 +180,7 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
 }
 
 void ActiveRun::tick(bool isFlushed) {
-    journal_.noteRoom();
+    journal_.look();
     switch (stage()) {
         case Stage::kNew:
         case Stage::kReceiptMaking:

@@ -11,6 +11,7 @@ namespace {
 // Versions that a worker may tell.
 constexpr std::size_t kMostPackages = 2'000, kMostPackageBytes = 200;
 constexpr std::size_t kMostScriptBytes = std::size_t{32} << 10;
+constexpr std::int64_t kStateRetryNs = 1'000'000'000;
 
 }  // namespace
 
@@ -19,15 +20,26 @@ RunJournal::RunJournal(Workplace& place, runs::RunRecord run)
 
 bool RunJournal::setState(values::RunState state, const std::string& reason,
                           std::int64_t settledStep) {
+    const bool isRepeated = retryNs_ > 0 && state == run_.state;
     run_.state = state;
+    why_ = reason;
     const Status status =
         place_.store.setState(run_.id, {state, reason, run_.attempt, settledStep});
-    if (!status.ok()) {
+    if (!status.ok() && !isRepeated) {
         logError("run: state not stored",
                  {{"run", run_.id}, {"state", values::nameOf(state)}, {"why", messageOf(status)}});
     }
+    retryNs_ = status.ok() ? 0 : place_.clock.steadyNs() + kStateRetryNs;
     place_.live.touch();
     return status.ok();
+}
+
+void RunJournal::look() {
+    lackedRoom_ = lackedRoom_ || !directory_.checkRoom().ok();
+    const bool isDue = retryNs_ > 0 && place_.clock.steadyNs() >= retryNs_;
+    if (isDue && !values::isEnded(run_.state)) {
+        setState(run_.state, std::string(why_));
+    }
 }
 
 void RunJournal::publish() {

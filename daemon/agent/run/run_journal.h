@@ -27,8 +27,10 @@ class RunJournal {
         run_.attempt = attempt;
         lackedRoom_ = false;
     }
-    /// Looks at the disk. What failed while it was full may be told only when it no longer is.
-    void noteRoom() { lackedRoom_ = lackedRoom_ || !directory_.checkRoom().ok(); }
+    /// Each turn. Looks at the disk: what failed while it was full may be told only when it no
+    /// longer is. Stores again, each second, a state under way that the store could not take: a
+    /// user's stop would be lost with the daemon.
+    void look();
     /// Whether the disk was full at any look during the attempt.
     bool lackedRoom() const { return lackedRoom_; }
 
@@ -69,6 +71,8 @@ class RunJournal {
     runs::RunRecord run_;  // without the spec's text once started
     const RunDirectory directory_;
     values::RunLive live_;
+    std::string why_;           // it is in its state
+    std::int64_t retryNs_ = 0;  // > 0: the store does not have the state
     bool isEndTold_ = false;
     bool lackedRoom_ = false;
 };

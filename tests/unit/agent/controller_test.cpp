@@ -579,5 +579,18 @@ TEST_F(AgentTest, DownStopsAllAndStartsNothingMore) {
     EXPECT_EQ(record(second).state, RunState::kQueued);
 }
 
+TEST_F(AgentTest, AStopThatTheStoreDoesNotTakeIsStoredLater) {
+    const std::string id = submit();
+    hello(id);
+    sql("CREATE TRIGGER full BEFORE UPDATE ON run BEGIN SELECT RAISE(ABORT, 'full'); END");
+    ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
+    EXPECT_EQ(record(id).state, RunState::kRunning);
+    sql("DROP TRIGGER full");
+    clock.advanceMs(1'000);
+    controller->drain();
+    EXPECT_EQ(record(id).state, RunState::kStopping);
+    EXPECT_EQ(record(id).exitReason, "enough");
+}
+
 }  // namespace
 }  // namespace millrace::agent
