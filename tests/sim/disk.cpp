@@ -129,7 +129,9 @@ int Disk::refusal(Call call, const std::string& path) {
     }
     const bool isHit = callsToFailure_ == 0;
     callsToFailure_ = std::max<std::int64_t>(callsToFailure_ - 1, -1);
-    if (isHit || world_.nowNs() < failsUntilNs_) {
+    const bool isHitToo =
+        world_.nowNs() < failsUntilNs_ && path.find(failsOnly_) != std::string::npos;
+    if (isHit || isHitToo) {
         const std::string shown = path.substr(root_.rfind('/') + 1);
         world_.tell("a call fails: " + shown.substr(0, shown.find(".tmp-")));  // a count follows
         return EIO;

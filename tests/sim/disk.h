@@ -67,7 +67,11 @@ class Disk {
 
     // Faults.
     void fill(std::int64_t ns) { fullUntilNs_ = world_.nowNs() + ns; }
-    void fail(std::int64_t ns) { failsUntilNs_ = world_.nowNs() + ns; }
+    /// `only`: calls to files with that in their path; "": all.
+    void fail(std::int64_t ns, std::string only = "") {
+        failsUntilNs_ = world_.nowNs() + ns;
+        failsOnly_ = std::move(only);
+    }
     /// One call fails after `after` successful ones.
     void failOnce(std::int64_t after) { callsToFailure_ = after; }
     /// The call that was to fail never comes.
@@ -116,6 +120,7 @@ class Disk {
     const bool isForgetful_;
     bool isDead_ = false;
     std::int64_t fullUntilNs_ = 0, failsUntilNs_ = 0, callsToFailure_ = -1;
+    std::string failsOnly_;
     std::int64_t numGraves_ = 0, numFiles_ = 0;
     std::vector<Change> changes_;                              ///< of names, not synced
     std::map<std::uint64_t, std::int64_t> numbers_;            ///< of files, by inode

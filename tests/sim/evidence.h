@@ -43,6 +43,7 @@ struct Course {
     std::int64_t completeNs = 0;         ///< when there were enough data workers, or no need
     std::int64_t toldNs = 0;             ///< when its ranks had few lines unacknowledged
     std::int64_t movedNs = 0;            ///< when it got on, or need not
+    std::int64_t runsNs = 0;             ///< when it was running, or not all of its ranks trained
     std::int64_t stoppedNs = INT64_MAX;  ///< when a user stopped it
     std::int64_t stopByNs = INT64_MAX;   ///< when a stop's grace is over
     std::int64_t roomyNs = 0;            ///< when there was room for it, or it waited in the queue

@@ -100,7 +100,7 @@ void Faults::happenToRun(const Plan::Fault& fault, Machine& node) {
             hang(fault);
             break;
         case Kind::kSpoilt:
-            spoil();
+            spoil(fault.isUp ? cluster_.runs_.back() : cluster_.runs_.front());
             break;
         case Kind::kRefused:
             refuse(fault);
@@ -246,8 +246,7 @@ void Faults::leaveStray(Machine& machine) {
     (void)engine.submit(gang);
 }
 
-void Faults::spoil() {
-    const std::string run = cluster_.runs_.front();
+void Faults::spoil(const std::string& run) {
     if (cluster_.head_ == nullptr) {
         return;
     }
@@ -258,7 +257,8 @@ void Faults::spoil() {
                "(SELECT no FROM run WHERE id = '",
                run, "')"));
     if (!done.ok()) {
-        return cluster_.world.after(5 * kSecond, [this] { spoil(); });  // its disk fails, too
+        return cluster_.world.after(5 * kSecond,
+                                    [this, run] { spoil(run); });  // its disk fails, too
     }
     cluster_.judge_->mayEnd(run, values::RunState::kFailed);
     cluster_.judge_->blame(run, "its spec cannot be read");
@@ -304,7 +304,7 @@ void Faults::failAtEnd(const Plan::Fault& fault) {
     if (!isNear) {
         return cluster_.world.after(50 * kMs, [this, fault] { failAtEnd(fault); });
     }
-    cluster_.head().disk.fail(fault.forMs * kMs);
+    cluster_.head().disk.fail(fault.forMs * kMs, fault.rank % 2 == 1 ? "/done.json" : "");
     if (fault.isUp) {
         cluster_.world.after(cluster_.world.draw(2 * kSecond), [this, fault] {
             killRank({.kind = Plan::Kind::kKillRank, .rank = fault.rank});

@@ -29,7 +29,7 @@ class Faults {
     void stopProcess(class Rank& rank);
     void awaitEnd(class Rank& rank, bool isHeard);
     static void leaveStray(Machine& machine);
-    void spoil();
+    void spoil(const std::string& run);
     void refuse(const Plan::Fault& fault);
     void failAtAdoption(const Plan::Fault& fault);
     void failAtEnd(const Plan::Fault& fault);

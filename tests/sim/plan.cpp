@@ -184,7 +184,8 @@ std::string sentenceOfRun(const Plan::Fault& fault) {
         case Kind::kStray:
             return strCat("workers of an unknown run live on ", machine, at);
         case Kind::kSpoilt:
-            return "the head is killed, and the run's spec cannot be read any more" + at;
+            return strCat("the head is killed, and the ", fault.isUp ? "newest" : "first",
+                          " run's spec cannot be read any more", at);
         case Kind::kRefused:
             return strCat("the store refuses the metrics of ", fault.rank, " steps", at);
         case Kind::kClients:
@@ -194,7 +195,8 @@ std::string sentenceOfRun(const Plan::Fault& fault) {
                           secondsOf(fault.forMs), " as the next one begins");
         case Kind::kDoneFails:
             return strCat("the disk of the head fails for ", secondsOf(fault.forMs),
-                          " as the run ends", fault.isUp ? ", and a rank is killed" : "");
+                          fault.rank % 2 == 1 ? " at done.json" : "", " as the run ends",
+                          fault.isUp ? ", and a rank is killed" : "");
         default:
             return "";
     }

@@ -155,6 +155,19 @@ void RestLaws::checkCheckpoints(const std::string& id, const std::string& root) 
         seen_.wrongOf(id, strCat("the store has ", kept.size(), " checkpoints, and there are ",
                                  there.size()));
     }
+    const bool wasApart = std::any_of(seen_.apartNs.begin(), seen_.apartNs.end(),
+                                      [](std::int64_t ns) { return ns > 0; });
+    std::int64_t newest = 0, newestSaved = 0;
+    for (const runs::CheckpointRecord& one : *records) {
+        newest = std::max(newest, one.step);
+    }
+    for (const auto& [name, one] : course.saved) {
+        newestSaved = std::max(newestSaved, one.step);
+    }
+    if (seen_.isDiskTrusted && !wasApart && newest < newestSaved) {
+        seen_.wrongOf(id, strCat("its newest checkpoint is of step ", newest,
+                                 ", and there was one of ", newestSaved));
+    }
     if (seen_.isDiskTrusted && !course.saved.empty() && kept.empty()) {
         seen_.wrongOf(id, "the store has none of its checkpoints");
     }

@@ -14,12 +14,17 @@ namespace {
 constexpr std::int64_t kCrewNs = 20 * kSecond;
 // From the last trouble to a step: the longest wait between two starts, and a start.
 constexpr std::int64_t kMovesNs = 45 * kSecond;
+// From the last trouble to the first start of the run that is next.
+constexpr std::int64_t kStartsNs = 8 * kSecond;
+// From the first step of all ranks to the run's state.
+constexpr std::int64_t kRunsNs = 5 * kSecond;
 // After trouble: how long what it caused may last.
 constexpr std::int64_t kCalmNs = 15 * kSecond;
 // Beyond a stop's grace: the forced end, the engines' and the agents' turns.
 constexpr std::int64_t kStopNs = 10 * kSecond;
-// From a stop to its place in the store.
-constexpr std::int64_t kStoredNs = kSecond;
+// From a stop to its place in the store; and from the last trouble, as an end that could not be
+// stored is tried again.
+constexpr std::int64_t kStoredNs = kSecond, kStoredLateNs = 6 * kSecond;
 // From a node's drain to its last worker's end.
 constexpr std::int64_t kLeftNs = 30 * kSecond;
 // From a run's end to that of its ranks.
@@ -47,7 +52,12 @@ void SecondLaws::checkTurn(const std::string& run) {
                                  other.terms.cores(0, true) > course.terms.cores(0, true) ||
                                  other.terms.cores(1, false) > course.terms.cores(1, false);
         if (other.isWaiting && !asksForMore && other.queuedNs + kSecond < course.queuedNs) {
-            seen_.wrongOf(run, strCat("it starts before one that waits for longer"));
+            // Both may have been started, and agents take their turns.
+            seen_.world.after(kSecond, [this, run, &other, since = other.queuedNs] {
+                if (other.isWaiting && other.queuedNs == since) {
+                    seen_.wrongOf(run, "it starts before one that waits for longer");
+                }
+            });
         }
     }
 }
@@ -87,6 +97,22 @@ void SecondLaws::checkBegun(const runs::RunStore& store, const std::string& run)
         seen_.wrongOf(run, strCat("attempt ", attempts->back().attempt,
                                   " has begun, and no rank of it has taken a step"));
     }
+    checkResumed(store, run, attempts->back().attempt);
+}
+
+// An attempt goes on from the newest checkpoint of those before it.
+void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& run, int attempt) {
+    const auto& resumed = seen_.courses.at(run).resumedFrom;
+    const auto from = resumed.find(attempt);
+    const auto records = store.checkpoints(run, false);
+    for (std::size_t i = 0; records.ok() && seen_.isDiskTrusted && i < records->size(); ++i) {
+        const runs::CheckpointRecord& one = (*records)[i];
+        if (from != resumed.end() && one.attempt < attempt && one.step > from->second) {
+            seen_.isDiskTrusted = false;  // once
+            seen_.wrongOf(run, strCat("attempt ", attempt, " goes on from step ", from->second,
+                                      ", and ", one.name, " counts"));
+        }
+    }
 }
 
 // One that trains takes steps, and the one that is next starts where there is room.
@@ -102,9 +128,11 @@ void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run,
             });
         mayMove = mayMove && isNext && seen_.hasRoom(run);
     }
+    const bool isFirst =
+        course.isWaiting && record.ok() && record->state == values::RunState::kQueued;
     if (!mayMove) {
         course.movedNs = seen_.nowNs();
-    } else if (seen_.nowNs() - course.movedNs > kMovesNs) {
+    } else if (seen_.nowNs() - course.movedNs > (isFirst ? kStartsNs : kMovesNs)) {
         course.movedNs = seen_.nowNs();
         seen_.wrongOf(run, strCat("it is ", values::nameOf(record->state), " and does not get on"));
     }
@@ -112,6 +140,17 @@ void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run,
         checkPlace(*record, course);
     }
     const std::vector<Rank*> ranks = ranksOf(seen_.machines, run, course.attempt);
+    const bool isRunning =
+        record.ok() && course.stoppedNs == INT64_MAX && !ranks.empty() &&
+        std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
+            return rank->begun() > rank->resumedFrom() && !rank->state.exitCode.has_value();
+        });
+    if (!isRunning || !mayMove || record->state == values::RunState::kRunning) {
+        course.runsNs = seen_.nowNs();
+    } else if (seen_.nowNs() - course.runsNs > kRunsNs) {
+        course.runsNs = seen_.nowNs();
+        seen_.wrongOf(run, strCat("it is ", values::nameOf(record->state), ", and trains"));
+    }
     const bool isTold = std::all_of(ranks.begin(), ranks.end(), [](const Rank* rank) {
         return rank->state.exitCode.has_value() || rank->numUnacked() <= kUntoldMost;
     });
@@ -192,7 +231,8 @@ void SecondLaws::checkStop(const runs::RunStore& store, const std::string& run, 
         return !rank->state.exitCode.has_value();
     });
     const bool isLost = course.stoppedNs != INT64_MAX && !isStored &&
-                        seen_.nowNs() - std::max(course.stoppedNs, seen_.troubledNs) >= kStoredNs;
+                        seen_.nowNs() - course.stoppedNs >= kStoredNs &&
+                        seen_.nowNs() - seen_.troubledNs >= kStoredLateNs;
     if (isLost) {
         course.stoppedNs = course.stopByNs = INT64_MAX;
         seen_.wrongOf(
