@@ -115,6 +115,18 @@ void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& ru
     }
 }
 
+// Whether a run is under way and has no living rank: its next attempt holds its room.
+bool SecondLaws::isAnyBetween(const runs::RunStore& store) const {
+    return std::any_of(seen_.courses.begin(), seen_.courses.end(), [&](const auto& one) {
+        const Result<runs::RunRecord> record = store.get(one.first);
+        const std::vector<Rank*> ranks = ranksOf(seen_.machines, one.first, one.second.attempt);
+        return record.ok() && !values::isEnded(record->state) &&
+               record->state != values::RunState::kQueued &&
+               std::all_of(ranks.begin(), ranks.end(),
+                           [](const Rank* rank) { return rank->state.exitCode.has_value(); });
+    });
+}
+
 // One that trains takes steps, and the one that is next starts where there is room.
 void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run, Course& course) {
     const Result<runs::RunRecord> record = store.get(run);
@@ -128,8 +140,8 @@ void SecondLaws::checkMoves(const runs::RunStore& store, const std::string& run,
             });
         mayMove = mayMove && isNext && seen_.hasRoom(run);
     }
-    const bool isFirst =
-        course.isWaiting && record.ok() && record->state == values::RunState::kQueued;
+    const bool isFirst = course.isWaiting && record.ok() &&
+                         record->state == values::RunState::kQueued && !isAnyBetween(store);
     if (!mayMove) {
         course.movedNs = seen_.nowNs();
     } else if (seen_.nowNs() - course.movedNs > (isFirst ? kStartsNs : kMovesNs)) {
@@ -265,7 +277,7 @@ void SecondLaws::check(const runs::RunStore* store) {
         }
         countDataWorkers(run, course);
         if (store == nullptr) {
-            course.movedNs = course.toldNs = course.overNs = seen_.nowNs();
+            course.movedNs = course.runsNs = course.toldNs = course.overNs = seen_.nowNs();
             continue;
         }
         checkBegun(*store, run);

@@ -25,6 +25,7 @@ class SecondLaws {
  private:
     void countDataWorkers(const std::string& run, Course& course);
     void checkBegun(const runs::RunStore& store, const std::string& run);
+    bool isAnyBetween(const runs::RunStore& store) const;
     void checkResumed(const runs::RunStore& store, const std::string& run, int attempt);
     void checkMoves(const runs::RunStore& store, const std::string& run, Course& course);
     void checkOver(const runs::RunStore& store, const std::string& run, Course& course);
