@@ -218,6 +218,7 @@ void DataCrew::look(Member& member) {
     if (const auto state = place_.nodes.state(member.node, member.name.key())) {
         member.state = *state;
     } else if (member.isLeaving) {  // it never was there, or has said its end
+        member.state = {};
         member.state.phase = engines::Phase::kEnded;
     }
 }
@@ -324,6 +325,9 @@ bool DataCrew::isOver() const {
 engines::State DataCrew::with(const std::optional<engines::State>& gang) const {
     engines::State all = gang.value_or(engines::State());
     for (const Member& member : members_) {
+        if (member.isLeaving && member.isOver() && member.state.workers.empty()) {
+            continue;  // it has ended, and nobody knows how
+        }
         engines::WorkerState worker;
         worker.name = member.name.worker();
         worker.isCritical = false;

@@ -15,6 +15,8 @@ constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * k
 
 void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     move(Move::kLaunch);
+    health_.restart();
+    health_.tell({}, attempt(), journal_.live());  // no worker of the attempt before is left
     stop_ = isStopped() ? stop_ : std::nullopt;
     preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart);
     if (attempt() > 0) {

@@ -89,6 +89,18 @@ class Drain(LeaveCase):
         self.cli("nodes", "undrain", *NODES)
         self.assert_whole(run, spec, 1)
 
+    def test_a_run_that_waits_for_a_node_shows_no_worker(self):
+        spec = self.prepare(total=2000, more=TWO_DATA)
+        run = self.start(spec, 3)
+        wait_for("its data workers are there", lambda: {w["node"] for w in self.show(run)["workers"] if w["name"].startswith("data")} == set(NODES))
+        self.cli("nodes", "drain", "node2")
+        self.release_asked(run)
+        self.cli("nodes", "drain", "node2", "--wait", timeout=60)
+        wait_for(lambda: f"it waits: {self.show(run)}", lambda: "cannot be started now" in (self.show(run)["queued_reason"] or ""), 30)
+        self.assertEqual(self.show(run)["workers"], [], "none is left")
+        self.cli("nodes", "undrain", "node2")
+        self.assert_whole(run, spec, 2)
+
     def test_what_is_no_node_is_refused(self):
         self.assertEqual(self.cli("nodes", "drain", "nowhere", code=1), "")
         self.assertIn("unknown node 'nowhere'; 'millrace nodes' lists the nodes", self.err)
