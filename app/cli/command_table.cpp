@@ -310,7 +310,8 @@ std::vector<CommandSpec> daemonCommands() {
         {"up",
          "Daemon",
          "start the daemon of this user",
-         "Returns when it answers; one that runs already is fine. --host decides where it listens. "
+         "Returns when it answers; one that runs already is fine if it has the settings that are "
+         "asked for: others need 'millrace down' first. --host decides where it listens. "
          "With --nodes, agents of further nodes run beside it on the same machine, and data "
          "workers "
          "of runs are spread over them; with --hosts they run on other hosts, where the same build "

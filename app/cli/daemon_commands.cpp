@@ -1,4 +1,5 @@
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "app/cli/commands.h"
@@ -8,6 +9,7 @@
 #include "app/cli/parse.h"
 #include "app/cli/remote/remote_commands.h"
 #include "app/tui/figures.h"
+#include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "backend/system/subprocess.h"
 
@@ -18,23 +20,10 @@ using tui::Tone;
 
 constexpr int kStartPolls = 100, kPollMs = 50;
 
-Json statusJson(const values::DaemonStatus& status) {
-    return {{"version", status.version},
-            {"pid", status.pid},
-            {"started", jsonTime(status.startedMs)},
-            {"address", status.address},
-            {"state_dir", status.stateDir},
-            {"bin_dir", status.binDir},
-            {"runs_running", status.runsRunning},
-            {"runs_queued", status.runsQueued},
-            {"runs_total", status.runsTotal},
-            {"warnings", status.warnings}};
-}
-
 void printStatus(CliContext& context, const ParsedArgs& args, const values::DaemonStatus& status,
                  bool wasThere) {
     if (args.isJson()) {
-        printDocument(context, {{"daemon", statusJson(status)}, {"was_running", wasThere}});
+        printDocument(context, {{"daemon", jsonOf(status)}, {"was_running", wasThere}});
         return;
     }
     context.out << (wasThere ? "already running: " : "started: ") << "millraced " << status.version
@@ -118,6 +107,40 @@ std::string misplaced(const ParsedArgs& args, const Address& address) {
                                                             : "";
 }
 
+// Settings that are asked for and that the running daemon does not have; "": none. Relative paths
+// on another host are not known here.
+std::string otherSettings(const ParsedArgs& args, const values::DaemonStatus& there, bool isSsh) {
+    struct Setting {
+        const char* option;
+        const std::string& has;
+        bool isPath;
+    };
+    std::error_code error;
+    const std::string here = std::filesystem::current_path(error).string();
+    std::string others;
+    const auto add = [&](const auto&... words) {
+        strAppend(&others, others.empty() ? "" : ", ", words...);
+    };
+    const bool isTold = !there.configFile.empty();  // an older daemon does not say the rest
+    for (const Setting& one :
+         {Setting{"--state-dir", there.stateDir, true}, Setting{"--bin-dir", there.binDir, true},
+          Setting{"--log-file", there.logFile, true}, Setting{"--config", there.configFile, true},
+          Setting{"--nodes-listen", there.nodesListen, false},
+          Setting{"--nodes-address", there.nodesAddress, false}}) {
+        const std::string given = args.text(one.option);
+        const bool isKnown =
+            (isTold || !one.has.empty()) && !(isSsh && one.isPath && !given.starts_with('/'));
+        const std::string wanted = one.isPath && !isSsh ? absolutePath(given, here) : given;
+        if (args.has(one.option) && isKnown && wanted != one.has) {
+            add(one.option, " ", wanted, " (it has ", one.has.empty() ? "none" : one.has, ")");
+        }
+    }
+    if (args.has("--no-train-here") && isTold && !there.isClosed) {
+        add("--no-train-here (its machine trains)");
+    }
+    return others;
+}
+
 }  // namespace
 
 int runUp(CliContext& context, const ParsedArgs& args) {
@@ -130,6 +153,13 @@ int runUp(CliContext& context, const ParsedArgs& args) {
     }
     const Result<values::DaemonStatus> there = context.connect(*address)->status();
     if (there.ok()) {
+        if (const auto others = otherSettings(args, *there, address->isSsh); !others.empty()) {
+            return fail(context, failedPrecondition(
+                                     "the daemon at ", there->address, " (pid ", there->pid,
+                                     ") runs already, without ", others,
+                                     "; 'millrace down' ends it and its runs, with a checkpoint: "
+                                     "then give this command again"));
+        }
         printStatus(context, args, *there, true);
         return startNodes(context, args, *address, *there);
     }

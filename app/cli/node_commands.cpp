@@ -363,7 +363,9 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
         const bool isSeen = node.startedMs > 0;
         const bool isSampled = sample != samples.end();
         table.add({{node.name, Tone::kStrong},
-                   node.isHead ? "head" : "node",
+                   node.isClosed ? "head, trains no run"
+                   : node.isHead ? "head"
+                                 : "node",
                    {node.state, node.state == "attached" ? Tone::kPlain : Tone::kWarn},
                    isSeen ? std::to_string(node.cores) : "n/a",
                    isSampled ? session::percentText(sample->second.cpuPercent) : "n/a",

@@ -15,6 +15,10 @@ struct Handshake {
 };
 struct DaemonStatus {
     std::string version, address, stateDir, binDir;
+    std::string configFile;  ///< that was read, or would be if it were there; "": not told
+    std::string logFile;     ///< "": stderr
+    std::string nodesListen, nodesAddress;  ///< as it was given; "": not
+    bool isClosed = false;                  ///< runs train on other nodes only
     int pid = 0;
     std::int64_t startedMs = 0;
     std::int64_t runsRunning = 0, runsQueued = 0, runsTotal = 0;

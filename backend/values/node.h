@@ -33,8 +33,9 @@ struct NodeInfo {
     std::string state = "attached";
     std::string trouble;  ///< why its agent cannot be started, or is refused; "": none is known
     bool isHead = false;
-    int cores = 0;  ///< logical ones that the daemon may use
-    int pid = 0;    ///< of the daemon
+    bool isClosed = false;  ///< the head's own machine, and runs train on other nodes only
+    int cores = 0;          ///< logical ones that the daemon may use
+    int pid = 0;            ///< of the daemon
     std::uint64_t memoryBytes = 0;
     std::int64_t startedMs = 0;
     std::int64_t awaySinceMs = 0;  ///< by the head's clock; 0: it is attached

@@ -43,6 +43,7 @@ grpc::ServerUnaryReactor* NodesService::List(Context* context, const v1::ListNod
                                              v1::ListNodesResponse* response) {
     values::NodeInfo node = telemetry_.info();
     node.isHead = true;
+    node.isClosed = !facts_.config.trainsHere;
     node.address = facts_.address;
     node.stateDir = facts_.config.stateDir;
     node.pid = ::getpid();
@@ -163,6 +164,11 @@ grpc::ServerUnaryReactor* DaemonService::Status(Context* context, const v1::Daem
         status.address = facts_.address;
         status.stateDir = facts_.config.stateDir;
         status.binDir = facts_.config.binDir;
+        status.configFile = facts_.config.configFile;
+        status.logFile = facts_.config.logFile;
+        status.nodesListen = facts_.config.nodesListen;
+        status.nodesAddress = facts_.config.nodesAddress;
+        status.isClosed = !facts_.config.trainsHere;
         const agent::RunController::Counts counts = controller_.counts();
         status.runsRunning = counts.running;
         status.runsQueued = counts.queued;

@@ -25,6 +25,11 @@ void daemonStatusFields(Way, auto& value, auto& message) {
     MR_FIELD(runsQueued, runs_queued);
     MR_FIELD(runsTotal, runs_total);
     MR_LIST(warnings, warnings);
+    MR_PATH(configFile, config_file);
+    MR_PATH(logFile, log_file);
+    MR_FIELD(nodesListen, nodes_listen);
+    MR_FIELD(nodesAddress, nodes_address);
+    MR_FIELD(isClosed, no_train_here);
 }
 
 template <class Way>

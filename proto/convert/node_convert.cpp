@@ -32,6 +32,7 @@ void nodeInfoFields(Way, auto& value, auto& message) {
     MR_PATH(address, address);
     MR_FIELD(state, state);
     MR_FIELD(awaySinceMs, away_since_ms);
+    MR_FIELD(isClosed, is_closed);
     MR_FIELD(trouble, trouble);
 }
 

@@ -31,6 +31,7 @@ class FakeAnswers {
     int runsLeft = 0;  ///< of down()
     std::string plan, wholeReceipt;
     std::vector<std::string> warnings;  ///< of the daemon
+    bool isClosed = false;              ///< its status: runs train on other nodes only
     values::SubmitReply submitReply;
     int submitsLost = 0;
     std::vector<values::RunDetail> runs;

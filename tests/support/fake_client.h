@@ -32,6 +32,9 @@ class FakeClient : public DaemonClient {
         values::DaemonStatus status;
         status.warnings = answers_.warnings;
         status.version = "0.1.0";
+        status.stateDir = "/var/millrace";
+        status.configFile = "/var/millrace/millraced.yaml";
+        status.isClosed = answers_.isClosed;
         status.address = address();
         status.pid = 42;
         return status;

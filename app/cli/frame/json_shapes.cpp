@@ -340,6 +340,24 @@ Json jsonOf(const values::MetricSeries& series) {
     return out;
 }
 
+Json jsonOf(const values::DaemonStatus& status) {
+    return {{"version", status.version},
+            {"pid", status.pid},
+            {"started", jsonTime(status.startedMs)},
+            {"address", status.address},
+            {"state_dir", status.stateDir},
+            {"bin_dir", status.binDir},
+            {"config", orNull(status.configFile)},
+            {"log_file", orNull(status.logFile)},
+            {"nodes_listen", orNull(status.nodesListen)},
+            {"nodes_address", orNull(status.nodesAddress)},
+            {"trains", !status.isClosed},
+            {"runs_running", status.runsRunning},
+            {"runs_queued", status.runsQueued},
+            {"runs_total", status.runsTotal},
+            {"warnings", status.warnings}};
+}
+
 Json jsonOf(const values::NodeInfo& node) {
     Json gpus = Json::array();
     for (const values::GpuInfo& gpu : node.gpus) {
@@ -352,6 +370,7 @@ Json jsonOf(const values::NodeInfo& node) {
     return {{"name", node.name},
             {"version", node.version},
             {"head", node.isHead},
+            {"trains", !node.isClosed},
             {"os", orNull(node.os)},
             {"cpu_model", orNull(node.cpuModel)},
             {"cores", node.cores},

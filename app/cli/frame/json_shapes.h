@@ -4,6 +4,7 @@
 // Times are RFC 3339 in UTC or null; unknown figures are null, never 0; hashes are hex strings; NaN
 // and infinities are the strings "NaN", "Infinity", "-Infinity".
 #include "backend/core/json.h"
+#include "backend/values/daemon_facts.h"
 #include "backend/values/log_line.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
@@ -24,6 +25,7 @@ Json jsonOf(const values::RankSpread& ranks);
 /// A line of `watch --json`.
 Json jsonOf(const std::string& run, const values::MetricLine& line,
             const values::MetricNames& names);
+Json jsonOf(const values::DaemonStatus& status);
 Json jsonOf(const values::NodeInfo& node);
 Json jsonOf(const values::NodeSample& sample);
 Json jsonOf(const values::LogLine& line);

@@ -72,6 +72,13 @@ class Elsewhere(ElsewhereCase):
         self.cli("down")
         wait_for(lambda: f"nothing is left: {[self.command_of(pid) for pid in self.processes()]}", lambda: not self.processes())
 
+    def test_a_running_head_is_not_given_other_settings(self):
+        self.cli("up", "--no-train-here")
+        self.cli("up", "--nodes-listen", "gpu1", "--state-dir", "elsewhere", code=1)
+        self.assertIn(f"--state-dir {self.folder}/elsewhere (it has {self.folder}/state/millrace), --nodes-listen gpu1 (it has unix)", self.err)
+        self.assertEqual({node["name"]: node["trains"] for node in self.json("nodes")["nodes"] if not node["trains"]}.keys(),
+                         {node["name"] for node in self.json("nodes")["nodes"] if node["head"]})
+
     def test_two_ranks_on_two_nodes_read_one_stream(self):
         spec = self.prepare(total=2000, more=TWO_DATA)
         run = self.start(spec, 3)

@@ -427,6 +427,34 @@ TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_THAT(out.str(), HasSubstr("no daemon was running"));
 }
 
+TEST_F(CommandsTest, UpRefusesSettingsThatTheRunningDaemonDoesNotHave) {
+    EXPECT_EQ(run({"up", "--state-dir", "/var/../var/millrace"}), kExitOk) << err.str();
+    EXPECT_EQ(run({"up", "--no-train-here", "--nodes-listen", "gpu1", "--state-dir", "/tmp/x"}),
+              kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("runs already, without --state-dir /tmp/x (it has "
+                                     "/var/millrace), --nodes-listen gpu1 (it has none), "
+                                     "--no-train-here (its machine trains); 'millrace down'"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("already running")));
+    fake.isClosed = true;
+    EXPECT_EQ(run({"up", "--no-train-here"}), kExitOk) << err.str();
+    EXPECT_EQ(run({"up", "--json"}), kExitOk);
+    EXPECT_EQ(json()["daemon"]["trains"], false);
+}
+
+TEST_F(CommandsTest, NodesSayWhetherTheHeadTrains) {
+    fake.nodeInfos.resize(1);
+    fake.nodeInfos[0].name = "login";
+    fake.nodeInfos[0].isHead = true;
+    fake.nodeInfos[0].state = "away";  // no sample is waited for
+    EXPECT_EQ(run({"nodes"}), kExitOk);
+    EXPECT_THAT(out.str(), Not(HasSubstr("trains no run")));
+    fake.nodeInfos[0].isClosed = true;
+    EXPECT_EQ(run({"nodes"}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("head, trains no run"));
+    EXPECT_EQ(run({"nodes", "--json"}), kExitOk);
+    EXPECT_EQ(json()["nodes"][0]["trains"], false);
+}
+
 TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
     // Says its process id and never answers.
     std::ofstream(directory_ / "millrace-loader")
