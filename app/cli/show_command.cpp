@@ -291,7 +291,10 @@ void showReceipt(Page& page, const RunDetail& detail) {
                               session::countText(detail.planRows, "row"), ", ",
                               formatBytes(static_cast<double>(detail.planBytes))));
     if (!detail.receipt) {
-        page.field("receipt", "none before the first checkpoint", Tone::kDim);
+        page.field("receipt",
+                   values::isEnded(detail.summary.state) ? "none: the run ended without one"
+                                                         : "none yet: it is made at the run's end",
+                   Tone::kDim);
         return;
     }
     const values::Receipt& receipt = *detail.receipt;
@@ -372,7 +375,8 @@ void showScript(Page& page, const RunDetail& detail) {
     page.field("changes", script.diffPath);
 }
 
-void showEnvironment(Page& page, const RunDetail& detail) {
+// `head`: name of the daemon's machine.
+void showEnvironment(Page& page, const RunDetail& detail, const std::string& head) {
     page.heading("Environment");
     page.field("host", detail.summary.host);
     if (!detail.git.commit.empty()) {
@@ -384,7 +388,7 @@ void showEnvironment(Page& page, const RunDetail& detail) {
     page.field("directory", detail.directory);
     for (const values::WorkerInfo& worker : detail.workers) {
         const bool hasEnded = worker.state == "ended";
-        const bool isElsewhere = !worker.node.empty() && worker.node != detail.summary.host;
+        const bool isElsewhere = !worker.node.empty() && worker.node != head;
         page.field("worker", strCat(worker.name, "  ", worker.state,
                                     hasEnded ? strCat(" with ", worker.exitCode)
                                              : strCat("  pid ", worker.pid),
@@ -398,6 +402,10 @@ void showEvents(Page& page, const RunDetail& detail) {
     }
     page.heading("History");
     const std::size_t first = detail.events.size() - std::min(kEventsShown, detail.events.size());
+    if (first > 0) {
+        page.text(strCat(session::countText(static_cast<std::int64_t>(first), "earlier event"),
+                         " in 'millrace show ", detail.summary.id, " --json'"));
+    }
     for (std::size_t i = first; i < detail.events.size(); ++i) {
         page.field(session::timeOfDay(detail.events[i].timeMs), detail.events[i].text);
     }
@@ -412,6 +420,17 @@ void showParams(Page& page, const RunDetail& detail) {
     page.table(table);
 }
 
+// Name of the daemon's machine; "": not known.
+std::string headOf(client::DaemonClient& daemon) {
+    const auto nodes = daemon.nodes();
+    for (const values::NodeInfo& node : nodes.ok() ? *nodes : std::vector<values::NodeInfo>()) {
+        if (node.isHead) {
+            return node.name;
+        }
+    }
+    return "";
+}
+
 // A document as it is stored, however large.
 int printLarge(CliContext& context, client::DaemonClient& daemon, const std::string& id,
                values::LargeDocument which) {
@@ -420,11 +439,10 @@ int printLarge(CliContext& context, client::DaemonClient& daemon, const std::str
         return fail(context, text.status());
     }
     if (text->empty()) {
-        return fail(context, which == values::LargeDocument::kPlan
-                                 ? notFound("run ", id, " has no plan any more: it was purged")
-                                 : notFound("run ", id,
-                                            " has no receipt before its first "
-                                            "checkpoint"));
+        return fail(context,
+                    which == values::LargeDocument::kPlan
+                        ? notFound("run ", id, " has no plan any more: it was purged")
+                        : notFound("run ", id, " has no receipt: it is made at a run's end"));
     }
     context.out << *text << '\n';
     return kExitOk;
@@ -466,7 +484,7 @@ int runShow(CliContext& context, const ParsedArgs& args) {
     showMetrics(page, *detail);
     showReceipt(page, *detail);
     showCheckpoints(page, *detail);
-    showEnvironment(page, *detail);
+    showEnvironment(page, *detail, detail->workers.empty() ? "" : headOf(**daemon));
     showEvents(page, *detail);
     if (args.has("--params")) {
         showParams(page, *detail);

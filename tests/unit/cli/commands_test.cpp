@@ -441,6 +441,37 @@ TEST_F(CommandsTest, UpRefusesSettingsThatTheRunningDaemonDoesNotHave) {
     EXPECT_EQ(json()["daemon"]["trains"], false);
 }
 
+TEST_F(CommandsTest, ShowNamesTheNodeOfEachWorkerThatIsNotOnTheHead) {
+    fake.nodeInfos.resize(2);
+    fake.nodeInfos[0].name = "login";
+    fake.nodeInfos[0].isHead = true;
+    fake.nodeInfos[1].name = "node1";
+    values::RunDetail& run = fake.runs[0];
+    run.summary.host = "node1";  // where rank 0 is
+    run.workers = {{"feed", "running", 7, 0, 1, "node1"}, {"data0", "running", 8, 0, 1, "login"}};
+    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("feed  running  pid 7  on node1"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("on login")));
+}
+
+TEST_F(CommandsTest, ShowSaysWhenTheReceiptComesAndWhereTheWholeHistoryIs) {
+    values::RunDetail& run = fake.runs[0];
+    run.receipt.reset();
+    run.summary.state = values::RunState::kRunning;
+    for (int i = 0; i < 15; ++i) {
+        run.events.push_back({1'000 * i, strCat("event ", i)});
+    }
+    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("none yet: it is made at the run's end"));
+    EXPECT_THAT(out.str(), HasSubstr("3 earlier events in 'millrace show " + run.summary.id));
+    EXPECT_THAT(out.str(), AllOf(HasSubstr("event 3"), Not(HasSubstr("event 2"))));
+    run.summary.state = values::RunState::kFailed;
+    run.events.resize(12);
+    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
+    EXPECT_THAT(out.str(), HasSubstr("none: the run ended without one"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("earlier")));
+}
+
 TEST_F(CommandsTest, NodesSayWhetherTheHeadTrains) {
     fake.nodeInfos.resize(1);
     fake.nodeInfos[0].name = "login";
@@ -508,7 +539,7 @@ TEST_F(CommandsTest, AReceiptOfManyFilesSaysHowManyAndIsPrintedWholeOnRequest) {
     EXPECT_EQ(run({"show", id, "--json"}), kExitOk);
     EXPECT_EQ(json()["run"]["receipt"]["files_total"], 50'000);
     EXPECT_EQ(run({"show", id, "--receipt"}), kExitFailed);
-    EXPECT_THAT(err.str(), HasSubstr("has no receipt before its first checkpoint"));
+    EXPECT_THAT(err.str(), HasSubstr("has no receipt: it is made at a run's end"));
     fake.wholeReceipt = R"({"files":[]})";
     fake.plan = R"({"files":[1]})";
     EXPECT_EQ(run({"show", id, "--receipt"}), kExitOk);

@@ -61,8 +61,8 @@ ReceiptSection::ReceiptSection(QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(stack_);
     empty_->setText(tr("No receipt yet"),
-                    tr("A run writes its receipt with the first checkpoint and at its end: which "
-                       "files it read, and how many rows each step of the recipe kept."));
+                    tr("A run writes its receipt at its end: which files it read, and how many "
+                       "rows each step of the recipe kept."));
     auto* inside = new QVBoxLayout(content_);
     inside->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     funnel_->setTitle(tr("Rows through the recipe"));
