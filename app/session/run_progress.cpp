@@ -70,10 +70,19 @@ std::string handOverText(const std::optional<values::HandOver>& handOver) {
     }
     const std::string others =
         handOver->numWaiting == 0 ? "" : strCat("; ", handOver->numWaiting, " more wait");
-    return strCat(handOver->areScores ? "scores" : "checkpoint", " of step ", handOver->step,
-                  handOver->areScores ? " are on their" : " is on its",
+    if (handOver->step == 0) {
+        return "what its node has for the head cannot be read";
+    }
+    const std::string what =
+        strCat(handOver->areScores ? "scores" : "checkpoint", " of step ", handOver->step);
+    const std::string all = formatBytes(static_cast<double>(handOver->bytes));
+    if (handOver->sent == 0) {
+        return strCat(what, handOver->bytes == 0 ? "" : strCat(" (", all, ")"),
+                      handOver->areScores ? " are" : " is", " about to go to the head", others);
+    }
+    return strCat(what, handOver->areScores ? " are on their" : " is on its",
                   " way to the head: ", formatBytes(static_cast<double>(handOver->sent)), " of ",
-                  formatBytes(static_cast<double>(handOver->bytes)), others);
+                  all, others);
 }
 
 std::optional<double> RunProgress::secondsLeft(const values::RunSummary& run,

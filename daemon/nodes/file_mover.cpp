@@ -59,6 +59,20 @@ Status verify(int fd, const std::string& path) {
     return areScores(path) ? scores::verifyScores(fd, path) : checkpoint::verify(fd, path).status();
 }
 
+// For people. An agent whose connection to the head is new may send before it is attached: that
+// passes by itself.
+std::string troubleOf(const Status& failure) {
+    return absl::IsUnauthenticated(failure) ? "" : std::string(messageOf(failure));
+}
+
+// Before its transfer begins the lane does not know it; 0: it cannot be read.
+std::uint64_t sizeOf(const std::string& path, const TransferLane::Standing& standing) {
+    std::error_code error;
+    const std::uintmax_t size =
+        standing.bytes > 0 ? standing.bytes : std::filesystem::file_size(path, error);
+    return error ? 0 : size;
+}
+
 // A file that the head refused for good is not sent again.
 Status setAsideIfUnfit(const std::string& path, int fd, const Status& why) {
     const bool isForeign = absl::IsInvalidArgument(why) || absl::IsFailedPrecondition(why);
@@ -149,9 +163,9 @@ std::optional<values::HandOver> FileMover::handOver(const std::string& key) {
             return std::nullopt;
         }
         if (!now.isDone) {
-            return values::HandOver{left->front().step, now.bytes, now.done,
-                                    static_cast<int>(left->size()) - 1,
-                                    std::string(messageOf(now.failure))};
+            return values::HandOver{left->front().step,
+                                    sizeOf(directory->pathOf(left->front()), now), now.done,
+                                    static_cast<int>(left->size()) - 1, troubleOf(now.failure)};
         }
         given.kept.insert(left->front());
         left->erase(left->begin());
@@ -187,10 +201,10 @@ std::optional<values::HandOver> FileMover::handOverScores(const std::string& key
         return given.scores == file ? std::nullopt : handOverScores(key, directory, given);
     }
     return values::HandOver{scores::ScoreName::parse(nameOf(file.path))->step,
-                            now.bytes,
+                            sizeOf(file.path, now),
                             now.done,
                             0,
-                            std::string(messageOf(now.failure)),
+                            troubleOf(now.failure),
                             true};
 }
 
@@ -270,11 +284,13 @@ Status FileMover::fetch(const std::string& key) {
         if (absl::IsNotFound(now.failure)) {
             return now.failure;
         }
-        const std::string why(messageOf(now.failure));
-        return unavailable("fetches ", nameOf(path),
-                           " from the head: ", formatBytes(static_cast<double>(now.done)), " of ",
-                           formatBytes(static_cast<double>(now.bytes)), why.empty() ? "" : "; ",
-                           why);
+        const std::string why = troubleOf(now.failure);
+        const std::string done = now.bytes == 0
+                                     ? ""
+                                     : strCat(": ", formatBytes(static_cast<double>(now.done)),
+                                              " of ", formatBytes(static_cast<double>(now.bytes)));
+        return unavailable("fetches ", nameOf(path), " from the head", done,
+                           why.empty() ? "" : "; ", why);
     }
     return okStatus();
 }

@@ -139,6 +139,7 @@ TEST_P(FileMoverTest, TheHeadGetsWhatRank0WritesInTheOrderOfTheSteps) {
     ASSERT_TRUE(first.has_value());
     EXPECT_EQ(first->step, 10);
     EXPECT_EQ(first->numWaiting, 1);
+    EXPECT_EQ(first->bytes, fs::file_size(paths().checkpoints() + "/" + nameOf(10)));
     ASSERT_TRUE(handOver());
     EXPECT_THAT(keptSteps(), ElementsAre(10, 20));
     EXPECT_EQ(readFile(headFile(20)).value(),
@@ -180,6 +181,10 @@ TEST_P(FileMoverTest, WhileNoHeadIsThereItWaits) {
         return moving.has_value() && !moving->trouble.empty();
     }));
     openHead();
+    ASSERT_TRUE(test::eventually([&] {
+        const auto moving = mover->handOver(kGang);
+        return moving.has_value() && moving->trouble.empty();
+    })) << "its agent is about to be attached";
     attach();
     ASSERT_TRUE(handOver());
     EXPECT_THAT(keptSteps(), ElementsAre(10));

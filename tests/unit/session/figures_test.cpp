@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "app/session/run_progress.h"
+
 namespace millrace::session {
 namespace {
 
@@ -51,6 +53,21 @@ TEST(Figures, TakePrefixesWhereThereIsLittleRoom) {
     EXPECT_EQ(preciseBytes(1.5e6, 4), "1.5 MB");
     EXPECT_EQ(preciseBytes(12'345'678, 4), "12.35 MB");
     EXPECT_EQ(rateText(1.2e6), "1.2 MB/s");
+}
+
+TEST(Figures, SayOfAFileOnItsWayWhatIsKnown) {
+    values::HandOver file{400, 0, 0, 2};
+    EXPECT_EQ(handOverText(file), "checkpoint of step 400 is about to go to the head; 2 more wait");
+    file.bytes = 3'100'000'000;
+    EXPECT_EQ(handOverText(file),
+              "checkpoint of step 400 (3.1 GB) is about to go to the head; 2 more wait");
+    file = {400, 3'100'000'000, 1'200'000'000, 0, "", true};
+    EXPECT_EQ(handOverText(file),
+              "scores of step 400 are on their way to the head: 1.2 GB of 3.1 "
+              "GB");
+    EXPECT_EQ(handOverText(values::HandOver{.trouble = "disk"}),
+              "what its node has for the head cannot be read");
+    EXPECT_EQ(handOverText(std::nullopt), "");
 }
 
 TEST(Figures, SayHowLongSomethingTook) {
