@@ -14,7 +14,7 @@ namespace {
 
 using tui::Tone;
 
-constexpr std::int64_t kFirstSampleNs = 3'000'000'000;
+constexpr std::int64_t kFirstSampleNs = 5'000'000'000;
 
 void printLogLine(CliContext& context, const values::LogLine& line, bool isJson) {
     if (isJson) {
@@ -76,12 +76,15 @@ int streamLogs(CliContext& context, client::DaemonClient& daemon,
     return kExitOk;
 }
 
-// Events until every node has a sample, or three seconds have gone.
+// Events until every node that is there has a sample with its processors' use, which a probe's
+// first one lacks, or five seconds have gone.
 void gather(CliContext& context, session::Follower& follower, session::LiveModel& model) {
     const std::int64_t end = context.clock.steadyNs() + kFirstSampleNs;
     const auto isSampled = [&] {
-        return std::any_of(model.nodes.begin(), model.nodes.end(),
-                           [](const auto& node) { return node.second.receivedMs != 0; });
+        return !model.nodes.empty() &&
+               std::all_of(model.nodes.begin(), model.nodes.end(), [](const auto& node) {
+                   return !session::isThere(node.second.info) || node.second.sample.cpuPercent;
+               });
     };
     while (context.clock.steadyNs() < end) {
         const auto event = follower.next(std::chrono::milliseconds(isSampled() ? 150 : 500));
@@ -116,7 +119,7 @@ int topOnce(CliContext& context, client::DaemonClient& daemon, bool isJson,
         return kExitOk;
     }
     const int width = context.terminal.width > 0 ? context.terminal.width : 120;
-    const int height = 12 + static_cast<int>(std::min<std::size_t>(30, model.runs.size()));
+    const int height = 12 + 2 * static_cast<int>(std::min<std::size_t>(30, model.runs.size()));
     tui::CellGrid grid(width, height, context.terminal.isUtf8);
     tui::TopView().draw(grid, model, context.clock.wallMs());
     std::vector<std::string> lines = grid.lines();
@@ -158,6 +161,7 @@ int runTop(CliContext& context, const ParsedArgs& args) {
     }
     session::FollowOptions options;
     options.withTelemetry = true;
+    options.withNodes = true;
     const bool hasScreen = context.terminal.isTty && context.isInputTty && !args.has("--once");
     if (args.isJson() || !hasScreen) {
         return topOnce(context, **daemon, args.isJson(), options);

@@ -11,6 +11,7 @@
 #include "app/cli/frame/table.h"
 #include "app/cli/remote/remote_commands.h"
 #include "app/session/follower.h"
+#include "app/session/live_model.h"
 #include "app/tui/figures.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
@@ -36,10 +37,9 @@ std::string gpuText(const values::NodeInfo& node) {
 
 // Nothing is heard of the others.
 std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
-    static const std::set<std::string> kThere = {"attached", "leaving", "draining", "drained"};
     std::set<std::string> names;
     for (const values::NodeInfo& node : nodes) {
-        if (kThere.contains(node.state)) {
+        if (session::isThere(node)) {
             names.insert(node.name);
         }
     }

@@ -47,6 +47,10 @@ struct LogsAdded {
 struct NodeSampled {
     values::NodeSample sample;
 };
+/// All nodes with their facts and states, as they are now.
+struct NodesListed {
+    std::vector<values::NodeInfo> nodes;
+};
 /// A run's metrics or its log have ended and all of it has been reported.
 struct StreamEnded {
     std::string runId;
@@ -63,6 +67,6 @@ struct AllEnded {};
 
 using FollowEvent =
     std::variant<LinkChanged, RunChanged, RunRemoved, SnapshotEnded, MetricsAdded, MetricsReplaced,
-                 LogsAdded, NodeSampled, StreamEnded, Problem, AllEnded>;
+                 LogsAdded, NodeSampled, NodesListed, StreamEnded, Problem, AllEnded>;
 
 }  // namespace millrace::session

@@ -153,6 +153,20 @@ bool Follower::visit(Feed& feed) {
     return feed.isDone || feed.kind == Kind::kTelemetry;  // which never ends: it accompanies runs
 }
 
+// What fails is asked again by the next turn: the streams say that the connection is lost.
+void Follower::askNodes() {
+    constexpr std::int64_t kPaceNs = 2'000'000'000;
+    const bool mayAsk = options_.greet == nullptr || isGreeted_;
+    if (!options_.withNodes || !mayAsk || clock_.steadyNs() < nextNodesNs_) {
+        return;
+    }
+    Result<std::vector<values::NodeInfo>> nodes = client_.nodes();
+    nextNodesNs_ = clock_.steadyNs() + kPaceNs;
+    if (nodes.ok()) {
+        tell(NodesListed{*std::move(nodes)});
+    }
+}
+
 // The streams are opened after it.
 void Follower::greet() {
     if (isGreeted_ || clock_.steadyNs() < nextGreetingNs_) {
@@ -214,6 +228,7 @@ void Follower::run(std::stop_token stop) {
         if (isAllDone && !std::exchange(saidEnd, true)) {
             tell(AllEnded{});
         }
+        askNodes();
         rest();
     }
 }
@@ -224,6 +239,9 @@ std::chrono::milliseconds Follower::untilNextTry() const {
     std::int64_t dueNs = clock_.steadyNs() + kMinuteNs;
     if (options_.greet != nullptr && !isGreeted_) {
         dueNs = std::min(dueNs, nextGreetingNs_);
+    }
+    if (options_.withNodes) {
+        dueNs = std::min(dueNs, nextNodesNs_);
     }
     for (const auto& feed : feeds_) {
         const bool isWaiting = !feed->isOpen && !feed->isDone;

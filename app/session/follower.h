@@ -33,6 +33,7 @@ struct FollowOptions {
     bool followLogs = true;                      ///< else: what is there, then the end
     int logTail = 0;                             ///< lines to begin with; 0: all
     bool withTelemetry = false;
+    bool withNodes = false;  ///< nodes and their states, asked for every 2 s
     /// Of runs whose metrics are known up to there; of others all are told.
     std::map<std::string, values::MetricCursor> metricsAfter;
     bool withSystem = false;  ///< also "system.*", which the daemon measures
@@ -83,6 +84,7 @@ class Follower {
     void lose(const Status& status) MR_EXCLUDES(mutex_);
     bool hasLost(Status& status) MR_EXCLUDES(mutex_);
     bool visit(Feed& feed);
+    void askNodes();
     std::chrono::milliseconds untilNextTry() const;
     void rest() MR_EXCLUDES(mutex_);
     void open(Feed& feed);
@@ -106,6 +108,7 @@ class Follower {
     bool isGreeted_ = false;
     Backoff backoff_;
     std::int64_t nextGreetingNs_ = 0;
+    std::int64_t nextNodesNs_ = 0;  // of the supervisor
     BoundedQueue<FollowEvent> events_{1024};
     mutable Mutex mutex_;
     CondVar changed_;

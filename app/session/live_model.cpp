@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 namespace millrace::session {
@@ -33,6 +34,20 @@ void takeSample(LiveNode& node, const values::NodeSample& sample, std::int64_t n
     if (!sample.gpus.empty()) {
         keep(node.gpuHistory, gpuPercent(sample).value_or(kUnknown));
     }
+}
+
+// A node that was listed and is no longer has been forgotten; one of which there is only a sample
+// is listed soon.
+void takeNodes(std::map<std::string, LiveNode>& nodes,
+               const std::vector<values::NodeInfo>& listed) {
+    std::set<std::string> names;
+    for (const values::NodeInfo& info : listed) {
+        names.insert(info.name);
+        nodes[info.name].info = info;
+    }
+    std::erase_if(nodes, [&](const auto& node) {
+        return !node.second.info.name.empty() && !names.contains(node.first);
+    });
 }
 
 }  // namespace
@@ -119,6 +134,8 @@ void LiveModel::apply(const FollowEvent& event, std::int64_t nowMs) {
                        logs.end() - static_cast<std::ptrdiff_t>(std::min(logs.size(), kLogsMax)));
         } else if constexpr (std::is_same_v<T, NodeSampled>) {
             takeSample(nodes[e.sample.node], e.sample, nowMs);
+        } else if constexpr (std::is_same_v<T, NodesListed>) {
+            takeNodes(nodes, e.nodes);
         } else if constexpr (std::is_same_v<T, Problem>) {
             problem = messageOf(e.status);
         } else if constexpr (std::is_same_v<T, AllEnded>) {
@@ -152,6 +169,15 @@ const LiveNode* LiveModel::nodeOf(const values::RunSummary& run) const {
     const auto head = std::find_if(nodes.begin(), nodes.end(),
                                    [](const auto& node) { return node.second.info.isHead; });
     return head != nodes.end() ? &head->second : nodes.empty() ? nullptr : &nodes.begin()->second;
+}
+
+bool isThere(const values::NodeInfo& node) {
+    return node.state == "attached" || node.state == "leaving" || node.state == "draining" ||
+           node.state == "drained";
+}
+
+std::string stateText(const values::NodeInfo& node) {
+    return node.state == "attached" ? "" : node.state;
 }
 
 std::optional<double> gpuPercent(const values::NodeSample& sample) {

@@ -70,6 +70,10 @@ struct LiveModel {
     const LiveNode* nodeOf(const values::RunSummary& run) const;
 };
 
+/// Whether its agent is connected, or it is the daemon's own.
+bool isThere(const values::NodeInfo& node);
+/// A node's state, for people, where it is not the usual one: "drained", "lost"; "": attached.
+std::string stateText(const values::NodeInfo& node);
 /// The mean use of the GPUs that tell theirs.
 std::optional<double> gpuPercent(const values::NodeSample& sample);
 /// "movielens-dlrm" or "movielens-dlrm / keep-30".

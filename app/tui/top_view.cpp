@@ -115,6 +115,9 @@ struct Usage {
 Usage usageOf(const session::LiveModel& model, const std::string& runId) {
     Usage usage;
     for (const auto& [name, node] : model.nodes) {
+        if (!session::isThere(node.info)) {
+            continue;
+        }
         for (const values::ProcessSample& process : node.sample.processes) {
             if (process.runId == runId) {
                 usage.isKnown = true;
@@ -149,9 +152,13 @@ std::set<std::string> runsOn(const values::NodeSample& sample) {
 
 // Of a node that is drawn whole: title, processors, traffic, GPUs and work.
 int rowsOf(const LiveNode& node, bool isOneOfSeveral) {
+    if (!session::isThere(node.info)) {
+        return 2;
+    }
     const std::size_t gpus = std::max<std::size_t>(1, node.sample.gpus.size());
     const std::size_t work = isOneOfSeveral ? runsOn(node.sample).size() : 0;
-    return 3 + static_cast<int>(gpus + work);
+    const int state = session::stateText(node.info).empty() ? 0 : 1;
+    return 3 + state + static_cast<int>(gpus + work);
 }
 
 const std::string& nameOf(const LiveNode& node) {
@@ -173,6 +180,11 @@ void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs
     constexpr int kNameWidth = 18, kBarWidth = 12;
     const values::NodeSample& s = node.sample;
     grid.put(1, y, nameOf(node), Tone::kStrong, kNameWidth);
+    const std::string state = session::stateText(node.info);
+    if (!session::isThere(node.info)) {
+        grid.put(kNameWidth + 1, y, state, Tone::kWarn);
+        return;
+    }
     if (node.receivedMs == 0 || session::LiveModel::isStale(node, nowMs)) {
         grid.put(kNameWidth + 1, y,
                  node.receivedMs == 0
@@ -183,8 +195,9 @@ void drawNodeRow(CellGrid& grid, int y, const LiveNode& node, std::int64_t nowMs
     }
     const std::optional<double> cpu =
         s.cpuPercent ? std::optional(*s.cpuPercent / 100) : std::nullopt;
-    int x = gauge(grid, kNameWidth + 1, y, "cpu", cpu, kBarWidth,
-                  padLeft(session::percentText(s.cpuPercent), 5));
+    int x = kNameWidth + 1;
+    x = state.empty() ? x : grid.put(x, y, state, Tone::kWarn) + 2;
+    x = gauge(grid, x, y, "cpu", cpu, kBarWidth, padLeft(session::percentText(s.cpuPercent), 5));
     x = grid.put(x + 2, y, "mem " + session::usedText(s.memoryUsedBytes, s.memoryTotalBytes));
     if (!s.gpus.empty()) {
         x = grid.put(x + 2, y, "gpu " + gpuText(node));
@@ -211,7 +224,7 @@ int drawWork(CellGrid& grid, int y, const values::NodeSample& sample) {
     return y;
 }
 
-// Its row, and one more with what is wrong with it; returns the row below.
+// Its row, and one more with what is wrong with it or what it waits for; returns the row below.
 int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, const Usage& usage,
             std::int64_t nowMs) {
     const values::RunSummary& summary = run.summary;
@@ -240,10 +253,13 @@ int drawRun(CellGrid& grid, int y, const LiveRun& run, const RunColumns& c, cons
                   usage.isKnown ? formatBytes(static_cast<double>(usage.memoryBytes)) : "-");
     }
     putFigure(grid, c.eta, y, live(session::clockText(run.secondsLeft(nowMs))));
-    if (isEnded || summary.trouble.empty() || y + 1 >= grid.height() - 1) {
+    const bool isQueued = summary.state == values::RunState::kQueued;  // many may be
+    const std::string& why =
+        summary.trouble.empty() && !isQueued ? summary.queuedReason : summary.trouble;
+    if (isEnded || why.empty() || y + 1 >= grid.height() - 1) {
         return y + 1;
     }
-    grid.put(10, y + 1, summary.trouble, toneOf(summary));
+    grid.put(10, y + 1, why, toneOf(summary));
     return y + 2;
 }
 
@@ -329,6 +345,12 @@ int TopView::drawNode(CellGrid& grid, int y, const LiveNode& node, bool isOneOfS
     }
     grid.rule(0, y, grid.width(), title);
     ++y;
+    if (const std::string state = session::stateText(node.info); !state.empty()) {
+        grid.put(1, y++, state, Tone::kWarn);
+    }
+    if (!session::isThere(node.info)) {
+        return y;
+    }
     if (session::LiveModel::isStale(node, nowMs)) {
         grid.put(1, y, strCat("no sample since ", session::ageText(node.receivedMs, nowMs)),
                  Tone::kWarn);

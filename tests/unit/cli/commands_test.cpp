@@ -417,6 +417,26 @@ TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {
     EXPECT_EQ(document["runs"][0]["id"], "r-abc23");
 }
 
+TEST_F(CommandsTest, TopOnceWaitsForTheFiguresOfEveryNodeThatIsThere) {
+    fake.nodeInfos.resize(3);
+    fake.nodeInfos[0].name = "a";
+    fake.nodeInfos[1].name = "b";
+    fake.nodeInfos[2].name = "c";
+    fake.nodeInfos[2].state = "lost";
+    values::NodeSample a, b;
+    a.node = "a";
+    a.cpuPercent = 43;
+    b.node = "b";  // the first of a probe has no rates
+    values::NodeSample later = b;
+    later.cpuPercent = 21;
+    fake.sampleScripts = {{{a}, false, unavailable("lost")}, {{b, later}, true}};
+    EXPECT_EQ(run({"top", "--json"}), kExitOk) << err.str();
+    EXPECT_EQ(json()["nodes"][0]["sample"]["cpu_percent"], 43.0);
+    EXPECT_EQ(json()["nodes"][1]["sample"]["cpu_percent"], 21.0);
+    EXPECT_EQ(json()["nodes"][2]["sample"], nullptr);
+    EXPECT_EQ(json()["nodes"][2]["state"], "lost");
+}
+
 TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_EQ(run({"up"}), kExitOk);
     EXPECT_THAT(out.str(),

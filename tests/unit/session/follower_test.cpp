@@ -191,6 +191,23 @@ TEST_F(FollowerTest, TelemetryNeitherHoldsUpTheEndNorFailsTheRuns) {
     }
 }
 
+TEST_F(FollowerTest, NodesAreListedAgainAndAgain) {
+    fake_.nodeInfos.resize(1);
+    FollowOptions options;
+    options.withRuns = false;
+    options.withNodes = true;
+    FakeClock clock;
+    Follower follower(client_, clock, options);
+    for (int i = 0; i < 3; ++i) {
+        const auto event = follower.next(std::chrono::seconds(5));
+        ASSERT_TRUE(event && std::holds_alternative<NodesListed>(*event));
+        EXPECT_EQ(std::get<NodesListed>(*event).nodes.size(), 1U);
+        EXPECT_FALSE(follower.next(std::chrono::milliseconds(1))) << "not at once";
+        clock.advanceMs(2'000);
+        follower.retryNow();
+    }
+}
+
 TEST_F(FollowerTest, AFollowingBehindACursorAsksForItAndResumesNoEarlier) {
     FollowOptions options = metricsOf("r-abc23");
     options.metricsAfter["r-abc23"] = {1, 500};

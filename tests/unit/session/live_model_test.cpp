@@ -40,6 +40,24 @@ TEST(LiveModel, TheRemainingTimeIsThatOfTheRunsOwnPace) {
     EXPECT_FALSE(another.runs["r-abc23"].secondsLeft(8'000).has_value());
 }
 
+TEST(LiveModel, NodesHaveTheStateThatWasListedLast) {
+    LiveModel model;
+    values::NodeSample sample;
+    sample.node = "new";
+    model.apply(NodeSampled{sample}, 1'000);
+    values::NodeInfo kept, gone;
+    kept.name = "kept";
+    gone.name = "gone";
+    model.apply(NodesListed{{gone, kept}}, 1'000);
+    EXPECT_EQ(stateText(model.nodes["kept"].info), "");
+    kept.state = "lost";
+    model.apply(NodesListed{{kept}}, 3'000);
+    EXPECT_EQ(stateText(model.nodes["kept"].info), "lost");
+    EXPECT_FALSE(isThere(model.nodes["kept"].info));
+    EXPECT_FALSE(model.nodes.contains("gone")) << "it was forgotten";
+    EXPECT_TRUE(model.nodes.contains("new")) << "it is listed soon";
+}
+
 TEST(LiveModel, AForecastFromReportsThatAreOldIsNone) {
     LiveModel model;
     model.apply(at(1'000, 100), 1'000);

@@ -346,6 +346,29 @@ session::LiveModel withNodes(session::LiveModel model, int count) {
     return model;
 }
 
+TEST(TopView, TheStateOfANodeIsShown) {
+    for (const int count : {2, 30}) {  // whole, and a row each
+        session::LiveModel model = withNodes(aCluster(false), count);
+        model.nodes["node-2"].info.state = "drained";
+        model.nodes["node-3"].info.state = "lost";
+        TopView view;
+        const std::string text = joined(drawn(view, model, 120, 60));
+        EXPECT_THAT(text, AllOf(HasSubstr("drained"), HasSubstr("lost"))) << text;
+        EXPECT_THAT(text, HasSubstr("data2 97 %")) << "it still says what it does";
+        EXPECT_THAT(text, Not(HasSubstr("data3 97"))) << "nothing is known of a lost one";
+    }
+}
+
+TEST(TopView, ARunThatWaitsBetweenItsAttemptsSaysForWhat) {
+    session::LiveModel model = aCluster(false);
+    values::RunSummary run = model.runs["r-abc23"].summary;
+    run.state = values::RunState::kStarting;
+    run.queuedReason = "cannot be started now: needs 2 nodes";
+    model.apply(session::RunChanged{run}, kNow);
+    TopView view;
+    EXPECT_THAT(joined(drawn(view, model, 120, 40)), HasSubstr("now: needs 2 nodes"));
+}
+
 TEST(TopView, SeveralNodesShowWhoWorksThere) {
     TopView view;
     const std::string text = joined(drawn(view, withNodes(aCluster(false), 2), 120, 60));
