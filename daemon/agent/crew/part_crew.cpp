@@ -102,7 +102,8 @@ PartCrew::Part PartCrew::partOn(int part, const std::string& node) const {
 // Written first, where a node other than the head's machine has one.
 Status PartCrew::choose() {
     const schedule::Fit found = schedule::fit(place_.parts, allOf(place_.nodes));
-    if (found.kind != schedule::Fit::Kind::kNow) {
+    lacksNodes_ = found.kind != schedule::Fit::Kind::kNow;
+    if (lacksNodes_) {
         return unavailable(found.reason);
     }
     bool isSpread = false;

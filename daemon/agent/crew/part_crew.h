@@ -51,6 +51,8 @@ class PartCrew {
     Status begin(const job::RunPaths& paths, int attempt);
     /// Part 0 is to be on its node. An error: as of Nodes::place.
     Status placeLead();
+    /// Whether begin() failed for want of nodes: it may succeed as soon as one comes.
+    bool lacksNodes() const { return lacksNodes_; }
     /// Whether its nodes' resources are reserved.
     bool isHolding() const { return isHolding_; }
 
@@ -140,7 +142,7 @@ class PartCrew {
     int attempt_ = 0;
     std::vector<Part> parts_;  ///< by number; none: it is not known yet what is where
     std::optional<Leave> leave_;
-    bool isHolding_ = false, isEnding_ = false, areFilesGivenUp_ = false;
+    bool lacksNodes_ = false, isHolding_ = false, isEnding_ = false, areFilesGivenUp_ = false;
     std::int64_t doneNs_ = 0;  ///< part 0 has ended well; steady, 0: not yet
 };
 

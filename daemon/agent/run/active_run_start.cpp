@@ -89,7 +89,10 @@ void ActiveRun::tryLater(const Status& status) {
     journal_.live().queuedReason =
         strCat("cannot be started now: ", messageOf(status), "; trying again");
     journal_.waits(startBackoffNs_ == 0, "run: not started yet");
-    startBackoffNs_ = std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
+    const bool awaitsNodes = stage() == Stage::kPlacing && parts_.lacksNodes();
+    startBackoffNs_ = awaitsNodes  // which may come at any time
+                          ? kStartAgainNs
+                          : std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
     move(Move::kNotNow);
     state_.setRetry(place_.clock.steadyNs() + startBackoffNs_);
 }

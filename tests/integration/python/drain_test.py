@@ -97,7 +97,7 @@ class Drain(LeaveCase):
         self.release_asked(run)
         self.cli("nodes", "drain", "node2", "--wait", timeout=60)
         wait_for(lambda: f"it waits: {self.show(run)}", lambda: "cannot be started now" in (self.show(run)["queued_reason"] or ""), 30)
-        self.assertEqual(self.show(run)["workers"], [], "none is left")
+        self.assertEqual((self.show(run)["workers"], self.show(run)["ranks"]), ([], []), "none is left")
         self.cli("nodes", "undrain", "node2")
         self.assert_whole(run, spec, 2)
 

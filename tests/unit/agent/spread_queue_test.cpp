@@ -73,6 +73,25 @@ TEST_F(SpreadQueueTest, OfTwoForTheSameNodeOneBeginsAndTheOtherWaits) {
     EXPECT_EQ(record(second).state, RunState::kStarting);
 }
 
+TEST_F(SpreadQueueTest, AnAttemptThatWaitsForANodeBeginsWhenItComes) {
+    attach(16);
+    const std::string run = queue();
+    look();
+    ASSERT_TRUE(engine.gangs.contains(run + ".a1"));
+    ASSERT_TRUE(table->drain("node1", true).ok());
+    endGang(run, 1, 137);
+    for (int i = 0; i < 120; ++i) {
+        look();
+    }
+    EXPECT_THAT(live.get(run).queuedReason, HasSubstr("cannot be started now: needs 1 node"));
+    ASSERT_TRUE(table->drain("node1", false).ok());
+    int looks = 0;
+    for (; looks < 100 && !engine.gangs.contains(run + ".a2"); ++looks) {
+        look();
+    }
+    EXPECT_LE(looks, 3) << "each half a second";
+}
+
 TEST_F(SpreadQueueTest, OneThatHasNotGotItsNodesComesBeforeThoseBehindIt) {
     attach(1);
     doors.openError = unavailable("no descriptor is free");
