@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kGather{100};
 DaemonLink::DaemonLink(client::DaemonClient& client, Mailbox& mailbox)
     : client_(client), mailbox_(mailbox) {
     session::FollowOptions options;
-    options.withTelemetry = true;
+    options.withTelemetry = options.withNodes = true;
     options.greet = [this] { return greet(); };
     follower_ = std::make_unique<session::Follower>(
         client_, clock_, std::move(options),
@@ -99,8 +99,26 @@ Status DaemonLink::readFacts() {
     DaemonFacts facts;
     ASSIGN_OR_RETURN(facts.handshake, client_.handshake());
     ASSIGN_OR_RETURN(facts.nodes, client_.nodes());
+    {
+        MutexLock lock(mutex_);
+        facts_ = facts;
+    }
     mailbox_.setFacts(std::move(facts));
     return okStatus();
+}
+
+// A node comes, is drained or is lost while the connection lasts.
+void DaemonLink::takeNodes(std::vector<values::NodeInfo> nodes) {
+    DaemonFacts facts;
+    {
+        MutexLock lock(mutex_);
+        if (facts_.nodes == nodes) {
+            return;
+        }
+        facts_.nodes = std::move(nodes);
+        facts = facts_;
+    }
+    mailbox_.setFacts(std::move(facts));
 }
 
 void DaemonLink::notify() {
@@ -125,6 +143,8 @@ void DaemonLink::take(session::FollowEvent event) {
         if (mailbox_.addSample(std::move(sampled->sample))) {
             notify();
         }
+    } else if (auto* listed = std::get_if<session::NodesListed>(&event)) {
+        takeNodes(std::move(listed->nodes));
     } else if (std::holds_alternative<session::SnapshotEnded>(event)) {
         MutexLock lock(mutex_);
         hasSnapshot_ = true;

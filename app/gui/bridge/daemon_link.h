@@ -38,7 +38,8 @@ class DaemonLink {
     Status ask(std::uint64_t connection) MR_EXCLUDES(mutex_);
     void giveUp(std::uint64_t connection, const Status& status) MR_EXCLUDES(mutex_);
     Status greet() MR_EXCLUDES(mutex_);
-    Status readFacts();
+    Status readFacts() MR_EXCLUDES(mutex_);
+    void takeNodes(std::vector<values::NodeInfo> nodes) MR_EXCLUDES(mutex_);
     Status readRuns();
     Status readAll();
     Status readChanges();
@@ -58,6 +59,7 @@ class DaemonLink {
     std::uint64_t connection_ MR_GUARDED_BY(mutex_) = 0;  // counts greetings
     bool hasSnapshot_ MR_GUARDED_BY(mutex_) = false;      // of this connection, likewise:
     bool isRead_ MR_GUARDED_BY(mutex_) = false;
+    DaemonFacts facts_ MR_GUARDED_BY(mutex_);  // as the mailbox was told last
     std::unique_ptr<session::Follower> follower_;
     std::jthread thread_;
 };

@@ -30,7 +30,9 @@ void Mailbox::setLink(session::Link link) {
 void Mailbox::setFacts(DaemonFacts facts) {
     change([&]() MR_REQUIRES(mutex_) {
         for (const values::NodeInfo& node : facts.nodes) {
-            nodeNames_.push_back(node.name);
+            if (std::find(nodeNames_.begin(), nodeNames_.end(), node.name) == nodeNames_.end()) {
+                nodeNames_.push_back(node.name);
+            }
         }
         facts_ = std::move(facts);
         return true;

@@ -150,6 +150,15 @@ TEST_F(BridgeRunsTest, ANodeThatJoinsLaterIsAskedFor) {
     EXPECT_TRUE(until([&] { return bridge->nodes().size() == 2; }));
 }
 
+TEST_F(BridgeRunsTest, ANodesStateIsAskedForAgain) {
+    values::NodeInfo node{"head"};
+    daemon.setNodes({node});
+    ASSERT_TRUE(connectAndWait());
+    node.state = "drained";
+    daemon.setNodes({node});
+    EXPECT_TRUE(until([&] { return bridge->nodes().front().state == "drained"; }));
+}
+
 TEST_F(BridgeRunsTest, ADaemonWithoutTelemetryIsLivedWith) {
     daemon.fail("telemetry", Status(absl::StatusCode::kUnimplemented, "too old"));
     daemon.addRuns(2);

@@ -112,6 +112,18 @@ TEST_F(NodeDeckTest, SaysUnknownAndNoGpuInWords) {
     EXPECT_TRUE(card.summary().contains("stale 12 s"));
 }
 
+TEST_F(NodeDeckTest, SaysThatANodeIsDrainedOrLost) {
+    values::NodeInfo info = client::sceneNode("bare", 4, 0);
+    model.setNodes({info});
+    NodeCard card(model, "bare");
+    EXPECT_FALSE(card.summary().contains("drained"));
+    for (const char* state : {"drained", "lost"}) {
+        info.state = state;
+        model.setNodes({info});
+        EXPECT_TRUE(card.summary().contains(state)) << card.summary().toStdString();
+    }
+}
+
 TEST_F(NodeDeckTest, GrowsWithGpusAndPaintsInAnySize) {
     NodeDeck deck(model);
     deck.show();

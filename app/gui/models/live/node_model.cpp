@@ -56,6 +56,10 @@ std::array<double, MinuteHistory::kSeconds> MinuteHistory::at(std::int64_t nowMs
     return result;
 }
 
+QString NodeState::stateText() const {
+    return info.state == "attached" ? QString() : QString::fromStdString(info.state);
+}
+
 std::optional<int> NodeState::staleSeconds(std::int64_t nowMs) const {
     if (receivedMs == 0 || nowMs - receivedMs <= NodeModel::kStaleMs) {
         return std::nullopt;

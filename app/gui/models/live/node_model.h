@@ -54,6 +54,8 @@ struct NodeState {
     std::shared_ptr<CurveStore> cpuCurve;  ///< percent over time
 
     QString name() const { return QString::fromStdString(info.name); }
+    /// "drained", "lost"; empty: attached, or not known.
+    QString stateText() const;
     /// Seconds since the last sample when it is stale, else nothing.
     std::optional<int> staleSeconds(std::int64_t nowMs) const;
     std::optional<double> memoryPercent() const;

@@ -69,6 +69,9 @@ QString NodeCard::summary() const {
     }
     const values::NodeSample sample = node->sample.value_or(values::NodeSample{});
     QStringList parts{node->name()};
+    if (const QString state = node->stateText(); !state.isEmpty()) {
+        parts << state;
+    }
     if (const auto stale = node->staleSeconds(model_->nowMs())) {
         parts << tr("stale %1 s").arg(*stale);
     }

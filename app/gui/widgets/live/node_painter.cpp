@@ -136,7 +136,9 @@ void NodePainter::paintHead(const NodeState& node, std::optional<int> staleSecon
                colors_.faint);
     line.setLeft(line.left() + 16);
     BadgeLook badge;
-    if (staleSeconds) {
+    if (const QString state = node.stateText(); !state.isEmpty()) {
+        badge = {state, Tone::kWarn, Mark::kRing};
+    } else if (staleSeconds) {
         badge = {QObject::tr("stale %1 s").arg(*staleSeconds), Tone::kWarn, Mark::kRing};
     } else if (node.receivedMs == 0) {
         badge = {QObject::tr("no sample yet"), Tone::kNeutral, Mark::kRing};

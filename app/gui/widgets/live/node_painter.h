@@ -27,7 +27,7 @@ class NodePainter {
  public:
     NodePainter(QPainter& painter, const QRect& area, const QPalette& palette, const QFont& font);
 
-    /// Name, head or stale badge, facts.
+    /// Name, a badge (its state, how old its sample is, or that it is the head), facts.
     void paintHead(const NodeState& node, std::optional<int> staleSeconds, bool isOpen);
     void paintBody(const NodeState& node, std::int64_t nowMs);
     /// All of it in one line behind the name.
