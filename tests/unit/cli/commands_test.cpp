@@ -417,26 +417,6 @@ TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {
     EXPECT_EQ(document["runs"][0]["id"], "r-abc23");
 }
 
-TEST_F(CommandsTest, TopOnceWaitsForTheFiguresOfEveryNodeThatIsThere) {
-    fake.nodeInfos.resize(3);
-    fake.nodeInfos[0].name = "a";
-    fake.nodeInfos[1].name = "b";
-    fake.nodeInfos[2].name = "c";
-    fake.nodeInfos[2].state = "lost";
-    values::NodeSample a, b;
-    a.node = "a";
-    a.cpuPercent = 43;
-    b.node = "b";  // the first of a probe has no rates
-    values::NodeSample later = b;
-    later.cpuPercent = 21;
-    fake.sampleScripts = {{{a}, false, unavailable("lost")}, {{b, later}, true}};
-    EXPECT_EQ(run({"top", "--json"}), kExitOk) << err.str();
-    EXPECT_EQ(json()["nodes"][0]["sample"]["cpu_percent"], 43.0);
-    EXPECT_EQ(json()["nodes"][1]["sample"]["cpu_percent"], 21.0);
-    EXPECT_EQ(json()["nodes"][2]["sample"], nullptr);
-    EXPECT_EQ(json()["nodes"][2]["state"], "lost");
-}
-
 TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_EQ(run({"up"}), kExitOk);
     EXPECT_THAT(out.str(),
@@ -445,65 +425,6 @@ TEST_F(CommandsTest, UpIsContentWithADaemonThatRunsAlready) {
     EXPECT_THAT(out.str(), HasSubstr("stopped: 2 runs with a checkpoint, 4 workers ended"));
     EXPECT_EQ(run({"down"}), kExitOk);
     EXPECT_THAT(out.str(), HasSubstr("no daemon was running"));
-}
-
-TEST_F(CommandsTest, UpRefusesSettingsThatTheRunningDaemonDoesNotHave) {
-    EXPECT_EQ(run({"up", "--state-dir", "/var/../var/millrace"}), kExitOk) << err.str();
-    EXPECT_EQ(run({"up", "--no-train-here", "--nodes-listen", "gpu1", "--state-dir", "/tmp/x"}),
-              kExitFailed);
-    EXPECT_THAT(err.str(), HasSubstr("runs already, without --state-dir /tmp/x (it has "
-                                     "/var/millrace), --nodes-listen gpu1 (it has none), "
-                                     "--no-train-here (its machine trains); 'millrace down'"));
-    EXPECT_THAT(out.str(), Not(HasSubstr("already running")));
-    fake.isClosed = true;
-    EXPECT_EQ(run({"up", "--no-train-here"}), kExitOk) << err.str();
-    EXPECT_EQ(run({"up", "--json"}), kExitOk);
-    EXPECT_EQ(json()["daemon"]["trains"], false);
-}
-
-TEST_F(CommandsTest, ShowNamesTheNodeOfEachWorkerThatIsNotOnTheHead) {
-    fake.nodeInfos.resize(2);
-    fake.nodeInfos[0].name = "login";
-    fake.nodeInfos[0].isHead = true;
-    fake.nodeInfos[1].name = "node1";
-    values::RunDetail& run = fake.runs[0];
-    run.summary.host = "node1";  // where rank 0 is
-    run.workers = {{"feed", "running", 7, 0, 1, "node1"}, {"data0", "running", 8, 0, 1, "login"}};
-    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("feed  running  pid 7  on node1"));
-    EXPECT_THAT(out.str(), Not(HasSubstr("on login")));
-}
-
-TEST_F(CommandsTest, ShowSaysWhenTheReceiptComesAndWhereTheWholeHistoryIs) {
-    values::RunDetail& run = fake.runs[0];
-    run.receipt.reset();
-    run.summary.state = values::RunState::kRunning;
-    for (int i = 0; i < 15; ++i) {
-        run.events.push_back({1'000 * i, strCat("event ", i)});
-    }
-    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("none yet: it is made at the run's end"));
-    EXPECT_THAT(out.str(), HasSubstr("3 earlier events in 'millrace show " + run.summary.id));
-    EXPECT_THAT(out.str(), AllOf(HasSubstr("event 3"), Not(HasSubstr("event 2"))));
-    run.summary.state = values::RunState::kFailed;
-    run.events.resize(12);
-    EXPECT_EQ(this->run({"show", run.summary.id}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("none: the run ended without one"));
-    EXPECT_THAT(out.str(), Not(HasSubstr("earlier")));
-}
-
-TEST_F(CommandsTest, NodesSayWhetherTheHeadTrains) {
-    fake.nodeInfos.resize(1);
-    fake.nodeInfos[0].name = "login";
-    fake.nodeInfos[0].isHead = true;
-    fake.nodeInfos[0].state = "away";  // no sample is waited for
-    EXPECT_EQ(run({"nodes"}), kExitOk);
-    EXPECT_THAT(out.str(), Not(HasSubstr("trains no run")));
-    fake.nodeInfos[0].isClosed = true;
-    EXPECT_EQ(run({"nodes"}), kExitOk);
-    EXPECT_THAT(out.str(), HasSubstr("head, trains no run"));
-    EXPECT_EQ(run({"nodes", "--json"}), kExitOk);
-    EXPECT_EQ(json()["nodes"][0]["trains"], false);
 }
 
 TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
