@@ -1,17 +1,11 @@
 // ActiveRun, the part that brings an attempt on its way: its preparation, its place in the store,
 // its door and its gang.
-#include <algorithm>
 #include <utility>
 
 #include "backend/core/log.h"
 #include "daemon/agent/run/active_run.h"
 
 namespace millrace::agent {
-namespace {
-
-constexpr std::int64_t kStartAgainNs = 1'000'000'000, kMostStartAgainNs = 30 * kStartAgainNs;
-
-}  // namespace
 
 void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     move(Move::kLaunch);
@@ -90,9 +84,7 @@ void ActiveRun::tryLater(const Status& status) {
         strCat("cannot be started now: ", messageOf(status), "; trying again");
     journal_.waits(startBackoffNs_ == 0, "run: not started yet");
     const bool awaitsNodes = stage() == Stage::kPlacing && parts_.lacksNodes();
-    startBackoffNs_ = awaitsNodes  // which may come at any time
-                          ? kStartAgainNs
-                          : std::clamp(2 * startBackoffNs_, kStartAgainNs, kMostStartAgainNs);
+    startBackoffNs_ = pauseBehind(startBackoffNs_, awaitsNodes);
     move(Move::kNotNow);
     state_.setRetry(place_.clock.steadyNs() + startBackoffNs_);
 }
@@ -163,7 +155,6 @@ Status ActiveRun::beginAttempt() {
     errors_.clear();
     done_.begin(next);
     gang_.reset();
-    health_.restart();
     journal_.setState(values::RunState::kStarting);
     journal_.addEvent(preparation_->survey()->chosen.has_value()
                           ? strCat("attempt ", next, " starts from step ", resumeStep)

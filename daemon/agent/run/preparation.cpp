@@ -1,5 +1,6 @@
 #include "daemon/agent/run/preparation.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -59,6 +60,11 @@ std::string Preparation::text() const {
            : bytes == 0        ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
+}
+
+std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes) {
+    constexpr std::int64_t kFirstNs = 1'000'000'000, kMostNs = 30 * kFirstNs;
+    return awaitsNodes ? kFirstNs : std::clamp(2 * lastNs, kFirstNs, kMostNs);
 }
 
 Status endFormer(const Workplace& place, const std::string& key) {

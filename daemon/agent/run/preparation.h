@@ -59,6 +59,10 @@ class Preparation {
     std::optional<Survey> survey_;
 };
 
+/// Until a start that did not go is tried again, ns: 1 s, then up to 30 s; where it waits for
+/// nodes, which may come at any time, always 1 s. `lastNs`: the pause before, 0: none.
+std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes);
+
 /// Whatever ended the run: no attempt begins beside workers of the one before, whose gang's key
 /// this is. kUnavailable: they live, and are told to end.
 Status endFormer(const Workplace& place, const std::string& key);
