@@ -15,6 +15,7 @@
 #include "backend/core/build_id.h"
 #include "backend/core/clock.h"
 #include "backend/core/directories.h"
+#include "backend/core/exit_codes.h"
 #include "backend/core/log.h"
 #include "backend/core/standard_output.h"
 #include "daemon/agent/head.h"
@@ -179,6 +180,15 @@ Status lookAtJoinFile(const std::string& path) {
     return status;
 }
 
+// kAborted: another agent has it. That one may end, unlike the owner of a name that the head knows.
+Result<config::StateLock> takeAgentsDirectory(const config::DaemonConfig& config) {
+    Result<config::StateLock> lock = config::takeStateDirectory(config);
+    if (absl::IsAlreadyExists(lock.status())) {
+        return Status(absl::StatusCode::kAborted, lock.status().message());
+    }
+    return lock;
+}
+
 // The agent of a node. SIGTERM ends it alone; its workers go on and are adopted by the next one.
 // `isOtherBuild`: its head refuses it for that.
 Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice, bool& isLogging,
@@ -187,7 +197,7 @@ Status serveSlot(const config::DaemonConfig& config, config::ReadyNotice& notice
     if (notice.isAwaited()) {
         RETURN_IF_ERROR(lookAtJoinFile(config.joinFile));
     }
-    ASSIGN_OR_RETURN(config::StateLock lock, config::takeStateDirectory(config));
+    ASSIGN_OR_RETURN(config::StateLock lock, takeAgentsDirectory(config));
     ASSIGN_OR_RETURN(const sigset_t signals, beginServing(config, lock, isLogging));
     Status status = okStatus();
     bool isOver = false;
@@ -241,6 +251,14 @@ Status serveSlots(const config::CommandLine& line, const std::vector<std::string
     return status;
 }
 
+// systemd starts an agent again but after kRefused (RestartPreventExitStatus).
+int failureCode(bool isSlot, const Status& why) {
+    return !isSlot                  ? kFailed
+           : nodes::isRefusal(why)  ? kRefused
+           : absl::IsAborted(why)   ? kExitServed
+                                    : kFailed;
+}
+
 int run(const std::vector<std::string>& arguments) {
     const Result<config::CommandLine> line =
         config::parseCommandLine(arguments, config::Surroundings::ofThisProcess(buildId()));
@@ -267,11 +285,9 @@ int run(const std::vector<std::string>& arguments) {
     if (status.ok()) {
         return 0;
     }
-    const bool isRefusedSlot = line->config.isSlot && nodes::isRefusal(status);
-    const int code = isRefusedSlot ? kRefused : kFailed;  // systemd's RestartPreventExitStatus
-    // A starter that waits says it on the terminal. Another agent in its directory may end.
-    const bool isHeard =
-        notice.tellFailure(messageOf(status), absl::IsAlreadyExists(status) ? kFailed : code);
+    const int code = failureCode(line->config.isSlot, status);
+    // A starter that waits says it on the terminal.
+    const bool isHeard = notice.tellFailure(messageOf(status), code);
     if (!isHeard || isLogging) {
         std::fprintf(stderr, "millraced: %s\n", std::string(messageOf(status)).c_str());
     }

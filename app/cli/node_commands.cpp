@@ -13,6 +13,7 @@
 #include "app/session/follower.h"
 #include "app/session/live_model.h"
 #include "app/tui/figures.h"
+#include "backend/core/exit_codes.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
 #include "backend/system/network_interface.h"
@@ -74,8 +75,9 @@ Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
     return samples;
 }
 
-// An agent goes to the background by itself.
-Status startAgent(const CliContext& context, const ParsedArgs& args,
+// An agent goes to the background by itself. Returns what it says where another one has its
+// directory: that one outlived its head, and comes back by itself.
+Result<std::string> startAgent(const CliContext& context, const ParsedArgs& args,
                   const values::DaemonStatus& daemon, const std::string& name,
                   const std::string& joinFile) {
     const std::string place = strCat(daemon.stateDir, "/nodes/", name);
@@ -94,11 +96,13 @@ Status startAgent(const CliContext& context, const ParsedArgs& args,
         options.argv.insert(options.argv.end(), {"--bin-dir", args.text("--bin-dir")});
     }
     options.newSession = true;
-    ASSIGN_OR_RETURN(Subprocess starter, Subprocess::start(options));
-    ASSIGN_OR_RETURN(const int code, starter.wait());
-    return code == 0 ? okStatus()
-                     : failedPrecondition("node ", name, ": its agent did not start (exit code ",
-                                          code, "); its sentence stands above");
+    ASSIGN_OR_RETURN(SubprocessOutput starter, Subprocess::run(options));
+    if (starter.exitCode == 0 || starter.exitCode == kExitServed) {
+        return std::move(starter.err);
+    }
+    return failedPrecondition("node ", name, ": its agent did not start (exit code ",
+                              starter.exitCode, "): ",
+                              starter.err.substr(0, starter.err.find('\n')));
 }
 
 // A node that comes shows itself by its sample; it is asked for a little sooner.
@@ -160,21 +164,28 @@ Result<std::set<std::string>> bringNodes(CliContext& context, const ParsedArgs& 
                                          const Address& address,
                                          const values::DaemonStatus& daemon) {
     const auto client = context.connect(address);
-    ASSIGN_OR_RETURN(const auto nodes, client->nodes());
-    const std::set<std::string> there = attached(nodes);
     std::set<std::string> wanted;
+    std::string said;  // by agents that did not get their directories
     for (int i = 1; i < args.number("--nodes", 1); ++i) {
         const std::string name = strCat("node", i);
         wanted.insert(name);
-        if (!there.contains(name)) {
+        ASSIGN_OR_RETURN(const auto nodes, client->nodes());
+        if (!attached(nodes).contains(name)) {
             ASSIGN_OR_RETURN(const std::string joinFile, client->invite(name));
-            RETURN_IF_ERROR(startAgent(context, args, daemon, name, joinFile));
+            ASSIGN_OR_RETURN(const std::string words,
+                             startAgent(context, args, daemon, name, joinFile));
+            said += words;
         }
     }
     if (const std::vector<std::string> hosts = hostsOf(args); !hosts.empty()) {
-        RETURN_IF_ERROR(bringHosts(context, hosts, *client, there, wanted));
+        ASSIGN_OR_RETURN(const auto nodes, client->nodes());
+        RETURN_IF_ERROR(bringHosts(context, hosts, *client, attached(nodes), wanted));
     }
-    return awaitNodes(context, *client, wanted);
+    Result<std::set<std::string>> all = awaitNodes(context, *client, wanted);
+    if (!all.ok()) {
+        context.err << said;
+    }
+    return all;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 // How a worker ends (millrace-loader, millrace-trainer, millrace-exec): the codes, what they mean,
-// and which error gives which. The daemon's verdict reads them; docs/reference/exit-codes.md.
+// and which error gives which. The daemon's verdict reads them; docs/reference/exit-codes.md. One
+// code of an agent is here too, since `millrace up` reads it.
 #include <functional>
 #include <string_view>
 
@@ -15,6 +16,7 @@ inline constexpr int kExitInput = 4;      ///< spec, data, checkpoint: the same 
                                           ///< a memory limit below the plan's need, too
 inline constexpr int kExitOther = 5;      ///< everything else: another try may succeed
 inline constexpr int kExitResources = 6;  ///< memory, disk, a limit on the way: not the input's
+inline constexpr int kExitServed = 7;     ///< an agent's: another one serves its state directory
 inline constexpr int kExitShim = 125;     ///< millrace-exec's own trouble; 126, 127: the command's
 inline constexpr int kExitSignal = 128;   ///< + n: signal n ended the process
 

@@ -96,6 +96,16 @@ class NodesTest(unittest.TestCase):
         self.nothing_is_left()
         self.assertFalse((self.state / "nodes.join").exists())
 
+    def test_up_counts_agents_that_outlived_the_head(self):
+        self.place.cli("up", "--nodes", "3", "--no-train-here")
+        agents = [self.pid_of("node1"), self.pid_of("node2")]
+        head = self.pid_of(None)
+        os.kill(head, signal.SIGKILL)
+        wait_for("the head is gone", lambda: not os.path.exists(f"/proc/{head}"))
+        self.assertIn("3 nodes: the daemon's own and 2 agents\n", self.place.cli("up", "--nodes", "3", "--no-train-here"))
+        self.assertEqual([self.pid_of("node1"), self.pid_of("node2")], agents)
+        self.nothing_is_left()
+
     def test_data_workers_are_spread_over_nodes_and_change_nothing(self):
         self.place.cli("up", "--nodes", "3")
         edit(self.place.spec, LONG)

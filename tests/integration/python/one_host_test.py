@@ -143,10 +143,11 @@ class OtherContainer(TwoHosts):
         command = [word.decode() for word in self.command_of(agent)]
         place = command[command.index("--state-dir") + 1]
         words = ["--slot", "--join", os.path.join(state, "nodes.join"), "--name", "node9", "--state-dir", place]
-        self.assertIn(f"(process {agent} on", self.there("millraced", *words, code=1))
+        for more in ([], ["--foreground"]):  # 7: systemd starts it again
+            self.assertIn(f"(process {agent} on", self.there("millraced", *words, *more, code=7))
         os.kill(agent, signal.SIGKILL)
         self.await_end(agent)
-        self.assertIn(f"process {agent} on", self.there("millraced", *words, code=1))
+        self.assertIn(f"process {agent} on", self.there("millraced", *words, code=7))
 
     @staticmethod
     def command_of(pid):
