@@ -1,10 +1,10 @@
 #include "daemon/agent/drained_nodes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "backend/core/files.h"
 #include "backend/core/json.h"
-#include "backend/core/log.h"
 
 namespace millrace::agent {
 namespace {
@@ -13,17 +13,26 @@ constexpr std::size_t kBytesMost = std::size_t{1} << 20;
 
 }  // namespace
 
-DrainedNodes::DrainedNodes(std::string path) : path_(std::move(path)) {
-    const auto text = readFile(path_, kBytesMost);
-    const auto names = text.ok() ? parseJson(*text, path_) : Result<Json>(Json());
-    if (!names.ok()) {
-        logWarn("nodes: not known which are drained", {{"why", messageOf(names.status())}});
-        return;
+// Without these names the head would place work on nodes that an operator has drained.
+Result<std::set<std::string>> DrainedNodes::read(const std::string& path) {
+    std::set<std::string> names;
+    const auto text = readFile(path, kBytesMost);
+    if (absl::IsNotFound(text.status())) {
+        return names;
     }
-    for (const Json& name : *names) {
-        names_.insert(name.is_string() ? name.get<std::string>() : "");
+    RETURN_IF_ERROR(text.status());
+    const auto json = parseJson(*text, path);
+    const auto isName = [](const Json& name) { return name.is_string(); };
+    if (!json.ok() || !json->is_array() || !std::ranges::all_of(*json, isName)) {
+        return dataLoss(path,
+                        ": is damaged: the drained nodes are not known from it; write their names "
+                        "into it, as in [\"node1\", \"node2\"], or [] if none is drained");
     }
+    return json->get<std::set<std::string>>();
 }
+
+DrainedNodes::DrainedNodes(std::string path, std::set<std::string> names)
+    : path_(std::move(path)), names_(std::move(names)) {}
 
 bool DrainedNodes::contains(const std::string& node) const {
     MutexLock lock(mutex_);

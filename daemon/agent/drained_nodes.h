@@ -2,7 +2,7 @@
 // DrainedNodes: the names of nodes that nothing is placed on, also for the next daemon.
 //
 // Threads: any; contains() does not wait for the disk. Failure: set() changes nothing when the file
-// cannot be written; a file that cannot be read leaves no node drained, and the log says so.
+// cannot be written.
 #include <set>
 #include <string>
 
@@ -13,8 +13,11 @@ namespace millrace::agent {
 
 class DrainedNodes {
  public:
-    /// `path` "": kept in memory only.
-    explicit DrainedNodes(std::string path);
+    /// The names in the file `path`; none where there is no such file. kDataLoss: it is damaged.
+    static Result<std::set<std::string>> read(const std::string& path);
+
+    /// `path` "": kept in memory only. `names`: those that the file has.
+    DrainedNodes(std::string path, std::set<std::string> names);
     bool contains(const std::string& node) const;
     Status set(const std::string& node, bool isDrained);
 

@@ -69,10 +69,11 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     logs_ = std::make_unique<job::FileLogs>(config.runsDir());
     telemetry_ = std::make_unique<TelemetryService>(clock, live_, config.stateDir,
                                                     std::string(config::daemonVersion()));
-    nodes_ = std::make_unique<NodeTable>(
-        NodeTableOptions{telemetry_->info().name, config.nodeAway, config.drainedFile()}, clock,
-        *logs_);
-    tokens_ = std::make_unique<JoinTokens>(config.nodesTokensFile());
+    NodeTableOptions nodes{telemetry_->info().name, config.nodeAway, config.drainedFile()};
+    ASSIGN_OR_RETURN(nodes.drained, DrainedNodes::read(nodes.drainedFile));
+    nodes.trainsHere = config.trainsHere;
+    nodes_ = std::make_unique<NodeTable>(std::move(nodes), clock, *logs_);
+    ASSIGN_OR_RETURN(tokens_, JoinTokens::open(config.nodesTokensFile()));
     engines::EmbeddedOptions options;
     options.gpus =
         telemetry::usableGpus(telemetry_->info().gpus, std::getenv("CUDA_VISIBLE_DEVICES"));

@@ -14,29 +14,41 @@ namespace {
 
 constexpr std::size_t kTokenBytes = 32, kFileBytesMost = std::size_t{4} << 20;
 
+bool isHash(const Json& json) {
+    constexpr std::size_t kHexDigits = 64;
+    return json.is_string() && json.get_ref<const std::string&>().size() == kHexDigits;
+}
+
 Status unauthenticated(const std::string& node, std::string_view why) {
     return {absl::StatusCode::kUnauthenticated, strCat("attach: node '", node, "': ", why)};
 }
 
 }  // namespace
 
-JoinTokens::JoinTokens(std::string path) : path_(std::move(path)) {
-    const auto text = readFile(path_, kFileBytesMost);
-    if (path_.empty() || absl::IsNotFound(text.status())) {
-        return;
+// Without these names forgotten nodes would come in again, with the token of nodes.join.
+Result<std::unique_ptr<JoinTokens>> JoinTokens::open(std::string path) {
+    auto tokens = std::make_unique<JoinTokens>(path);
+    const auto text = readFile(path, kFileBytesMost);
+    if (absl::IsNotFound(text.status())) {
+        return tokens;
     }
-    const auto json = text.ok() ? parseJson(*text, path_) : Result<Json>(text.status());
-    if (!json.ok()) {
-        logWarn("nodes: the tokens of invited nodes cannot be read",
-                {{"why", messageOf(json.status())}});
-        return;
+    RETURN_IF_ERROR(text.status());
+    const auto json = parseJson(*text, path);
+    const bool isWhole =
+        json.ok() && json->is_object() && std::ranges::all_of(json->items(), [](const auto& item) {
+            return item.value().is_array() &&
+                   std::ranges::all_of(item.value(), [](const Json& hash) { return isHash(hash); });
+        });
+    if (!isWhole) {
+        return dataLoss(path,
+                        ": is damaged: invited and forgotten nodes are not known from it; restore "
+                        "it from a copy, or remove it: then nodes that were invited need new join "
+                        "files ('millrace nodes invite'), and forgotten ones are to be forgotten "
+                        "again");
     }
-    for (const auto& [name, hashes] : json->items()) {
-        Hashes& known = names_[name];
-        for (const Json& hash : hashes) {
-            known.push_back(hash.is_string() ? hash.get<std::string>() : "");
-        }
-    }
+    MutexLock lock(tokens->mutex_);
+    tokens->names_ = json->get<Names>();
+    return tokens;
 }
 
 void JoinTokens::serve(const std::string& shared, Writer write) {

@@ -4,13 +4,14 @@
 // Each invited node has a token of its own; its SHA-256 is on the disk, the token itself only in
 // the node's join file. One more token, that of nodes.join, lets in under any name that was neither
 // invited nor forgotten. Threads: any. Bounded: kNamesMost names. Failure: invite() and forget()
-// change nothing when the file cannot be written; a file that cannot be read lets no invited node
-// in, and the log says so.
+// change nothing when the file cannot be written.
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "backend/core/mutex.h"
 #include "backend/core/status.h"
@@ -23,8 +24,10 @@ class JoinTokens {
     /// The text of the join file of `node`, with `token`.
     using Writer = std::function<std::string(const std::string& node, const std::string& token)>;
 
-    /// `path` "": kept in memory only.
-    explicit JoinTokens(std::string path);
+    /// Those in the file `path`; none where there is no such file. kDataLoss: it is damaged.
+    static Result<std::unique_ptr<JoinTokens>> open(std::string path);
+    /// None yet. `path` "": kept in memory only.
+    explicit JoinTokens(std::string path) : path_(std::move(path)) {}
 
     /// From now on agents may come: with the token `shared`, and with those of join files that
     /// `write` makes.

@@ -28,7 +28,7 @@ NodeTable::NodeTable(NodeTableOptions options, const Clock& clock, const job::Wo
     : options_(std::move(options)),
       clock_(clock),
       logs_(logs),
-      drained_(options_.drainedFile),
+      drained_(options_.drainedFile, options_.drained),
       lookedNs_(clock.steadyNs()) {}
 
 void NodeTable::run(const std::vector<Errand>& errands) {
@@ -272,16 +272,23 @@ Status NodeTable::takesFiles(const NodeSession& session, const std::string& run,
 void NodeTable::detach(const NodeSession& session) {
     std::shared_ptr<NodeSession> last;
     std::string name;
+    bool hasLeft = false;
     {
         MutexLock lock(mutex_);
         if (Node* node = nodeOf(session)) {
             last = node->session;
             setSession(*node, nullptr);
             name = node->info.name;
+            hasLeft = node->hasLeft();
         }
     }
-    if (last != nullptr) {
-        logInfo("nodes: away", {{"node", name}});
+    if (last == nullptr) {
+        return;
+    }
+    logInfo("nodes: away", {{"node", name}});
+    if (const Status status = hasLeft ? drained_.set(name, false) : okStatus(); !status.ok()) {
+        logWarn("nodes: one that has left stays drained",
+                {{"node", name}, {"why", messageOf(status)}});
     }
 }
 
@@ -327,18 +334,25 @@ NodeStanding NodeTable::standingOf(const std::string& name, const Node& node) co
 }
 
 Status NodeTable::checkIsOther(const std::string& name) const {
-    return name == options_.ownName
-               ? invalidArgument("node ", name,
-                                 " is the head's own: to keep runs off it start the daemon with "
-                                 "--no-train-here")
-               : okStatus();
+    if (name != options_.ownName) {
+        return okStatus();
+    }
+    return invalidArgument(
+        "node ", name, " is the head's own: ",
+        options_.trainsHere
+            ? "to keep runs off it start the daemon with --no-train-here"
+            : "runs are kept off it, as the daemon was started with --no-train-here (or "
+              "here.train: false); to let them on it start the daemon without that");
 }
 
 Status NodeTable::drain(const std::string& name, bool isDrained) {
     RETURN_IF_ERROR(checkIsOther(name));
     {
         MutexLock lock(mutex_);
-        if (!nodes_.contains(name) && !drained_.contains(name)) {
+        const auto found = nodes_.find(name);
+        const bool isKnown =
+            found == nodes_.end() ? drained_.contains(name) : !found->second.hasLeft();
+        if (!isKnown) {
             return notFound("unknown node '", name, "'; 'millrace nodes' lists the nodes");
         }
     }

@@ -42,6 +42,8 @@ struct NodeTableOptions {
     std::chrono::milliseconds away{20'000};  ///< until a node that is away counts as lost
     /// Where the names of drained nodes stand; "": they are forgotten with the table.
     std::string drainedFile = {};
+    std::set<std::string> drained = {};  ///< the names in that file (DrainedNodes::read)
+    bool trainsHere = true;              ///< runs may be on the head's own node, too
     /// As `away`, of one whose agent was refused for its build: as long as guardians wait for an
     /// agent (orphanLease of engines::Gang).
     std::chrono::milliseconds awayOtherBuild{600'000};
@@ -105,7 +107,8 @@ class NodeTable {
     /// `awayOtherBuild`.
     void noteRefused(const std::string& node, const std::string& why, bool mayGoOn = false);
     /// Drains a node or reverts that: its work moves to other nodes and nothing new is placed
-    /// there. The next daemon keeps it. Returns kNotFound for an unknown node.
+    /// there. The next daemon keeps it, until the node is forgotten or its agent has left. Returns
+    /// kNotFound for an unknown node, also one that was forgotten or has left.
     Status drain(const std::string& node, bool isDrained);
     /// Its agent ends with its workers and is shut out; the node counts as lost at once, and its
     /// name goes when its crews have let go of it. That it does not come back is for JoinTokens.

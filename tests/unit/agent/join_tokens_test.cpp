@@ -68,10 +68,22 @@ TEST_F(JoinTokensTest, TheNextHeadKnowsThemAndTheDiskHasNoToken) {
     ASSERT_EQ(::stat(path().c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777U, 0600U);
     EXPECT_THAT(readFile(path()).value(), Not(HasSubstr(token)));
-    JoinTokens next(path());
-    EXPECT_TRUE(next.admit("cpu-1", token).ok());
-    serve(next);
-    EXPECT_FALSE(next.admit("cpu-2", "shared").ok()) << "it is still forgotten";
+    const auto next = JoinTokens::open(path()).value();
+    EXPECT_TRUE(next->admit("cpu-1", token).ok());
+    serve(*next);
+    EXPECT_FALSE(next->admit("cpu-2", "shared").ok()) << "it is still forgotten";
+}
+
+TEST_F(JoinTokensTest, ADamagedFileIsRefusedWithTheWayToMendIt) {
+    for (const std::string text : {"", R"({"cpu-1": [)", "garbage", "[1, 2]", R"({"cpu-1": 7})",
+                                   R"({"cpu-1": [7]})", R"({"cpu-1": ["abc"]})"}) {
+        ASSERT_TRUE(writeFileAtomic(path(), text, 0600).ok());
+        const Status status = JoinTokens::open(path()).status();
+        ASSERT_TRUE(absl::IsDataLoss(status)) << text;
+        EXPECT_THAT(std::string(messageOf(status)), HasSubstr(path() + ": is damaged"));
+        EXPECT_THAT(std::string(messageOf(status)), HasSubstr("or remove it"));
+    }
+    EXPECT_TRUE(JoinTokens::open(directory / "none").ok());
 }
 
 TEST_F(JoinTokensTest, AnInvitationThatCannotBeKeptIsNone) {

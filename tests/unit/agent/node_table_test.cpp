@@ -256,28 +256,6 @@ TEST_F(NodeTableTest, APartThatNoRunUnderWayCanAskForIsEndedWhateverIsNotRead) {
     EXPECT_THAT(nobodys->sent.back().ended, ElementsAre(::testing::Key(kPartKey)));
 }
 
-TEST_F(NodeTableTest, ADrainedNodeIsToBeLeftAlsoForTheNextHead) {
-    const std::string file = directory / "nodes.drained";
-    NodeTable drained({"head", std::chrono::seconds(20), file}, clock, logs);
-    EXPECT_TRUE(absl::IsNotFound(drained.drain("node1", true)));
-    EXPECT_TRUE(absl::IsInvalidArgument(drained.drain("head", true)));
-    values::NodeInfo info;
-    info.name = "node1";
-    ASSERT_TRUE(drained.attach(std::make_shared<FakeSession>(), info, {}).ok());
-    EXPECT_TRUE(drained.standing("node1").mayTake());
-    ASSERT_TRUE(drained.drain("node1", true).ok());
-    EXPECT_FALSE(drained.standing("node1").mayTake());
-    EXPECT_EQ(drained.nodes().front().state, "drained");
-    drained.keep("node1", kPartKey, {1, 0, 0}, {});
-    EXPECT_EQ(drained.nodes().front().state, "draining");
-
-    NodeTable next({"head", std::chrono::seconds(20), file}, clock, logs);
-    ASSERT_TRUE(next.attach(std::make_shared<FakeSession>(), info, {}).ok());
-    EXPECT_FALSE(next.standing("node1").mayTake());
-    ASSERT_TRUE(next.drain("node1", false).ok());
-    EXPECT_TRUE(next.standing("node1").mayTake());
-}
-
 TEST_F(NodeTableTest, AnAgentThatLeavesIsNotWaitedForAndGoesFromTheList) {
     const auto session = attach("node1");
     NodeNews news;
