@@ -101,6 +101,10 @@ Owned<EVP_PKEY> keyOf(const std::string& pem) {
 
 }  // namespace
 
+bool isCertificate(const std::string& pem) {
+    return certificateOf(pem) != nullptr;
+}
+
 Result<Certificate> makeCertificate(std::string_view name) {
     const Owned<EVP_PKEY> key(EVP_EC_gen("P-256"));
     if (key == nullptr) {

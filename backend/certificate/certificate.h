@@ -20,6 +20,9 @@ struct Certificate {
 /// A new key (ECDSA on P-256) and its certificate. `name`: the host name that it is checked for.
 Result<Certificate> makeCertificate(std::string_view name);
 
+/// Whether `pem` begins with a certificate that can be read.
+bool isCertificate(const std::string& pem);
+
 /// PEM files of one end of TLS, by their paths; they belong to whoever runs the program.
 struct PairFiles {
     std::string certificate, key, authority;

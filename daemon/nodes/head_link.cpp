@@ -15,10 +15,22 @@ constexpr std::chrono::milliseconds kBetweenSigns{1'000};
 // After this time without a call the owner counts as hung.
 constexpr std::int64_t kHungNs = 300'000'000'000;
 
+// A feed's file has an attempt, or the token of relays.
+Result<transport::JoinFile> readJoinFile(const std::string& path) {
+    ASSIGN_OR_RETURN(transport::JoinFile file, transport::JoinFile::read(path));
+    if (file.attempt != 0 || !file.relayToken.empty()) {
+        return invalidArgument(path,
+                               ": is a feed's join file, for its data workers and relays; an agent "
+                               "needs one that 'millrace nodes invite NAME' wrote, or its head's "
+                               "nodes.join");
+    }
+    return file;
+}
+
 }  // namespace
 
 Status checkJoinFile(const std::string& path) {
-    return transport::JoinFile::read(path).status();
+    return readJoinFile(path).status();
 }
 
 HeadLink::HeadLink(std::string joinPath, std::string buildId, std::string tunnelKey,
@@ -72,7 +84,7 @@ void HeadLink::close() {
 }
 
 void HeadLink::open(v1::AgentReport first) {
-    const auto file = transport::JoinFile::read(joinPath_);
+    const auto file = readJoinFile(joinPath_);
     if (!file.ok()) {
         return retry_.failed(file.status());
     }

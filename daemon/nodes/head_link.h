@@ -23,6 +23,7 @@
 namespace millrace::nodes {
 
 /// Whether an agent could call its head with this join file. kNotFound: it is not there (yet).
+/// kInvalidArgument: it is damaged, or a feed's.
 Status checkJoinFile(const std::string& path);
 
 class HeadLink final : public Uplink {

@@ -137,6 +137,12 @@ Result<JoinFile> JoinFile::fromText(std::string_view text, const std::string& pl
         return invalidArgument(place, ": a join file has an address and a token of ", kTokenBytes,
                                " bytes");
     }
+    if (!file.isUnix() && !certificate::isCertificate(file.certificate.certificatePem)) {
+        return invalidArgument(
+            place,
+            ": its certificate is damaged; copy the join file again, as a whole, "
+            "from where it was written");
+    }
     return file;
 }
 

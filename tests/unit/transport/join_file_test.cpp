@@ -19,7 +19,7 @@ class JoinFileTest : public ::testing::Test {
         file.token = randomBytes(JoinFile::kTokenBytes);
         file.relayToken = randomBytes(JoinFile::kTokenBytes);
         file.attempt = 3;
-        file.certificate = {"CERTIFICATE", "KEY"};
+        file.certificate = certificate::makeCertificate(kCertificateName).value();
         return file;
     }
     std::string path() const { return directory_ / "data.join"; }
@@ -39,7 +39,7 @@ TEST_F(JoinFileTest, IsReadAsItWasWrittenAndIsItsOwnersAlone) {
     EXPECT_EQ(read->relayToken, written.relayToken);
     EXPECT_EQ(read->ofDataWorker().toText().find("relay"), std::string::npos);
     EXPECT_EQ(read->attempt, 3);
-    EXPECT_EQ(read->certificate.certificatePem, "CERTIFICATE");
+    EXPECT_EQ(read->certificate.certificatePem, written.certificate.certificatePem);
     EXPECT_EQ(read->certificate.keyPem, "") << "the listener's alone";
     ASSERT_TRUE(written.writeForListener(path()).ok());
     EXPECT_EQ(JoinFile::read(path())->certificate, written.certificate);
@@ -86,6 +86,22 @@ TEST_F(JoinFileTest, ADamagedOneSaysWhatItShouldHave) {
         EXPECT_TRUE(messageOf(read.status()).starts_with(path())) << read.status();
     }
     EXPECT_EQ(JoinFile::read(directory_ / "none").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JoinFileTest, ADamagedCertificateIsNoticedBeforeGrpcHasIt) {
+    const std::string whole = file().certificate.certificatePem;
+    for (const std::string& damaged : {std::string(), whole.substr(0, whole.size() / 2),
+                                       std::string(whole).replace(40, 4, "!!!!")}) {
+        JoinFile file = JoinFileTest::file();
+        file.certificate.certificatePem = damaged;
+        ASSERT_TRUE(file.write(path()).ok());
+        const Status status = JoinFile::read(path()).status();
+        EXPECT_TRUE(absl::IsInvalidArgument(status)) << damaged;
+        EXPECT_TRUE(messageOf(status).starts_with(path() + ": its certificate is damaged"));
+        file.address = "unix:/some.sock";  // which shows none
+        ASSERT_TRUE(file.write(path()).ok());
+        EXPECT_TRUE(JoinFile::read(path()).ok());
+    }
 }
 
 TEST_F(JoinFileTest, TokensAreTheSameOnlyAsAWhole) {
