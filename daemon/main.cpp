@@ -253,10 +253,10 @@ Status serveSlots(const config::CommandLine& line, const std::vector<std::string
 
 // systemd starts an agent again but after kRefused (RestartPreventExitStatus).
 int failureCode(bool isSlot, const Status& why) {
-    return !isSlot                  ? kFailed
-           : nodes::isRefusal(why)  ? kRefused
-           : absl::IsAborted(why)   ? kExitServed
-                                    : kFailed;
+    return !isSlot                 ? kFailed
+           : nodes::isRefusal(why) ? kRefused
+           : absl::IsAborted(why)  ? kExitServed
+                                   : kFailed;
 }
 
 int run(const std::vector<std::string>& arguments) {

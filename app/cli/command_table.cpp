@@ -368,11 +368,13 @@ std::vector<CommandSpec> nodeCommands() {
          "write a checkpoint and resume on other nodes; this uses none of their restarts. "
          "'undrain' reverts it. 'invite' prints a join file that lets the agent of one node in, "
          "under that name only; 'forget' revokes it, ends the agent with its workers and starts "
-         "its work elsewhere. All persist when the daemon restarts.",
+         "its work elsewhere. All persist when the daemon restarts; a node that is forgotten, or "
+         "whose agent has left, is not drained any more.",
          {{"WHAT", 0, 1, "drain, undrain, invite or forget; without it, lists the nodes"},
           {"NODE", 0, 64, "names of the nodes; with invite, one"}},
          {flag("--wait", "with drain: returns when no work is left on the nodes"),
-          text("-o,--output", "FILE", "with invite: where the join file is written, mode 0600")},
+          text("-o,--output", "FILE", "with invite: where the join file is written, mode 0600"),
+          flag("--force", "with invite: replaces the file")},
          {"millrace nodes", "millrace nodes drain node2 --wait", "millrace nodes undrain node2",
           "millrace nodes invite cpu-1 -o cpu-1.join", "millrace nodes forget cpu-1"},
          &runNodes},

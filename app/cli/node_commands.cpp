@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -78,8 +79,8 @@ Samples firstSamples(client::DaemonClient& daemon, const Clock& clock,
 // An agent goes to the background by itself. Returns what it says where another one has its
 // directory: that one outlived its head, and comes back by itself.
 Result<std::string> startAgent(const CliContext& context, const ParsedArgs& args,
-                  const values::DaemonStatus& daemon, const std::string& name,
-                  const std::string& joinFile) {
+                               const values::DaemonStatus& daemon, const std::string& name,
+                               const std::string& joinFile) {
     const std::string place = strCat(daemon.stateDir, "/nodes/", name);
     RETURN_IF_ERROR(makePrivateDirectory(place));
     RETURN_IF_ERROR(writeFileAtomic(place + "/nodes.join", joinFile, 0600));
@@ -101,8 +102,8 @@ Result<std::string> startAgent(const CliContext& context, const ParsedArgs& args
         return std::move(starter.err);
     }
     return failedPrecondition("node ", name, ": its agent did not start (exit code ",
-                              starter.exitCode, "): ",
-                              starter.err.substr(0, starter.err.find('\n')));
+                              starter.exitCode,
+                              "): ", starter.err.substr(0, starter.err.find('\n')));
 }
 
 // A node that comes shows itself by its sample; it is asked for a little sooner.
@@ -233,18 +234,35 @@ int startNodes(CliContext& context, const ParsedArgs& args, const Address& addre
 
 namespace {
 
-// Until nothing is left on them that is heard of. `says`: as it comes.
+// "gone": the daemon knows no such node (any more).
+std::string stateOf(const std::vector<values::NodeInfo>& nodes, const std::string& name) {
+    const auto node = std::ranges::find(nodes, name, &values::NodeInfo::name);
+    return node == nodes.end() ? "gone" : node->state;
+}
+
+bool isBeingLeft(const std::string& state) {
+    return state == "draining" || state == "leaving";
+}
+
+// Until nothing is left on them that is heard of, or until there are more interrupts than
+// `interruptsBefore`. `says`: as it comes.
 Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<std::string> names,
-                    bool says) {
+                    int interruptsBefore, bool says) {
     session::Follower follower(daemon, context.clock, samplesAlone());
-    while (!names.empty()) {
+    while (!names.empty() && context.interrupts.load() == interruptsBefore) {
         ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
-        for (const values::NodeInfo& node : nodes) {
-            if (node.state != "draining" && names.erase(node.name) > 0 && says) {
-                context.out << "node " << node.name << ": " << node.state << std::endl;
+        std::erase_if(names, [&](const std::string& name) {
+            const std::string state = stateOf(nodes, name);
+            if (!isBeingLeft(state) && says) {
+                context.out << "node " << name << ": " << state << std::endl;
             }
-        }
+            return !isBeingLeft(state);
+        });
         (void)follower.next(std::chrono::milliseconds(kLookMs));
+    }
+    if (!names.empty()) {
+        context.err << "Work is left there and goes on moving: 'millrace nodes' shows how it is, "
+                       "'millrace nodes undrain' reverts it.\n";
     }
     return okStatus();
 }
@@ -253,6 +271,12 @@ Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<
 int inviteNode(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
     const std::string& name = args.words[1];
     const std::string path = args.text("--output");
+    std::error_code error;
+    // A link to a file that is not there would make that file.
+    if (std::filesystem::exists(std::filesystem::symlink_status(path, error)) &&
+        !args.has("--force")) {
+        return fail(context, failedPrecondition(path, ": exists; --force replaces it"));
+    }
     const auto joinFile = daemon.invite(name);
     const Status written = !joinFile.ok() ? joinFile.status()
                            : path.empty() ? okStatus()
@@ -293,10 +317,37 @@ int forgetNodes(CliContext& context, client::DaemonClient& daemon, const ParsedA
     return kExitOk;
 }
 
+// Those that the daemon may refuse come first: where it does, it has drained none.
+Result<std::vector<std::string>> doubtfulFirst(client::DaemonClient& daemon,
+                                               const std::set<std::string>& names) {
+    ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
+    std::vector<std::string> ordered(names.begin(), names.end());
+    std::ranges::stable_partition(ordered, [&](const std::string& name) {
+        const auto node = std::ranges::find(nodes, name, &values::NodeInfo::name);
+        return node == nodes.end() || node->isHead;
+    });
+    return ordered;
+}
+
+// The names by what their nodes are by now.
+Result<Json> drainedJson(client::DaemonClient& daemon, const std::set<std::string>& names) {
+    ASSIGN_OR_RETURN(const auto nodes, daemon.nodes());
+    Json drained = Json::array(), draining = Json::array();
+    for (const std::string& name : names) {
+        (isBeingLeft(stateOf(nodes, name)) ? draining : drained).push_back(name);
+    }
+    return Json{{"drained", drained}, {"draining", draining}};
+}
+
 int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args,
                const std::set<std::string>& names) {
+    const int interruptsBefore = context.interrupts.load();
     const bool isBack = args.words.front() == "undrain";
-    for (const std::string& name : names) {
+    const auto ordered = doubtfulFirst(daemon, names);
+    if (!ordered.ok()) {
+        return fail(context, ordered.status());
+    }
+    for (const std::string& name : *ordered) {
         if (const Status status = daemon.drain(name, isBack); !status.ok()) {
             return fail(context, status);
         }
@@ -307,37 +358,48 @@ int drainNodes(CliContext& context, client::DaemonClient& daemon, const ParsedAr
         }
     }
     const bool waits = args.has("--wait") && !isBack;
-    const Status done = waits ? awaitDrained(context, daemon, names, !args.isJson()) : okStatus();
+    const Status done =
+        waits ? awaitDrained(context, daemon, names, interruptsBefore, !args.isJson()) : okStatus();
     if (!done.ok()) {
         return fail(context, done);
     }
     if (args.isJson()) {
-        printDocument(context, {{isBack ? "undrained" : "drained", names}});
+        Result<Json> document =
+            isBack ? Result<Json>(Json{{"undrained", names}}) : drainedJson(daemon, names);
+        if (!document.ok()) {
+            return fail(context, document.status());
+        }
+        printDocument(context, *std::move(document));
     }
     return kExitOk;
+}
+
+// Whether `words` are a thing to do and as many nodes as it takes.
+bool isChange(const std::vector<std::string>& words) {
+    static const std::set<std::string> kOfSome = {"forget", "drain", "undrain"};
+    return words.front() == "invite" ? words.size() == 2
+                                     : kOfSome.contains(words.front()) && words.size() > 1;
 }
 
 int changeNodes(CliContext& context, client::DaemonClient& daemon, const ParsedArgs& args) {
     const std::string& what = args.words.front();
     const std::set<std::string> names(args.words.begin() + 1, args.words.end());
-    if (what == "invite" && names.size() == 1) {
+    if (what == "invite") {
         return inviteNode(context, daemon, args);
     }
-    if (what == "forget" && !names.empty()) {
-        return forgetNodes(context, daemon, args, names);
-    }
-    if ((what == "drain" || what == "undrain") && !names.empty()) {
-        return drainNodes(context, daemon, args, names);
-    }
-    return fail(context,
-                invalidArgument("nodes ", what,
-                                ": write 'nodes invite NODE', or 'nodes forget', 'nodes drain' or "
-                                "'nodes undrain' and one or more nodes; 'nodes' alone lists them"));
+    return what == "forget" ? forgetNodes(context, daemon, args, names)
+                            : drainNodes(context, daemon, args, names);
 }
 
 }  // namespace
 
 int runNodes(CliContext& context, const ParsedArgs& args) {
+    if (!args.words.empty() && !isChange(args.words)) {
+        return failUsage(context,
+                         strCat("nodes ", args.words.front(),
+                                ": write 'nodes invite NODE', or 'nodes forget', 'nodes drain' or "
+                                "'nodes undrain' and one or more nodes; 'nodes' alone lists them"));
+    }
     const auto daemon = openDaemon(context);
     if (!daemon.ok()) {
         return fail(context, daemon.status());

@@ -83,7 +83,7 @@ class Drain(LeaveCase):
 
     def test_a_run_waits_where_every_node_is_drained(self):
         spec = self.prepare(total=500)
-        self.assertEqual(self.json("nodes", "drain", *NODES), {"schema_version": 1, "drained": list(NODES)})
+        self.assertEqual(self.json("nodes", "drain", *NODES), {"schema_version": 1, "drained": list(NODES), "draining": []})
         run = self.submit(spec)[0]
         wait_for(lambda: f"it says why: {self.show(run)}", lambda: "needs 1 node with 3 cores" in (self.show(run).get("queued_reason") or ""))
         self.cli("nodes", "undrain", *NODES)
@@ -104,11 +104,59 @@ class Drain(LeaveCase):
     def test_what_is_no_node_is_refused(self):
         self.assertEqual(self.cli("nodes", "drain", "nowhere", code=1), "")
         self.assertIn("unknown node 'nowhere'; 'millrace nodes' lists the nodes", self.err)
-        self.cli("nodes", "drian", "node1", code=1)
+        self.cli("nodes", "drain", "node1", "nowhere", code=1)
+        self.assertEqual(self.states()["node1"], "attached", "none is drained before all names are known")
+        self.cli("nodes", "drain", code=2)
+        self.cli("nodes", "drian", "node1", code=2)
         self.assertIn("'nodes drain' or 'nodes undrain' and one or more nodes", self.err)
         head = next(node["name"] for node in self.json("nodes")["nodes"] if node["head"])
-        self.cli("nodes", "drain", head, code=1)
-        self.assertIn("--no-train-here", self.err)
+        self.cli("nodes", "drain", "node1", head, code=1)
+        self.assertIn("runs are kept off it, as the daemon was started with --no-train-here", self.err)
+        self.assertEqual(self.states()["node1"], "attached")
+
+    def waiting(self, node):
+        """A `drain --wait` of a node whose ranks do not stop."""
+        child = subprocess.Popen([os.path.join(BIN, "millrace"), "nodes", "drain", node, "--wait"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 stdin=subprocess.DEVNULL, text=True)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), f"node {node}: its work moves to other nodes\n")
+        return child
+
+    def test_waiting_for_a_drained_node_ends_with_a_signal_and_with_the_node(self):
+        node = self.node_of(self.begin_one(self.prepare(total=2000)), "feed")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            child = self.waiting(node)
+            child.send_signal(number)
+            _, said = child.communicate(timeout=30)
+            self.assertEqual(child.returncode, 0, said)
+            self.assertIn("Work is left there and goes on moving", said)
+        self.assertEqual(self.json("nodes", "drain", node)["draining"], [node])
+        child = self.waiting(node)
+        self.cli("nodes", "forget", node)
+        out, said = child.communicate(timeout=60)
+        self.assertEqual(child.returncode, 0, said)
+        self.assertRegex(out, f"node {node}: (lost|gone)")
+
+    def test_a_head_that_cannot_read_its_nodes_does_not_start(self):
+        self.cli("nodes", "drain", "node1")
+        self.kill_head()
+        for name, text in (("nodes.drained", "[\"node1"), ("nodes.tokens", "")):
+            path = os.path.join(self.folder, "state", "millrace", name)
+            with open(path, "r+" if os.path.exists(path) else "w+", encoding="utf-8") as file:
+                whole = file.read()
+                file.seek(0)
+                file.truncate()
+                file.write(text)
+            started = subprocess.run([self.daemon, "--bin-dir", BIN, "--nodes-listen", self.listen, *self.options],
+                                     capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(started.returncode, 1, started.stderr)
+            self.assertIn(f"{path}: is damaged", started.stderr)
+            self.assertNotIn("exception", started.stderr)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(whole or "{}")
+        self.head()
+        self.await_nodes("node1", state="drained")
 
 
 class DrainData(LeaveCase):
@@ -166,6 +214,15 @@ class Bound(LeaveCase):
         self.release()
         ended = self.assert_whole(run, spec)
         self.assertEqual(ended["restarts"], 0, self.history(run))
+
+    def test_a_node_that_was_drained_and_left_is_not_drained_when_it_comes_again(self):
+        node = NODES[0]
+        self.cli("nodes", "drain", node)
+        os.kill(self.agent_pid(node), signal.SIGTERM)
+        wait_for("it is gone", lambda: node not in self.states())
+        self.cli("nodes", "drain", node, code=1)
+        self.agent(node, *BOUND)
+        self.await_nodes(node)
 
     def test_a_second_signal_ends_it_at_once(self):
         node = NODES[0]
@@ -295,6 +352,9 @@ class Refused(LeaveCase):
         self.assertIn("others may read it", said)
         code, said = self.started("no join file")
         self.assertEqual(code, 4, said)
+        code, said = self.started(text.replace('"attempt": 0', '"attempt": 1'))
+        self.assertEqual(code, 4, said)
+        self.assertIn("is a feed's join file", said)
         os.unlink(os.path.join(self.folder, "some.join"))
         code, said = self.started()
         self.assertEqual(code, 0, said)

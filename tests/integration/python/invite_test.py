@@ -23,7 +23,7 @@ class Invited(SpreadCase):
         return os.path.join(self.folder, node + ".join")
 
     def invite(self, node):
-        self.cli("nodes", "invite", node, "-o", self.join_file(node))
+        self.cli("nodes", "invite", node, "-o", self.join_file(node), "--force")
 
     def agent_command(self, name, *more):
         return [os.path.join(BIN, "millraced"), "--slot", "--join", self.join_file(name), "--state-dir", os.path.join(self.folder, name), *more]
@@ -52,6 +52,17 @@ class Invited(SpreadCase):
         self.invite("node9")
         self.assertIn("'node8'", self.refusal("node9", "--name", "node8"))
 
+    def test_a_damaged_certificate_is_named_once(self):
+        self.invite("node9")
+        with open(self.join_file("node9"), "r+", encoding="utf-8") as file:
+            text = file.read().replace("MII", "!!!")
+            file.seek(0)
+            file.write(text)
+        started = subprocess.run(self.agent_command("node9"), capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(started.returncode, 4, started.stderr)
+        self.assertIn(f"{self.join_file('node9')}: its certificate is damaged", started.stderr)
+        self.assertLess(self.refusal("node9").count("\n"), 10)
+
     def test_a_forgotten_nodes_work_starts_elsewhere_and_it_comes_in_no_more(self):
         spec = self.prepare(total=2000)
         run = self.start(spec, 13)
@@ -61,6 +72,8 @@ class Invited(SpreadCase):
         wait_for("its agent ends", lambda: not os.path.exists(f"/proc/{agent}"), 30)
         wait_for("its name goes", lambda: node not in [one["name"] for one in self.json("nodes")["nodes"]], 30)
         self.assertEqual(self.pids(f"{self.folder}/{node}/"), [], "nothing of it is left")
+        self.cli("nodes", "drain", node, "--wait", code=1)
+        self.assertIn(f"unknown node '{node}'", self.err)
         self.assertIn("token", self.refusal(node))
         self.release()
         ended = self.assert_whole(run, spec, 2)

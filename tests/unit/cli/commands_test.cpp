@@ -446,6 +446,34 @@ TEST_F(CommandsTest, AnInterruptEndsTheLoaderThatIsAsked) {
     EXPECT_EQ(::kill(pid, 0), -1) << "the loader goes on";
 }
 
+TEST_F(CommandsTest, AnInvitationReplacesAFileOnlyWhenForced) {
+    const std::string file = directory_ / "cpu-1.join", link = directory_ / "link";
+    const auto invite = [&](const std::string& path, const std::vector<std::string>& more = {}) {
+        std::vector<std::string> words = {"nodes", "invite", "cpu-1", "-o", path};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words);
+    };
+    std::filesystem::create_symlink(file, link);
+    EXPECT_EQ(invite(link), kExitFailed) << "it would make the file behind the link";
+    EXPECT_EQ(invite(file), kExitOk) << err.str();
+    for (const std::string& path : {file, link}) {
+        EXPECT_EQ(invite(path), kExitFailed);
+        EXPECT_THAT(err.str(), HasSubstr(path + ": exists; --force replaces it"));
+    }
+    EXPECT_EQ(invite(file, {"--force"}), kExitOk) << err.str();
+}
+
+TEST_F(CommandsTest, NodesThatCannotBeUnderstoodAreAUsageError) {
+    for (const std::vector<std::string>& words :
+         std::vector<std::vector<std::string>>{{"nodes", "drain"},
+                                               {"nodes", "frob", "node1"},
+                                               {"nodes", "invite"},
+                                               {"nodes", "invite", "node1", "node2"}}) {
+        EXPECT_EQ(run(words), kExitUsage);
+        EXPECT_THAT(err.str(), HasSubstr("write 'nodes invite NODE'"));
+    }
+}
+
 TEST_F(CommandsTest, DownSaysWhatHasNotEnded) {
     fake.runsLeft = 1;
     EXPECT_EQ(run({"down"}), kExitFailed);
