@@ -260,11 +260,10 @@ Status awaitDrained(CliContext& context, client::DaemonClient& daemon, std::set<
         });
         (void)follower.next(std::chrono::milliseconds(kLookMs));
     }
-    if (!names.empty()) {
-        context.err << "Work is left there and goes on moving: 'millrace nodes' shows how it is, "
-                       "'millrace nodes undrain' reverts it.\n";
-    }
-    return okStatus();
+    return names.empty() ? okStatus()
+                         : cancelled("work is left on node ", *names.begin(),
+                                     " and goes on moving: 'millrace nodes' shows how it is, "
+                                     "'millrace nodes undrain' reverts it");
 }
 
 // The file's text goes to the output, or into the file; how to use it stands beside it.
