@@ -84,6 +84,7 @@ void Clients::resume(const std::string& run) {
             return cluster_.poke();
         }
     }
+    cluster_.judge_->mayEnd(run, record->state);  // it stays over
 }
 
 void Clients::remove(const std::string& run, bool isForGood) {
