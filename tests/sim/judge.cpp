@@ -121,15 +121,14 @@ void Judge::look() {
         if (i == 0 || !machine.hasBegun) {
             continue;
         }
-        const bool isAway = !machine.cable.isWhole() || !machine.agent.isAlive() ||
-                            machine.agent.isStopped() || hasRival(machine);
-        if (isAway || machine.build != seen_.machines.front()->program) {
-            seen_.apartNs[i] = seen_.nowNs();
-        }
-        if (!isAway) {  // an agent that is refused keeps what is on its node
+        const bool isApart = !machine.cable.isWhole() || !machine.agent.isAlive() ||
+                             machine.agent.isStopped() || hasRival(machine) ||
+                             machine.build != seen_.machines.front()->program;
+        if (!isApart) {
             apartSinceNs_[i] = -1;
             continue;
         }
+        seen_.apartNs[i] = seen_.nowNs();
         if (apartSinceNs_[i] < 0) {
             apartSinceNs_[i] = seen_.nowNs();
         }

@@ -215,7 +215,8 @@ void ActiveRun::followGoing(bool isFlushed) {
     followParts();
     lookAtHealth();
     journal_.publish();
-    done_.retry() ? door_.releaseAcks() : void();
+    done_.retry();
+    done_.isUnwritten() ? void() : door_.releaseAcks();
     if (stage() == Stage::kUnknown) {
         return askAgain();
     }

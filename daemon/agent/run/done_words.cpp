@@ -113,12 +113,10 @@ Json DoneWords::costs() const {
     return all;
 }
 
-bool DoneWords::retry() {
-    if (retryNs_ == 0 || clock_.steadyNs() < retryNs_) {
-        return false;
+void DoneWords::retry() {
+    if (retryNs_ != 0 && clock_.steadyNs() >= retryNs_) {
+        write();
     }
-    write();
-    return retryNs_ == 0;
 }
 
 void DoneWords::write() {
