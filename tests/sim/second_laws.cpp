@@ -115,15 +115,17 @@ void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& ru
     }
 }
 
-// Whether a run is under way and has no living rank: its next attempt holds its room.
+// Whether a run under way may hold more room than can be seen: it has no living rank, so that its
+// next attempt holds it, or its attempt may end.
 bool SecondLaws::isAnyBetween(const runs::RunStore& store) const {
     return std::any_of(seen_.courses.begin(), seen_.courses.end(), [&](const auto& one) {
         const Result<runs::RunRecord> record = store.get(one.first);
         const std::vector<Rank*> ranks = ranksOf(seen_.machines, one.first, one.second.attempt);
         return record.ok() && !values::isEnded(record->state) &&
                record->state != values::RunState::kQueued &&
-               std::all_of(ranks.begin(), ranks.end(),
-                           [](const Rank* rank) { return rank->state.exitCode.has_value(); });
+               (one.second.blamed.contains(one.second.attempt) ||
+                std::all_of(ranks.begin(), ranks.end(),
+                            [](const Rank* rank) { return rank->state.exitCode.has_value(); }));
     });
 }
 
