@@ -18,7 +18,8 @@ constexpr std::pair<int, const char*> kExitTexts[] = {
     {kExitFailed,
      "failed: one sentence on stderr says why; output that could not be written is a failure"},
     {kExitUsage, "the command line was not understood"},
-    {kExitCancelled, "a run that was waited for was cancelled"},
+    {kExitCancelled,
+     "a run that was waited for was cancelled; a wait for drained nodes was interrupted"},
     {kExitRunFailed, "a run that was waited for failed"},
     {kExitUnreachable, "no daemon answers"},
 };

@@ -37,6 +37,10 @@ std::string gpuText(const values::NodeInfo& node) {
                                  : strCat(node.gpus.size(), " x ", node.gpus.front().name);
 }
 
+const char* roleOf(const values::NodeInfo& node) {
+    return node.isClosed ? "head, trains no run" : node.isHead ? "head" : "node";
+}
+
 // Nothing is heard of the others.
 std::set<std::string> attached(const std::vector<values::NodeInfo>& nodes) {
     std::set<std::string> names;
@@ -435,9 +439,7 @@ int runNodes(CliContext& context, const ParsedArgs& args) {
         const bool isSeen = node.startedMs > 0;
         const bool isSampled = sample != samples.end();
         table.add({{node.name, Tone::kStrong},
-                   node.isClosed ? "head, trains no run"
-                   : node.isHead ? "head"
-                                 : "node",
+                   roleOf(node),
                    {node.state, node.state == "attached" ? Tone::kPlain : Tone::kWarn},
                    isSeen ? std::to_string(node.cores) : "n/a",
                    isSampled ? session::percentText(sample->second.cpuPercent) : "n/a",

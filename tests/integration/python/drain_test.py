@@ -129,7 +129,7 @@ class Drain(LeaveCase):
             child = self.waiting(node)
             child.send_signal(number)
             _, said = child.communicate(timeout=30)
-            self.assertEqual(child.returncode, 1, said)
+            self.assertEqual(child.returncode, 3, said)
             self.assertIn(f"work is left on node {node} and goes on moving", said)
         self.assertEqual(self.json("nodes", "drain", node)["draining"], [node])
         child = self.waiting(node)
