@@ -215,8 +215,7 @@ void ActiveRun::followGoing(bool isFlushed) {
     followParts();
     lookAtHealth();
     journal_.publish();
-    done_.retry();
-    done_.isUnwritten() ? void() : door_.releaseAcks();
+    done_.retry() ? door_.releaseAcks() : void();
     if (stage() == Stage::kUnknown) {
         return askAgain();
     }

@@ -113,10 +113,11 @@ Json DoneWords::costs() const {
     return all;
 }
 
-void DoneWords::retry() {
+bool DoneWords::retry() {
     if (retryNs_ != 0 && clock_.steadyNs() >= retryNs_) {
         write();
     }
+    return !isUnwritten();
 }
 
 void DoneWords::write() {

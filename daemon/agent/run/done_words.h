@@ -47,8 +47,8 @@ class DoneWords {
     void account(const std::string& worker, const Json& receipt);
     /// The attempt is over: what its ranks, feed and relays took, as their guardians tell.
     void cost(const engines::State& gang);
-    /// Tries again, each second, what could not be written.
-    void retry();
+    /// Tries again, each second, what could not be written. Whether all is on disk.
+    bool retry();
     /// Something said is not on disk yet.
     bool isUnwritten() const { return retryNs_ != 0; }
 
