@@ -258,6 +258,27 @@ void Slot::forgetOld() {
             forget(key);
         }
     }
+    forgetUnbegun();
+}
+
+// Files of attempts that were laid out here and never begun, as the machine lost its power.
+void Slot::forgetUnbegun() const {
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(config_.runsDir(), error)) {
+        const std::string id = entry.path().filename();
+        const job::RunPaths run(config_.runsDir(), id);
+        for (const int number : run.attempts()) {
+            const auto isOfIt = [&](const auto& one) {
+                const auto owner = job::ownerOf(one.first);
+                return owner.has_value() && owner->run == id && owner->attempt == number;
+            };
+            if (run.attempt(number).workers().empty() && std::ranges::none_of(placed_, isOfIt) &&
+                std::ranges::none_of(gangs_, isOfIt)) {
+                std::filesystem::remove_all(run.attempt(number).directory(), error);
+            }
+        }
+        ::rmdir(run.directory().c_str());
+    }
 }
 
 // Only a key that makes sense names a directory.

@@ -99,6 +99,7 @@ class Slot {
     void showWorkers();
     bool forget(const std::string& key);
     void forgetOld();
+    void forgetUnbegun() const;
     void news();
     bool sendLog(const std::string& key, Log& log, v1::AgentReport& report) const;
 

@@ -181,6 +181,14 @@ TEST_F(SlotTest, ByAnOrderOfAConnectionThatIsOverNothingBegins) {
     place();
 }
 
+TEST_F(SlotTest, FilesOfAnAttemptThatNeverBeganGoWhenTheHeadDoesNotAskForIt) {
+    const std::string old = config.runsDir() + "/r-older/a1";
+    std::filesystem::create_directories(old);
+    begin();
+    order();
+    EXPECT_FALSE(std::filesystem::exists(config.runsDir() + "/r-older"));
+}
+
 TEST_F(SlotTest, OneThatLeavesStartsNothing) {
     begin();
     slot->leave();
