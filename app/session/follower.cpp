@@ -153,11 +153,14 @@ bool Follower::visit(Feed& feed) {
     return feed.isDone || feed.kind == Kind::kTelemetry;  // which never ends: it accompanies runs
 }
 
-// What fails is asked again by the next turn: the streams say that the connection is lost.
+bool Follower::mayAskNodes() const {
+    return options_.withNodes && (options_.greet == nullptr || isGreeted_);
+}
+
+// Retries a failed request after the usual pause; the streams report a lost connection.
 void Follower::askNodes() {
     constexpr std::int64_t kPaceNs = 2'000'000'000;
-    const bool mayAsk = options_.greet == nullptr || isGreeted_;
-    if (!options_.withNodes || !mayAsk || clock_.steadyNs() < nextNodesNs_) {
+    if (!mayAskNodes() || clock_.steadyNs() < nextNodesNs_) {
         return;
     }
     Result<std::vector<values::NodeInfo>> nodes = client_.nodes();
@@ -240,7 +243,7 @@ std::chrono::milliseconds Follower::untilNextTry() const {
     if (options_.greet != nullptr && !isGreeted_) {
         dueNs = std::min(dueNs, nextGreetingNs_);
     }
-    if (options_.withNodes) {
+    if (mayAskNodes()) {
         dueNs = std::min(dueNs, nextNodesNs_);
     }
     for (const auto& feed : feeds_) {

@@ -84,6 +84,7 @@ class Follower {
     void lose(const Status& status) MR_EXCLUDES(mutex_);
     bool hasLost(Status& status) MR_EXCLUDES(mutex_);
     bool visit(Feed& feed);
+    bool mayAskNodes() const;
     void askNodes();
     std::chrono::milliseconds untilNextTry() const;
     void rest() MR_EXCLUDES(mutex_);

@@ -36,8 +36,8 @@ void takeSample(LiveNode& node, const values::NodeSample& sample, std::int64_t n
     }
 }
 
-// A node that was listed and is no longer has been forgotten; one of which there is only a sample
-// is listed soon.
+// Drops a node that an earlier list had and this one lacks. Keeps a node that has only sent a
+// sample: the next list includes it.
 void takeNodes(std::map<std::string, LiveNode>& nodes,
                const std::vector<values::NodeInfo>& listed) {
     std::set<std::string> names;

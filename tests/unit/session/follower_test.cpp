@@ -1,5 +1,7 @@
 #include "app/session/follower.h"
 
+#include <atomic>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +9,7 @@
 #include "tests/support/fake_client.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/metric_lines.h"
+#include "tests/support/poll.h"
 
 namespace millrace::session {
 namespace {
@@ -206,6 +209,34 @@ TEST_F(FollowerTest, NodesAreListedAgainAndAgain) {
         clock.advanceMs(2'000);
         follower.retryNow();
     }
+}
+
+/// Counts how often the time is read: a thread that spins reads it thousands of times.
+class CountingClock final : public Clock {
+ public:
+    std::int64_t wallMs() const override { return clock_.wallMs(); }
+    std::int64_t steadyNs() const override {
+        ++numReads;
+        return clock_.steadyNs();
+    }
+    mutable std::atomic<int> numReads{0};
+
+ private:
+    SystemClock clock_;
+};
+
+TEST_F(FollowerTest, AFollowerThatCannotGreetRestsBetweenItsTries) {
+    std::atomic<int> numGreetings{0};
+    FollowOptions options;
+    options.withNodes = true;
+    options.greet = [&] {
+        ++numGreetings;
+        return unavailable("no daemon");
+    };
+    CountingClock clock;
+    Follower follower(client_, clock, options);
+    ASSERT_TRUE(test::eventually([&] { return numGreetings >= 3; }));
+    EXPECT_LT(clock.numReads, 200);
 }
 
 TEST_F(FollowerTest, AFollowingBehindACursorAsksForItAndResumesNoEarlier) {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <tuple>
 
+#include "app/session/live_model.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -57,7 +59,7 @@ std::array<double, MinuteHistory::kSeconds> MinuteHistory::at(std::int64_t nowMs
 }
 
 QString NodeState::stateText() const {
-    return info.state == "attached" ? QString() : QString::fromStdString(info.state);
+    return QString::fromStdString(session::stateText(info));
 }
 
 std::optional<int> NodeState::staleSeconds(std::int64_t nowMs) const {
