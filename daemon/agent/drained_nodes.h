@@ -13,7 +13,8 @@ namespace millrace::agent {
 
 class DrainedNodes {
  public:
-    /// The names in the file `path`; none where there is no such file. kDataLoss: it is damaged.
+    /// Reads the names from the file `path`. Returns an empty set if the file does not exist.
+    /// kDataLoss: the file is damaged.
     static Result<std::set<std::string>> read(const std::string& path);
 
     /// `path` "": kept in memory only. `names`: those that the file has.

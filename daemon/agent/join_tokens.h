@@ -24,7 +24,8 @@ class JoinTokens {
     /// The text of the join file of `node`, with `token`.
     using Writer = std::function<std::string(const std::string& node, const std::string& token)>;
 
-    /// Those in the file `path`; none where there is no such file. kDataLoss: it is damaged.
+    /// Reads the names and their tokens from the file `path`. Starts with none if the file does not
+    /// exist. kDataLoss: the file is damaged.
     static Result<std::unique_ptr<JoinTokens>> open(std::string path);
     /// None yet. `path` "": kept in memory only.
     explicit JoinTokens(std::string path) : path_(std::move(path)) {}

@@ -123,8 +123,8 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     worker.doorAttempt = static_cast<int>(sender.attempt);
     worker.connection = connection;
     worker.rank = sender.role == "rank" ? static_cast<int>(sender.rank) : values::kNoRank;
-    // Sent again while it waits here. Of what the store has, the agent may not have heard all: the
-    // head before it was killed between the two.
+    // The worker sent it again while it waits here. A line that the store already has is queued: an
+    // earlier head may have been killed before it handled the line.
     if (!worker.lines.empty() && line.seq <= worker.lines.back().seq) {
         return true;
     }
@@ -231,7 +231,7 @@ void LineIntake::take(Turn& turn, std::size_t count, const runs::LineCommit& com
         turn.worker.withoutFile.erase(turn.report.committed.back().line.seq);
         turn.worker.lines.pop_front();
     }
-    // No further, even where the store has more: the agent is to hear of that, too.
+    // Acknowledges no later line, even if the store has it: this head has yet to handle it.
     turn.report.acks.push_back({run.id, turn.worker.doorAttempt, turn.worker.connection,
                                 turn.key.first, turn.report.committed.back().line.seq});
     if (!commit.refusedKey.empty() && run.note.empty()) {

@@ -261,7 +261,8 @@ void Slot::forgetOld() {
     forgetUnbegun();
 }
 
-// Files of attempts that were laid out here and never begun, as the machine lost its power.
+// Removes files of attempts that were laid out here and never started because the machine lost its
+// power.
 void Slot::forgetUnbegun() const {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(config_.runsDir(), error)) {

@@ -49,6 +49,7 @@ struct Course {
     std::int64_t roomyNs = 0;            ///< when there was room for it, or it waited in the queue
     std::int64_t overNs = 0;             ///< when it was under way, or no rank of it lived
     std::size_t numLate = 0;             ///< checkpoints that came after its end
+    int resumeJudged = 0;                ///< the latest attempt whose resumed step was judged
     bool isWaiting = true;               ///< in the queue
     bool isRemoved = false;              ///< a user deleted it
     bool isPurged = false;               ///< for good

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "backend/job/attempt_paths.h"
 #include "tests/sim/sim_engine.h"
@@ -100,17 +101,20 @@ void SecondLaws::checkBegun(const runs::RunStore& store, const std::string& run)
     checkResumed(store, run, attempts->back().attempt);
 }
 
-// An attempt goes on from the newest checkpoint of those before it.
+// An attempt resumes from the newest checkpoint of the earlier attempts. Judged once, as it begins.
 void SecondLaws::checkResumed(const runs::RunStore& store, const std::string& run, int attempt) {
-    const auto& resumed = seen_.courses.at(run).resumedFrom;
-    const auto from = resumed.find(attempt);
+    Course& course = seen_.courses.at(run);
+    const auto from = course.resumedFrom.find(attempt);
+    if (from == course.resumedFrom.end() || !seen_.isDiskTrusted ||
+        std::exchange(course.resumeJudged, attempt) == attempt) {
+        return;
+    }
     const auto records = store.checkpoints(run, false);
-    for (std::size_t i = 0; records.ok() && seen_.isDiskTrusted && i < records->size(); ++i) {
+    for (std::size_t i = 0; records.ok() && i < records->size(); ++i) {
         const runs::CheckpointRecord& one = (*records)[i];
-        if (from != resumed.end() && one.attempt < attempt && one.step > from->second) {
-            seen_.isDiskTrusted = false;  // once
-            seen_.wrongOf(run, strCat("attempt ", attempt, " goes on from step ", from->second,
-                                      ", and ", one.name, " counts"));
+        if (one.attempt < attempt && one.step > from->second) {
+            seen_.wrongOf(run, strCat("attempt ", attempt, " resumes from step ", from->second,
+                                      " although ", one.name, " counts"));
         }
     }
 }

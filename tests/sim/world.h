@@ -53,7 +53,7 @@ class World {
     }
     std::int64_t draw(std::int64_t least, std::int64_t most) { return least + draw(most - least); }
     bool chance(int percent) { return draw(99) < percent; }
-    /// What the product asks the kernel for: ids of runs.
+    /// Fills bytes that the product requests from the kernel's generator; run ids come from them.
     void fillRandom(unsigned char* bytes, std::size_t count) {
         std::generate_n(bytes, count, [this] { return static_cast<unsigned char>(ids_()); });
     }

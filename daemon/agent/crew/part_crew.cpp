@@ -205,7 +205,7 @@ void PartCrew::look(Part& part, std::vector<std::string>& news) {
         // How it ended is told even where its end was asked for: it may have failed before.
         const auto last = place_.nodes.lastWord(part.node, part.name.key());
         if (!last && !part.node.empty() && !part.state.workers.empty()) {
-            // Another machine has the node's name now: this part was lost with the one before it.
+            // Another machine has taken the node's name: the part was lost with the first machine.
             part.lostMs = std::max<std::int64_t>(1, part.state.asOfMs);
         }
         part.state = last.value_or(part.state);

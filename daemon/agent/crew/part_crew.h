@@ -51,7 +51,7 @@ class PartCrew {
     Status begin(const job::RunPaths& paths, int attempt);
     /// Part 0 is to be on its node. An error: as of Nodes::place.
     Status placeLead();
-    /// Whether begin() failed for want of nodes: it may succeed as soon as one comes.
+    /// Returns whether begin() failed because too few nodes are free: retry when a node attaches.
     bool lacksNodes() const { return lacksNodes_; }
     /// Whether its nodes' resources are reserved.
     bool isHolding() const { return isHolding_; }
@@ -81,7 +81,7 @@ class PartCrew {
     /// Once it was told it holds for this attempt, also for the next daemon: ranks that were held
     /// for it wait for a word.
     std::optional<Leave> leave();
-    /// Whether it was told.
+    /// Returns whether this attempt was asked to leave, by this daemon or an earlier one.
     bool isLeft() const { return leave_.has_value(); }
     /// A part beside part 0, whose node ends it by itself, failed or is lost: the attempt is to
     /// end.

@@ -35,7 +35,7 @@ void ActiveRun::adopt() {
     isAdopted_ = true;
     readAttemptFile();
     journal_.tellPlaced(begin_.resumeStep);
-    checkpoints_.look(answer(&ActiveRun::retained));  // the daemon before may have had no time
+    checkpoints_.look(answer(&ActiveRun::retained));  // an earlier daemon may have died first
     if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason,
                     journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));
@@ -94,7 +94,7 @@ Status ActiveRun::followGang() {
         move(Move::kFound);
         health_.noteHeard(heard);
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
-        // Its ranks may have stopped and ended by now.
+        // An earlier daemon asked its ranks to move: they may have stopped by now.
         parts_.isLeft() && !stop_.has_value() ? leaveNodes() : void();
     }
     noteGang(state);

@@ -27,9 +27,8 @@ class RunJournal {
         run_.attempt = attempt;
         lackedRoom_ = false;
     }
-    /// Each turn. Looks at the disk: what failed while it was full may be told only when it no
-    /// longer is. Stores again, each second, a state under way that the store could not take: a
-    /// user's stop would be lost with the daemon.
+    /// Call it each turn. Notes whether the disk is full, and retries each second to store a state
+    /// that the store did not take: otherwise a user's stop would be lost with the daemon.
     void look();
     /// Whether the disk was full at any look during the attempt.
     bool lackedRoom() const { return lackedRoom_; }

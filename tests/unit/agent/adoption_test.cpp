@@ -16,6 +16,14 @@ class AdoptionTest : public AgentTest {
         say(id, 1, rank::Metrics{5, 0, 1, 5, {{"loss", 0.5}}});
         return id;
     }
+    /// Its ranks were asked to stop and resume on other nodes.
+    std::string movingAway() {
+        const std::string id = running();
+        checkpoint(id, 2, 6);
+        std::ofstream(root + "/runs/" + id + "/a1/leave.json")
+            << R"({"why":"node node1 is drained","grace_ms":600000})";
+        return id;
+    }
     void replaceDaemon() {
         doors.doors.clear();
         makeController();
@@ -141,10 +149,7 @@ TEST_F(AdoptionTest, ARankThatIsStoppedBeforeTheNewDaemonComesIsEnded) {
 }
 
 TEST_F(AdoptionTest, RanksThatStoppedToMoveBeforeTheNewDaemonCameCostNoRestart) {
-    const std::string id = running();
-    checkpoint(id, 2, 6);
-    std::ofstream(root + "/runs/" + id + "/a1/leave.json")
-        << R"({"why":"node node1 is drained","grace_ms":600000})";
+    const std::string id = movingAway();
     engine.states[id + ".a1"].workers[1].exitCode = 0;
     replaceDaemon();
     endGang(id, 1, 0);
@@ -154,10 +159,7 @@ TEST_F(AdoptionTest, RanksThatStoppedToMoveBeforeTheNewDaemonCameCostNoRestart) 
 }
 
 TEST_F(AdoptionTest, AStopByAUserComesBeforeTheMoveThatTheDaemonBeforeAskedFor) {
-    const std::string id = running();
-    checkpoint(id, 2, 6);
-    std::ofstream(root + "/runs/" + id + "/a1/leave.json")
-        << R"({"why":"node node1 is drained","grace_ms":600000})";
+    const std::string id = movingAway();
     ASSERT_TRUE(service->stop(id, "enough", std::chrono::seconds(15)).ok());
     engine.states[id + ".a1"].workers[1].exitCode = 0;
     replaceDaemon();

@@ -1,4 +1,4 @@
-// What the head knows of one node.
+// NodeEntry: the head's record of one node.
 #include "daemon/agent/node_entry.h"
 
 #include <gtest/gtest.h>
