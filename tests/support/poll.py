@@ -1,4 +1,6 @@
 """Waiting for what other processes do: the one place where Python's tests pause, always towards a condition."""
+import os
+import select
 import time
 
 
@@ -18,3 +20,18 @@ def wait_for(what, condition, seconds=60, step=0.02, failure=AssertionError):
         if time.monotonic() > end:
             raise failure(f"not within {seconds} s: {what() if callable(what) else what}")
         pause(step)
+
+
+def is_gone(pid):
+    """The process has ended, and with it all its threads; whether its parent has noticed does not matter. An init may take
+    seconds to reap orphans."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        ended = select.poll()
+        ended.register(fd, select.POLLIN)
+        return bool(ended.poll(0))
+    finally:
+        os.close(fd)

@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import BIN, Place, command_of, edit, wait_for  # noqa: E402
+from poll import is_gone  # noqa: E402
 
 LONG = ("epochs: 3", "epochs: 12")
 ENDLESS = ("epochs: 3", "epochs: 400")
@@ -101,7 +102,7 @@ class NodesTest(unittest.TestCase):
         agents = [self.pid_of("node1"), self.pid_of("node2")]
         head = self.pid_of(None)
         os.kill(head, signal.SIGKILL)
-        wait_for("the head is gone", lambda: not os.path.exists(f"/proc/{head}"))
+        wait_for("the head is gone", lambda: is_gone(head))
         self.assertIn("3 nodes: the daemon's own and 2 agents\n", self.place.cli("up", "--nodes", "3", "--no-train-here"))
         self.assertEqual([self.pid_of("node1"), self.pid_of("node2")], agents)
         self.nothing_is_left()

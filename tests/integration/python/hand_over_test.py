@@ -7,7 +7,7 @@ import unittest
 
 from drain_test import PLACE, LeaveCase
 from elsewhere_test import TWO_DATA, ElsewhereCase
-from poll import wait_for
+from poll import is_gone, wait_for
 from run_harness import SCRIPT
 from spread_test import NODES, SpreadCase
 
@@ -65,7 +65,7 @@ class HandOver(HandOverCase):
         node = self.node_of(run, "rank0")
         agent = self.pids("--slot", node)[0]
         os.kill(agent, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{agent}"))
+        wait_for("it is gone", lambda: is_gone(agent))
         begun = os.path.getsize(self.head_files(run, ".tmp-part")[0])
         self.assertGreater(begun, 0)
         self.agent(node)

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from harness import BIN
-from poll import wait_for
+from poll import is_gone, wait_for
 from spread_test import NODES, SpreadCase
 
 
@@ -69,7 +69,7 @@ class Invited(SpreadCase):
         node = self.node_of(run)
         agent = self.pids("--slot", self.join_file(node))[0]
         self.cli("nodes", "forget", node)
-        wait_for("its agent ends", lambda: not os.path.exists(f"/proc/{agent}"), 30)
+        wait_for("its agent ends", lambda: is_gone(agent), 30)
         wait_for("its name goes", lambda: node not in [one["name"] for one in self.json("nodes")["nodes"]], 30)
         self.assertEqual(self.pids(f"{self.folder}/{node}/"), [], "nothing of it is left")
         self.cli("nodes", "drain", node, "--wait", code=1)

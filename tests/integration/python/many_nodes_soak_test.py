@@ -7,7 +7,7 @@ import time
 import unittest
 
 from harness import BIN
-from poll import pause, wait_for
+from poll import is_gone, pause, wait_for
 from spread_test import SpreadCase
 
 AGENTS = 256
@@ -49,7 +49,7 @@ class ManyNodes(SpreadCase):
         self.assertEqual(self.num_attached(), AGENTS)
         self.assertLess(share, 0.2)
         os.kill(head, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{head}"))
+        wait_for("it is gone", lambda: is_gone(head))
         self.head()
         began = time.monotonic()
         wait_for("all are back", lambda: self.num_attached() == AGENTS, 60)

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from harness import BIN
-from poll import wait_for
+from poll import is_gone, wait_for
 from run_harness import RunCase
 
 ENTER = ("unshare", "--pid", "--mount", "--uts", "--fork", "--kill-child", "--mount-proc")
@@ -88,7 +88,7 @@ class TwoHosts(RunCase):
 
     @staticmethod
     def await_end(pid):
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{pid}"))
+        wait_for("it is gone", lambda: is_gone(pid))
 
     def lock_file(self):
         return os.path.join(self.folder, "state/millrace/millraced.lock")

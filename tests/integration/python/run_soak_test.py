@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from harness import ROOT, streamed
-from poll import pause, wait_for
+from poll import is_gone, pause, wait_for
 from run_harness import SCRIPT, RunCase
 
 EXAMPLE = os.path.join(ROOT, "resources/examples/pytorch")
@@ -117,7 +117,7 @@ class KillsSoak(RunCase):
         if victim == "daemon":
             daemon = self.json("up")["daemon"]["pid"]
             os.kill(daemon, signal.SIGKILL)
-            wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+            wait_for("it is gone", lambda: is_gone(daemon))
             self.cli("up")
             return
         workers = {worker["name"]: worker["pid"] for worker in self.show(run)["workers"] if worker["state"] != "ended"}

@@ -9,7 +9,7 @@ import unittest
 import numpy
 from elsewhere_test import ElsewhereCase
 from harness import MOVIELENS
-from poll import wait_for
+from poll import is_gone, wait_for
 from spread_test import NODES, SpreadCase
 
 # Keeps scores of ROWS made up rows at its end, where millrace.evaluate() has them. The labels are all of the same kind.
@@ -40,7 +40,8 @@ def mean_loss(rows, seed):
 
 
 class ScoresCase(ElsewhereCase):
-    """Nodes that hand over one megabyte a second."""
+    """Nodes that hand over one megabyte a second, and that may be away for longer than a new agent takes to start."""
+    options = ("--no-train-here", "--node-away", "20")
 
     def agent(self, name, *more):
         super().agent(name, "--checkpoint-rate", "1", *more)
@@ -77,7 +78,7 @@ class Scores(ScoresCase):
         node = self.node_of(run, "rank0")
         agent = self.pids("--slot", node)[0]
         os.kill(agent, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{agent}"))
+        wait_for("it is gone", lambda: is_gone(agent))
         begun = os.path.getsize(self.at_head(run, "scores-*.tmp-part")[0])
         self.agent(node)
         self.assertGreaterEqual(self.moving(run)["sent"], begun, "it resumes where it was")

@@ -11,7 +11,7 @@ import sys
 import unittest
 
 from harness import BIN, streamed
-from poll import pause, wait_for
+from poll import is_gone, pause, wait_for
 from run_harness import SCRIPT, RunCase
 
 import millrace
@@ -264,7 +264,7 @@ class Scripts(RunCase):
         wait_for("both ranks are at step 6", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [6])
         daemon = self.json("up")["daemon"]["pid"]
         os.kill(daemon, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+        wait_for("it is gone", lambda: is_gone(daemon))
         self.release()
         wait_for("the ranks went on", lambda: self.steps_told(0)[-1] > 20)
         self.cli("up")
@@ -284,7 +284,7 @@ class Scripts(RunCase):
         wait_for("both ranks are at step 9", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [9])
         killed = self.pid_of(1)
         os.kill(killed, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{killed}"))
+        wait_for("it is gone", lambda: is_gone(killed))
         os.kill(daemon, signal.SIGCONT)
         wait_for("the next attempt", lambda: self.pid_of(1) != killed)
         self.assertEqual([line["begun"] for line in self.told(1) if "begun" in line], [0, 5])
@@ -322,7 +322,7 @@ resumed = """, 1)
             self.skipTest("no control group may be made here")
         for pid in (self.json("up")["daemon"]["pid"], guardian["pid"]):
             os.kill(pid, signal.SIGKILL)
-            wait_for("it is gone", lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+            wait_for("it is gone", lambda pid=pid: is_gone(pid))
         self.cli("up")
         self.release()
         self.assert_whole(run, spec)
@@ -347,7 +347,7 @@ resumed =""", 1)
         wait_for("both ranks are at step 6", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [6])
         daemon = self.json("up")["daemon"]["pid"]
         os.kill(daemon, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{daemon}"))
+        wait_for("it is gone", lambda: is_gone(daemon))
         self.release()
         wait_for("the ranks came to their end", lambda: all("ended" in self.told(rank)[-1] for rank in (0, 1)))
         due = [[line["due"] for line in self.told(rank) if "due" in line] for rank in (0, 1)]

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from harness import BIN, streamed
-from poll import wait_for
+from poll import is_gone, wait_for
 from run_harness import SCRIPT, RunCase
 
 NODES = ("node1", "node2")
@@ -47,7 +47,7 @@ class SpreadCase(RunCase):
     def kill_head(self):
         head = self.pids("--nodes-listen")[0]
         os.kill(head, signal.SIGKILL)
-        wait_for("it is gone", lambda: not os.path.exists(f"/proc/{head}"))
+        wait_for("it is gone", lambda: is_gone(head))
 
     def next_head(self):
         self.kill_head()
@@ -239,7 +239,7 @@ class Spread(SpreadCase):
         self.assertIn(f"node {node} with feed1 and its ranks is lost", "\n".join(e["text"] for e in ended["events"]))
         for pid in theirs:
             os.kill(pid, signal.SIGCONT)
-        wait_for("what was there is ended", lambda: not os.path.exists(f"/proc/{theirs[-1]}"), 30)
+        wait_for("what was there is ended", lambda: is_gone(theirs[-1]), 30)
 
     def test_it_stops_and_goes_on_on_one_node(self):
         spec = self.prepare(rows=64, micro=8, total=4000)
