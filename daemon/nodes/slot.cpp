@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -264,18 +266,23 @@ void Slot::forgetOld() {
 // Removes files of attempts that were laid out here and never started because the machine lost its
 // power.
 void Slot::forgetUnbegun() const {
+    std::set<std::pair<std::string, int>> begun;
+    const auto keep = [&](const std::string& key) {
+        if (const auto owner = job::ownerOf(key)) {
+            begun.emplace(owner->run, owner->attempt);
+        }
+    };
+    std::ranges::for_each(parts_.engine->recordedKeys(), keep);
+    std::ranges::for_each(std::views::keys(placed_), keep);
+    std::ranges::for_each(std::views::keys(gangs_), keep);
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(config_.runsDir(), error)) {
         const std::string id = entry.path().filename();
         const job::RunPaths run(config_.runsDir(), id);
         for (const int number : run.attempts()) {
-            const auto isOfIt = [&](const auto& one) {
-                const auto owner = job::ownerOf(one.first);
-                return owner.has_value() && owner->run == id && owner->attempt == number;
-            };
-            if (run.attempt(number).workers().empty() && std::ranges::none_of(placed_, isOfIt) &&
-                std::ranges::none_of(gangs_, isOfIt)) {
-                std::filesystem::remove_all(run.attempt(number).directory(), error);
+            const job::AttemptPaths attempt = run.attempt(number);
+            if (attempt.workers().empty() && !begun.contains({id, number})) {
+                std::filesystem::remove_all(attempt.directory(), error);
             }
         }
         ::rmdir(run.directory().c_str());
@@ -343,7 +350,8 @@ Status Slot::openTunnel(const std::string& key) {
 }
 
 Status Slot::start(const std::string& key) {
-    RETURN_IF_ERROR(parts_.files == nullptr ? okStatus() : parts_.files->fetch(key));
+    const bool isFetched = parts_.files == nullptr || parts_.engine->has(key).value_or(false);
+    RETURN_IF_ERROR(isFetched ? okStatus() : parts_.files->fetch(key));
     ASSIGN_OR_RETURN(const engines::Gang gang, placedGang(config_.runsDir(), key, config_.binDir));
     const Status placed = parts_.engine->submit(gang);
     RETURN_IF_ERROR(absl::IsAlreadyExists(placed) ? okStatus() : placed);

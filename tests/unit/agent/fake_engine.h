@@ -1,6 +1,7 @@
 #pragma once
 // An engine whose gangs live and end as the test says.
 #include <map>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,10 @@ class FakeEngine final : public engines::Engine {
     Result<std::string> gangDirectory(std::string_view key) const override {
         return std::string(key);
     }
-    std::vector<std::string> recordedKeys() const override { return {}; }
+    std::vector<std::string> recordedKeys() const override {
+        const auto keys = std::views::keys(states);
+        return {keys.begin(), keys.end()};
+    }
     Status forget(const std::string&) override { return okStatus(); }
 
     /// All of a gang's workers end; rank 0 with `code`, the feed with `feedCode`.

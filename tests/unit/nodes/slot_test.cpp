@@ -1,6 +1,8 @@
 // What an agent does of its own accord: leaving, the lease of a bound one, a head that refuses it.
 #include "daemon/nodes/slot.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,10 +42,14 @@ struct FakeUplink final : Uplink {
 
 /// Checkpoints that go as far as the test wants.
 struct FakeFiles final : HeadFiles {
-    Status fetch(const std::string&) override { return fetched; }
+    Status fetch(const std::string&) override {
+        ++numFetches;
+        return fetched;
+    }
     std::optional<values::HandOver> handOver(const std::string&) override { return left; }
     void drop(const std::string& key) override { dropped.push_back(key); }
     Status fetched = okStatus();
+    int numFetches = 0;
     std::optional<values::HandOver> left;
     std::vector<std::string> dropped;
 };
@@ -57,10 +63,11 @@ class SlotTest : public ::testing::Test {
         config.lease = std::chrono::seconds(60);
         config.leaveGrace = std::chrono::seconds(30);
     }
-    void begin() {
+    void begin(const std::function<void(agent::FakeEngine&)>& arrange = [](auto&) {}) {
         SlotParts parts;
         auto own = std::make_unique<agent::FakeEngine>();
         engine = own.get();
+        arrange(*engine);
         parts.engine = std::move(own);
         auto up = std::make_unique<FakeUplink>();
         link = up.get();
@@ -189,6 +196,13 @@ TEST_F(SlotTest, FilesOfAnAttemptThatNeverBeganGoWhenTheHeadDoesNotAskForIt) {
     EXPECT_FALSE(std::filesystem::exists(config.runsDir() + "/r-older"));
 }
 
+TEST_F(SlotTest, FilesOfAPartThatEndedStayUntilItIsReleased) {
+    const std::string folder = config.runsDir() + "/r-abcde/a1";
+    std::filesystem::create_directories(folder);
+    begin([](agent::FakeEngine& had) { had.states[kPartKey].phase = engines::Phase::kEnded; });
+    EXPECT_TRUE(std::filesystem::exists(folder));
+}
+
 TEST_F(SlotTest, OneThatLeavesStartsNothing) {
     begin();
     slot->leave();
@@ -261,6 +275,14 @@ TEST_F(SlotTest, APartIsNotBegunBeforeItsCheckpointIsHere) {
     files->fetched = okStatus();
     pass(1);
     EXPECT_TRUE(engine->states.contains(kPartKey));
+}
+
+TEST_F(SlotTest, APartThatEndedNeedsNoCheckpoint) {
+    begin([](agent::FakeEngine& had) { had.states[kPartKey].phase = engines::Phase::kEnded; });
+    const v1::GangReport* told = placePart();
+    ASSERT_NE(told, nullptr);
+    EXPECT_EQ(told->phase(), "ended");
+    EXPECT_EQ(files->numFetches, 0);
 }
 
 TEST_F(SlotTest, APartWhoseCheckpointTheHeadDoesNotHaveFails) {
