@@ -12,7 +12,10 @@ namespace {
 
 const ArgumentSpec kOneRun{"RUN", 1, 1, "id, uid or name, or the beginning of one",
                            Completes::kRun};
-const ArgumentSpec kRuns{"RUN", 1, 100, "ids, uids or names, or their beginnings", Completes::kRun};
+// As many as a shell takes in one line.
+constexpr int kRunsMost = 100'000;
+const ArgumentSpec kRuns{"RUN", 1, kRunsMost, "ids, uids or names, or their beginnings",
+                         Completes::kRun};
 const ArgumentSpec kSpec{"SPEC", 1, 1, "the run's YAML file", Completes::kFile};
 
 using options::choice;
@@ -154,7 +157,7 @@ std::vector<CommandSpec> runCommands() {
          "Runs",
          "runs side by side: what differs, and what came out",
          "Says whether all were evaluated on the same rows.",
-         {{"RUN", 0, 100, "two or more ids or names", Completes::kRun}},
+         {{"RUN", 0, kRunsMost, "two or more ids or names", Completes::kRun}},
          {text("-f,--filter", "EXPR", "all runs that match"),
           text("-m,--metric", "NAME", "these metrics only", true)},
          {"millrace compare r-abc23 r-def45", "millrace compare --filter \"tags.team = 'ads'\""},

@@ -36,6 +36,14 @@ std::size_t validLength(std::string_view text, std::size_t at) {
     return length;
 }
 
+// Unicode's Bidi_Control: what stands behind one of them is shown elsewhere in the line.
+bool isBidiControl(std::string_view glyph) {
+    static constexpr std::string_view kControls[] = {"\u061c", "\u200e", "\u200f", "\u202a",
+                                                     "\u202b", "\u202c", "\u202d", "\u202e",
+                                                     "\u2066", "\u2067", "\u2068", "\u2069"};
+    return std::ranges::find(kControls, glyph) != std::end(kControls);
+}
+
 std::string_view asciiFor(std::string_view glyph) {
     static constexpr std::pair<std::string_view, std::string_view> kLookAlikes[] = {
         {"…", ".."}, {"–", "-"}, {"—", "-"}, {"─", "-"}, {"│", "|"},  {"•", "*"},  {"·", "."},
@@ -114,7 +122,8 @@ std::string printable(std::string_view text, bool isUtf8) {
         if (c == '\t' || c == '\n' || c == '\r') {
             out += ' ';
         } else if (c < 0x20 || c == 0x7f || length == 0 ||
-                   (c == 0xc2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xa0)) {
+                   (c == 0xc2 && length == 2 && static_cast<unsigned char>(text[at + 1]) < 0xa0) ||
+                   isBidiControl(text.substr(at, length))) {
             out += '?';
         } else if (length > 1 && !isUtf8) {
             out += asciiFor(text.substr(at, length));

@@ -49,6 +49,14 @@ TEST(Parse, MistakesNameWhatWasMeant) {
     EXPECT_EQ(refusal({"ls", "--limit", "1", "--limit", "2"}), "--limit is given twice");
 }
 
+TEST(Parse, AsManyRunsAsAShellTakes) {
+    std::vector<std::string> words(5'000, "r-abcde");
+    words.insert(words.begin(), "stop");
+    const auto line = parseCommandLine(words);
+    ASSERT_TRUE(line.ok());
+    EXPECT_EQ(line->args.words.size(), 5'000U);
+}
+
 TEST(Parse, TheOptionsOfStreamAreCheckedHere) {
     const auto line = parseCommandLine({"stream", "a.yaml", "--threads", "4", "--json"});
     ASSERT_TRUE(line.ok());

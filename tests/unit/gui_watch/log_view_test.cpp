@@ -121,5 +121,20 @@ TEST_F(LogViewTest, WrapsLongLinesOfAnyScript) {
     EXPECT_GT(view.topRow(), 0) << "the last line stands at the bottom";
 }
 
+TEST_F(LogViewTest, ShowsControlsOfTheWritingDirectionInsteadOfObeyingThem) {
+    const auto drawn = [](const char* text) {
+        LogModel model;
+        LogView view;
+        view.setModel(&model);
+        view.resize(900, 400);
+        values::LogLine line;
+        line.worker = "rank-0";
+        line.text = text;
+        model.append(std::vector{line});
+        return view.grab().toImage();
+    };
+    EXPECT_EQ(drawn("lost \u202e0.1 \u2066done"), drawn("lost \ufffd0.1 \ufffddone"));
+}
+
 }  // namespace
 }  // namespace millrace::gui

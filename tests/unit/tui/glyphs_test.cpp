@@ -14,6 +14,7 @@ TEST(Glyphs, NothingThatATerminalObeysIsLeft) {
               "?1m");  // the 8-bit CSI
     EXPECT_EQ(printable("\xff\xfe"), "??");
     EXPECT_EQ(printable("\xe2\x82"), "??");  // cut in the middle
+    EXPECT_EQ(printable("a\u202eb\u2066c\u200fd\u061ce"), "a?b?c?d?e");
 }
 
 TEST(Glyphs, WithoutUtf8ThereIsAscii) {

@@ -17,6 +17,13 @@ namespace {
 constexpr int kLinePad = 8;
 constexpr int kWorkerCharsMax = 14;
 
+// Unicode's Bidi_Control: what stands behind one of them is shown elsewhere in the line.
+bool isBidiControl(QChar c) {
+    const char16_t code = c.unicode();
+    return code == 0x061c || code == 0x200e || code == 0x200f ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
 // What a terminal would not show as such: colours and cursor moves leave, a tab becomes blanks.
 QString displayText(std::string_view utf8) {
     QString text = QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
@@ -34,6 +41,7 @@ QString displayText(std::string_view utf8) {
     }
     text.replace(QLatin1Char('\t'), QStringLiteral("    "));
     text.remove(QLatin1Char('\r'));
+    std::ranges::replace_if(text, isBidiControl, QChar(QChar::ReplacementCharacter));
     return text;
 }
 
