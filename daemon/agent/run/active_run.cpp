@@ -311,11 +311,8 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.stopReason = isStopped() ? stop_->reason : "";
     facts.moveReason = stop_.has_value() && stop_->isMove ? stop_->reason : "";
     facts.lackedRoom = journal_.lackedRoom();
-    facts.resumeStep = begin_.resumeStep;
+    facts.start = begin_;
     facts.lastStep = position_.step;
-    facts.idleAttempts = begin_.idleAttempts;
-    facts.lostAttempts = begin_.lostAttempts;
-    facts.restarts = begin_.restarts;
     facts.maxRestarts = facts_.maxRestarts;
     facts.errors = errors_;
     cut_.tell(facts);
@@ -338,7 +335,7 @@ void ActiveRun::conclude() {
     }
     journal_.tellNext(verdict.reason, !facts.moveReason.empty());
     recovery_.failed(facts.lastStep);
-    begin_.follow(facts.lastStep > facts.resumeStep, verdict.isCounted);
+    begin_.follow(facts.lastStep > facts.start.resumeStep, verdict.isCounted);
     // What was asked for holds until an attempt has begun.
     launch(hasBegun_ ? values::kFromLast : begin_.fromStep, verdict.isCounted);
 }

@@ -13,12 +13,15 @@ void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     health_.tell({}, attempt(), journal_.live());  // no worker of the attempt before is left
     stop_ = isStopped() ? stop_ : std::nullopt;
     preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart);
-    if (attempt() > 0) {
+    if (attempt() == 0) {
+        move(Move::kAsked);
+        return surveyed(preparation_->number(), {});  // nothing of it can be there yet
+    }
+    if (begin_.idleAttempts == 0) {
         return askSurvey();
     }
-    preparation_->setSurvey(Survey{});  // nothing of it can be there yet
-    move(Move::kSurveyed);
-    askJob();
+    journal_.live().queuedReason = "begins again shortly: the attempt before took no step";
+    state_.setRetry(place_.clock.steadyNs() + pauseBehindIdle(begin_.idleAttempts));
 }
 
 // What could not be asked for, or did not go, is due again.

@@ -12,6 +12,8 @@
 namespace millrace::agent {
 namespace {
 
+constexpr std::int64_t kFirstPauseNs = 1'000'000'000, kMostPauseNs = 30 * kFirstPauseNs;
+
 Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& start) {
     const RunDirectory directory(place.runsDir, job.run);
     const int attempt = static_cast<int>(job.attempt);
@@ -63,8 +65,11 @@ std::string Preparation::text() const {
 }
 
 std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes) {
-    constexpr std::int64_t kFirstNs = 1'000'000'000, kMostNs = 30 * kFirstNs;
-    return awaitsNodes ? kFirstNs : std::clamp(2 * lastNs, kFirstNs, kMostNs);
+    return awaitsNodes ? kFirstPauseNs : std::clamp(2 * lastNs, kFirstPauseNs, kMostPauseNs);
+}
+
+std::int64_t pauseBehindIdle(int attempts) {
+    return std::min(kFirstPauseNs << std::clamp(attempts - 1, 0, 5), kMostPauseNs);
 }
 
 Status endFormer(const Workplace& place, const std::string& key) {

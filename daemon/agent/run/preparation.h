@@ -63,6 +63,9 @@ class Preparation {
 /// nodes, which may come at any time, always 1 s. `lastNs`: the pause before, 0: none.
 std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes);
 
+/// Until the attempt after so many in a row that took no step, ns: 1 s, then up to 30 s.
+std::int64_t pauseBehindIdle(int attempts);
+
 /// Whatever ended the run: no attempt begins beside workers of the one before, whose gang's key
 /// this is. kUnavailable: they live, and are told to end.
 Status endFormer(const Workplace& place, const std::string& key);

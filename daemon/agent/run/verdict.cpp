@@ -84,13 +84,13 @@ std::optional<std::int64_t> idleRank(const AttemptFacts& facts, const engines::S
 
 std::string idleReason(const AttemptFacts& facts, std::int64_t rank) {
     const std::string who = facts.ranks > 1 ? strCat("the script of rank", rank) : "the script";
-    if (facts.resumeStep == 0) {
+    if (facts.start.resumeStep == 0) {
         return strCat(who,
                       " ended and had not read the run's stream (millrace.stream of the spec that "
                       "was submitted)");
     }
     return strCat(
-        who, " ended and had read no batch behind step ", facts.resumeStep,
+        who, " ended and had read no batch behind step ", facts.start.resumeStep,
         ", where this attempt went on, although the run's stream is not at its end there");
 }
 
@@ -136,11 +136,22 @@ std::string failureReason(const AttemptFacts& facts, const engines::State& gang)
     return reason;
 }
 
+// By somebody, or for want of memory: nothing that the process did by itself ends it so. Shells and
+// launchers pass a child's signal on as 128 + n.
+bool wasKilledFromOutside(const engines::WorkerState* worker) {
+    if (worker == nullptr) {
+        return false;
+    }
+    const int ofCode = worker->exitCode.value_or(0) - kExitSignal;
+    const int signal = worker->signal != 0 ? worker->signal : ofCode;
+    return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
 // No fault of the run, but neither is it tried for ever.
 Verdict afterLostNode(const AttemptFacts& facts, const std::string& reason) {
     constexpr int kLostMost = 20;
-    const bool tookSteps = facts.lastStep > facts.resumeStep;
-    if (!tookSteps && facts.lostAttempts + 1 >= kLostMost) {
+    const bool tookSteps = facts.lastStep > facts.start.resumeStep;
+    if (!tookSteps && facts.start.lostAttempts + 1 >= kLostMost) {
         return {Verdict::Kind::kFailed,
                 strCat(reason, " (given up after ", kLostMost, " nodes in a row without a step)")};
     }
@@ -157,7 +168,7 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
         idleRank(facts, gang).has_value()) {
         return {Verdict::Kind::kFailed, reason};
     }
-    const bool tookSteps = facts.lastStep > facts.resumeStep;
+    const bool tookSteps = facts.lastStep > facts.start.resumeStep;
     const engines::WorkerState* worker = findWorker(gang, gang.worker);
     const bool isOfScript = facts.isScript && worker != nullptr && worker->rank >= 0;
     const bool wasKilled =
@@ -170,11 +181,12 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
     if (gang.cause == engines::Cause::kNodeLost) {
         return afterLostNode(facts, reason);
     }
-    if (facts.restarts >= facts.maxRestarts) {
+    if (facts.start.restarts >= facts.maxRestarts) {
         return {Verdict::Kind::kFailed,
-                strCat(reason, " (given up after ", facts.restarts, " restarts)")};
+                strCat(reason, " (given up after ", facts.start.restarts, " restarts)")};
     }
-    if (!tookSteps && (!wasKilled || facts.idleAttempts > 0)) {
+    const bool isOthersFault = !facts.stoodStill && wasKilledFromOutside(worker);
+    if (!tookSteps && !isOthersFault && (!wasKilled || facts.start.idleAttempts > 0)) {
         return {Verdict::Kind::kFailed, strCat(reason, " (no restart: it got no step further)")};
     }
     return {Verdict::Kind::kRestart, reason};
@@ -249,7 +261,7 @@ std::optional<values::RunState> endOf(Verdict::Kind kind) {
 
 Verdict judge(const AttemptFacts& facts, const engines::State& gang) {
     const Verdict verdict = judgeEnd(facts, gang);
-    if (verdict.isFailure() && facts.lackedRoom && facts.lastStep <= facts.resumeStep) {
+    if (verdict.isFailure() && facts.lackedRoom && facts.lastStep <= facts.start.resumeStep) {
         return {Verdict::Kind::kRestart,
                 verdict.reason + "; the disk was full, so it does not count", false};
     }

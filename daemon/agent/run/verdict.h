@@ -15,6 +15,7 @@
 #include "backend/core/exit_codes.h"
 #include "backend/engines/engine.h"
 #include "backend/values/run_state.h"
+#include "daemon/agent/run/run_directory.h"
 
 namespace millrace::agent {
 
@@ -37,13 +38,11 @@ struct AttemptFacts {
     std::string cutReason;
     bool isStopRequested = false;
     std::string stopReason;
-    std::string moveReason;       ///< why its ranks stopped to go on elsewhere; "": they did not
-    bool lackedRoom = false;      ///< the head's disk was full meanwhile
-    std::int64_t resumeStep = 0;  ///< the step this attempt started after
-    std::int64_t lastStep = 0;    ///< the newest it reported
-    int idleAttempts = 0;         ///< attempts before this one, in a row, that took no step
-    int lostAttempts = 0;         ///< likewise, of those whose node was lost
-    std::int64_t restarts = 0, maxRestarts = 0;
+    std::string moveReason;   ///< why its ranks stopped to go on elsewhere; "": they did not
+    bool lackedRoom = false;  ///< the head's disk was full meanwhile
+    AttemptStart start;
+    std::int64_t lastStep = 0;  ///< the newest it reported
+    std::int64_t maxRestarts = 0;
     std::map<std::string, std::string> errors;     ///< a worker's own error sentence
     std::map<std::string, std::string> lastWords;  ///< last line of its log
     /// The engine's own, of a worker that never spoke: neither in its log nor over its connection.

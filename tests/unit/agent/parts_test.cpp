@@ -99,7 +99,7 @@ TEST(Verdict, ARankThatDidNotLeaveAndSaidNothingIsNotRunAgain) {
 TEST(Verdict, AScriptWhoseRankStoodStillBeginsAgainAlsoWhereItGotNoStepFurther) {
     AttemptFacts facts = someFacts();
     facts.isScript = facts.stoodStill = true;
-    facts.resumeStep = facts.lastStep;
+    facts.start.resumeStep = facts.lastStep;
     facts.errors["rank1"] = "rank1 stands still after step 10: its process is stopped (SIGSTOP)";
     engines::State gang = gangOf(137, 0);
     gang.worker.clear();
@@ -147,7 +147,7 @@ TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
 TEST(Verdict, AResumedScriptThatReadNothingHasFailed) {
     AttemptFacts facts = someFacts();
     facts.isScript = true;
-    facts.resumeStep = facts.lastStep = 60;
+    facts.start.resumeStep = facts.lastStep = 60;
     facts.done = facts.idleRanks = {0};
     engines::State gang = gangOf(0, 0);
     gang.worker.clear();
@@ -235,7 +235,18 @@ TEST(Verdict, ARankThatEndsBeforeAnyStepIsNotStartedAgainAndAgain) {
     facts.lastStep = 0;
     EXPECT_EQ(judge(facts, gangOf(5, 0)).kind, Verdict::Kind::kFailed);
     EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart);
-    facts.idleAttempts = 1;
+    EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kRestart);
+    facts.start.idleAttempts = 1;
+    EXPECT_EQ(judge(facts, gangOf(139, 0)).kind, Verdict::Kind::kFailed) << "SIGSEGV is its own";
+}
+
+TEST(Verdict, WhoIsKilledFromOutsideBeforeAnyStepCountsAgainstRestartsOnly) {
+    AttemptFacts facts = someFacts();
+    facts.lastStep = 0;
+    facts.start.idleAttempts = facts.start.restarts = 2;
+    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart);
+    EXPECT_EQ(judge(facts, gangOf(0, 143)).kind, Verdict::Kind::kRestart);
+    facts.start.restarts = facts.maxRestarts;
     EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kFailed);
 }
 
@@ -302,27 +313,27 @@ TEST(Verdict, ALostNodeIsTheReasonAndAnotherAttemptFollows) {
 
 TEST(Verdict, ALostNodeCostsNoneOfTheRunsRestartsButIsNotTriedForEver) {
     AttemptFacts facts = someFacts();
-    facts.restarts = facts.maxRestarts = 2;
+    facts.start.restarts = facts.maxRestarts = 2;
     engines::State gang = gangOfALostNode();
     Verdict verdict = judge(facts, gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
     EXPECT_FALSE(verdict.isCounted);
-    facts.lastStep = facts.resumeStep;
-    facts.lostAttempts = 18;
+    facts.lastStep = facts.start.resumeStep;
+    facts.start.lostAttempts = 18;
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kRestart);
-    facts.lostAttempts = 19;
+    facts.start.lostAttempts = 19;
     verdict = judge(facts, gang);
     EXPECT_EQ(verdict.kind, Verdict::Kind::kFailed);
     EXPECT_EQ(verdict.reason, gang.reason + " (given up after 20 nodes in a row without a step)");
     facts.maxRestarts = 0;
-    facts.lostAttempts = 0;
+    facts.start.lostAttempts = 0;
     EXPECT_EQ(judge(facts, gang).kind, Verdict::Kind::kFailed) << "none was wanted";
 }
 
 TEST(Verdict, AnAttemptThatLeftItsNodeGoesOnElsewhereAndCostsNothing) {
     AttemptFacts facts = someFacts();
-    facts.restarts = facts.maxRestarts;
-    facts.lastStep = facts.resumeStep;
+    facts.start.restarts = facts.maxRestarts;
+    facts.lastStep = facts.start.resumeStep;
     facts.moveReason = "node node1 is drained";
     Verdict verdict = judge(facts, gangOf(3, 3));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);
@@ -334,7 +345,7 @@ TEST(Verdict, AnAttemptThatLeftItsNodeGoesOnElsewhereAndCostsNothing) {
 
 TEST(Verdict, AnAttemptThatFoundNoRoomDoesNotCount) {
     AttemptFacts facts = someFacts();
-    facts.lastStep = facts.resumeStep;
+    facts.lastStep = facts.start.resumeStep;
     facts.lackedRoom = true;
     const Verdict verdict = judge(facts, gangOf(kExitResources, 0));
     EXPECT_EQ(verdict.kind, Verdict::Kind::kRestart);

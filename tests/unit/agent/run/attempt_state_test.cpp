@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/core/status.h"
+#include "daemon/agent/run/preparation.h"
 
 namespace millrace::agent {
 namespace {
@@ -154,6 +155,12 @@ TEST(AttemptState, ThePageHasTheTable) {
             strCat(" ", textOf(one.from), " | ", textOf(one.move), " | ", textOf(one.to), " "));
     }
     EXPECT_EQ(rowsOfThePage(), rows);
+}
+
+TEST(Preparation, PausesGrowBehindAttemptsThatTookNoStep) {
+    EXPECT_EQ(pauseBehindIdle(1), 1'000'000'000);
+    EXPECT_EQ(pauseBehindIdle(3), 4'000'000'000);
+    EXPECT_EQ(pauseBehindIdle(1'000'000), 30'000'000'000);
 }
 
 }  // namespace

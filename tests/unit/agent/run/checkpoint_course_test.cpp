@@ -98,6 +98,11 @@ TEST_F(CheckpointCourseTest, AnAttemptThatDiesBeforeItsFirstStepIsFollowedByOneF
     controller->drain();
     hello(id, 2);
     kill(id, 2);
+    clock.advanceMs(900);
+    controller->drain();
+    EXPECT_EQ(record(id).attempt, 2) << "not at once";
+    clock.advanceMs(200);
+    controller->drain();
     EXPECT_EQ(record(id).attempt, 3);
     EXPECT_EQ(resumeOf(id, 3), checkpointPath(id, 50));
 }
