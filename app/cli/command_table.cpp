@@ -110,8 +110,8 @@ std::vector<CommandSpec> runCommands() {
         {"ls",
          "Runs",
          "list runs, newest first",
-         "The runs of one submit stand together, the base first. The filter is MLflow's search "
-         "grammar: metrics.eval.auc > 0.79 and tags.team = 'ads'.",
+         "The runs of one submit stand together, the base first. All of the filters: "
+         "docs/reference/filters.md.",
          {},
          {text("-f,--filter", "EXPR", "only runs that match"),
           text("--order-by", "KEY", "\"metrics.eval.auc DESC\", \"start_time\"", true),
@@ -119,9 +119,8 @@ std::vector<CommandSpec> runCommands() {
           flag("--deleted", "deleted runs instead"), flag("--all", "deleted runs too"),
           text("--columns", "NAMES", "comma-separated: id,name,state,loss,params.batch.seed,..."),
           flag("-q,--quiet", "ids only")},
-         {"millrace ls",
-          "millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by "
-          "\"metrics.eval.auc DESC\""},
+         {"millrace ls --filter \"metrics.eval.auc > 0.79\" --order-by \"metrics.eval.auc DESC\"",
+          "millrace ls --filter \"since 7d and (tags.team = 'ads' or not state = 'finished')\""},
          &runList},
         {"show",
          "Runs",

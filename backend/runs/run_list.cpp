@@ -8,7 +8,7 @@
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
 #include "backend/runs/database.h"
-#include "backend/runs/run_filter.h"
+#include "backend/runs/filter_sql.h"
 #include "backend/runs/run_rows.h"
 #include "backend/runs/store_file.h"
 
@@ -41,9 +41,10 @@ std::string_view viewCondition(const RunQuery& query) {
 
 // Every matching run in order, as keys only: 10,000 of them are a few milliseconds, and a page's
 // place among them is found by its last run, so a page token survives new runs.
-Result<std::vector<Listed>> matching(Database& db, const RunQuery& query) {
-    ASSIGN_OR_RETURN(const RunFilter filter, parseFilter(query.filter));
-    ASSIGN_OR_RETURN(const std::vector<OrderKey> order, parseOrderBy(query.orderBy));
+Result<std::vector<Listed>> matching(Database& db, const RunQuery& query, std::int64_t nowMs) {
+    ASSIGN_OR_RETURN(const search::RunFilter filter, search::parseFilter(query.filter, nowMs));
+    ASSIGN_OR_RETURN(const std::vector<search::OrderKey> order,
+                     search::parseOrderBy(query.orderBy));
     const SqlText condition = conditionOf(filter), terms = orderOf(order);
     ASSIGN_OR_RETURN(
         Statement statement,
@@ -232,7 +233,8 @@ Result<values::RunPage> RunLists::list(const RunQuery& query) const {
             values::RunPage page;
             ASSIGN_OR_RETURN(const std::int64_t revision, db.queryInt(kChangeSql));
             page.revision = static_cast<std::uint64_t>(revision);
-            ASSIGN_OR_RETURN(const std::vector<Listed> all, matching(db, query));
+            ASSIGN_OR_RETURN(const std::vector<Listed> all,
+                             matching(db, query, file_.clock.wallMs()));
             ASSIGN_OR_RETURN(const std::size_t from, pageStart(query, all));
             const std::size_t most =
                 std::min(all.size() - from, static_cast<std::size_t>(query.pageSize));

@@ -89,7 +89,7 @@ constexpr bool isOnCourse(const std::vector<AttemptRecord>& attempts, std::int64
 
 /// What a list is asked for.
 struct RunQuery {
-    std::string filter;                   ///< run_filter.h's grammar; "" matches all
+    std::string filter;                   ///< backend/search/run_filter.h's grammar; "" matches all
     std::vector<std::string> orderBy;     ///< "metrics.loss ASC"; default: newest first
     int pageSize = 1000;                  ///< 1..50,000
     std::string pageToken;                ///< RunPage::nextPageToken of the same query

@@ -27,7 +27,7 @@ std::vector<Key> generalKeys() {
         {"labels",
          T::kSectionMap,
          "",
-         "one head each: `name: expression`, or the keys below",
+         "one head each: `name: expression`, or the keys below; with `command` there may be none",
          {.shortKey = "expr"}},
         {"features", T::kSection, "", "which columns the model sees"},
         {"embeddings", T::kSectionMap, "",

@@ -20,7 +20,8 @@ std::string complaint(const expr::Expr& expr, Wanted wanted) {
         return strCat("must be a number, not ", type.name());
     }
     if (wanted == Wanted::kLabel && expr::collectColumns(expr).empty()) {
-        return "is the same for every row: a label must read a column";
+        return "is the same for every row: a label must read a column (with `command` a spec needs "
+               "no labels)";
     }
     if (wanted == Wanted::kLabel && !type.isNumber() && !type.isBool()) {
         return strCat("must be true or false, or a number, not ", type.name(),

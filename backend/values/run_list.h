@@ -11,7 +11,7 @@ namespace millrace::values {
 enum class RunView { kActive, kDeleted, kAll };
 
 struct ListRequest {
-    std::string filter;                ///< backend/runs/run_filter.h's grammar; "" matches all
+    std::string filter;                ///< backend/search/run_filter.h's grammar; "" matches all
     std::vector<std::string> orderBy;  ///< "metrics.loss ASC"; none: newest first
     std::int64_t pageSize = 0;         ///< 0: the daemon's 100
     std::string pageToken;             ///< of the page before, of the same request

@@ -8,7 +8,7 @@
 #include "backend/core/log.h"
 #include "backend/core/text.h"
 #include "backend/runs/params.h"
-#include "backend/runs/run_filter.h"
+#include "backend/search/run_filter.h"
 #include "daemon/agent/crew/gang.h"
 #include "daemon/agent/inspection.h"
 #include "daemon/agent/rank_change.h"
@@ -485,9 +485,9 @@ Result<values::RunSummary> RunService::setTags(const std::string& run,
 
 values::FilterCheck RunService::checkFilter(const std::string& filter,
                                             const std::vector<std::string>& orderBy) const {
-    Status status = runs::parseFilter(filter).status();
-    status = status.ok() ? runs::parseOrderBy(orderBy).status() : status;
-    return {status.ok(), std::string(messageOf(status)), runs::characterOf(status)};
+    Status status = search::parseFilter(filter, SystemClock().wallMs()).status();
+    status = status.ok() ? search::parseOrderBy(orderBy).status() : status;
+    return {status.ok(), std::string(messageOf(status)), search::characterOf(status)};
 }
 
 Result<values::MetricHistory> RunService::metrics(const values::MetricRangeRequest& request) const {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/runs/run_filter.h"
+#include "backend/runs/filter_sql.h"
 
 namespace {
 
@@ -25,14 +25,14 @@ void checkSql(const millrace::runs::SqlText& sql) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
-    const auto filter = millrace::runs::parseFilter(text);
+    const auto filter = millrace::search::parseFilter(text, 1'700'000'000'000);
     if (filter.ok()) {
         checkSql(millrace::runs::conditionOf(*filter));
     }
     const std::size_t middle = size / 2;
-    const auto order = millrace::runs::parseOrderBy(
+    const auto order = millrace::search::parseOrderBy(
         {std::string(text.substr(0, middle)), std::string(text.substr(middle))});
-    const auto whole = millrace::runs::parseOrderBy({std::string(text)});
+    const auto whole = millrace::search::parseOrderBy({std::string(text)});
     for (const auto& keys : {order, whole}) {
         if (keys.ok()) {
             checkSql(millrace::runs::orderOf(*keys));

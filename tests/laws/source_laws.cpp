@@ -59,6 +59,12 @@ std::vector<RoomLaw> backendRooms() {
         {"backend/rank/",
          {"backend/core/", "backend/system/", "backend/values/phase_times.h",
           "backend/ring/link/page_link.h"}},
+    };
+}
+
+// What runs are made of: training, the store, processes.
+std::vector<RoomLaw> runRooms() {
+    return {
         {"backend/certificate/", {"backend/core/"}},
         {"backend/checkpoint/", {"backend/core/"}},
         {"backend/scores/", {"backend/core/"}},
@@ -66,7 +72,8 @@ std::vector<RoomLaw> backendRooms() {
          {"backend/core/", "backend/values/metric_names.h", "backend/values/phase_times.h",
           "backend/ring/feed_reader.h", "backend/rank/", "backend/checkpoint/",
           "backend/scores/score_file.h", "backend/system/unix_socket.h"}},
-        {"backend/runs/", {"backend/core/", "backend/values/"}},
+        {"backend/search/", {"backend/core/", "backend/values/run_state.h"}},
+        {"backend/runs/", {"backend/core/", "backend/values/", "backend/search/"}},
         {"backend/schedule/", {"backend/core/"}},
         {"backend/engines/",
          {"backend/core/", "backend/values/hand_over.h", "backend/system/", "backend/job/",
@@ -120,8 +127,9 @@ std::vector<RoomLaw> daemonRooms() {
          {"backend/core/", "backend/certificate/", "backend/system/network_interface.h",
           "backend/system/subprocess.h", "backend/values/", "backend/spec/run_spec.h",
           "backend/spec/spec_reader.h", "backend/job/", "backend/stream/steps.h", "backend/rank/",
-          "backend/checkpoint/checkpoint_name.h", "backend/runs/", "backend/schedule/fifo.h",
-          "backend/engines/", "backend/telemetry/probes.h", "daemon/config/daemon_config.h"}},
+          "backend/checkpoint/checkpoint_name.h", "backend/runs/", "backend/search/run_filter.h",
+          "backend/schedule/fifo.h", "backend/engines/", "backend/telemetry/probes.h",
+          "daemon/config/daemon_config.h"}},
         {"daemon/rpc/",
          {"backend/core/", "backend/certificate/", "backend/system/", "proto/convert/",
           "daemon/config/daemon_config.h", "daemon/agent/"}},
@@ -161,8 +169,8 @@ std::vector<RoomLaw> appRooms() {
           "backend/options/stream_options.h", "app/client/daemon_client.h", "app/session/",
           "app/tui/"}},
         {"app/gui/models/",
-         {"backend/core/", "backend/expr/functions.h", "backend/spec/", "backend/values/",
-          "app/session/"}},
+         {"backend/core/", "backend/expr/functions.h", "backend/search/attributes.h",
+          "backend/spec/", "backend/values/", "app/session/"}},
         {"app/gui/bridge/",
          {"backend/core/", "backend/values/", "app/client/", "app/session/", "app/ssh/",
           "app/gui/models/ssh_question.h", "app/gui/models/spec/spec_local_check.h"}},
@@ -200,7 +208,8 @@ std::vector<RoomLaw> testRooms() {
 const std::vector<RoomLaw>& roomLaws() {
     static const std::vector<RoomLaw> kLaws = [] {
         std::vector<RoomLaw> all;
-        for (const auto& part : {backendRooms(), daemonRooms(), appRooms(), testRooms()}) {
+        for (const auto& part :
+             {backendRooms(), runRooms(), daemonRooms(), appRooms(), testRooms()}) {
             all.insert(all.end(), part.begin(), part.end());
         }
         return all;

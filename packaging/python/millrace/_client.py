@@ -108,7 +108,7 @@ class Client:
 
     def list(self, filter: str | None = None, order_by: str | Sequence[str] = (), limit: int = 50,
              deleted: bool = False) -> Runs:
-        """Runs, newest first. `filter` is MLflow's grammar: `metrics.eval.auc > 0.79 and tags.team = 'ads'`."""
+        """Runs, newest first. `filter` is that of `millrace ls`: `since 7d and metrics.eval.auc > 0.79`."""
         arguments = ["ls", "--limit", str(limit)]
         arguments += ["--filter", filter] if filter else []
         for key in [order_by] if isinstance(order_by, str) else order_by:

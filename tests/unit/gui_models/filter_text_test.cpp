@@ -16,13 +16,25 @@ FilterCompletion at(const QString& text) {
 
 TEST(FilterText, TellsWordsFromExpressions) {
     for (const char* words :
-         {"", "keep-30", "in the loop", "is it good", "movielens dlrm like mine", "metricsfan"}) {
+         {"", "keep-30", "in the loop", "is it good", "movielens dlrm like mine", "metricsfan",
+          "since last week", "not mine", "(copy)"}) {
         EXPECT_FALSE(isFilterExpression(words)) << words;
     }
     for (const char* expression :
          {"metrics.loss < 0.5", "state = 'finished'", "name LIKE '%x%'", "note is not null",
-          "name in ('a')", "metrics.", "tags.team", "params.\"a b\""}) {
+          "name in ('a')", "metrics.", "tags.team", "params.\"a b\"", "since 7d",
+          "(since yesterday", "not before '2026-03-01'"}) {
         EXPECT_TRUE(isFilterExpression(expression)) << expression;
+    }
+}
+
+TEST(FilterText, KnowsWhatMayBecomeAnExpression) {
+    for (const char* begun : {"", "sta", "state", "state ", "state no", "name lik", "metr", "since",
+                              "sin", "not sta", "(cre", "seed is n", "end_time"}) {
+        EXPECT_TRUE(isFilterStart(begun)) << begun;
+    }
+    for (const char* words : {"keep-30", "movielens", "state of", "state of affairs", "xname"}) {
+        EXPECT_FALSE(isFilterStart(words)) << words;
     }
 }
 
@@ -43,7 +55,11 @@ TEST(FilterText, CompletesOperatorsValuesAndConjunctions) {
     EXPECT_TRUE(at("name ^").candidates.contains("ILIKE"));
     EXPECT_TRUE(at("state = ^").candidates.contains("'running'"));
     EXPECT_EQ(at("state = 'fi^").candidates.value(0), "'finished'");
-    EXPECT_THAT(at("metrics.loss < 0.5 ^").candidates, testing::ElementsAre("AND "));
+    EXPECT_THAT(at("metrics.loss < 0.5 ^").candidates, testing::ElementsAre("AND ", "OR "));
+    EXPECT_TRUE(at("not (state = 'x' or ^").candidates.contains("name"));
+    EXPECT_TRUE(at("since ^").candidates.contains("7d"));
+    EXPECT_TRUE(at("created > ^").candidates.contains("yesterday"));
+    EXPECT_TRUE(at("duration ^").candidates.contains(">="));
     EXPECT_TRUE(at("metrics.loss < 0.5 AND ^").candidates.contains("tags.team"));
     EXPECT_TRUE(at("state IN ('failed', ^").candidates.contains("'running'"));
     EXPECT_TRUE(at("metrics.loss < 0.5^").candidates.isEmpty()) << "a number is the user's";

@@ -61,16 +61,26 @@ TEST_F(RunsFilterTest, ShowsTheErrorAtItsPlaceAndKeepsWhatWasFound) {
     bar().setText("keep");
     const int before = page->rows().numMatching();
     daemon.onParseFilter = [](const std::string&) -> Result<values::FilterCheck> {
-        return values::FilterCheck{false, "unknown attribute 'stat'; did you mean 'state'?", 1};
+        return values::FilterCheck{
+            false, "filter, character 1: unknown attribute 'stat'; did you mean 'state'?", 1};
     };
     bar().setText("stat = 'x'");
     ASSERT_TRUE(until([&] { return !bar().error().isEmpty(); }));
     EXPECT_TRUE(bar().error().contains("did you mean 'state'"));
     EXPECT_TRUE(bar().error().contains("character 1, at “stat = 'x'”"));
+    EXPECT_EQ(bar().error().count("character"), 1);
     EXPECT_EQ(page->rows().numMatching(), before);
     bar().setText("");
     EXPECT_EQ(bar().error(), "");
     EXPECT_EQ(page->rows().numMatching(), 20);
+}
+
+TEST_F(RunsFilterTest, KeepsWhatIsShownWhileAFilterIsBegun) {
+    open(20);
+    QTest::keyClicks(&line(), "state ");
+    EXPECT_EQ(page->rows().numMatching(), 20);
+    bar().setText("state of nothing");
+    EXPECT_EQ(page->rows().numMatching(), 0) << "those are words";
 }
 
 TEST_F(RunsFilterTest, AsksAgainWhenRunsChange) {

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "backend/runs/filter_sql.h"
+#include "backend/search/attributes.h"
 #include "tests/unit/runs/fixture.h"
 
 namespace millrace::runs {
@@ -193,6 +195,8 @@ TEST_F(RunStoreTest, FiltersSelectByEveryEntity) {
     }
     const std::string beta = *store->findId("beta");
     ASSERT_TRUE(append(beta, 1, 1, 0.25).ok());
+    ASSERT_TRUE(store->setState(beta, {values::RunState::kRunning}).ok());
+    clock.advanceMs(60'000);
     ASSERT_TRUE(store->setState(beta, {values::RunState::kFinished}).ok());
     const auto match = [&](const std::string& filter) {
         RunQuery query;
@@ -220,6 +224,40 @@ TEST_F(RunStoreTest, FiltersSelectByEveryEntity) {
     EXPECT_EQ(match("end_time > 0"), Names{"beta"});
     EXPECT_EQ(match("created > 1700000000500 AND name IN ('beta', 'x')"), Names{"beta"});
     EXPECT_EQ(match("created < '2023-11-14T22:13:20.500Z'"), Names{"Alpha_1"});
+    EXPECT_EQ(match("params.batch.rows = 1024 and params.batch.rows >= 1e3 and step in (1)"),
+              Names{"beta"});
+    EXPECT_EQ(match("params.batch.rows > 1024 or params.model.type < 5"), Names{});
+    EXPECT_EQ(match("tags.team = 'beta' or name = 'Alpha_1' and step = 0"),
+              (Names{"Alpha_1", "beta"}));
+    EXPECT_EQ(match("not (tags.team = 'beta' or metrics.loss > 0)"), (Names{"Alpha_1", "alphaX1"}));
+    EXPECT_EQ(match("not tags.none = 'x' and not variation = 'x'"),
+              (Names{"Alpha_1", "alphaX1", "beta"}))
+        << "what a run does not have does not hold";
+    EXPECT_EQ(match("since 62s"), (Names{"alphaX1", "beta"}));
+    EXPECT_EQ(match("before 62s"), Names{"Alpha_1"});
+    EXPECT_EQ(match("duration >= 1m and duration < 1h and ended is not null"), Names{"beta"});
+}
+
+TEST_F(RunStoreTest, EachAttributeIsFilteredAndSortedBy) {
+    create("a");
+    for (const search::Attribute& attribute : search::attributes()) {
+        RunQuery query;
+        query.filter = std::string(attribute.name) + " is null or " + std::string(attribute.name) +
+                       " is not null";
+        query.orderBy = {std::string(attribute.name)};
+        const auto page = store->list(query);
+        ASSERT_TRUE(page.ok()) << attribute.name << page.status();
+        EXPECT_EQ(page->runs.size(), 1U) << attribute.name;
+    }
+}
+
+TEST_F(RunStoreTest, TextsOfAFilterNeverReachTheSql) {
+    const auto filter = search::parseFilter("tags.\"a'); DROP\" = \"x' OR 1=1\"", clock.wallMs());
+    ASSERT_TRUE(filter.ok()) << filter.status();
+    const SqlText sql = conditionOf(*filter);
+    EXPECT_EQ(sql.text.find("DROP"), std::string::npos);
+    EXPECT_EQ(sql.text.find("1=1"), std::string::npos);
+    EXPECT_EQ(sql.values.size(), 2U);
 }
 
 TEST_F(RunStoreTest, OrderPutsNanBehindNumbersAndMissingValuesLastInBothDirections) {

@@ -237,7 +237,7 @@ TEST(BindSchema, LabelsMustReadAColumnAndBeNumbers) {
     };
     EXPECT_EQ(boundOf(withLabel("1 > 0")).errors(),
               "2:8 labels.label: the expression is the same for every row: a label must read a "
-              "column");
+              "column (with `command` a spec needs no labels)");
     EXPECT_NE(boundOf(withLabel("cast(rating as string)")).errors().find("not string"),
               std::string::npos);
     EXPECT_EQ(boundOf(withLabel("rating")).errors(), "");

@@ -3,6 +3,9 @@
 #include <QRegularExpression>
 #include <algorithm>
 
+#include "app/gui/models/run_text.h"
+#include "backend/search/attributes.h"
+
 namespace millrace::gui {
 namespace {
 
@@ -14,18 +17,25 @@ struct Place {
     int start = 0;  ///< of the word at the cursor
 };
 
-const QStringList& attributes() {
-    static const QStringList kNames = {
-        "name",         "state",   "variation",   "id",        "project",     "owner",     "host",
-        "note",         "created", "started",     "end_time",  "attempt",     "step",      "epoch",
-        "rows_trained", "seed",    "base_run_id", "spec_hash", "stream_hash", "git_commit"};
-    return kNames;
+const search::Attribute* attributeOf(const QString& key) {
+    return search::attributeOf(key.toStdString());
 }
 
 bool isNumericKey(const QString& key) {
-    static const QStringList kNumeric = {"created", "started", "end_time",     "attempt",
-                                         "step",    "epoch",   "rows_trained", "seed"};
-    return key.startsWith("metric") || kNumeric.contains(key);
+    const search::Attribute* attribute = attributeOf(key);
+    return key.startsWith("metric") ||
+           (attribute != nullptr && attribute->kind >= search::AttributeKind::kNumber);
+}
+
+bool isTimeKey(const QString& key) {
+    const search::Attribute* attribute = attributeOf(key);
+    return attribute != nullptr && attribute->kind == search::AttributeKind::kTime;
+}
+
+// Words that stand where a key may stand.
+const QStringList& keyWords() {
+    static const QStringList kWords = {"since ", "before ", "not ", "not ("};
+    return kWords;
 }
 
 bool isBreak(QChar c) {
@@ -52,9 +62,13 @@ Place placeAt(const QString& before) {
             return place;
         }
         at = static_cast<int>(match.capturedEnd(1));
-        if (place.expect == Expect::kKey) {
-            place.key = word;
-            place.expect = Expect::kOperator;
+        if (place.expect == Expect::kKey && (lower == "since" || lower == "before")) {
+            place.key = "created";
+            place.expect = Expect::kValue;
+        } else if (place.expect == Expect::kKey) {
+            const bool isBeforeKey = lower == "not" || word == "(";
+            place.key = isBeforeKey ? QString() : word;
+            place.expect = isBeforeKey ? Expect::kKey : Expect::kOperator;
         } else if (place.expect == Expect::kOperator) {
             const bool isMore = lower == "is" || lower == "not";
             place.expect = isMore ? Expect::kOperator : Expect::kValue;
@@ -63,9 +77,9 @@ Place placeAt(const QString& before) {
             const bool isInList = word == "(" || word == ",";
             place.expect = isInList ? Expect::kValue : Expect::kAnd;
         } else {
-            place.expect = lower == "and" ? Expect::kKey
-                           : word == ","  ? Expect::kValue
-                                          : Expect::kAnd;
+            place.expect = lower == "and" || lower == "or" ? Expect::kKey
+                           : word == ","                   ? Expect::kValue
+                                                           : Expect::kAnd;
         }
     }
     place.start = static_cast<int>(before.size());
@@ -73,7 +87,10 @@ Place placeAt(const QString& before) {
 }
 
 QStringList keyCandidates(const FilterNames& names) {
-    QStringList keys = attributes();
+    QStringList keys;
+    for (const search::Attribute& attribute : search::attributes()) {
+        keys.append(qtext(std::string(attribute.name)));
+    }
     for (const QString& name : names.metrics) {
         keys.append(filterKey("metrics", name));
     }
@@ -83,7 +100,7 @@ QStringList keyCandidates(const FilterNames& names) {
     for (const QString& name : names.tags) {
         keys.append(filterKey("tags", name));
     }
-    return keys;
+    return keys + keyWords();
 }
 
 QStringList candidatesOf(const Place& place, const FilterNames& names) {
@@ -100,11 +117,13 @@ QStringList candidatesOf(const Place& place, const FilterNames& names) {
                 return {"'running'", "'finished'", "'failed'",  "'cancelled'",
                         "'queued'",  "'starting'", "'stopping'"};
             }
-            return {};
+            return isTimeKey(place.key)
+                       ? QStringList{"today", "yesterday", "1h", "24h", "7d", "30d"}
+                       : QStringList{};
         case Expect::kAnd:
             break;
     }
-    return {"AND "};
+    return {"AND ", "OR "};
 }
 
 }  // namespace
@@ -115,7 +134,30 @@ bool isFilterExpression(const QString& text) {
         QRegularExpression::CaseInsensitiveOption);
     static const QRegularExpression kEntity(
         R"(^\s*(metrics?|params?|parameters?|tags?|attributes?|attr|run)\.)");
-    return kOperator.match(text).hasMatch() || kEntity.match(text).hasMatch();
+    static const QRegularExpression kTime(
+        R"(^\s*(not\s+)?\(?\s*(since|before)\s+['"]?(\d|now|today|yesterday))",
+        QRegularExpression::CaseInsensitiveOption);
+    return kOperator.match(text).hasMatch() || kEntity.match(text).hasMatch() ||
+           kTime.match(text).hasMatch();
+}
+
+bool isFilterStart(const QString& text) {
+    static const QRegularExpression kBegun(
+        R"(^\s*(?:not\b\s*|\(\s*)*(\w*)(?:\s+(?:i?l?i?k?e?|i[ns]?|not?|is\s+\w*|not\s+\w*))?\s*$)",
+        QRegularExpression::CaseInsensitiveOption);
+    const auto match = kBegun.match(text);
+    if (!match.hasMatch()) {
+        return false;
+    }
+    const QString word = match.captured(1);
+    const bool isWhole = !text.endsWith(word);
+    const auto begins = [&](const QString& key) {
+        return isWhole ? key == word : key.startsWith(word, Qt::CaseInsensitive);
+    };
+    const QStringList keys = keyCandidates({});
+    static const QStringList kEntities = {"metrics.", "params.", "tags.", "attributes."};
+    return std::any_of(keys.begin(), keys.end(), begins) ||
+           std::any_of(kEntities.begin(), kEntities.end(), begins);
 }
 
 QString filterKey(const QString& entity, const QString& name) {

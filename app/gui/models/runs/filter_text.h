@@ -12,6 +12,9 @@ namespace millrace::gui {
 /// ("metrics."). Plain words are searched for in names, variations and ids.
 bool isFilterExpression(const QString& text);
 
+/// True where more letters may make it one: "sta", "state ", "name li", "since".
+bool isFilterStart(const QString& text);
+
 /// What can be named in a filter, beside its attributes.
 struct FilterNames {
     QStringList metrics, params, tags;

@@ -1,5 +1,6 @@
 #include "app/gui/pages/runs/runs_filter.h"
 
+#include <QRegularExpression>
 #include <vector>
 
 #include "app/gui/bridge/daemon_bridge.h"
@@ -19,6 +20,12 @@ QStringList textsOf(const std::vector<std::string>& names) {
         texts.append(qtext(name));
     }
     return texts;
+}
+
+// The bar shows the place by itself.
+QString withoutPlace(const QString& message) {
+    static const QRegularExpression kPlace(R"(^filter, character \d+: )");
+    return QString(message).remove(kPlace);
 }
 
 }  // namespace
@@ -50,9 +57,14 @@ void RunsFilter::takeText() {
         return;
     }
     textTimer_.stop();
+    const RunFilter shown = wanted_;
     wanted_.words = text.split(' ', Qt::SkipEmptyParts);
     wanted_.ids.reset();
     apply();
+    if (rows_.numMatching() == 0 && isFilterStart(text)) {
+        wanted_ = shown;  // what was found stays until the filter is complete
+        apply();
+    }
 }
 
 void RunsFilter::giveNames() {
@@ -87,7 +99,7 @@ void RunsFilter::parse() {
             if (!reply.ok()) {
                 bar_.setError(asSentence(std::string(messageOf(reply.status()))), 0);
             } else if (!reply->isOk) {
-                bar_.setError(qtext(reply->message), reply->column);
+                bar_.setError(withoutPlace(qtext(reply->message)), reply->column);
             } else {
                 bar_.clearError();
                 find(filter);

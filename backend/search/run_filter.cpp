@@ -1,64 +1,24 @@
-#include "backend/runs/run_filter.h"
+#include "backend/search/run_filter.h"
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
+#include <utility>
 
-#include "backend/core/clock.h"
 #include "backend/core/text.h"
-#include "backend/runs/run_record.h"
+#include "backend/search/attributes.h"
+#include "backend/search/time_text.h"
+#include "backend/values/run_state.h"
 
-namespace millrace::runs {
+namespace millrace::search {
 namespace {
 
 // What a pattern costs grows with both.
 constexpr std::ptrdiff_t kMostWildcards = 8;
 constexpr std::size_t kMostPatternBytes = 300;
+constexpr int kMostDepth = 40, kMostClauses = 200;
 constexpr char kCharacterUrl[] = "millrace/filter-character";
-
-enum class AttributeKind { kText, kState, kNumber, kTime };
-
-struct Attribute {
-    std::string_view name;
-    AttributeKind kind;
-    std::string_view sql;  // NULL where the run has no value
-};
-
-constexpr std::string_view kStatusSql =
-    "CASE r.state WHEN 'finished' THEN 'FINISHED' WHEN 'failed' THEN 'FAILED' "
-    "WHEN 'cancelled' THEN 'KILLED' WHEN 'queued' THEN 'SCHEDULED' ELSE 'RUNNING' END";
-
-constexpr Attribute kAttributes[] = {
-    {"id", AttributeKind::kText, "r.id"},
-    {"run_id", AttributeKind::kText, "r.uid"},
-    {"name", AttributeKind::kText, "r.name"},
-    {"state", AttributeKind::kState, "r.state"},
-    {"status", AttributeKind::kText, kStatusSql},
-    {"variation", AttributeKind::kText, "r.variation"},
-    {"project", AttributeKind::kText, "r.project"},
-    {"owner", AttributeKind::kText, "r.owner"},
-    {"host", AttributeKind::kText, "r.host"},
-    {"note", AttributeKind::kText, "r.note"},
-    {"base_run_id", AttributeKind::kText, "NULLIF(r.base_run_id, '')"},
-    {"spec_hash", AttributeKind::kText, "r.spec_hash"},
-    {"stream_hash", AttributeKind::kText, "r.stream_hash"},
-    {"git_commit", AttributeKind::kText, "NULLIF(r.git_commit, '')"},
-    {"created", AttributeKind::kTime, "r.created_ms"},
-    {"started", AttributeKind::kTime, "NULLIF(r.started_ms, 0)"},
-    {"end_time", AttributeKind::kTime, "NULLIF(r.ended_ms, 0)"},
-    {"attempt", AttributeKind::kNumber, "r.attempt"},
-    {"step", AttributeKind::kNumber, "r.step"},
-    {"epoch", AttributeKind::kNumber, "r.epoch"},
-    {"rows_trained", AttributeKind::kNumber, "r.rows_trained"},
-    {"seed", AttributeKind::kNumber, "r.seed"},
-};
-
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"run_name", "name"},   {"run name", "name"},      {"Run name", "name"},
-    {"Run Name", "name"},   {"user_id", "owner"},      {"start_time", "created"},
-    {"Created", "created"}, {"created_ms", "created"}, {"ended", "end_time"},
-};
 
 constexpr std::pair<std::string_view, FilterEntity> kEntities[] = {
     {"metric", FilterEntity::kMetric},
@@ -80,20 +40,9 @@ constexpr std::pair<std::string_view, FilterOp> kOperators[] = {
     {">=", FilterOp::kGreaterEqual}, {"<", FilterOp::kLess},      {"<=", FilterOp::kLessEqual},
 };
 
-const Attribute* attributeOf(std::string_view name) {
-    for (const auto& [alias, target] : kAliases) {
-        if (alias == name) {
-            name = target;
-        }
-    }
-    const auto* it = std::find_if(std::begin(kAttributes), std::end(kAttributes),
-                                  [&](const Attribute& a) { return a.name == name; });
-    return it == std::end(kAttributes) ? nullptr : it;
-}
-
 std::vector<std::string> attributeNames() {
     std::vector<std::string> names;
-    for (const Attribute& attribute : kAttributes) {
+    for (const Attribute& attribute : attributes()) {
         names.emplace_back(attribute.name);
     }
     return names;
@@ -115,6 +64,44 @@ std::string lower(std::string_view text) {
     return out;
 }
 
+RunFilter joined(RunFilter::Kind kind, std::vector<RunFilter> parts) {
+    if (parts.size() == 1 && kind != RunFilter::Kind::kNot) {
+        return std::move(parts.front());
+    }
+    return {kind, {}, std::move(parts)};
+}
+
+RunFilter leaf(FilterClause clause) {
+    return {RunFilter::Kind::kClause, std::move(clause), {}};
+}
+
+// A comparison with a whole day, by comparisons with moments.
+RunFilter withinDay(const FilterClause& clause, const TimeSpan& day) {
+    const auto with = [&](FilterOp op, std::int64_t ms) {
+        FilterClause one = clause;
+        one.op = op;
+        one.numbers = {static_cast<double>(ms)};
+        return leaf(std::move(one));
+    };
+    switch (clause.op) {
+        case FilterOp::kGreater:
+            return with(FilterOp::kGreaterEqual, day.endMs);
+        case FilterOp::kLessEqual:
+            return with(FilterOp::kLess, day.endMs);
+        case FilterOp::kGreaterEqual:
+        case FilterOp::kLess:
+            return with(clause.op, day.beginMs);
+        case FilterOp::kNotEqual:
+            return {RunFilter::Kind::kAny,
+                    {},
+                    {with(FilterOp::kLess, day.beginMs), with(FilterOp::kGreaterEqual, day.endMs)}};
+        default:
+            return {RunFilter::Kind::kAll,
+                    {},
+                    {with(FilterOp::kGreaterEqual, day.beginMs), with(FilterOp::kLess, day.endMs)}};
+    }
+}
+
 struct Key {
     FilterEntity entity = FilterEntity::kAttribute;
     std::string name;
@@ -124,23 +111,16 @@ struct Key {
 // Reads a filter or an order_by item from left to right.
 class Parser {
  public:
-    Parser(std::string_view text, std::string_view place) : text_(text), place_(place) {}
+    Parser(std::string_view text, std::string_view place, std::int64_t nowMs)
+        : text_(text), place_(place), nowMs_(nowMs) {}
 
     Result<RunFilter> filter() {
-        RunFilter filter;
-        skipBlanks();
-        while (at_ < text_.size()) {
-            ASSIGN_OR_RETURN(FilterClause clause, this->clause());
-            filter.clauses.push_back(std::move(clause));
-            skipBlanks();
-            if (at_ < text_.size() && !takeWord("and")) {
-                return error(at_, "'", rest(),
-                             "' is not understood here; clauses are joined by AND (there is no OR "
-                             "and no brackets)");
-            }
-            skipBlanks();
+        ASSIGN_OR_RETURN(RunFilter all, any());
+        if (at_ < text_.size()) {
+            return error(at_, "'", rest(),
+                         "' is not understood here; clauses are joined by AND and OR");
         }
-        return filter;
+        return all;
     }
 
     Result<OrderKey> orderKey() {
@@ -177,16 +157,79 @@ class Parser {
         }
     }
 
+    bool isAt(char c) const { return at_ < text_.size() && text_[at_] == c; }
+
     // A keyword in any case, as a whole word.
     bool takeWord(std::string_view word) {
         skipBlanks();
         const std::size_t end = at_ + word.size();
         if (end > text_.size() || lower(text_.substr(at_, word.size())) != word ||
-            (end < text_.size() && !isBlank(text_[end]) && text_[end] != '(')) {
+            (end < text_.size() && !isBlank(text_[end]) && text_[end] != '(' &&
+             text_[end] != ')')) {
             return false;
         }
         at_ = end;
         return true;
+    }
+
+    Result<RunFilter> any() {
+        std::vector<RunFilter> parts;
+        do {
+            ASSIGN_OR_RETURN(RunFilter part, all());
+            parts.push_back(std::move(part));
+        } while (takeWord("or"));
+        const bool isEmpty = std::ranges::any_of(parts, [](const RunFilter& part) {
+            return part.kind == RunFilter::Kind::kAll && part.parts.empty();
+        });
+        if (isEmpty && parts.size() > 1) {
+            return error(at_, "OR stands between two clauses");
+        }
+        return joined(RunFilter::Kind::kAny, std::move(parts));
+    }
+
+    // MLflow takes an AND at the end.
+    Result<RunFilter> all() {
+        std::vector<RunFilter> parts;
+        skipBlanks();
+        while (at_ < text_.size() && !isAt(')')) {
+            ASSIGN_OR_RETURN(RunFilter part, this->part());
+            parts.push_back(std::move(part));
+            if (!takeWord("and")) {
+                break;
+            }
+            skipBlanks();
+        }
+        return joined(RunFilter::Kind::kAll, std::move(parts));
+    }
+
+    Result<RunFilter> part() {
+        skipBlanks();
+        const std::size_t start = at_;
+        if (depth_ == kMostDepth) {
+            return error(start, "brackets and NOT are at most ", kMostDepth, " deep");
+        }
+        ++depth_;
+        Result<RunFilter> found = takeWord("not") ? negated() : isAt('(') ? bracket() : clause();
+        --depth_;
+        return found;
+    }
+
+    Result<RunFilter> negated() {
+        ASSIGN_OR_RETURN(RunFilter inner, part());
+        return RunFilter{RunFilter::Kind::kNot, {}, {std::move(inner)}};
+    }
+
+    Result<RunFilter> bracket() {
+        const std::size_t start = at_++;
+        ASSIGN_OR_RETURN(RunFilter inner, any());
+        if (!isAt(')')) {
+            return error(start, "this bracket is never closed");
+        }
+        if (inner.kind == RunFilter::Kind::kAll && inner.parts.empty()) {
+            return error(start, "nothing stands in these brackets");
+        }
+        ++at_;
+        return inner;
     }
 
     Result<std::string> quoted() {
@@ -262,6 +305,10 @@ class Parser {
         return key;
     }
 
+    static bool isTime(const Key& key) {
+        return key.attribute != nullptr && key.attribute->kind == AttributeKind::kTime;
+    }
+
     static bool isNumeric(const Key& key) {
         return key.entity == FilterEntity::kMetric ||
                (key.attribute != nullptr && key.attribute->kind >= AttributeKind::kNumber);
@@ -290,55 +337,94 @@ class Parser {
             return error(start, "an operator is missing before '", text_.substr(start, 40),
                          "'; known: = != > >= < <= LIKE ILIKE IN IS NULL");
         }
-        const bool ordered = *op >= FilterOp::kGreater && *op <= FilterOp::kLessEqual;
-        const bool pattern = *op == FilterOp::kLike || *op == FilterOp::kILike;
-        if (isNumeric(key) ? pattern : ordered) {
+        const bool isPattern = *op == FilterOp::kLike || *op == FilterOp::kILike;
+        const bool isOrdered = *op >= FilterOp::kGreater && *op <= FilterOp::kLessEqual;
+        const bool isText = key.attribute != nullptr && !isNumeric(key);
+        if (isNumeric(key) ? isPattern : isText && isOrdered) {
             return error(start, "this operator does not go with '", key.name,
-                         isNumeric(key) ? "', which is a number: = != > >= < <="
-                                        : "', which is text: = != LIKE ILIKE IN");
+                         isText ? "', which is text: = != LIKE ILIKE IN"
+                                : "', which is a number: = != > >= < <= IN");
         }
         return *op;
     }
 
-    Result<FilterClause> clause() {
-        ASSIGN_OR_RETURN(Key key, this->key());
+    Result<RunFilter> clause() {
+        if (++numClauses_ > kMostClauses) {
+            return error(at_, "a filter has at most ", kMostClauses, " clauses");
+        }
+        if (takeWord("since")) {
+            return ofCreated(FilterOp::kGreaterEqual);
+        }
+        if (takeWord("before")) {
+            return ofCreated(FilterOp::kLess);
+        }
+        ASSIGN_OR_RETURN(const Key key, this->key());
         FilterClause clause{key.entity, key.name};
         if (takeWord("is")) {
             clause.op = takeWord("not") ? FilterOp::kIsNotNull : FilterOp::kIsNull;
             if (!takeWord("null")) {
                 return error(at_, "IS is followed by NULL or NOT NULL");
             }
-            return clause;
+            return leaf(std::move(clause));
         }
         const bool isNegated = takeWord("not");
         if (takeWord("in")) {
             clause.op = isNegated ? FilterOp::kNotIn : FilterOp::kIn;
             RETURN_IF_ERROR(list(key, clause));
-            return clause;
+            return leaf(std::move(clause));
         }
         if (isNegated) {
             return error(at_, "NOT is followed by IN");
         }
         ASSIGN_OR_RETURN(clause.op, comparison(key));
+        if (isTime(key)) {
+            return timed(std::move(clause));
+        }
         RETURN_IF_ERROR(value(key, clause));
-        return clause;
+        return leaf(std::move(clause));
+    }
+
+    Result<RunFilter> ofCreated(FilterOp op) {
+        return timed({FilterEntity::kAttribute, "created", op, {}, {}});
+    }
+
+    Result<RunFilter> timed(FilterClause clause) {
+        skipBlanks();
+        const std::size_t start = at_;
+        std::string text;
+        if (isAt('\'') || isAt('"')) {
+            ASSIGN_OR_RETURN(text, quoted());
+        } else {
+            text = bare();
+            text += takeWord("ago") ? " ago" : "";
+        }
+        const std::optional<TimeSpan> span = timeOf(text, nowMs_);
+        if (!span) {
+            return error(start, "'", text,
+                         "' is no time; write '2026-03-01', '2026-03-01T12:00:00Z', today, "
+                         "yesterday, or an age such as 7d or 2h");
+        }
+        if (span->isDay()) {
+            return withinDay(clause, *span);
+        }
+        clause.numbers = {static_cast<double>(span->beginMs)};
+        return leaf(std::move(clause));
     }
 
     Status list(const Key& key, FilterClause& clause) {
         skipBlanks();
-        if (isNumeric(key)) {
-            return error(at_, "'", key.name, "' is a number: IN takes text only");
+        if (isTime(key)) {
+            return error(at_, "'", key.name, "' is a time: IN takes text and numbers");
         }
-        if (at_ >= text_.size() || text_[at_] != '(') {
+        if (!isAt('(')) {
             return error(at_, "IN is followed by a list: ('a', 'b')");
         }
         do {
             ++at_;
-            skipBlanks();
             RETURN_IF_ERROR(value(key, clause));
             skipBlanks();
-        } while (at_ < text_.size() && text_[at_] == ',');
-        if (at_ >= text_.size() || text_[at_] != ')') {
+        } while (isAt(','));
+        if (!isAt(')')) {
             return error(at_, "the list of IN ends with )");
         }
         ++at_;
@@ -348,25 +434,31 @@ class Parser {
     Status value(const Key& key, FilterClause& clause) {
         skipBlanks();
         const std::size_t start = at_;
-        const bool isText = at_ < text_.size() && (text_[at_] == '\'' || text_[at_] == '"');
-        if (!isText && !isNumeric(key)) {
+        const bool isText = isAt('\'') || isAt('"');
+        if (!isText && key.attribute != nullptr && !isNumeric(key)) {
             return error(start, "'", key.name, "' is compared with quoted text, for example 'x'; ",
                          "found '", bare(), "'");
         }
         if (!isText) {
-            return number(key, clause);
+            RETURN_IF_ERROR(number(key, clause));
+        } else {
+            ASSIGN_OR_RETURN(std::string text, quoted());
+            RETURN_IF_ERROR(checkText(key, clause, text, start));
+            clause.strings.push_back(std::move(text));
         }
-        ASSIGN_OR_RETURN(std::string text, quoted());
-        if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kTime) {
-            const Result<std::int64_t> time = parseTime(text);
-            if (!time.ok()) {
-                return error(start, "'", text, "' is no time; write 2026-03-01T12:00:00Z");
-            }
-            clause.number = static_cast<double>(*time);
-            return okStatus();
-        }
+        const bool isMixed = !clause.strings.empty() && !clause.numbers.empty();
+        return isMixed ? error(start, "a list holds numbers or texts, not both") : okStatus();
+    }
+
+    Status checkText(const Key& key, const FilterClause& clause, const std::string& text,
+                     std::size_t start) const {
         if (isNumeric(key)) {
             return error(start, "'", key.name, "' is compared with a number, not with text");
+        }
+        const bool isOrdered = clause.op >= FilterOp::kGreater && clause.op <= FilterOp::kLessEqual;
+        if (isOrdered) {
+            return error(start, "texts have no order here: ", key.name,
+                         " is compared with a number without quotes, or by = != LIKE ILIKE IN");
         }
         const bool isPattern = clause.op == FilterOp::kLike || clause.op == FilterOp::kILike;
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kState &&
@@ -383,111 +475,44 @@ class Parser {
         if (isPattern && text.size() > kMostPatternBytes) {
             return error(start, "a pattern has at most ", kMostPatternBytes, " bytes");
         }
-        clause.strings.push_back(std::move(text));
         return okStatus();
     }
 
     Status number(const Key& key, FilterClause& clause) {
         const std::size_t start = at_;
         const std::string_view word = bare();
+        if (clause.op == FilterOp::kLike || clause.op == FilterOp::kILike) {
+            return error(start, "a pattern is quoted text, for example 'x%'; found '", word, "'");
+        }
+        if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kDuration) {
+            const std::optional<double> seconds = secondsOf(word);
+            if (!seconds) {
+                return error(start, "'", word, "' is no duration; write 90s, 20m, 1.5h or 2d");
+            }
+            clause.numbers.push_back(*seconds);
+            return okStatus();
+        }
+        double number = 0;
         const char* end = word.data() + word.size();
-        const auto parsed = std::from_chars(word.data(), end, clause.number);
+        const auto parsed = std::from_chars(word.data(), end, number);
         const bool isWord =
             !word.empty() && ((word.back() | 32) >= 'a' && (word.back() | 32) <= 'z');
         if (word.empty() || parsed.ec != std::errc() || parsed.ptr != end || isWord) {
-            return error(start, "'", key.name, "' is compared with a number; found '", word, "'");
+            return error(start, "'", key.name, "' is compared with a number",
+                         key.attribute == nullptr && key.entity != FilterEntity::kMetric
+                             ? " or quoted text"
+                             : "",
+                         "; found '", word, "'");
         }
+        clause.numbers.push_back(number);
         return okStatus();
     }
 
     std::string_view text_, place_;
+    std::int64_t nowMs_;
     std::size_t at_ = 0;
+    int depth_ = 0, numClauses_ = 0;
 };
-
-// LIKE with case is GLOB here; GLOB's own special characters become sets of one.
-std::string globOf(std::string_view like) {
-    std::string glob;
-    for (const char c : like) {
-        if (c == '%') {
-            glob += '*';
-        } else if (c == '_') {
-            glob += '?';
-        } else if (c == '*' || c == '?' || c == '[') {
-            glob += {'[', c, ']'};
-        } else {
-            glob += c;
-        }
-    }
-    return glob;
-}
-
-std::string_view operatorText(FilterOp op) {
-    for (const auto& [text, value] : kOperators) {
-        if (value == op) {
-            return text;
-        }
-    }
-    return op == FilterOp::kLike ? "GLOB" : "LIKE";
-}
-
-// "EXPR op ?" and its values.
-void compare(const FilterClause& clause, std::string_view expression, bool isNumber, SqlText& sql) {
-    switch (clause.op) {
-        case FilterOp::kIsNull:
-        case FilterOp::kIsNotNull:
-            strAppend(&sql.text, expression,
-                      clause.op == FilterOp::kIsNull ? " IS NULL" : " IS NOT NULL");
-            return;
-        case FilterOp::kIn:
-        case FilterOp::kNotIn:
-            strAppend(&sql.text, expression, clause.op == FilterOp::kIn ? " IN (" : " NOT IN (");
-            for (std::size_t i = 0; i < clause.strings.size(); ++i) {
-                strAppend(&sql.text, i == 0 ? "?" : ", ?");
-                sql.values.emplace_back(clause.strings[i]);
-            }
-            strAppend(&sql.text, ")");
-            return;
-        default:
-            break;
-    }
-    strAppend(&sql.text, expression, " ", operatorText(clause.op), " ?");
-    if (isNumber) {
-        sql.values.emplace_back(clause.number);
-    } else {
-        sql.values.emplace_back(clause.op == FilterOp::kLike ? globOf(clause.strings[0])
-                                                             : clause.strings[0]);
-    }
-}
-
-std::string_view tableOf(FilterEntity entity) {
-    switch (entity) {
-        case FilterEntity::kMetric:
-            return "latest_metric";
-        case FilterEntity::kParam:
-            return "run_param";
-        default:
-            return "run_tag";
-    }
-}
-
-void addClause(const FilterClause& clause, SqlText& sql) {
-    if (clause.entity == FilterEntity::kAttribute) {
-        const Attribute& attribute = *attributeOf(clause.key);
-        compare(clause, strCat("(", attribute.sql, ")"), attribute.kind >= AttributeKind::kNumber,
-                sql);
-        return;
-    }
-    const bool isAbsence = clause.op == FilterOp::kIsNull;
-    strAppend(&sql.text, isAbsence ? "NOT " : "", "EXISTS (SELECT 1 FROM ", tableOf(clause.entity),
-              " e WHERE e.run_no = r.no AND e.key = ?");
-    sql.values.emplace_back(clause.key);
-    if (!isAbsence && clause.op != FilterOp::kIsNotNull) {
-        strAppend(&sql.text, " AND ");
-        const bool isMetric = clause.entity == FilterEntity::kMetric;
-        compare(clause, isMetric ? "COALESCE(e.value, 0)" : "e.value", isMetric, sql);
-    }
-    strAppend(&sql.text, ")");
-}
 
 }  // namespace
 
@@ -497,15 +522,15 @@ int characterOf(const Status& status) {
     return text && absl::SimpleAtoi(std::string(*text), &character) ? character : 0;
 }
 
-Result<RunFilter> parseFilter(std::string_view text) {
-    return Parser(text, "filter").filter();
+Result<RunFilter> parseFilter(std::string_view text, std::int64_t nowMs) {
+    return Parser(text, "filter", nowMs).filter();
 }
 
 Result<std::vector<OrderKey>> parseOrderBy(const std::vector<std::string>& items) {
     std::vector<OrderKey> keys;
     std::set<std::pair<FilterEntity, std::string>> seen;
     for (const std::string& item : items) {
-        ASSIGN_OR_RETURN(OrderKey key, Parser(item, strCat("order_by '", item, "'")).orderKey());
+        ASSIGN_OR_RETURN(OrderKey key, Parser(item, strCat("order_by '", item, "'"), 0).orderKey());
         if (!seen.insert({key.entity, key.key}).second) {
             return invalidArgument("order_by: '", key.key, "' stands twice");
         }
@@ -514,38 +539,4 @@ Result<std::vector<OrderKey>> parseOrderBy(const std::vector<std::string>& items
     return keys;
 }
 
-SqlText conditionOf(const RunFilter& filter) {
-    SqlText sql;
-    for (const FilterClause& clause : filter.clauses) {
-        strAppend(&sql.text, sql.text.empty() ? "" : " AND ");
-        addClause(clause, sql);
-    }
-    if (sql.text.empty()) {
-        sql.text = "1";
-    }
-    return sql;
-}
-
-SqlText orderOf(const std::vector<OrderKey>& keys) {
-    SqlText sql;
-    bool hasCreated = false;
-    for (const OrderKey& key : keys) {
-        const std::string_view direction = key.isDescending ? " DESC, " : " ASC, ";
-        if (key.entity == FilterEntity::kAttribute) {
-            const std::string_view expression = attributeOf(key.key)->sql;
-            strAppend(&sql.text, "(", expression, ") IS NULL, (", expression, ")", direction);
-            hasCreated = hasCreated || key.key == "created";
-            continue;
-        }
-        const std::string from =
-            strCat(" FROM ", tableOf(key.entity), " e WHERE e.run_no = r.no AND e.key = ?)");
-        strAppend(&sql.text, "COALESCE((SELECT e.value IS NULL", from, ", 2), (SELECT e.value",
-                  from, direction);
-        sql.values.emplace_back(key.key);
-        sql.values.emplace_back(key.key);
-    }
-    strAppend(&sql.text, hasCreated ? "" : "r.created_ms DESC, ", "r.uid ASC");
-    return sql;
-}
-
-}  // namespace millrace::runs
+}  // namespace millrace::search

@@ -1,0 +1,23 @@
+#pragma once
+// Filters and orders of run lists as SQL over the table `run r`. No text of a user reaches the SQL.
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "backend/search/run_filter.h"
+
+namespace millrace::runs {
+
+/// SQL text with its values apart.
+struct SqlText {
+    std::string text;
+    std::vector<std::variant<std::int64_t, double, std::string>> values;
+};
+/// A condition; "1" for a filter that takes all.
+SqlText conditionOf(const search::RunFilter& filter);
+/// The terms behind ORDER BY. Missing values come last in both directions, NaN before them; ties by
+/// newest first, then by uid.
+SqlText orderOf(const std::vector<search::OrderKey>& keys);
+
+}  // namespace millrace::runs
