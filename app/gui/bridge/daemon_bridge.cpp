@@ -443,7 +443,7 @@ void DaemonBridge::readSpecFile(const std::string& path, QObject* context, Done<
                               [path] { return session::readSpecText(path); });
 }
 
-void DaemonBridge::writeSpecFile(const std::string& path, std::string text, QObject* context,
+void DaemonBridge::writeTextFile(const std::string& path, std::string text, QObject* context,
                                  Done<std::string> done) {
     parts_->work<std::string>({context, "", false, std::move(done)}, false,
                               [path, text = std::move(text)]() -> Result<std::string> {

@@ -117,7 +117,7 @@ class DaemonBridge final : public QObject {
     /// too, as the next.
     void readSpecFile(const std::string& path, QObject* context, Done<std::string> done);
     /// Written aside and renamed; answers with the path.
-    void writeSpecFile(const std::string& path, std::string text, QObject* context,
+    void writeTextFile(const std::string& path, std::string text, QObject* context,
                        Done<std::string> done);
 
     // Live data, beside the signals below.

@@ -188,7 +188,7 @@ TEST_F(BridgeRequestsTest, SpecFilesAreReadAndWrittenWithoutADaemon) {
     const std::string path = directory.path() + "/spec.yaml";
     auto alone = std::make_unique<DaemonBridge>([](const std::string&) { return nullptr; });
     std::string written, text, wrong;
-    alone->writeSpecFile(path, "name: x\n", &*alone,
+    alone->writeTextFile(path, "name: x\n", &*alone,
                          [&](Result<std::string> reply) { written = reply.ok() ? *reply : "?"; });
     ASSERT_TRUE(until([&] { return !written.empty(); }));
     EXPECT_EQ(written, path);

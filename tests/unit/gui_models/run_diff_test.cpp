@@ -152,7 +152,7 @@ TEST_F(RunDiffTest, ShowsAValueThatARunDoesNotHave) {
 
 TEST_F(RunDiffTest, CopiesWhatItShows) {
     diff.setRuns({detail(0), detail(1)});
-    const QString text = diff.tsv();
+    const QString text = asTsv(diff.texts());
     EXPECT_TRUE(text.startsWith("name\tr-00000 movielens-dlrm\tr-00001 keep-30\n"));
     EXPECT_TRUE(text.contains("recipe.negatives.keep\t1\t0.3\n"));
     EXPECT_FALSE(text.contains("batch.rows"));

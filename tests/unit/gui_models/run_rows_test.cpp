@@ -239,9 +239,30 @@ TEST_F(RunRowsTest, CopiesRowsWithFullValues) {
     RunSummary run = sampleRun("r-a", 1.0 / 3);
     run.name = "tab\there";
     table.apply(true, {run}, {});
-    const QString text =
-        rows.tsv({0}, {0, rows.columnOfKey("name"), rows.columnOfKey("metric:loss")});
-    EXPECT_EQ(text, "Name\tLoss\ntab here\t0.33333333333333331\n");
+    rows.setColumns({"name", "metric:loss", "created"});
+    const TextTable texts =
+        rows.texts({0}, {0, rows.columnOfKey("name"), rows.columnOfKey("metric:loss"),
+                         rows.columnOfKey("created")});
+    EXPECT_EQ(asTsv(texts),
+              "id\tName\tLoss\tSubmitted\n"
+              "r-a\ttab here\t0.33333333333333331\t2023-11-14T22:13:20.000Z\n");
+}
+
+TEST_F(RunRowsTest, CopiesTheParametersInWhichRowsDiffer) {
+    values::RunSummary first = sampleRun("r-a"), second = sampleRun("r-b");
+    first.params = {{"batch.seed", "1"}, {"batch.rows", "64"}};
+    second.params = {{"batch.seed", "2"}, {"batch.rows", "64"}, {"only", "here"}};
+    table.apply(true, {first, second}, {});
+    const TextTable texts = rows.texts({rows.rowOf("r-a"), rows.rowOf("r-b")}, {});
+    EXPECT_EQ(asCsv(texts), "id,params.batch.seed,params.only\nr-a,1,\nr-b,2,here\n");
+}
+
+TEST(TextTableTest, QuotesWhatEachFormReservesForItself) {
+    const TextTable table{{"a", "b|c"}, {{"x,y", "say \"no\""}, {"two\nlines", "1"}}};
+    EXPECT_EQ(asCsv(table), "a,b|c\n\"x,y\",\"say \"\"no\"\"\"\n\"two\nlines\",1\n");
+    EXPECT_EQ(asMarkdown(table),
+              "| a | b\\|c |\n| --- | --- |\n| x,y | say \"no\" |\n| two<br>lines | 1 |\n");
+    EXPECT_EQ(asTsv(table), "a\tb|c\nx,y\tsay \"no\"\ntwo lines\t1\n");
 }
 
 TEST_F(RunRowsTest, ShowsAnotherTableAndComesBack) {

@@ -1,11 +1,18 @@
 // The parts of the page Runs, each by itself.
+#include <QClipboard>
+#include <QFile>
+#include <QFileDialog>
+#include <QGuiApplication>
 #include <QMenu>
 #include <QPainter>
+#include <QSignalSpy>
+#include <QTemporaryDir>
 
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/column_chooser.h"
 #include "app/gui/pages/runs/deleted_runs.h"
 #include "app/gui/pages/runs/parts/run_cell_delegate.h"
+#include "app/gui/pages/runs/parts/table_export.h"
 #include "app/gui/pages/runs/run_pages.h"
 #include "app/gui/pages/runs/run_panels.h"
 #include "app/gui/pages/runs/runs_body.h"
@@ -172,7 +179,8 @@ class TablePartsTest : public PagePartsTest {
     RunsView view{rows, trends, colors, &parent};
     ShownColumns columns{view, rows, table, &parent};
     RunActions actions{bridge, table, &parent};
-    RunsMenus menus{rows, view, actions, columns, &parent};
+    TableExport rowsOut{bridge, [this] { return view.selectedTexts(); }, &parent};
+    RunsMenus menus{rows, view, actions, columns, rowsOut, &parent};
 };
 
 TEST_F(TablePartsTest, ColumnsShowTheMetricsOfTheRunsUntilSomebodyChooses) {
@@ -267,6 +275,7 @@ TEST_F(TablePartsTest, TheMenuOfRunsOffersWhatTheSelectionAllows) {
     EXPECT_TRUE(hasEntry(*menu, "Launch again …", true));
     EXPECT_TRUE(hasEntry(*menu, "Change and launch …", false));
     EXPECT_TRUE(hasEntry(*menu, "Copy ids", true));
+    EXPECT_TRUE(hasEntry(*menu, "Copy rows as Markdown", true));
     EXPECT_TRUE(hasEntry(*menu, "Stop …", true)) << "the other runs";
     menu->close();
     menu = menus.openOfRuns(true, {});
@@ -274,6 +283,35 @@ TEST_F(TablePartsTest, TheMenuOfRunsOffersWhatTheSelectionAllows) {
     EXPECT_TRUE(hasEntry(*menu, "Watch", false));
     EXPECT_FALSE(hasEntry(*menu, "Delete", true));
     menu->close();
+}
+
+TEST_F(TablePartsTest, RowsAreCopiedAndSavedWithTheirIds) {
+    load(5);
+    rows.setColumns(view.columns().keys());
+    view.select({"r-00000", "r-00001"});
+    QSignalSpy said(&rowsOut, &TableExport::said);
+    rowsOut.copyMarkdown();
+    EXPECT_TRUE(QGuiApplication::clipboard()->text().startsWith("| id | "));
+    QTemporaryDir folder;
+    for (const QString& name : {QString("rows.csv"), QString("rows.md")}) {
+        rowsOut.save();
+        auto* dialog = parent.findChild<QFileDialog*>();
+        ASSERT_NE(dialog, nullptr);
+        Q_EMIT dialog->fileSelected(folder.filePath(name));
+        const int before = static_cast<int>(said.size());
+        ASSERT_TRUE(until([&] { return said.size() > before; }));
+        delete dialog;
+        QFile file(folder.filePath(name));
+        ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+        const QString text = QString::fromUtf8(file.readAll());
+        EXPECT_TRUE(text.contains("r-00000") && text.contains("r-00001")) << text.toStdString();
+        EXPECT_EQ(text.startsWith("| id |"), name.endsWith("md"));
+    }
+    rowsOut.save();
+    Q_EMIT parent.findChild<QFileDialog*>()->fileSelected("/proc/no/rows.csv");
+    const int before = static_cast<int>(said.size());
+    ASSERT_TRUE(until([&] { return said.size() > before; }));
+    EXPECT_EQ(said.back().at(0).value<Notice>().kind, Notice::Kind::kError);
 }
 
 TEST_F(TablePartsTest, TheMenuOfAColumnPinsAndRemovesIt) {

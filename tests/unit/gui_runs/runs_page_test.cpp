@@ -110,8 +110,8 @@ TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {
     EXPECT_EQ(page->compare().unpairedText(), "");
     EXPECT_TRUE(page->compare().remarksText().endsWith("moves these figures too."));
     const RunDiff& diff = page->compare().diff();
-    EXPECT_TRUE(diff.tsv().contains("log loss of click\t0.4000000000000000"))
-        << diff.tsv().toStdString();
+    EXPECT_TRUE(asTsv(diff.texts()).contains("log loss of click\t0.4000000000000000"))
+        << asTsv(diff.texts()).toStdString();
     daemon.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
         values::RunPair pair;
         pair.run = "r-00001";
@@ -122,7 +122,7 @@ TEST_F(RunsPageTest, ComparesRowByRowAndSaysWhyNot) {
     ASSERT_TRUE(settle());
     EXPECT_EQ(page->compare().unpairedText(),
               "Not compared row by row: r-00001 has no scores of an evaluation.");
-    EXPECT_FALSE(diff.tsv().contains("log loss of click"));
+    EXPECT_FALSE(asTsv(diff.texts()).contains("log loss of click"));
     daemon.onPair = [](const values::PairRequest&) -> Result<values::PairReply> {
         return absl::UnimplementedError("");
     };

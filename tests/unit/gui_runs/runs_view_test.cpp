@@ -195,8 +195,8 @@ TEST_F(RunsViewTest, CopiesSelectedRowsAsATable) {
     open(5);
     view().select({"r-00001"});
     press(Qt::Key_C, Qt::ControlModifier);
-    EXPECT_TRUE(clipboard().startsWith("State\tName\tVariation\t"));
-    EXPECT_TRUE(clipboard().contains("running\tmovielens-dlrm\tkeep-30\t"));
+    EXPECT_TRUE(clipboard().startsWith("id\tState\tName\tVariation\t"));
+    EXPECT_TRUE(clipboard().contains("r-00001\trunning\tmovielens-dlrm\tkeep-30\t"));
 }
 
 TEST_F(RunsViewTest, PaintsTenThousandRowsWithoutAWidgetEach) {

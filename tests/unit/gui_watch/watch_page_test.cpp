@@ -1,9 +1,12 @@
 #include <QDateTime>
+#include <QListWidget>
 #include <QMessageBox>
 #include <QPushButton>
 #include <QSettings>
 #include <QTemporaryDir>
+#include <QToolButton>
 
+#include "app/gui/widgets/metric_picker.h"
 #include "app/gui/widgets/panels.h"
 #include "tests/unit/gui_watch/watch_fixture.h"
 
@@ -485,6 +488,26 @@ TEST_F(WatchTest, ShowsAChartOfAnyMetricAndRemembersIt) {
     EXPECT_EQ(page->charts()->numCharts(), before);
     page->restoreState(settings);
     EXPECT_TRUE(page->charts()->isMetricShown("learning_rate"));
+}
+
+TEST_F(WatchTest, FindsMetricsInASearchedList) {
+    const values::RunSummary run = running("r-1");
+    history["r-1"] = client::sceneHistory(run, 1, 20);
+    daemon.putRun(run);
+    open();
+    ASSERT_TRUE(until([&] { return numPoints("r-1", "learning_rate") == 20; }));
+    const int before = page->charts()->numCharts();
+    QTest::mouseClick(page->findChild<QToolButton*>("metrics"), Qt::LeftButton);
+    auto* picker = page->findChild<MetricPicker*>();
+    ASSERT_NE(picker, nullptr);
+    picker->setSearch("learn rate");
+    auto* list = picker->findChild<QListWidget*>();
+    ASSERT_NE(list->currentItem(), nullptr);
+    EXPECT_EQ(list->currentItem()->data(Qt::UserRole).toString(), "learning_rate");
+    list->currentItem()->setCheckState(Qt::Checked);
+    EXPECT_EQ(page->charts()->numCharts(), before + 1);
+    list->currentItem()->setCheckState(Qt::Unchecked);
+    EXPECT_EQ(page->charts()->numCharts(), before);
 }
 
 TEST_F(WatchTest, ReadsTheLogOfTheCurrentRun) {

@@ -279,23 +279,22 @@ QString RunDiff::remarks() const {
     return text;
 }
 
-QString RunDiff::tsv() const {
-    QString text = "name";
+TextTable RunDiff::texts() const {
+    TextTable table;
+    table.header.append(QStringLiteral("name"));
     for (const auto& run : runs_) {
-        text += '\t' + qtext(run->summary.id) + ' ' + labelOf(run->summary);
+        table.header.append(qtext(run->summary.id) + ' ' + labelOf(run->summary));
     }
-    text += '\n';
     for (const int place : shown_) {
         if (place >= 0) {
             const Row& row = rows_[static_cast<std::size_t>(place)];
-            text += row.name;
-            for (QString value : row.tips) {
-                text += '\t' + value.replace('\t', ' ').replace('\n', ' ');
+            QStringList& cells = table.rows.emplace_back(row.name);
+            for (const QString& value : row.tips) {
+                cells.append(value);
             }
-            text += '\n';
         }
     }
-    return text;
+    return table;
 }
 
 int RunDiff::rowCount(const QModelIndex& parent) const {

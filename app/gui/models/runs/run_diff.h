@@ -12,6 +12,7 @@
 
 #include "app/gui/models/runs/metric_comparison.h"
 #include "app/gui/models/runs/run_facts.h"
+#include "app/gui/models/text_table.h"
 #include "backend/core/status.h"
 #include "backend/values/inspection.h"
 
@@ -41,8 +42,8 @@ class RunDiff : public QAbstractTableModel {
     std::optional<BaseDifference> difference(int row, int column) const;
     /// What to know of the figures: other labels, other seeds, seed noise; "" for fewer than two.
     QString remarks() const;
-    /// A header line and all rows that are shown.
-    QString tsv() const;
+    /// All rows that are shown.
+    TextTable texts() const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

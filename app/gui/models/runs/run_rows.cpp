@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
+#include "backend/core/clock.h"
 
 namespace millrace::gui {
 
@@ -29,8 +31,7 @@ std::string metricOf(const RunColumnFacts& facts) {
 QString fullValue(const RunColumn& column, std::size_t row) {
     const double value = column.number(row);
     if (!column.facts().isNumeric()) {
-        QString text = column.text(row);
-        return text.replace('\t', ' ').replace('\n', ' ');
+        return column.text(row);
     }
     if (std::isnan(value)) {
         return {};
@@ -39,7 +40,7 @@ QString fullValue(const RunColumn& column, std::size_t row) {
         case RunColumnKind::kState:
             return displayText(RunColumnKind::kState, value, 0);
         case RunColumnKind::kTime:
-            return fullTimeText(static_cast<std::int64_t>(value));
+            return value > 0 ? qtext(formatTime(static_cast<std::int64_t>(value))) : QString();
         case RunColumnKind::kDuration:
             return QString::number(value / 1000, 'f', 3);
         default:
@@ -313,27 +314,49 @@ std::optional<BaseDifference> RunRows::difference(int row, int column) const {
                          {table_->run(base), table_->params(base, labels), other}, tr("the base"));
 }
 
-QString RunRows::tsv(const std::vector<int>& rows, const std::vector<int>& columns) const {
-    QString text;
-    const auto addLine = [&](auto cellOf) {
-        QStringList cells;
-        for (const int column : columns) {
-            if (column > kTickColumn) {
-                cells.append(cellOf(column));
+TextTable RunRows::texts(const std::vector<int>& rows, const std::vector<int>& columns) const {
+    TextTable table;
+    table.header.append(QStringLiteral("id"));
+    std::vector<int> wanted;
+    for (const int column : columns) {
+        if (column > kTickColumn && columnAt(column).facts().key != QLatin1String("id")) {
+            const RunColumnFacts& facts = columnAt(column).facts();
+            wanted.push_back(column);
+            table.header.append(facts.kind == RunColumnKind::kDuration ? tr("%1 s").arg(facts.title)
+                                                                       : facts.title);
+        }
+    }
+    for (const int row : rows) {
+        QStringList& cells = table.rows.emplace_back(qtext(idAt(row)));
+        for (const int column : wanted) {
+            cells.append(fullValue(columnAt(column), static_cast<std::size_t>(sourceRow(row))));
+        }
+    }
+    addDifferent(rows, columns, table);
+    return table;
+}
+
+// Parameters that are not the same in all rows, and no columns already.
+void RunRows::addDifferent(const std::vector<int>& rows, const std::vector<int>& columns,
+                           TextTable& table) const {
+    std::map<std::string, QStringList> values;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        for (const auto& [key, value] : table_->params(sourceRow(rows[i]), QString())) {
+            QStringList& cells = values[key];
+            cells.resize(static_cast<qsizetype>(rows.size()));
+            cells[static_cast<qsizetype>(i)] = qtext(value);
+        }
+    }
+    for (const auto& [key, cells] : values) {
+        const int column = columnOfKey("param:" + qtext(key));
+        const bool isShown = std::ranges::find(columns, column) != columns.end();
+        if (!isShown && std::ranges::count(cells, cells.front()) != cells.size()) {
+            table.header.append("params." + qtext(key));
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                table.rows[i].append(cells[static_cast<qsizetype>(i)]);
             }
         }
-        text += cells.join('\t') + '\n';
-    };
-    addLine([&](int column) {
-        const RunColumnFacts& facts = columnAt(column).facts();
-        return facts.kind == RunColumnKind::kDuration ? tr("%1 s").arg(facts.title) : facts.title;
-    });
-    for (const int row : rows) {
-        addLine([&](int column) {
-            return fullValue(columnAt(column), static_cast<std::size_t>(sourceRow(row)));
-        });
     }
-    return text;
 }
 
 int RunRows::columnCount(const QModelIndex& parent) const {

@@ -18,6 +18,7 @@
 #include "app/gui/models/runs/kept_rows.h"
 #include "app/gui/models/runs/metric_comparison.h"
 #include "app/gui/models/runs/run_table.h"
+#include "app/gui/models/text_table.h"
 
 namespace millrace::gui {
 
@@ -67,8 +68,9 @@ class RunRows final : public KeptRows {
     bool isTicked(const std::string& id) const;
     const std::vector<std::string>& ticked() const { return ticked_; }
 
-    /// A header line and these rows, tabs between the columns; values in full.
-    QString tsv(const std::vector<int>& rows, const std::vector<int>& columns) const;
+    /// These rows with their ids, in full (times in UTC, durations in seconds), and the parameters
+    /// in which they differ.
+    TextTable texts(const std::vector<int>& rows, const std::vector<int>& columns) const;
 
     /// Applies a new order that is due now.
     void settle();
@@ -97,6 +99,8 @@ class RunRows final : public KeptRows {
     void resetRows();
     std::vector<RunRow> arranged();
     QString toolTip(int row, int column) const;
+    void addDifferent(const std::vector<int>& rows, const std::vector<int>& columns,
+                      TextTable& table) const;
     QVariant tickData(int row, int role) const;
 
     RunTable* table_;

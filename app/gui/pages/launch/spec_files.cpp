@@ -126,7 +126,7 @@ void SpecFiles::save(const QString& path) {
         text.replace(QStringLiteral("\n"), QStringLiteral("\r\n"));
     }
     ++numPending_;
-    daemon_.writeSpecFile(path.toStdString(), text.toStdString(), this,
+    daemon_.writeTextFile(path.toStdString(), text.toStdString(), this,
                           [this, path, written](Result<std::string> done) {
                               --numPending_;
                               if (!done.ok()) {

@@ -5,18 +5,20 @@
 
 #include "app/gui/models/runs/run_rows.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
+#include "app/gui/pages/runs/parts/table_export.h"
 #include "app/gui/pages/runs/runs_view.h"
 #include "app/gui/pages/runs/shown_columns.h"
 
 namespace millrace::gui {
 
 RunsMenus::RunsMenus(RunRows& rows, RunsView& view, RunActions& actions, ShownColumns& columns,
-                     QWidget* parent)
+                     TableExport& rowsOut, QWidget* parent)
     : QObject(parent),
       rows_(rows),
       view_(view),
       actions_(actions),
       columns_(columns),
+      rowsOut_(rowsOut),
       parent_(parent) {}
 
 QMenu* RunsMenus::newMenu() {
@@ -90,7 +92,7 @@ void RunsMenus::addCopies(QMenu& menu, const std::vector<std::string>& ids) {
         ->setEnabled(hasOne);
     menu.addAction(tr("Copy as CLI"), this, [this, ids] { actions_.copyCommand(ids.front()); })
         ->setEnabled(hasOne);
-    menu.addAction(tr("Copy rows"), this, [this] { view_.copySelected(); });
+    rowsOut_.addTo(menu);
     menu.addAction(hasOne ? tr("Copy id") : tr("Copy ids"), this,
                    [this, ids] { actions_.copyIds(ids); });
 }

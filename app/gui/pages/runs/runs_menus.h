@@ -18,13 +18,14 @@ class RunActions;
 class RunRows;
 class RunsView;
 class ShownColumns;
+class TableExport;
 
 class RunsMenus final : public QObject {
     Q_OBJECT
 
  public:
     RunsMenus(RunRows& rows, RunsView& view, RunActions& actions, ShownColumns& columns,
-              QWidget* parent);
+              TableExport& rowsOut, QWidget* parent);
 
     /// `isDeleted`: of the deleted runs. Null where none is selected.
     QMenu* openOfRuns(bool isDeleted, const QPoint& globalPosition);
@@ -45,6 +46,7 @@ class RunsMenus final : public QObject {
     RunsView& view_;
     RunActions& actions_;
     ShownColumns& columns_;
+    TableExport& rowsOut_;
     QWidget* parent_;
 };
 

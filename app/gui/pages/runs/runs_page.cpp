@@ -15,6 +15,7 @@
 #include "app/gui/pages/runs/filter_bar.h"
 #include "app/gui/pages/runs/parts/compare_panel.h"
 #include "app/gui/pages/runs/parts/run_actions.h"
+#include "app/gui/pages/runs/parts/table_export.h"
 #include "app/gui/pages/runs/run_panels.h"
 #include "app/gui/pages/runs/runs_body.h"
 #include "app/gui/pages/runs/runs_filter.h"
@@ -67,7 +68,8 @@ void RunsPage::build() {
     splitter_->setCollapsible(0, false);
     splitter_->setSizes({840, 600});
     columns_ = new ShownColumns(*view_, *rows_, context().runs, this);
-    menus_ = new RunsMenus(*rows_, *view_, *actions_, *columns_, this);
+    rowsOut_ = new TableExport(context().daemon, [this] { return view_->selectedTexts(); }, this);
+    menus_ = new RunsMenus(*rows_, *view_, *actions_, *columns_, *rowsOut_, this);
     filter_ = new RunsFilter(context().daemon, *bar_, *rows_, this);
 }
 
@@ -142,6 +144,8 @@ void RunsPage::connectFilter() {
 
 void RunsPage::connectPanels() {
     connect(actions_, &RunActions::said, this, &Page::said);
+    connect(rowsOut_, &TableExport::said, this, &Page::said);
+    connect(&panels_->compare(), &ComparePanel::noticed, this, &Page::said);
     connect(actions_, &RunActions::goTo, this, &Page::goTo);
     connect(actions_, &RunActions::deletedChanged, this, [this] {
         if (bar_->isDeletedShown()) {
@@ -216,7 +220,7 @@ void RunsPage::addShortcuts() {
             actions_->remove(selected());
         }
     });
-    addKey(QKeySequence::Copy, view_, [this] { copyRows(); });
+    addKey(QKeySequence::Copy, view_, [this] { rowsOut_->copy(); });
     addKey(Qt::Key_Escape, panels_, [this] { view_->focusRows(); });
 }
 
@@ -263,7 +267,9 @@ std::vector<Command> RunsPage::commands() {
         {tr("Change and launch the selected run"), QKeySequence("Ctrl+Shift+L"),
          [this, ids] { actions_->changeAndLaunch(ids.front()); }, hasOne},
         {tr("Copy as CLI"), {}, [this, ids] { actions_->copyCommand(ids.front()); }, hasOne},
-        {tr("Copy rows as a table"), QKeySequence::Copy, [this] { copyRows(); }, hasAny},
+        {tr("Copy rows as a table"), QKeySequence::Copy, [this] { rowsOut_->copy(); }, hasAny},
+        {tr("Copy rows as Markdown"), {}, [this] { rowsOut_->copyMarkdown(); }, hasAny},
+        {tr("Save rows as CSV or Markdown"), {}, [this] { rowsOut_->save(); }, hasAny},
         {tr("Copy ids"), QKeySequence("Ctrl+Shift+C"), [this, ids] { actions_->copyIds(ids); },
          hasAny},
         {tr("Delete %1").arg(what), QKeySequence::Delete, [this, ids] { actions_->remove(ids); },
@@ -411,11 +417,6 @@ void RunsPage::openDetails() {
 void RunsPage::editNote() {
     panelButton_->setChecked(true);
     panels_->editNote();
-}
-
-void RunsPage::copyRows() {
-    view_->copySelected();
-    say(Notice::Kind::kInfo, tr("Copied %1 rows as a table.").arg(selected().size()));
 }
 
 void RunsPage::say(Notice::Kind kind, const QString& sentence) {

@@ -32,6 +32,7 @@ class RunRows;
 class RunsBody;
 class RunsFilter;
 class RunsMenus;
+class TableExport;
 class RunsView;
 class ShownColumns;
 class TrendFetcher;
@@ -82,7 +83,6 @@ class RunsPage final : public Page {
     void setDeletedShown(bool isShown);
     void openDetails();
     void editNote();
-    void copyRows();
     void say(Notice::Kind kind, const QString& sentence);
     void tick();
 
@@ -99,6 +99,7 @@ class RunsPage final : public Page {
     RunPanels* panels_ = nullptr;
     RunsFilter* filter_ = nullptr;
     ShownColumns* columns_ = nullptr;
+    TableExport* rowsOut_ = nullptr;
     RunsMenus* menus_ = nullptr;
     QTimer clockTimer_;
     bool isComplete_ = false;  ///< every run of the daemon has been delivered

@@ -1,7 +1,6 @@
 #include "app/gui/pages/runs/runs_view.h"
 
-#include <QClipboard>
-#include <QGuiApplication>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QScrollBar>
@@ -319,7 +318,7 @@ std::pair<int, int> RunsView::visibleRows() const {
     return {std::max(first, 0), last < 0 ? rows_.rowCount() - 1 : last};
 }
 
-void RunsView::copySelected() const {
+TextTable RunsView::selectedTexts() const {
     std::vector<int> rows, columns;
     for (const std::string& id : selectedIds()) {
         rows.push_back(rows_.rowOf(id));
@@ -327,7 +326,7 @@ void RunsView::copySelected() const {
     for (const ShownColumn& shown : columns_.shown()) {
         columns.push_back(rows_.columnOfKey(shown.key));
     }
-    QGuiApplication::clipboard()->setText(rows_.tsv(rows, columns));
+    return rows_.texts(rows, columns);
 }
 
 void RunsView::focusRows() {

@@ -69,7 +69,7 @@ class RunsView final : public QWidget {
     void select(const std::vector<std::string>& ids);
     /// First and last visible row; first > last: none.
     std::pair<int, int> visibleRows() const;
-    void copySelected() const;
+    TextTable selectedTexts() const;
     void focusRows();
     /// The daemon is away: what the rows say is old, and they are dimmed.
     void setAway(bool isAway);

@@ -4,7 +4,6 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QHBoxLayout>
-#include <QMenu>
 #include <QResizeEvent>
 #include <QScrollArea>
 #include <QToolButton>
@@ -16,6 +15,7 @@
 #include "app/gui/pages/watch/watch_feed.h"
 #include "app/gui/widgets/live_badge.h"
 #include "app/gui/widgets/look.h"
+#include "app/gui/widgets/metric_picker.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 
@@ -103,9 +103,8 @@ void WatchCharts::buildBar(QHBoxLayout* bar) {
     metricButton_ = new QToolButton(this);
     metricButton_->setText(tr("Metrics"));
     metricButton_->setToolTip(tr("Charts of more metrics"));
-    metricButton_->setPopupMode(QToolButton::InstantPopup);
-    metricButton_->setMenu(new QMenu(metricButton_));
-    connect(metricButton_->menu(), &QMenu::aboutToShow, this, &WatchCharts::fillMetricMenu);
+    metricButton_->setObjectName(QStringLiteral("metrics"));
+    connect(metricButton_, &QToolButton::clicked, this, &WatchCharts::openMetricPicker);
     for (QWidget* control :
          std::initializer_list<QWidget*>{badge_, axisBox_, windowBox_, metricButton_}) {
         bar->addWidget(control);
@@ -411,9 +410,7 @@ QString WatchCharts::emptyText(const Entry& entry) const {
                          : tr("not logged yet by the selected jobs");
 }
 
-void WatchCharts::fillMetricMenu() {
-    QMenu* menu = metricButton_->menu();
-    menu->clear();
+std::vector<std::string> WatchCharts::offeredMetrics() const {
     std::set<std::string> usual;
     for (const Entry& entry : charts_) {
         if (!extra_.contains(entry.key.toStdString())) {
@@ -427,16 +424,20 @@ void WatchCharts::fillMetricMenu() {
     std::erase_if(names, [&](const std::string& name) {
         return usual.contains(name) || session::isInternalMetric(name);
     });
-    for (const std::string& name : session::inUsualOrder(names)) {
-        QAction* action = menu->addAction(metricTitle(name));
-        action->setCheckable(true);
-        action->setChecked(extra_.contains(name));
-        connect(action, &QAction::toggled, this,
-                [this, name](bool isShown) { setMetricShown(name, isShown); });
-    }
-    if (menu->isEmpty()) {
-        menu->addAction(tr("No other metric is logged"))->setEnabled(false);
-    }
+    return names;
+}
+
+void WatchCharts::openMetricPicker() {
+    const std::vector<std::string> offered = offeredMetrics();
+    auto* picker = new MetricPicker(offered, {extra_.begin(), extra_.end()}, this);
+    connect(picker, &MetricPicker::changed, this,
+            [this, offered](const std::vector<std::string>& chosen) {
+                const std::set<std::string> wanted(chosen.begin(), chosen.end());
+                for (const std::string& name : offered) {
+                    setMetricShown(name, wanted.contains(name));
+                }
+            });
+    picker->openBelow(*metricButton_);
 }
 
 void WatchCharts::setMetricShown(const std::string& metric, bool isShown) {

@@ -110,7 +110,8 @@ class WatchCharts final : public QWidget {
     void addSystemCurves(Kind kind, Curves& curves) const;
     std::vector<const NodeState*> machines() const;
     QString emptyText(const Entry& entry) const;
-    void fillMetricMenu();
+    std::vector<std::string> offeredMetrics() const;
+    void openMetricPicker();
     void refreshBadge();
     void askDetail();
 

@@ -17,8 +17,8 @@
 #include "app/gui/models/run_colors.h"
 #include "app/gui/models/run_text.h"
 #include "app/gui/models/runs/metric_facts.h"
-#include "app/gui/pages/runs/parts/metric_picker.h"
 #include "app/gui/widgets/icons.h"
+#include "app/gui/widgets/metric_picker.h"
 #include "app/gui/widgets/theme.h"
 
 namespace millrace::gui {
@@ -415,11 +415,9 @@ void ChartBoard::refineRun(const BoardRun& run, const WatchSeries& series) {
 
 void ChartBoard::openPicker() {
     auto* picker = new MetricPicker(offered_, chosen_, this);
-    picker->setAttribute(Qt::WA_DeleteOnClose);
     connect(picker, &MetricPicker::changed, this,
             [this](const std::vector<std::string>& chosen) { choose(chosen); });
-    picker->move(metricButton_->mapToGlobal(QPoint(0, metricButton_->height() + 2)));
-    picker->show();
+    picker->openBelow(*metricButton_);
 }
 
 void ChartBoard::save(QSettings& settings) const {

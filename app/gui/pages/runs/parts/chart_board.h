@@ -30,7 +30,6 @@ namespace millrace::gui {
 
 class ChartLink;
 class DaemonBridge;
-class MetricPicker;
 class PlotWidget;
 class RunColors;
 

@@ -1,11 +1,11 @@
 #include "app/gui/pages/runs/parts/compare_panel.h"
 
-#include <QClipboard>
-#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QMenu>
 #include <QScrollBar>
+#include <QShortcut>
 #include <QSplitter>
 #include <QTableView>
 #include <QToolButton>
@@ -21,6 +21,7 @@
 #include "app/gui/pages/runs/parts/chart_board.h"
 #include "app/gui/pages/runs/parts/diff_delegate.h"
 #include "app/gui/pages/runs/parts/run_header.h"
+#include "app/gui/pages/runs/parts/table_export.h"
 #include "app/gui/widgets/panels.h"
 #include "app/gui/widgets/theme.h"
 
@@ -81,8 +82,16 @@ QWidget* ComparePanel::buildTableSide() {
     all_->setToolTip(tr("Also what is the same in all of these runs"));
     connect(all_, &QToolButton::toggled, this,
             [this](bool isAll) { diff_->setOnlyDifferent(!isAll); });
+    export_ = new TableExport(daemon_, [this] { return diff_->texts(); }, this);
+    connect(export_, &TableExport::said, this, &ComparePanel::noticed);
+    auto* take = new QToolButton(side);
+    take->setText(tr("Copy or save"));
+    take->setPopupMode(QToolButton::InstantPopup);
+    take->setMenu(new QMenu(take));
+    export_->addTo(*take->menu());
     bar->addWidget(summary_, 1);
     bar->addWidget(all_);
+    bar->addWidget(take);
     layout->addLayout(bar);
     unpaired_ = new QLabel(side);
     remarks_ = new QLabel(side);
@@ -100,6 +109,8 @@ QWidget* ComparePanel::buildTableSide() {
     gap_ = new QWidget(side);
     gap_->setFixedHeight(0);
     connectTables();
+    auto* copy = new QShortcut(QKeySequence::Copy, table_, nullptr, nullptr, Qt::WidgetShortcut);
+    connect(copy, &QShortcut::activated, export_, &TableExport::copy);
     auto* left = new QVBoxLayout;
     left->setSpacing(0);
     left->addWidget(names_, 1);
@@ -327,10 +338,6 @@ bool ComparePanel::isSettled() const {
 
 void ComparePanel::setOnlyDifferent(bool isOnly) {
     all_->setChecked(!isOnly);
-}
-
-void ComparePanel::copyTable() const {
-    QGuiApplication::clipboard()->setText(diff_->tsv());
 }
 
 void ComparePanel::save(QSettings& settings) const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gui/pages/page.h"
 #include "backend/values/inspection.h"
 #include "backend/values/run_detail.h"
 
@@ -29,6 +30,7 @@ class MessageStrip;
 class RunColors;
 class RunDiff;
 class RunTable;
+class TableExport;
 struct BoardRun;
 
 /// What a chart needs of a run.
@@ -59,13 +61,13 @@ class ComparePanel final : public QWidget {
     QString unpairedText() const;
     /// What to know of the figures, as RunDiff::remarks().
     QString remarksText() const;
-    void copyTable() const;
 
     void save(QSettings& settings) const;
     void restore(QSettings& settings);
 
  Q_SIGNALS:
     void said(const QString& sentence);
+    void noticed(const millrace::gui::Notice& notice);
 
  protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -101,6 +103,7 @@ class ComparePanel final : public QWidget {
     bool isPairing_ = false;
     QToolButton* all_ = nullptr;
     MessageStrip* error_ = nullptr;
+    TableExport* export_ = nullptr;
     int epoch_ = 0;
 };
 

@@ -1,6 +1,7 @@
-#include "app/gui/pages/runs/parts/metric_picker.h"
+#include "app/gui/widgets/metric_picker.h"
 
 #include <QListWidget>
+#include <QScreen>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -25,6 +26,10 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
     layout->addWidget(list_, 1);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setAccessibleName(tr("Metrics"));
+    if (offered.empty()) {
+        auto* none = new QListWidgetItem(tr("No other metric is logged"), list_);
+        none->setFlags(Qt::NoItemFlags);
+    }
     for (const std::string& metric : session::inUsualOrder(offered)) {
         auto* item = new QListWidgetItem(metricTitle(metric), list_);
         item->setData(Qt::UserRole, qtext(metric));
@@ -38,6 +43,15 @@ MetricPicker::MetricPicker(const std::vector<std::string>& offered,
     connect(search_, &SearchField::leftDown, this, [this] { list_->setFocus(); });
     resize(340, 420);
     search_->setFocus();
+}
+
+void MetricPicker::openBelow(const QWidget& button) {
+    setAttribute(Qt::WA_DeleteOnClose);
+    const QRect screen = button.screen()->availableGeometry();
+    const QPoint below = button.mapToGlobal(QPoint(0, button.height() + 2));
+    move(std::clamp(below.x(), screen.left(), std::max(screen.left(), screen.right() - width())),
+         std::clamp(below.y(), screen.top(), std::max(screen.top(), screen.bottom() - height())));
+    show();
 }
 
 void MetricPicker::setSearch(const QString& text) {

@@ -19,6 +19,8 @@ class MetricPicker final : public QFrame {
     MetricPicker(const std::vector<std::string>& offered, const std::vector<std::string>& chosen,
                  QWidget* parent);
     void setSearch(const QString& text);
+    /// Shows it below the button, whole on its screen; closed, it is gone.
+    void openBelow(const QWidget& button);
 
  Q_SIGNALS:
     void changed(const std::vector<std::string>& chosen);
