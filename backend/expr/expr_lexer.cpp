@@ -64,11 +64,22 @@ class Lexer {
             }
             return make(TokenKind::kName, std::string(text_.substr(start_, at_ - start_)));
         }
-        return symbol();
+        return text_.substr(at_, 2) == "${" ? placeholder() : symbol();
+    }
+
+    Token placeholder() {
+        const std::size_t end = text_.find('}', at_);
+        if (end == std::string_view::npos) {
+            return make(TokenKind::kError, "this ${ has no closing }");
+        }
+        at_ = end + 1;
+        return make(TokenKind::kPlaceholder,
+                    std::string(text_.substr(start_ + 2, end - start_ - 2)));
     }
 
     Token make(TokenKind kind, std::string text) const {
-        Token token{kind, std::move(text), "", static_cast<std::uint32_t>(start_)};
+        Token token{kind, std::move(text), "", static_cast<std::uint32_t>(start_),
+                    static_cast<std::uint32_t>(at_ - start_)};
         if (kind == TokenKind::kName) {
             token.lower = token.text;
             for (char& c : token.lower) {
@@ -171,6 +182,8 @@ std::string describeToken(const Token& token) {
             return strCat("text '", shown, "'");
         case TokenKind::kQuotedName:
             return strCat("\"", shown, "\"");
+        case TokenKind::kPlaceholder:
+            return strCat("'${", shown, "}'");
         default:
             return strCat("'", shown, "'");
     }

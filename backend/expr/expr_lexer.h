@@ -9,13 +9,24 @@
 
 namespace millrace::expr {
 
-enum class TokenKind { kEnd, kName, kQuotedName, kInteger, kReal, kString, kSymbol, kError };
+enum class TokenKind {
+    kEnd,
+    kName,
+    kQuotedName,
+    kInteger,
+    kReal,
+    kString,
+    kPlaceholder,  ///< `${...}`
+    kSymbol,
+    kError
+};
 
 struct Token {
     TokenKind kind = TokenKind::kEnd;
-    std::string text;   ///< names as written, strings without quotes, symbols; kError: the message
+    std::string text;   ///< names as written, strings without quotes, symbols, what stands between
+                        ///< `${` and `}`; kError: the message
     std::string lower;  ///< kName in lower case
-    std::uint32_t offset = 0;
+    std::uint32_t offset = 0, size = 0;  ///< bytes of the text
 };
 
 /// The tokens of `text`; the last is kEnd or kError.

@@ -21,6 +21,7 @@ enum class KeyType {
     kIntList,
     kRealList,
     kTextMap,     ///< name -> text
+    kParams,      ///< name -> any plain value; params.h
     kNamedExprs,  ///< name -> expression, in order; with `isListed` also a list of columns
     kJoinKeys,    ///< a column, a list of them, or left -> right
     kDense,       ///< columns, or {column, fill}

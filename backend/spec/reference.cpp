@@ -34,6 +34,8 @@ std::string_view typeText(KeyType type) {
             return "list of numbers";
         case KeyType::kTextMap:
             return "names and texts";
+        case KeyType::kParams:
+            return "names and values";
         case KeyType::kNamedExprs:
             return "names and expressions";
         case KeyType::kJoinKeys:
@@ -119,7 +121,35 @@ A run is one YAML file of at most 1 MB. This page is made from the tables that t
 `recipe` they name a step by its name, or by its kind where that occurs once
 (`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
 Both can also take away: `features.ids: {remove: [tailnum]}` names out of a list, `embeddings.tailnum: null`
-an entry out of `embeddings`, `labels`, `features.sequences` or `dataset.csv.types`.
+an entry out of `embeddings`, `labels`, `features.sequences`, `dataset.csv.types` or `params`.
+
+A spec with `command` may leave out `dataset`: the run is then [its command alone](../guides/scripts.md#a-script-without-a-dataset), and the
+keys of streams (`recipe`, `label`, `labels`, `features`, `embeddings`, `batch`, `eval`, `train.max_steps`,
+`train.checkpoint.every_steps`, `train.nodes`, memory, threads and data workers of `resources`) are refused.
+
+## Parameters
+
+```yaml
+params: {day: 2024-03-07, floor: 0.5, shop: "O'Brien", ids: [3, 5], window: {days: 14}}
+dataset:
+  path: "log/day=${day}/*.parquet"
+  where: ts >= ${day-6} and price > ${floor} and shop = ${shop}
+```
+
+| | |
+|---|---|
+| names | letters, digits and `_`, a letter first; below a map joined by dots (`window.days`) |
+| values | whole numbers of 64 bits, numbers, texts, `true` and `false`, dates (`2024-03-07`, without quotes), and lists of these. What stands in quotes is a text |
+| `${name}` | in `dataset.path`, `dataset.where` (also of `eval`), tables of joins and vocabularies, labels and all expressions of recipes: one constant of the value's type. A text stays one text literal whatever it holds. Nothing is put in within the quotes of a text |
+| `${name-6}`, `${name+1}` | days before or after a date; of a whole number the difference or the sum |
+| a list | only behind `in`: `item in ${ids}` |
+| in a path | the value's text. One that holds `/`, `..` or a character of patterns (`*?[]{}`) is refused, and so is a list |
+| set | `--set params.floor=0.1`, `set` of a variation: only names that `params` gives |
+| evaluation | `eval.dataset` and the labels of evaluation are the base's, with the base's values |
+| hashes | all of `params` count for the spec hash; for the stream hash what an expression or a path became |
+
+In YAML a `{` within braces or brackets needs quotes: `{where: "day = ${day}"}`. A script reads its parameters
+as [`millrace.params`](python.md). A name that filters would take for a key of the spec (`name`, a map `batch`) is refused.
 
 ## Keys
 )";

@@ -108,14 +108,6 @@ std::string TableRef::key() const {
     return dumpJson(spec.toJson()["recipe"]);
 }
 
-std::vector<std::string> RunSpec::heads() const {
-    std::vector<std::string> names;
-    for (const auto& [head, label] : labels) {
-        names.push_back(head);
-    }
-    return names;
-}
-
 bool isMadeId(const std::vector<Step>& recipe, std::string_view column) {
     return idMaker(recipe, column) != nullptr;
 }

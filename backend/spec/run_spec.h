@@ -77,7 +77,8 @@ struct EvalSpec {
 struct RunSpec {
     std::string name, notes, owner, project;
     std::map<std::string, std::string> tags;
-    DatasetSpec dataset;
+    Json params = Json::object();  ///< the user's own: `params` as written, a date as its text
+    DatasetSpec dataset;           ///< without files: the run has no stream (hasDataset())
     std::vector<Step> recipe;
     std::map<std::string, LabelSpec> labels;
     FeaturesSpec features;
@@ -97,6 +98,10 @@ struct RunSpec {
     /// Canonical: every key of the reference, defaults filled in, keys sorted (dumpJson prints it).
     Json toJson() const;
     static Result<RunSpec> fromJson(const Json& json);
+
+    /// False: `command` runs without a stream, and so without a feed; the JSON then leaves out the
+    /// keys of streams.
+    bool hasDataset() const { return !dataset.path.empty() || command.empty(); }
 
     /// batch.rows / batch.microRows: micro-batches of one step.
     std::int64_t microBatchesPerStep() const { return batch.rows / batch.microRows; }

@@ -183,6 +183,7 @@ void fields(auto& a, Of<RunSpec> auto& s) {
     a("owner", s.owner);
     a("project", s.project);
     a("tags", s.tags);
+    a.unless("params", s.params, Json::object());
     a("dataset", s.dataset);
     a("recipe", s.recipe);
     a("labels", s.labels);
@@ -263,7 +264,8 @@ class Writer {
     static Json toJson(const T& value) {
         if constexpr (std::is_same_v<T, double>) {
             return jsonNumber(value);
-        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+        } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string> ||
+                             std::is_same_v<T, Json>) {
             return value;
         } else {
             Writer inner;
@@ -397,6 +399,9 @@ class Reader {
         }
     }
 
+    void read(const Json& json, const std::string& path, Json& value) {
+        json.is_object() ? value = json : wrongValue(path, "an object", json, value);
+    }
     void read(const Json& json, const std::string& path, bool& value) {
         json.is_boolean() ? json.get_to(value) : wrongValue(path, "a bool", json, value);
     }
@@ -464,8 +469,18 @@ class Reader {
     Status& status_;
 };
 
+constexpr const char* kKeysOfStreams[] = {"dataset",    "recipe", "labels", "features",
+                                          "embeddings", "batch",  "model",  "eval"};
+
 /// What later stages divide by or index with; SpecReader refuses these with better words.
 Status checkUsable(const RunSpec& spec) {
+    if (!spec.hasDataset()) {
+        return spec.train.ranks > 0 && spec.train.nodes == 1
+                   ? okStatus()
+                   : invalidArgument(
+                         "resolved spec: without a dataset train.ranks is above 0, and "
+                         "train.nodes 1");
+    }
     if (spec.batch.rows <= 0 || spec.batch.microRows <= 0 ||
         spec.batch.rows % spec.batch.microRows != 0) {
         return invalidArgument("resolved spec: batch.micro_rows must divide batch.rows");
@@ -483,7 +498,13 @@ Status checkUsable(const RunSpec& spec) {
 }  // namespace
 
 Json RunSpec::toJson() const {
-    return Writer::toJson(*this);
+    Json json = Writer::toJson(*this);
+    if (!hasDataset()) {
+        for (const char* key : kKeysOfStreams) {
+            json.erase(key);
+        }
+    }
+    return json;
 }
 
 Result<RunSpec> RunSpec::fromJson(const Json& json) {
@@ -493,7 +514,18 @@ Result<RunSpec> RunSpec::fromJson(const Json& json) {
     fields(reader, spec);
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(checkUsable(spec));
+    if (!spec.hasDataset()) {
+        spec.model.body = NoModel();
+    }
     return spec;
+}
+
+std::vector<std::string> RunSpec::heads() const {
+    std::vector<std::string> names;
+    for (const auto& [head, label] : labels) {
+        names.push_back(head);
+    }
+    return names;
 }
 
 }  // namespace millrace::spec

@@ -103,12 +103,28 @@ std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t off
                                               : flowByte(text, at, offset);
 }
 
+std::size_t SourceMap::Place::written(std::size_t offset) const {
+    std::size_t before = 0, beforeWritten = 0;  // the end of the last constant before it
+    for (const Constant& one : constants) {
+        if (offset < one.at) {
+            break;
+        }
+        if (offset < one.at + one.size) {
+            return one.writtenAt;
+        }
+        before = one.at + one.size;
+        beforeWritten = one.writtenAt + one.writtenSize;
+    }
+    return beforeWritten + (offset - before);
+}
+
 expr::Position SourceMap::find(const std::string& path, std::size_t offset) const {
     const auto it = places_.find(path);
     if (it != places_.end()) {
         const Place& place = it->second;
         return place.isSet ? expr::Position{}
-                           : expr::positionAt(*text_, scalarByte(*text_, place.offset, offset));
+                           : expr::positionAt(
+                                 *text_, scalarByte(*text_, place.offset, place.written(offset)));
     }
     const std::size_t end = path.find_last_of(".[");
     return end == std::string::npos ? expr::Position{} : find(path.substr(0, end));

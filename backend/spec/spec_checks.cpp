@@ -330,6 +330,31 @@ void resolveBatch(Json& spec, Problems& problems) {
     }
 }
 
+void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,
+                         Problems& problems) {
+    if (jsonMember(spec, "command").empty()) {
+        return problems.add("", "missing",
+                            "dataset is missing: name the files, as in `dataset: {path: "
+                            "log/*.parquet}`; only a spec with `command` may have none");
+    }
+    for (const char* key :
+         {"recipe", "label", "labels", "features", "embeddings", "batch", "eval", "train.max_steps",
+          "train.checkpoint.every_steps", "train.no_progress_minutes", "train.exit_minutes",
+          "resources.memory_limit_mb", "resources.loader_threads", "resources.data_workers"}) {
+        if (given.contains(key)) {
+            problems.add(key, "check",
+                         strCat(key,
+                                " is for the stream of a dataset, and the spec has none: add "
+                                "dataset, or leave it out"));
+        }
+    }
+    if (jsonInt(jsonMember(spec, "train"), "nodes", 1) > 1) {
+        problems.add("train.nodes", "check",
+                     "train.nodes: the ranks of a run without a dataset are on one node; start one "
+                     "run for each node, or add a dataset");
+    }
+}
+
 void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings) {
     ModelSpec& model = spec.model;
@@ -354,6 +379,9 @@ void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& 
 }
 
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
+    if (!spec.hasDataset()) {
+        return;
+    }
     checkStepNames(spec, problems);
     checkSteps(spec, problems, warnings);
     checkEvalSteps(spec, problems);

@@ -1,5 +1,6 @@
 #pragma once
 // What must fit together in a resolved spec, before its columns are known. Private to the room.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ void resolveBatch(Json& spec, Problems& problems);
 /// section `model` as it was read, with the keys of all models.
 void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings);
+/// Of a spec that names no dataset: that it has a command, and no key for a stream. `spec` as the
+/// reader made it, `given`: its keys that the text or --set has.
+void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,
+                         Problems& problems);
 /// Everything else. Feature patterns are not yet expanded.
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
 

@@ -181,8 +181,8 @@ void applySets(YamlNode& tree, const std::vector<std::string>& sets, SpecErrors&
     }
 }
 
-/// `label` becomes labels, eval.dataset is completed, formats and names are filled in.
-void completeJson(Json& json, const SpecOptions& options, Problems& problems) {
+/// `label` becomes labels, eval.dataset is completed, formats are filled in.
+void completeJson(Json& json, Problems& problems) {
     const std::string label = jsonString(json, "label");
     json.erase("label");
     if (!label.empty()) {
@@ -191,16 +191,12 @@ void completeJson(Json& json, const SpecOptions& options, Problems& problems) {
         }
         json["labels"]["label"] = {{"expr", label}, {"weight", ""}, {"where", ""}};
     }
-    if (jsonString(json, "name").empty()) {
-        json["name"] = nameOfFile(options.fileName);
-    }
     fillFormat(json["dataset"]);
     if (json["eval"].is_object()) {
         json["eval"]["dataset"] = evalDataset(json["dataset"], json["eval"]["dataset"]);
         fillDelimiter(json["eval"]["dataset"]);
     }
     fillDelimiter(json["dataset"]);
-    json["base_dir"] = options.baseDir;
     resolveBatch(json, problems);
 }
 
@@ -218,7 +214,8 @@ void completeEval(RunSpec& spec, bool hasOwnRecipe) {
 ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::string>& text,
                       const SpecOptions& options) {
     ResolvedSpec out;
-    TreeReader reader(*text, out.errors);
+    const Params params = Params::read(tree.find("params"), out.errors);
+    TreeReader reader(*text, params, out.errors);
     Json json = reader.readRoot(tree);
     auto places = reader.takePlaces();
     const bool hasModelKey = places.count("model") > 0 || places.count("train.optimizer") > 0;
@@ -226,13 +223,24 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     if (places.count("label") > 0) {
         places["labels.label"] = places["labels.label.expr"] = places["label"];
     }
-    const auto source = std::make_shared<const SourceMap>(text, std::move(places));
+    const auto source = std::make_shared<const SourceMap>(text, places);
     Problems problems(source, out.errors);
+    const bool hasDataset = json.is_object() && !jsonMember(json, "dataset").is_null();
+    if (!hasDataset && out.errors.empty()) {
+        checkWithoutDataset(json, places, problems);
+    }
     if (out.errors.empty()) {
-        completeJson(json, options, problems);
+        if (jsonString(json, "name").empty()) {
+            json["name"] = nameOfFile(options.fileName);
+        }
+        json["base_dir"] = options.baseDir;
+        hasDataset ? completeJson(json, problems) : void();
     }
     if (!out.errors.empty()) {
         return out;
+    }
+    if (!hasDataset) {
+        json.erase("dataset");
     }
     Result<RunSpec> spec = RunSpec::fromJson(json);
     if (!spec.ok()) {
@@ -375,13 +383,16 @@ std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions&
     }
     SpecErrors ignored, errors;
     applySets(*root, options.sets, ignored);
-    std::erase_if(root->members, [](const YamlNode::Member& m) { return m.key != "dataset"; });
+    std::erase_if(root->members, [](const YamlNode::Member& m) {
+        return m.key != "dataset" && m.key != "params";
+    });
     YamlNode* section = root->find("dataset");
     if (section == nullptr || !section->isMap()) {
         return std::nullopt;
     }
     std::erase_if(section->members, [](const YamlNode::Member& m) { return m.key == "where"; });
-    TreeReader reader(text, errors);
+    const Params params = Params::read(root->find("params"), ignored);
+    TreeReader reader(text, params, errors);
     const Json read = reader.readRoot(*root);
     const bool isWrong = std::any_of(errors.begin(), errors.end(), [](const SpecError& error) {
         return error.path == "dataset" || error.path.rfind("dataset.", 0) == 0;

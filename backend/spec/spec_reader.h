@@ -23,7 +23,8 @@ struct SpecError {
     std::string message;  ///< without the place
     std::string path;     ///< key path, "recipe.sample.keep"; "" for the whole text
     std::string code;     ///< "syntax", "unknown_key", "type", "range", "missing", "duplicate",
-                          ///< "expression", "unknown_column", "variation", "check", "file", "limit"
+                          ///< "expression", "parameter", "unknown_column", "variation", "check",
+                       ///< "file", "limit"
     /// "FILE:LINE:COLUMN: message".
     std::string text(std::string_view fileName) const;
     Json toJson() const;
@@ -80,9 +81,17 @@ std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions&
 /// Where the values of a resolved spec stood in the YAML text, by key path ("recipe[2].keep").
 class SourceMap {
  public:
+    /// A constant of `params` within a value: bytes of the resolved value, and of the `${...}` that
+    /// was written.
+    struct Constant {
+        std::size_t at = 0, size = 0, writtenAt = 0, writtenSize = 0;
+    };
     struct Place {
-        std::size_t offset = 0;  ///< byte of the value, its quotes included
-        bool isSet = false;      ///< came from --set: it has no place
+        std::size_t offset = 0;           ///< byte of the value, its quotes included
+        bool isSet = false;               ///< came from --set: it has no place
+        std::vector<Constant> constants;  ///< in order
+        /// The byte of the written value that byte `offset` of the resolved one comes from.
+        std::size_t written(std::size_t offset) const;
     };
     SourceMap(std::shared_ptr<const std::string> text, std::map<std::string, Place> places)
         : text_(std::move(text)), places_(std::move(places)) {}

@@ -43,6 +43,7 @@ Json emptyValue(KeyType type) {
         case KeyType::kReal:
             return 0.0;
         case KeyType::kTextMap:
+        case KeyType::kParams:
         case KeyType::kSectionMap:
             return Json::object();
         default:
@@ -91,14 +92,37 @@ void TreeReader::wrong(const YamlNode& node, const Where& where, std::string_vie
 }
 
 void TreeReader::note(const YamlNode& node, const Where& where) {
-    places_[where.path] = {node.offset, node.isSet};
+    places_[where.path] = {node.offset, node.isSet, {}};
+}
+
+expr::Position TreeReader::placeIn(const YamlNode& node, const Where& where,
+                                   std::size_t offset) const {
+    const auto place = places_.find(where.path);
+    const std::size_t written = place == places_.end() ? offset : place->second.written(offset);
+    return node.isSet ? expr::Position{}
+                      : expr::positionAt(text_, scalarByte(text_, node.offset, written));
+}
+
+std::optional<std::string> TreeReader::filled(const YamlNode& node, const Where& where,
+                                              Params::Filling filling) {
+    if (const auto* wrong = std::get_if<expr::ExprError>(&filling)) {
+        errorAt(placeIn(node, where, wrong->offset), where, "parameter",
+                strCat(where.shown, ": ", wrong->message));
+        return std::nullopt;
+    }
+    auto& text = std::get<Params::Filled>(filling);
+    if (!text.constants.empty()) {
+        places_[where.path].constants = std::move(text.constants);
+    }
+    return std::move(text.text);
 }
 
 Json TreeReader::readRoot(const YamlNode& root) {
     if (!root.isMap()) {
         error(root, {}, "type",
-              root.isNull() ? std::string("the spec is empty; it needs at least dataset and labels")
-                            : strCat("a spec must be a map of keys, not ", root.describe()));
+              root.isNull()
+                  ? std::string("the spec is empty; it needs dataset and labels, or a command")
+                  : strCat("a spec must be a map of keys, not ", root.describe()));
         return Json::object();
     }
     return section("", &root, {});
@@ -206,6 +230,8 @@ Json TreeReader::compound(const Key& key, const YamlNode& node, const Where& whe
     switch (key.type) {
         case KeyType::kTextMap:
             return textMap(node, where);
+        case KeyType::kParams:
+            return params_.json();
         case KeyType::kNamedExprs:
             return namedExprs(key, node, where);
         case KeyType::kJoinKeys:
@@ -302,21 +328,30 @@ Json TreeReader::expression(const YamlNode& node, const Where& where) {
         wrong(node, where, "an expression in one text");
         return "";
     }
-    const auto parsed = expr::tryParseExpression(node.text);
-    if (const auto* failure = std::get_if<expr::ExprError>(&parsed)) {
-        const expr::Position at =
-            node.isSet ? expr::Position{}
-                       : expr::positionAt(text_, scalarByte(text_, node.offset, failure->offset));
-        errorAt(at, where, "expression", strCat(where.shown, ": ", failure->message));
+    const std::optional<std::string> text = filled(node, where, params_.inExpression(node.text));
+    if (!text) {
+        return "";
     }
-    return node.text;
+    const auto parsed = expr::tryParseExpression(*text);
+    if (const auto* failure = std::get_if<expr::ExprError>(&parsed)) {
+        errorAt(placeIn(node, where, failure->offset), where, "expression",
+                strCat(where.shown, ": ", failure->message));
+    }
+    return *text;
+}
+
+Json TreeReader::path(const Key& key, const YamlNode& node, const Where& where) {
+    return node.isScalar() ? Json(filled(node, where, params_.inPath(node.text)).value_or(""))
+                           : text(key, node, where);
 }
 
 Json TreeReader::list(const Key& key, const YamlNode& node, const Where& where) {
+    const bool isPaths = key.name() == "path" || key.name() == "table";
     const auto one = [&](const YamlNode& item, const Where& at) {
-        return key.type == KeyType::kTextList  ? text(key, item, at)
-               : key.type == KeyType::kIntList ? integer(key, item, at)
-                                               : real(key, item, at);
+        return isPaths                          ? path(key, item, at)
+               : key.type == KeyType::kTextList ? text(key, item, at)
+               : key.type == KeyType::kIntList  ? integer(key, item, at)
+                                                : real(key, item, at);
     };
     Json out = Json::array();
     if (node.isScalar()) {

@@ -2,12 +2,14 @@
 // YAML tree -> canonical JSON by the key table: unknown keys, types, ranges, defaults, expressions'
 // syntax. Private to the room.
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/core/json.h"
 #include "backend/spec/key_table.h"
+#include "backend/spec/params/params.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/spec/yaml_tree.h"
 
@@ -21,8 +23,9 @@ std::size_t scalarByte(std::string_view text, std::size_t start, std::size_t off
 
 class TreeReader {
  public:
-    /// `text` is what the nodes' offsets count in.
-    TreeReader(std::string_view text, SpecErrors& errors) : text_(text), errors_(errors) {}
+    /// `text` is what the nodes' offsets count in. `params` are those of the tree.
+    TreeReader(std::string_view text, const Params& params, SpecErrors& errors)
+        : text_(text), params_(params), errors_(errors) {}
 
     Json readRoot(const YamlNode& root);
     std::map<std::string, SourceMap::Place> takePlaces() { return std::move(places_); }
@@ -40,6 +43,11 @@ class TreeReader {
                  std::string message);
     void wrong(const YamlNode& node, const Where& where, std::string_view wanted);
     void note(const YamlNode& node, const Where& where);
+    /// The place of a byte of the value that `node` was resolved to.
+    expr::Position placeIn(const YamlNode& node, const Where& where, std::size_t offset) const;
+    /// The text with its constants, which are noted; nothing after an error.
+    std::optional<std::string> filled(const YamlNode& node, const Where& where,
+                                      Params::Filling filling);
 
     Json section(std::string_view prefix, const YamlNode* node, const Where& where);
     void unknownKey(const YamlNode::Member& member, const std::vector<const Key*>& known,
@@ -55,6 +63,7 @@ class TreeReader {
     Json seed(const YamlNode& node, const Where& where);
     Json real(const Key& key, const YamlNode& node, const Where& where);
     Json expression(const YamlNode& node, const Where& where);
+    Json path(const Key& key, const YamlNode& node, const Where& where);
     Json list(const Key& key, const YamlNode& node, const Where& where);
     Json textMap(const YamlNode& node, const Where& where);
     Json namedExprs(const Key& key, const YamlNode& node, const Where& where);
@@ -69,6 +78,7 @@ class TreeReader {
     bool checkRange(const Key& key, double number, const YamlNode& node, const Where& where);
 
     std::string_view text_;
+    const Params& params_;
     SpecErrors& errors_;
     std::map<std::string, SourceMap::Place> places_;
 };

@@ -99,10 +99,24 @@ Status removeItems(YamlNode& list, const std::string& path, const YamlNode& remo
     return okStatus();
 }
 
+/// Only names that the spec gives have a place there, so that a mistyped one is found.
+bool isInParams(const std::string& path) {
+    return path == "params" || path.starts_with("params.");
+}
+
+Status unknownName(const YamlNode& map, const std::string& path, const std::string& key,
+                   std::string_view wish) {
+    std::vector<std::string> known;
+    for (const YamlNode::Member& member : map.members) {
+        known.push_back(member.key);
+    }
+    return notFound(path, " has no '", key, "' to ", wish, nameHint(key, known));
+}
+
 /// Maps whose keys the user chooses: null takes one out.
 bool hasNamesForKeys(const std::string& path) {
     return path == "embeddings" || path == "labels" || path == "features.sequences" ||
-           path == "dataset.csv.types";
+           path == "dataset.csv.types" || isInParams(path);
 }
 
 /// Sets, or takes out, the member parts[at] of `map`.
@@ -116,15 +130,13 @@ Status setLast(YamlNode& map, const std::vector<std::string>& parts, std::size_t
     }
     if (value.isNull() && hasNamesForKeys(joinedPath(parts, at))) {
         if (old == nullptr) {
-            std::vector<std::string> known;
-            for (const YamlNode::Member& member : map.members) {
-                known.push_back(member.key);
-            }
-            return notFound(joinedPath(parts, at), " has no '", key, "' to take out",
-                            nameHint(key, known));
+            return unknownName(map, joinedPath(parts, at), key, "take out");
         }
         std::erase_if(map.members, [&key](const YamlNode::Member& m) { return m.key == key; });
         return okStatus();
+    }
+    if (old == nullptr && isInParams(joinedPath(parts, at))) {
+        return unknownName(map, joinedPath(parts, at), key, "set");
     }
     setMember(map, key, keyPosition, value);
     return okStatus();
@@ -183,6 +195,9 @@ Status setBelow(YamlNode& start, const std::vector<std::string>& parts, std::siz
         }
         if (at + 1 == parts.size()) {
             return setLast(*node, parts, at, value, keyPosition);
+        }
+        if (node->find(parts[at]) == nullptr && isInParams(here)) {
+            return unknownName(*node, here, parts[at], "set");
         }
         if (node->find(parts[at]) == nullptr) {
             YamlNode empty{.kind = YamlNode::Kind::kMap,

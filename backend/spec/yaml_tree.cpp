@@ -40,6 +40,12 @@ class Lines {
         const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
         return std::min(start + static_cast<std::size_t>(std::max(mark.column, 0)), text_.size());
     }
+    /// The text of its line.
+    std::string_view lineOf(const YAML::Mark& mark) const {
+        const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
+        const std::size_t start = line < starts_.size() ? starts_[line] : text_.size();
+        return text_.substr(start, text_.find('\n', start) - start);
+    }
     expr::Position position(const YAML::Mark& mark) const {
         if (mark.is_null()) {
             return {};
@@ -274,7 +280,14 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
         errors.push_back(refusal.error);
     } catch (const YAML::Exception& e) {
         const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
-        errors.push_back({at.line, at.column, strCat("not YAML: ", e.msg), "", "syntax"});
+        // Within braces and brackets YAML ends a plain value at the { of ${name}.
+        const bool isPlaceholder = lines.lineOf(e.mark).find("${") != std::string_view::npos;
+        errors.push_back({at.line, at.column,
+                          strCat("not YAML: ", e.msg,
+                                 isPlaceholder ? "; within {} and [] put a value that holds ${...} "
+                                                 "in double quotes"
+                                               : ""),
+                          "", "syntax"});
     } catch (const std::exception& e) {
         errors.push_back({0, 0, strCat("not YAML: ", e.what()), "", "syntax"});
     }

@@ -40,6 +40,9 @@ class Resolver {
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
     Status fillVocabularies(spec::RunSpec& spec) const;
+    bool resolveCommand(ResolvedRun run, ResolveReply& reply) const;
+    void checkWorkers(const ResolvedRun& run, const expr::Schema& columns,
+                      ResolveReply& reply) const;
     bool checkTraining(const ResolvedRun& run, const expr::Schema& columns,
                        ResolveReply& reply) const;
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
@@ -160,10 +163,10 @@ Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
     return okStatus();
 }
 
-// What would else be refused when the workers are there already.
-bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns,
-                             ResolveReply& reply) const {
-    const std::size_t before = reply.errors.size();
+// What would else be refused when the workers are there already: what the spec says of them, the
+// program of a command, the GPUs.
+void Resolver::checkWorkers(const ResolvedRun& run, const expr::Schema& columns,
+                            ResolveReply& reply) const {
     const spec::SpecErrors errors = spec::checkTrainable(run.spec, columns);
     reply.errors.insert(reply.errors.end(), errors.begin(), errors.end());
     const auto command = run.spec.command.empty() || !request_.place
@@ -176,6 +179,28 @@ bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns
     if (!gpus.ok()) {
         reply.errors.push_back(errorOf(gpus, "resources.gpus_per_rank", "check", &run.spec));
     }
+}
+
+/// A run without a dataset: there is nothing to open, and no plan.
+bool Resolver::resolveCommand(ResolvedRun run, ResolveReply& reply) const {
+    const std::size_t before = reply.errors.size();
+    if (request_.isForTraining) {
+        checkWorkers(run, {}, reply);
+    } else {
+        reply.errors.push_back(errorOf(
+            invalidArgument("the spec has no dataset, so there are no rows to look at; `millrace "
+                            "run` starts its command"),
+            "command", "missing", &run.spec));
+    }
+    run.specHash = spec::specHash(run.spec);
+    reply.runs.push_back(std::move(run));
+    return reply.errors.size() == before;
+}
+
+bool Resolver::checkTraining(const ResolvedRun& run, const expr::Schema& columns,
+                             ResolveReply& reply) const {
+    const std::size_t before = reply.errors.size();
+    checkWorkers(run, columns, reply);
     const Status tables =
         request_.trainsHere ? spec::checkTableMemory(run.spec, machineMemory()) : okStatus();
     if (!tables.ok()) {
@@ -265,6 +290,9 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         return false;
     }
     run.spec = std::move(*read.spec);
+    if (!run.spec.hasDataset()) {
+        return resolveCommand(std::move(run), reply);
+    }
     DatasetPtr train, eval;
     if (!openAll(run, train, eval, reply)) {
         return false;

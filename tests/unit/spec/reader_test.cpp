@@ -231,8 +231,10 @@ TEST(SpecReader, NumbersMustBeInRange) {
 }
 
 TEST(SpecReader, RequiredKeysAreAskedFor) {
-    EXPECT_EQ(errorsOf("label: y\nfeatures: {dense: [x]}\n"),
-              "1:1 dataset is missing: which rows are read");
+    EXPECT_EQ(
+        errorsOf("label: y\nfeatures: {dense: [x]}\n"),
+        "1:1 dataset is missing: name the files, as in `dataset: {path: log/*.parquet}`; only "
+        "a spec with `command` may have none");
     EXPECT_EQ(errorsOf(withLine("recipe:\n  - join: {table: a.csv, on: x}")),
               "5:11 recipe[0].join.take is missing: what is added: a list of the table's columns, "
               "or `name: expression` over them");
@@ -240,7 +242,7 @@ TEST(SpecReader, RequiredKeysAreAskedFor) {
               std::string::npos);
     EXPECT_NE(errorsOf("dataset: {path: a}\nlabel: y\n").find("features is empty"),
               std::string::npos);
-    EXPECT_EQ(errorsOf(""), "0:0 the spec is empty; it needs at least dataset and labels");
+    EXPECT_EQ(errorsOf(""), "0:0 the spec is empty; it needs dataset and labels, or a command");
 }
 
 TEST(SpecReader, DuplicateKeysAreRefused) {

@@ -92,11 +92,19 @@ Json errorsJson(const spec::SpecErrors& errors, const std::string& fileName) {
 }
 
 Json runJson(const ResolvedRun& run) {
-    return {{"variation", run.variation},    {"name", run.spec.name},
-            {"spec_hash", run.specHash},     {"stream_hash", run.streamHash},
-            {"plan_hash", run.planHash},     {"warnings", run.warnings},
-            {"rows", run.plan.numRows()},    {"files", run.plan.files.size()},
-            {"splits", run.plan.numSplits()}};
+    // Without a dataset there are none to count.
+    const auto counted = [&](std::int64_t count) {
+        return run.spec.hasDataset() ? Json(count) : Json();
+    };
+    return {{"variation", run.variation},
+            {"name", run.spec.name},
+            {"spec_hash", run.specHash},
+            {"stream_hash", run.streamHash},
+            {"plan_hash", run.planHash},
+            {"warnings", run.warnings},
+            {"rows", counted(run.plan.numRows())},
+            {"files", counted(static_cast<std::int64_t>(run.plan.files.size()))},
+            {"splits", counted(run.plan.numSplits())}};
 }
 
 std::int64_t bytesOf(const stream::Plan& plan) {
@@ -197,7 +205,9 @@ Json checkAnswer(const Json& request) {
     Json runs = Json::array();
     for (const ResolvedRun& run : reply.runs) {
         runs.push_back(runJson(run));
-        addSegments(segmentSizeOf(run.plan), runs.back());
+        if (run.spec.hasDataset()) {
+            addSegments(segmentSizeOf(run.plan), runs.back());
+        }
         runs.back()["optimisation"] = spec::describeOptimisation(run.spec);
         runs.back()["resolved_spec"] = dumpJson(run.spec.toJson());
     }
