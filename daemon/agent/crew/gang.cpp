@@ -11,6 +11,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr int kFeedReplacements = 3;
+constexpr std::int64_t kTenYears = 10LL * 366 * 24 * 60;  // in minutes
 
 Result<spec::RunSpec> specOf(std::string_view resolvedSpec) {
     ASSIGN_OR_RETURN(const Json json, parseJson(resolvedSpec, "resolved spec"));
@@ -38,6 +39,7 @@ Status becomeScript(engines::Group& rank, const runs::RunRecord& run, const JobF
                                                          rank.workingDirectory, run.baseDir}));
     rank.environment.try_emplace("OMP_NUM_THREADS", std::to_string(facts.threadsPerRank));
     rank.environment["MILLRACE_SPEC"] = place.specPath;
+    rank.environment["MILLRACE_PARAMS"] = facts.params;
     if (facts.nodes > 1 && rank.place.node == 0 && !meeting.interface.empty()) {
         rank.environment.try_emplace("GLOO_SOCKET_IFNAME", meeting.interface);
     }
@@ -89,7 +91,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.gpusPerRank = spec.resources.gpusPerRank;
     facts.dataWorkers = static_cast<int>(spec.resources.dataWorkersMin);
     facts.dataWorkersMost = static_cast<int>(spec.resources.dataWorkersMax);
-    facts.epochs = spec.batch.epochs;
+    facts.epochs = spec.hasDataset() ? spec.batch.epochs : 0;
     facts.maxSteps = spec.train.maxSteps;
     facts.stepNames.emplace_back("where");  // what the loader counts first
     for (const spec::Step& step : spec.recipe) {
@@ -98,8 +100,11 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
         }
     }
     facts.command = spec.command;
-    facts.noProgressMinutes = spec.train.noProgressMinutes;
-    facts.exitMinutes = spec.train.exitMinutes;
+    facts.params = dumpJson(spec.params);
+    facts.hasDataset = spec.hasDataset();
+    // Without a stream nobody knows what a command is at, nor how long that may take.
+    facts.noProgressMinutes = facts.hasDataset ? spec.train.noProgressMinutes : kTenYears;
+    facts.exitMinutes = facts.hasDataset ? spec.train.exitMinutes : kTenYears;
     facts.model = spec.model.type();
     facts.dataset = joined(spec.dataset.path);
     return facts;
@@ -117,9 +122,11 @@ std::string reasonToWait(const Status& why) {
 
 std::vector<schedule::Part> partsOf(const JobFacts& facts, bool trainsHere) {
     using Where = schedule::Part::Where;
-    const double loader =
-        facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads) : schedule::kAllCores;
-    const auto memory = static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000;
+    const double loader = !facts.hasDataset         ? 0
+                          : facts.loaderThreads > 0 ? static_cast<double>(facts.loaderThreads)
+                                                    : schedule::kAllCores;
+    const auto memory =
+        facts.hasDataset ? static_cast<std::uint64_t>(facts.memoryLimitMb) * 1'000'000 : 0;
     const schedule::Resources ranks{
         static_cast<double>(facts.ranksPerNode() * facts.threadsPerRank),
         static_cast<int>(facts.ranksPerNode() * facts.gpusPerRank), memory};
@@ -170,20 +177,23 @@ Result<values::LaunchPlace> launchOf(const std::string& text) {
 
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const schedule::Resources& needs, const Meeting& meeting) {
-    engines::Group feed;
-    feed.name = job::kFeed;
-    feed.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
-    feed.resources.memoryBytes = needs.memoryBytes;
     ASSIGN_OR_RETURN(engines::Group rank, makeRanks(run, facts, 0, meeting));
-    if (facts.isScript()) {
-        feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
-    }
     rank.resources.cpus = needs.cpus;
     rank.resources.gpus = needs.gpus;
     engines::Gang gang;
     gang.key = gangKey(run.id, attempt);
     gang.attempt = attempt;
-    gang.groups = {feed, rank};
+    if (facts.hasDataset) {
+        engines::Group feed;
+        feed.name = job::kFeed;
+        feed.argv = {"{bin}/millrace-loader", "feed", "--job", "{attempt}/job.json"};
+        feed.resources.memoryBytes = needs.memoryBytes;
+        if (facts.isScript()) {
+            feed.replacements = kFeedReplacements;  // loading a user's model may take minutes
+        }
+        gang.groups.push_back(std::move(feed));
+    }
+    gang.groups.push_back(std::move(rank));
     return gang;
 }
 

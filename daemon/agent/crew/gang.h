@@ -29,12 +29,16 @@ struct JobFacts {
     std::int64_t epochs = 1;
     std::int64_t maxSteps = 0;  ///< 0: as many as the stream has
     std::string initFrom;
+    bool hasDataset = true;  ///< false: `command` without a stream, and so without a feed
+    std::string params;      ///< JSON, for the user's own ranks
     std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones
     std::vector<std::string> command;    ///< of the user's own ranks; empty: the built-in trainer
     std::int64_t noProgressMinutes = 30, exitMinutes = 30;
     std::string model, dataset;
 
     bool isScript() const { return !command.empty(); }
+    /// Whether a checkpoint of rank 0 is one of all as soon as it is written.
+    bool hasOneStep() const { return !isScript() || ranks == 1 || !hasDataset; }
     int ranksPerNode() const { return ranks / nodes; }
 
     static Result<JobFacts> read(std::string_view resolvedSpec);
@@ -59,8 +63,8 @@ struct Meeting {
     std::string interface;  ///< of part 0's machine that `host` is on; "": not known, or told there
 };
 
-/// Part 0: the feed that leads, and its node's ranks. Of a run with a command: kNotFound when its
-/// program or its script is not there any more.
+/// Part 0: the feed that leads, where there is a stream, and its node's ranks. Of a run with a
+/// command: kNotFound when its program or its script is not there any more.
 Result<engines::Gang> makeGang(const runs::RunRecord& run, int attempt, const JobFacts& facts,
                                const schedule::Resources& needs, const Meeting& meeting);
 /// Part 0 for the node whose address `meeting` has; its job is the attempt's, which `paths` has.

@@ -11,7 +11,6 @@ namespace {
 // After the gang's end: how long to wait for what its sockets still hold.
 constexpr std::int64_t kDrainNs = 2'000 * kNsPerMs;
 constexpr std::int64_t kCancelAgainNs = 1'000 * kNsPerMs;
-constexpr std::chrono::milliseconds kForcedGrace{2'000};
 
 }  // namespace
 
@@ -50,10 +49,8 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
     }
     if (stop_.has_value()) {
         door_.stop(connection);
-    } else if (sender.rank == 0 && journal_.run().state == values::RunState::kStarting) {
+    } else if (sender.rank == 0 && journal_.tellRunning()) {
         recovery_.loaded();
-        journal_.setState(values::RunState::kRunning);
-        journal_.publish();
     }
 }
 
@@ -147,7 +144,7 @@ void ActiveRun::noteGang(const engines::State& state) {
     const bool isGone = !engines::isLiving(state);
     recovery_.look(state);
     if (isGone) {  // what could not be asked for may live, and would train beside the next attempt
-        (void)parts_.end({kForcedGrace, "the attempt is over"});
+        (void)parts_.end({GangCut::kGrace, "the attempt is over"});
     }
     if (isGone && state_.may(Move::kGangOver)) {
         move(Move::kGangOver);
@@ -167,7 +164,7 @@ void ActiveRun::requestStop(const std::string& reason, std::chrono::milliseconds
     (void)journal_.directory().writeStop(attempt(), place_.clock.wallMs() + grace.count());
     if (isStopped()) {
         stop_->deadlineNs = deadline;
-        return;
+        return stage() == Stage::kCutting ? askCancel() : void();
     }
     stop_ = StopWish{reason, deadline};
     if (journal_.run().state != values::RunState::kStopping) {
@@ -280,8 +277,9 @@ void ActiveRun::cut(Move how) {
 }
 
 void ActiveRun::askCancel() {
+    const std::int64_t leftNs = stop_ ? stop_->deadlineNs - place_.clock.steadyNs() : 0;
     const std::string why = whyCut(cut_.why(), stop_ ? stop_->reason : "", gang_);
-    const Status status = parts_.end({kForcedGrace, why});
+    const Status status = parts_.end({cut_.grace(leftNs), why});
     state_.setRetry(status.ok() ? 0 : place_.clock.steadyNs() + kCancelAgainNs);
 }
 
@@ -305,6 +303,7 @@ AttemptFacts ActiveRun::attemptFacts() const {
     facts.doneReason = done_.reason();
     facts.isDoneKept = done_.hasRank0() && checkpoints_.hasFrom(done_.stepOfRank0());
     facts.isScript = facts_.isScript();
+    facts.hasStream = facts_.hasDataset;
     facts.idleRanks = done_.idleRanks(extent(), health_);
     facts.cutRanks = done_.cutRanks();
     facts.isStopRequested = isStopped();

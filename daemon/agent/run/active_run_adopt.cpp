@@ -92,6 +92,7 @@ Status ActiveRun::followGang() {
     } else {
         ASSIGN_OR_RETURN(const auto heard, journal_.ranksHeard(facts_.ranks));
         move(Move::kFound);
+        (void)(facts_.hasDataset || journal_.tellRunning());
         health_.noteHeard(heard);
         crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
         // An earlier daemon asked its ranks to move: they may have stopped by now.

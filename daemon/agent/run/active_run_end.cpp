@@ -15,7 +15,7 @@ void ActiveRun::end(values::RunState state, const std::string& reason) {
 
 void ActiveRun::askReceipt() {
     move(Move::kAsked);
-    ReceiptInputs inputs{.stepNames = facts_.stepNames};
+    ReceiptInputs inputs{.stepNames = facts_.stepNames, .hasStream = facts_.hasDataset};
     done_.fill(facts_.ranks, inputs);
     if (!end_.askReceipt(std::move(inputs), answer(&ActiveRun::receiptMade)) &&
         stage() == Stage::kReceiptMaking) {

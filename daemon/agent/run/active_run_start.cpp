@@ -146,8 +146,7 @@ Status ActiveRun::beginAttempt() {
     const int next = attempt() + 1;
     const std::int64_t resumeStep = preparation_->resumeStep();
     RETURN_IF_ERROR(place_.store.beginAttempt(id(), next, resumeStep, preparation_->isRestart(),
-                                              facts_.ranks,
-                                              !facts_.isScript() || facts_.ranks == 1));
+                                              facts_.ranks, facts_.hasOneStep()));
     begin_.resumeStep = resumeStep;
     begin_.fromStep = preparation_->fromStep();
     hasBegun_ = isAdopted_ = false;
@@ -178,6 +177,7 @@ Status ActiveRun::placeNow() {
     crew_.begin(journal_.directory().paths().attempt(attempt()), attempt());
     recovery_.placed();
     startBackoffNs_ = 0;
+    (void)(facts_.hasDataset || journal_.tellRunning());
     logInfo("run: started", {{"run", id()}, {"attempt", attempt()}, {"from", begin_.resumeStep}});
     return okStatus();
 }

@@ -256,6 +256,9 @@ void DoneWords::fill(int ranks, ReceiptInputs& inputs) const {
 }
 
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs) {
+    if (!inputs.hasStream) {
+        return okStatus();
+    }
     if (inputs.state.empty() && !inputs.endedState.empty()) {
         ASSIGN_OR_RETURN(const auto attempts, store.attempts(id));
         const std::int64_t settled = attempts.empty() ? 0 : attempts.back().settledStep;

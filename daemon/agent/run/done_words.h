@@ -94,7 +94,8 @@ class DoneWords {
     std::int64_t retryNs_ = 0;  // > 0: not on disk
 };
 
-/// Makes the run's receipt and stores it. OK without one, too: when nothing was committed.
+/// Makes the run's receipt and stores it. OK without one, too: when nothing was committed, or
+/// there was no stream.
 Status storeReceipt(runs::RunStore& store, const std::string& id, ReceiptInputs inputs);
 
 /// The last words of a gang's workers, which their logs or the engine have, into `facts` with its

@@ -27,7 +27,15 @@ bool GangCut::isDue(const GangView& view) {
     return found.has_value();
 }
 
+std::chrono::milliseconds GangCut::grace(std::int64_t leftNs) const {
+    return facts_.hasDataset ? kGrace
+                             : std::max(kGrace, std::chrono::milliseconds(leftNs / kNsPerMs));
+}
+
 std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
+    if (view.isStopRequested && !facts_.hasDataset) {
+        return Cut();  // without a stream no step is known to stop behind: a signal asks to end
+    }
     if (view.isGraceOver) {
         const bool areDone = done_.ranks().size() == static_cast<std::size_t>(facts_.ranks);
         return Cut{.event = areDone ? "done, and still leaving after the grace: ended"
@@ -45,7 +53,10 @@ std::optional<GangCut::Cut> GangCut::find(const GangView& view) const {
 }
 
 std::optional<GangCut::Cut> GangCut::findAmongRanks(const GangView& view) const {
-    if (const auto left = done_.leftBy(view.gang, done_.idleRanks(view.extent, health_))) {
+    const auto left = facts_.hasDataset
+                          ? done_.leftBy(view.gang, done_.idleRanks(view.extent, health_))
+                          : std::nullopt;  // each of them ends when it has done its work
+    if (left.has_value()) {
         const std::string why = strCat("rank", *left, " ended and was not done");
         return Cut{.event = why + ": its gang is ended", .why = why};
     }

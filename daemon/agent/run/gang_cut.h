@@ -30,6 +30,9 @@ struct GangView {
 
 class GangCut {
  public:
+    /// From SIGTERM to SIGKILL, for workers that had their time to stop.
+    static constexpr std::chrono::milliseconds kGrace{2'000};
+
     /// `silentNs`: until the gang of a silent rank is ended. The others outlive it.
     GangCut(const JobFacts& facts, std::int64_t silentNs, const RunHealth& health,
             const DoneWords& done)
@@ -39,6 +42,9 @@ class GangCut {
     void begin() { cut_ = Cut(); }
     /// Whether the gang is to be ended now. The reason is kept until the next attempt.
     bool isDue(const GangView& view);
+    /// From SIGTERM to SIGKILL; `leftNs`: until the stop that was asked for is to be over. Without
+    /// a stream the signal is how ranks learn of a stop, and all of its time is theirs.
+    std::chrono::milliseconds grace(std::int64_t leftNs) const;
     /// The reason for the run's history; "": a user need not read it.
     const std::string& event() const { return cut_.event; }
     /// The same for the logs of its workers; "": the stop or the end of another part explains it.

@@ -18,6 +18,7 @@ struct ReceiptInputs {
     std::string plan;                    ///< canonical JSON, as stored
     std::string state;                   ///< at the committed cursor: any rank's; "" none
     std::vector<std::string> stepNames;  ///< of the recipe, in order
+    bool hasStream = true;               ///< false: there is nothing to make a receipt of
     std::int64_t rowsTrained = -1;       ///< -1: the rows delivered up to the cursor
     /// Of a script whose rank 0 failed: the last step that it ended, its rows and the state there;
     /// "" unknown. It counts where no rank is behind that step.

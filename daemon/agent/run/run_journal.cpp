@@ -34,6 +34,15 @@ bool RunJournal::setState(values::RunState state, const std::string& reason,
     return status.ok();
 }
 
+bool RunJournal::tellRunning() {
+    if (run_.state != values::RunState::kStarting) {
+        return false;
+    }
+    setState(values::RunState::kRunning);
+    publish();
+    return true;
+}
+
 void RunJournal::look() {
     lackedRoom_ = lackedRoom_ || !directory_.checkRoom().ok();
     const bool isDue = retryNs_ > 0 && place_.clock.steadyNs() >= retryNs_;

@@ -36,6 +36,9 @@ class RunJournal {
     /// False when the store could not take it. `settledStep`: runs::StateChange.
     bool setState(values::RunState state, const std::string& reason = "",
                   std::int64_t settledStep = 0);
+    /// The attempt's workers are at work: a rank says so, or they belong to a run without a stream,
+    /// whose command need not. False where that was known.
+    bool tellRunning();
     /// What is live of it: publish() shows what was changed here.
     values::RunLive& live() { return live_; }
     const values::RunLive& live() const { return live_; }

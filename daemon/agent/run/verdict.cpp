@@ -186,13 +186,25 @@ Verdict afterFailure(const AttemptFacts& facts, const engines::State& gang) {
                 strCat(reason, " (given up after ", facts.start.restarts, " restarts)")};
     }
     const bool isOthersFault = !facts.stoodStill && wasKilledFromOutside(worker);
-    if (!tookSteps && !isOthersFault && (!wasKilled || facts.start.idleAttempts > 0)) {
+    const bool mayRepeat = wasKilled && (facts.start.idleAttempts == 0 || !facts.hasStream);
+    if (!tookSteps && !isOthersFault && !mayRepeat) {
         return {Verdict::Kind::kFailed, strCat(reason, " (no restart: it got no step further)")};
     }
     return {Verdict::Kind::kRestart, reason};
 }
 
+// Without a stream a rank is done when its process ends by itself and well.
+bool hasEndedWell(const engines::State& gang) {
+    return gang.cause == engines::Cause::kOk &&
+           std::ranges::all_of(gang.workers, [](const engines::WorkerState& worker) {
+               return worker.exitCode.value_or(0) == 0;
+           });
+}
+
 Verdict judgeEnd(const AttemptFacts& facts, const engines::State& gang) {
+    if (!facts.hasStream && hasEndedWell(gang)) {
+        return {Verdict::Kind::kFinished, ""};
+    }
     if (!rankWithoutDone(facts).has_value()) {
         const engines::WorkerState* rank0 = findWorker(gang, "rank0");
         const auto leftWell = [&](const engines::WorkerState& worker) {

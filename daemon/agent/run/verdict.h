@@ -1,11 +1,12 @@
 #pragma once
 // What becomes of a run when its gang has ended: pure decisions.
 //
-// Exit 0 is no success: every rank must have said done, and an attempt of a script that has read no
-// batch has failed where the stream was not at its end. Where rank 0's end was not recorded (a
-// power cut), its word and the checkpoint that it wrote before decide. A failed attempt is followed
-// by another one from the last checkpoint while the restarts allow it and attempts get on. Losing a
-// node is no failure of the run: it costs none of its restarts, and neither does leaving a node.
+// Exit 0 is no success, but of a run without a dataset: every rank must have said done, and an
+// attempt of a script that has read no batch has failed where the stream was not at its end. Where
+// rank 0's end was not recorded (a power cut), its word and the checkpoint that it wrote before
+// decide. A failed attempt is followed by another one from the last checkpoint while the restarts
+// allow it and attempts get on. Losing a node is no failure of the run: it costs none of its
+// restarts, and neither does leaving a node.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ struct AttemptFacts {
     /// where it began.
     std::set<std::int64_t> idleRanks;
     bool isScript = false;    ///< the ranks are a program of the user's own
+    bool hasStream = true;    ///< false: such a program without a dataset, whose exit code decides
     bool stoodStill = false;  ///< a rank did, and the gang was ended for it
     /// Ranks that said done and that the daemon then ended, as they did not leave: how their
     /// processes ended says nothing.

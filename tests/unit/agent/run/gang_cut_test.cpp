@@ -60,6 +60,20 @@ class GangCutTest : public ::testing::Test {
     std::optional<engines::State> gang_;
 };
 
+TEST_F(GangCutTest, AStopOfARunWithoutAStreamIsASignalAndLeavesItsTime) {
+    GangView stopped = view();
+    EXPECT_EQ(cut_.grace(60 * kSecond), GangCut::kGrace);
+    facts_.hasDataset = false;
+    EXPECT_FALSE(isDue(stopped));
+    gang_->workers[0].exitCode = 0;
+    EXPECT_FALSE(isDue(stopped)) << "each rank ends when its work is done";
+    stopped.isStopRequested = true;
+    EXPECT_TRUE(isDue(stopped));
+    EXPECT_EQ(cut_.event(), "");
+    EXPECT_EQ(cut_.grace(60 * kSecond), std::chrono::seconds(60));
+    EXPECT_EQ(cut_.grace(-kSecond), GangCut::kGrace);
+}
+
 TEST_F(GangCutTest, AGangThatGetsOnIsNotEnded) {
     EXPECT_FALSE(isDue(view()));
     EXPECT_EQ(cut_.event() + cut_.why(), "");
