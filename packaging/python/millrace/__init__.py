@@ -18,12 +18,13 @@ from ._errors import DaemonError, FeedError, MillraceError, MisuseError, RunErro
 from ._evaluate import Figures, evaluate
 from ._link import log
 from ._model import load_model
+from ._params import Params, params
 from ._questions import Estimate, check, dataset, preview
 from ._runs import Best, Checkpoint, Comparison, Metrics, Progress, Run, RunDetails, Runs, Series
 from ._stream import Evaluation, Stream, stream
 from ._version import __version__
 
 __all__ = ["Batch", "Best", "Chart", "Checkpoint", "Client", "Comparison", "DaemonError", "Estimate", "Evaluation", "FeedError",
-           "Figures", "Metrics", "MillraceError", "MisuseError", "Progress", "Ragged", "Resumed", "Run", "RunDetails", "RunError",
+           "Figures", "Metrics", "MillraceError", "MisuseError", "Params", "Progress", "Ragged", "Resumed", "Run", "RunDetails", "RunError",
            "Runs", "Series", "SpecError", "Stream", "__version__", "check", "checkpoint", "dataset", "evaluate", "load_model",
-           "log", "preview", "resume", "stream"]
+           "log", "params", "preview", "resume", "stream"]

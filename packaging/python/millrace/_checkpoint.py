@@ -47,7 +47,7 @@ def write(link: _link.Link, content: Any, state: str) -> dict[str, Any]:
     """Writes the file of the present step; name, bytes and hash for its line."""
     run = link.run
     source, data, size = _taken(content)
-    cursor = json.loads(state)["cursor"]
+    cursor = json.loads(state)["cursor"] if state else {"epoch": 0, "next": 0}
     facts = {"step": link.step, "epoch": cursor["epoch"], "next_micro_batch": cursor["next"], "rows": link.rows,
              "identity": {"run": run.id, "spec_hash": run.spec_hash, "stream_hash": run.stream_hash},
              "attempt": run.attempt, "rank": 0, "world_size": run.world, "versions": {"millrace": __version__}}
@@ -88,7 +88,8 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
         What the script needs to go on: the path of a file, which is copied, or its bytes. Where the stream stands is
         added by itself.
     step
-        `stream.step`, for who counts for himself: another one is refused.
+        `stream.step`, for who counts for himself: another one is refused. In a run without a dataset the step that the
+        script is at; without it that of the last `millrace.log()`.
 
     True where it was written. Rank 0's is written, on other ranks this does nothing; nor does it where a run is stopped
     before its first step, or in a script that Millrace's launcher did not start.
@@ -96,6 +97,8 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
     link = _link.current()
     if link is None:
         return False
+    if not link.run.has_dataset:
+        return _bare(link, content, step)
     stream = link.stream
     if stream is not None and stream.stopped and not stream._has_begun():
         return False  # stopped before its first step: what there was to save is saved
@@ -108,6 +111,19 @@ def checkpoint(content: str | os.PathLike[str] | bytes, step: int | None = None)
     if link.run.rank != 0:
         return False
     link.checkpoint(content, stream._current())
+    return True
+
+
+def _bare(link: _link.Link, content: Any, step: int | None) -> bool:
+    """The checkpoint of a run without a dataset."""
+    if step is not None:
+        link.reach("checkpoint", step)
+    if link.step == 0:
+        raise MisuseError("millrace.checkpoint(): a run without a dataset counts no steps by itself: say which one it is, "
+                          "as in checkpoint(path, step=100)")
+    if link.run.rank != 0:
+        return False
+    link.checkpoint(content, "")
     return True
 
 

@@ -81,6 +81,7 @@ class Link:
         self._handle = ctypes.c_void_p()
         self._lock = threading.RLock()
         self._values: dict[str, Any] = {}
+        self._has_steps = False  # of a run without a dataset: the script says which step it is at
         self._checkpoints: list[int] = []  # numbers of their lines, of those that the daemon has not stored
         self._error = ""
         self._begun = self._told = time.monotonic()
@@ -96,6 +97,8 @@ class Link:
             self.rows = self._rows_ended = self.resumed._rows
             self.epoch = self.resumed._epoch
         self._open()
+        if not run.has_dataset:
+            self.phases.enter("busy")  # nothing here ends the start
         self._hook = sys.excepthook
         sys.excepthook = self._failed
         atexit.register(self._finish)
@@ -134,14 +137,37 @@ class Link:
             raise MillraceError(f"the checkpoint could not be written: {error.value.decode(errors='replace')}")
         return written, checksum.value.decode()
 
-    def log(self, values: dict[str, Any]) -> None:
-        """Metrics of the step that the stream's loop is at."""
+    def log(self, values: dict[str, Any], step: int | None = None) -> None:
+        """Metrics of the step that the stream's loop is at; without a dataset, of the step that the script says."""
         told = _numbers(values)
+        if not self.run.has_dataset:
+            return self._log_bare(told, step)
+        if step is not None and step != self.step:
+            raise MisuseError(f"millrace.log(step={step}): the loop is at step {self.step} of the stream (stream.step), and "
+                              "metrics are of that one")
         with self._lock:
             self._values.update(told)
         if self._is_finished:  # by another's handler of the interpreter's exit, which runs behind this module's
             self._flush()
             self._library.millrace_run_wait(self._handle, _STOP_MS)
+
+    def reach(self, call: str, step: int) -> None:
+        """The script is at that step: of a run without a dataset, whose steps nobody else counts."""
+        if isinstance(step, bool) or not isinstance(step, int) or step < self.step:
+            raise MisuseError(f"millrace.{call}(step={step!r}): a step is a whole number, and not before the last one, "
+                              f"{self.step}")
+        self.step = self._step_ended = step
+        self._has_steps = True
+
+    def _log_bare(self, told: dict[str, Any], step: int | None) -> None:
+        with self._lock:
+            if step is not None:
+                self.reach("log", step)
+            elif not self._has_steps:
+                self.step = self._step_ended = self.step + 1
+            self._values.update(told)
+            self._flush()
+            self._told_lately(time.monotonic(), self._phase(), 0.0)
 
     def _flush(self) -> None:
         """What was logged for the present step, as one line."""
@@ -319,12 +345,17 @@ class Link:
         self._library.millrace_run_wait(self._handle, wait)
 
 
-def log(**metrics: float) -> None:
+def log(*, step: int | None = None, **metrics: float) -> None:
     """Metrics of the step whose batch the loop got last, for the run that this script is a rank of.
 
     Numbers, or tensors of one (whose value is waited for). The run's own figures are those of rank 0; `rank.*` are kept
     of each rank. A script that Millrace's launcher did not start has nobody to tell: this does nothing.
+
+    step
+        In a run without a dataset: the step that the metrics are of, from then on; it never falls. Until one is given
+        each call is a step of its own. In a run with a dataset `stream.step`, for who counts for himself: another one is
+        refused.
     """
     link = current()
     if link is not None and metrics:
-        link.log(metrics)
+        link.log(metrics, step)

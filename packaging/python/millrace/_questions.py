@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 from typing import Any, NamedTuple
@@ -31,8 +32,8 @@ def settings(variation: str | None, changes: Any) -> list[str]:
 
 
 def as_sets(changes: Any) -> tuple[str, ...]:
-    """{"batch.seed": 8} as KEY=VALUE; texts stand as they are, everything else as JSON, which YAML reads."""
-    return tuple(f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+    """{"batch.seed": 8} as KEY=VALUE; texts and dates stand as they are, everything else as JSON, which YAML reads."""
+    return tuple(f"{key}={value if isinstance(value, (str, datetime.date)) else json.dumps(value)}"
                  for key, value in dict(changes or {}).items())
 
 

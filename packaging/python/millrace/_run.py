@@ -24,6 +24,8 @@ class Run:
         self.id: str = job["run"]
         self.attempt: int = job["attempt"]
         self.spec: dict[str, Any] = job["spec"]
+        self.has_dataset = "dataset" in self.spec
+        """Whether the run has a stream, and so a feed."""
         self.spec_hash: str = job["spec_hash"]
         self.stream_hash: str = job["stream_hash"]
         self.rank_socket: str = job["rank_socket"]

@@ -256,6 +256,8 @@ def _is_of_run(link: Link, request: Request) -> bool:
     run = link.run
     if run.spec_file and os.path.realpath(request.spec) != os.path.realpath(run.spec_file):
         return False
+    if not run.has_dataset:
+        raise MisuseError("the run's spec has no dataset, so it has no stream: add one to it, or name another spec")
     own = run.spec.get("variation", "")
     if request.variation is not None and request.variation != own:
         raise MisuseError(f"this run is of {'variation ' + repr(own) if own else 'the base'} of the spec, and the script "

@@ -70,9 +70,10 @@ class Run:
     order_hash: str | None
     evaluation_hash: str | None
     """Equal in runs that were evaluated on the same rows."""
-    rows_read: int
-    rows_kept: int
-    rows_trained: int
+    rows_read: int | None
+    """As the two below: None for a run without a dataset."""
+    rows_kept: int | None
+    rows_trained: int | None
     document: dict[str, Any] = field(repr=False, compare=False)
     """All that `millrace ls --json` says of it."""
 
