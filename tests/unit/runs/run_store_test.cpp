@@ -260,6 +260,39 @@ TEST_F(RunStoreTest, TextsOfAFilterNeverReachTheSql) {
     EXPECT_EQ(sql.values.size(), 2U);
 }
 
+TEST_F(RunStoreTest, OwnParametersAreComparedAsNumbersAndAreApartFromKeysOfTheSpec) {
+    const std::pair<const char*, const char*> runs[] = {{"nine", "9"},
+                                                        {"ten", "10.0"},
+                                                        {"tenth", "1e-1"},
+                                                        {"word", "\"9x\""},
+                                                        {"text", "\"0.10\""}};
+    for (const auto& [name, value] : runs) {
+        RunRecord run = newRun(name);
+        run.resolvedSpec = strCat(R"({"batch": {"rows": 512}, "params": {"lr": )", value,
+                                  R"(, "w": {"days": [1, "a,b"]}}})");
+        ASSERT_TRUE(store->create(run).ok());
+    }
+    const auto match = [&](const std::string& filter, const std::string& order = "name") {
+        RunQuery query;
+        query.filter = filter;
+        query.orderBy = {order};
+        const auto page = store->list(query);
+        EXPECT_TRUE(page.ok()) << page.status();
+        return page.ok() ? namesOf(*page) : Names{};
+    };
+    EXPECT_EQ(match("params.lr > 9"), Names{"ten"});
+    EXPECT_EQ(match("params.lr >= 9.0"), (Names{"nine", "ten"}));
+    EXPECT_EQ(match("params.lr = 0.1"), (Names{"tenth", "text"}));
+    EXPECT_EQ(match("params.lr != 9"), (Names{"ten", "tenth", "text"})) << "a word is no number";
+    EXPECT_EQ(match("params.lr = '9x'"), Names{"word"});
+    EXPECT_EQ(match("params.w.days LIKE '%a,b%' AND params.lr < 1"), (Names{"tenth", "text"}));
+    EXPECT_EQ(match("params.batch.rows = 512 AND params.lr IS NOT NULL").size(), 5U);
+    EXPECT_EQ(match("params.rows = 512"), Names{});
+    EXPECT_EQ(match("params.batch.rows IS NULL"), Names{});
+    EXPECT_EQ(match("params.lr > 0", "params.lr DESC"), (Names{"ten", "nine", "tenth", "text"}));
+    EXPECT_EQ(match("params.lr IS NOT NULL", "params.lr ASC").back(), "word");
+}
+
 TEST_F(RunStoreTest, OrderPutsNanBehindNumbersAndMissingValuesLastInBothDirections) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const auto& [name, value] :
