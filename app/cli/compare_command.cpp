@@ -27,6 +27,8 @@ using values::RunSummary;
 constexpr int kCompareMax = 100;
 /// More runs than this stand in rows, fewer side by side in columns.
 constexpr std::size_t kColumnsMax = 4;
+/// Terminal columns of a value of the spec beside others.
+constexpr int kValueWidth = 24;
 constexpr std::string_view kOtherLabel = "other label";
 constexpr std::string_view kRate = values::metric::kSamplesPerSecond;
 constexpr std::string_view kStall = values::metric::kInputStallPercent;
@@ -132,6 +134,29 @@ void addMetric(const Comparison& all, const std::string& name, auto addRow) {
     }
 }
 
+// Values of which the table shows a part: lists, and texts that are too long for it.
+void printInFull(CliContext& context, const Comparison& all) {
+    const auto isWhole = [&](const Difference& difference) {
+        for (std::size_t i = 0; i < difference.values.size(); ++i) {
+            const std::string& value = difference.values[i];
+            if (besideBase(difference, i, 0) != value || displayWidth(value) > kValueWidth) {
+                return false;
+            }
+        }
+        return true;
+    };
+    for (const Difference& difference : all.differences) {
+        if (isWhole(difference)) {
+            continue;
+        }
+        context.out << '\n' << paint(context.terminal, Tone::kDim, difference.key) << '\n';
+        for (std::size_t i = 0; i < difference.values.size(); ++i) {
+            context.out << "  " << paint(context.terminal, Tone::kAccent, all.summaries[i].id)
+                        << "  " << shown(context.terminal, difference.values[i]) << '\n';
+        }
+    }
+}
+
 // Side by side: one column a run.
 void printColumns(CliContext& context, const Comparison& all) {
     const std::vector<RunSummary>& runs = all.summaries;
@@ -167,19 +192,26 @@ void printColumns(CliContext& context, const Comparison& all) {
         row(
             difference.key,
             [&](std::size_t i) {
-                return tui::elideEnd(shown(context.terminal, besideBase(difference, i, 0)), 24,
-                                     context.terminal.isUtf8);
+                return tui::elideEnd(shown(context.terminal, besideBase(difference, i, 0)),
+                                     kValueWidth, context.terminal.isUtf8);
             },
             Tone::kInfo);
     }
     for (const std::string& name : all.metrics) {
         addMetric(all, name, [&](const std::string& label, auto textOf) { row(label, textOf); });
     }
-    const auto count = [](std::int64_t n) { return n > 0 ? formatCount(n) : std::string("-"); };
-    row("rows read", [&](std::size_t i) { return count(runs[i].rowsRead); });
-    row("rows kept", [&](std::size_t i) { return count(runs[i].rowsKept); });
-    row("rows trained", [&](std::size_t i) { return count(runs[i].rowsTrained); });
+    const auto count = [&](const char* label, std::int64_t RunSummary::* rows) {
+        if (std::ranges::any_of(runs, [&](const RunSummary& run) { return run.*rows > 0; })) {
+            row(label, [&](std::size_t i) {
+                return runs[i].*rows > 0 ? formatCount(runs[i].*rows) : std::string("-");
+            });
+        }
+    };
+    count("rows read", &RunSummary::rowsRead);
+    count("rows kept", &RunSummary::rowsKept);
+    count("rows trained", &RunSummary::rowsTrained);
     context.out << table.render(context.terminal);
+    printInFull(context, all);
 }
 
 // Of runs that trained on other rows, losses say nothing: they are left out, and why.
@@ -227,6 +259,7 @@ void printRows(CliContext& context, const Comparison& all, bool hasChosenMetrics
                    {change.empty() ? "nothing" : mark + change, Tone::kInfo}});
     }
     context.out << '\n' << table.render(context.terminal);
+    printInFull(context, all);
 }
 
 Json valueJson(const std::optional<session::StepValue>& value) {

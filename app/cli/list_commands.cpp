@@ -84,7 +84,8 @@ const std::map<std::string, ListColumn>& knownColumns() {
         {"rows",
          {{"TRAINED", Align::kRight, 6, 8},
           [](Run r, Context) {
-              return Cell(formatCount(std::max(r.rowsTrained, r.progress.rows)));
+              return Cell(
+                  r.dataset.empty() ? "-" : formatCount(std::max(r.rowsTrained, r.progress.rows)));
           }}},
         {"owner",
          {{"OWNER", Align::kLeft, 5, 9}, [](Run r, Context) { return Cell(r.owner, Tone::kDim); }}},
@@ -127,7 +128,10 @@ Result<ListColumn> columnOf(const std::string& name) {
         return ListColumn{{key, Align::kLeft, 5},
                           [isParam, key](const RunSummary& run, const CliContext&) {
                               const auto& all = isParam ? run.params : run.tags;
-                              const auto found = all.find(key);
+                              auto found = all.find(key);
+                              if (isParam && found == all.end()) {
+                                  found = all.find("params." + key);  // the run's own
+                              }
                               return TableCell(found == all.end() ? "-" : found->second);
                           }};
     }

@@ -104,7 +104,7 @@ void showState(Page& page, const RunDetail& detail) {
         strAppend(&steps, ", epoch ", std::min(run.progress.epoch + 1, run.progress.epochs), " of ",
                   run.progress.epochs);
     }
-    page.field("progress", steps);
+    page.field("progress", run.progress.step > 0 || !run.dataset.empty() ? steps : "");
     page.field("hand-over", session::handOverText(run.handOver));
     page.field("created", timeText(run.createdMs) + " by " + run.owner);
     page.field("started", timeText(run.startedMs));
@@ -147,7 +147,8 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     page.heading("Spec");
     page.field("file", detail.specFileName);
     page.field("model", detail.summary.model);
-    page.field("dataset", detail.summary.dataset);
+    page.field("dataset", detail.summary.dataset.empty() ? "none: the run is its command alone"
+                                                         : detail.summary.dataset);
     page.field("--set", sets);
     page.field("spec hash", detail.summary.specHash, Tone::kDim);
     page.field("stream hash", detail.summary.streamHash, Tone::kDim);
@@ -285,6 +286,9 @@ void showCosts(Page& page, const std::vector<values::RoleCost>& costs) {
 }
 
 void showReceipt(Page& page, const RunDetail& detail) {
+    if (detail.summary.dataset.empty()) {
+        return;  // its command reads what it likes
+    }
     page.heading("Data");
     page.field("plan", strCat(session::countText(detail.planFiles, "file"), ", ",
                               session::countText(detail.planSplits, "split"), ", ",
@@ -465,6 +469,10 @@ int runShow(CliContext& context, const ParsedArgs& args) {
     }
     for (const auto& [option, which] : {std::pair("--plan", values::LargeDocument::kPlan),
                                         std::pair("--receipt", values::LargeDocument::kReceipt)}) {
+        if (args.has(option) && detail->summary.dataset.empty()) {
+            return fail(context, notFound("run ", detail->summary.id,
+                                          " has no dataset, so it has no plan and no receipt"));
+        }
         if (args.has(option)) {
             return printLarge(context, **daemon, detail->summary.id, which);
         }

@@ -47,7 +47,8 @@ std::string gpuText(const session::LiveNode& node) {
 
 std::string stepText(const values::Progress& progress) {
     return progress.stepsTotal > 0 ? strCat(progress.step, "/", progress.stepsTotal)
-                                   : strCat(progress.step);
+           : progress.step > 0     ? strCat(progress.step)
+                                   : "-";
 }
 
 }  // namespace millrace::tui

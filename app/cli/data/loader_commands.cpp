@@ -44,13 +44,17 @@ void printChecked(CliContext& context, const Json& runs) {
                  {"SPLITS", Align::kRight, 5, 2},
                  {"SPEC HASH", Align::kLeft, 12, 1},
                  {"STREAM HASH", Align::kLeft, 12, 3}});
+    const auto count = [](const Json& run, std::string_view key) {
+        const bool isKnown = jsonMember(run, key).is_number();
+        return isKnown ? formatCount(jsonInt(run, key)) : std::string("-");  // without a dataset
+    };
     for (const Json& run : runs) {
         const std::string variation = jsonString(run, "variation");
         table.add({{jsonString(run, "name"), Tone::kStrong},
                    variation.empty() ? "base" : variation,
-                   formatCount(jsonInt(run, "rows")),
-                   std::to_string(jsonInt(run, "files")),
-                   std::to_string(jsonInt(run, "splits")),
+                   count(run, "rows"),
+                   count(run, "files"),
+                   count(run, "splits"),
                    {jsonString(run, "spec_hash").substr(0, 12), Tone::kDim},
                    {jsonString(run, "stream_hash").substr(0, 12), Tone::kDim}});
     }

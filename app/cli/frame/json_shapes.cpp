@@ -132,6 +132,10 @@ Json jsonOf(const values::RunSummary& run) {
     for (const values::RunFigure& point : run.bestMetrics) {
         best[point.name] = {{"value", jsonNumber(point.value)}, {"step", point.step}};
     }
+    // Without a dataset there are none to count.
+    const auto rows = [&](std::int64_t count) {
+        return run.dataset.empty() ? Json() : Json(count);
+    };
     return {{"id", run.id},
             {"uid", run.uid},
             {"name", run.name},
@@ -165,9 +169,9 @@ Json jsonOf(const values::RunSummary& run) {
             {"group", orNull(run.group)},
             {"spec_hash", orNull(run.specHash)},
             {"stream_hash", orNull(run.streamHash)},
-            {"rows_read", run.rowsRead},
-            {"rows_kept", run.rowsKept},
-            {"rows_trained", run.rowsTrained},
+            {"rows_read", rows(run.rowsRead)},
+            {"rows_kept", rows(run.rowsKept)},
+            {"rows_trained", rows(run.rowsTrained)},
             {"order_hash", orNull(run.orderHash)},
             {"eval_order_hash", orNull(run.evalOrderHash)},
             {"order_hash_version", run.orderHashVersion > 0 ? Json(run.orderHashVersion) : Json()}};
@@ -253,11 +257,12 @@ Json jsonOf(const values::RunDetail& detail) {
     run["sets"] = detail.sets;
     run["params"] = detail.params;
     run["packages"] = detail.packages;
-    run["plan"] = {{"hash", orNull(detail.summary.planHash)},
-                   {"files", detail.planFiles},
-                   {"splits", detail.planSplits},
-                   {"rows", detail.planRows},
-                   {"bytes", detail.planBytes}};
+    run["plan"] = detail.summary.dataset.empty() ? Json()
+                                                 : Json({{"hash", orNull(detail.summary.planHash)},
+                                                         {"files", detail.planFiles},
+                                                         {"splits", detail.planSplits},
+                                                         {"rows", detail.planRows},
+                                                         {"bytes", detail.planBytes}});
     run["receipt"] = detail.receipt ? jsonOf(*detail.receipt) : Json();
     run["weights_hash"] = orNull(detail.weightsHash);
     run["checkpoints"] = jsonList(detail.checkpoints);

@@ -60,9 +60,7 @@ ReceiptSection::ReceiptSection(QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(stack_);
-    empty_->setText(tr("No receipt yet"),
-                    tr("A run writes its receipt at its end: which files it read, and how many "
-                       "rows each step of the recipe kept."));
+    sayWhyEmpty(true);
     auto* inside = new QVBoxLayout(content_);
     inside->setContentsMargins(kSpaceMedium, kSpaceSmall, kSpaceMedium, kSpaceSmall);
     funnel_->setTitle(tr("Rows through the recipe"));
@@ -75,8 +73,17 @@ ReceiptSection::ReceiptSection(QWidget* parent)
     stack_->setCurrentWidget(empty_);
 }
 
+void ReceiptSection::sayWhyEmpty(bool hasDataset) {
+    hasDataset
+        ? empty_->setText(tr("No receipt yet"),
+                          tr("A run writes its receipt at its end: which files it read, and how "
+                             "many rows each step of the recipe kept."))
+        : empty_->setText(tr("No receipt"), tr("A run without a dataset has no rows to count."));
+}
+
 void ReceiptSection::showDetail(const values::RunDetail& run) {
     if (!run.receipt) {
+        sayWhyEmpty(!run.summary.dataset.empty());
         clear();
         return;
     }

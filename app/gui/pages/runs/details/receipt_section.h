@@ -28,6 +28,8 @@ class ReceiptSection final : public QWidget {
     bool hasReceipt() const;
 
  private:
+    void sayWhyEmpty(bool hasDataset);
+
     QStackedWidget* stack_;
     EmptyState* empty_;
     QWidget* content_;
