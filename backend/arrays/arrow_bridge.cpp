@@ -255,17 +255,22 @@ Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std
         RETURN_IF_ERROR(fromArrow(valid.Append(isValid), place));
     }
     ASSIGN_OR_RETURN(const auto indices, fromArrow(elements.Finish(), place));
+    std::shared_ptr<arrow::Array> values = views.values();
+    if (values->type_id() == Type::STRING_VIEW || values->type_id() == Type::BINARY_VIEW) {
+        ASSIGN_OR_RETURN(values,
+                         castPinned(values, arrow::utf8(), place, pool));  // Take has no views
+    }
     arrow::compute::ExecContext context(pool);
     context.set_use_threads(false);
     ASSIGN_OR_RETURN(
         const arrow::Datum taken,
-        fromArrow(arrow::compute::Take(views.values(), indices,
-                                       arrow::compute::TakeOptions::Defaults(), &context),
+        fromArrow(arrow::compute::Take(values, indices, arrow::compute::TakeOptions::Defaults(),
+                                       &context),
                   place));
     ASSIGN_OR_RETURN(const auto offsets, fromArrow(ends.Finish(), place));
     ASSIGN_OR_RETURN(const auto bits, fromArrow(valid.Finish(), place));
     return std::make_shared<arrow::LargeListArray>(
-        arrow::large_list(array.type()->field(0)), views.length(), offsets, taken.make_array(),
+        arrow::large_list(taken.type()), views.length(), offsets, taken.make_array(),
         views.null_count() == 0 ? nullptr : bits, views.null_count());
 }
 

@@ -1,5 +1,6 @@
 #include "backend/arrays/column_tree.h"
 
+#include <set>
 #include <vector>
 
 #include <arrow/array/array_nested.h>
@@ -80,8 +81,8 @@ std::string whyListRefused(std::string_view name, const arrow::DataType& element
 class ColumnCollector {
  public:
     ColumnCollector(const arrow::Schema& schema, expr::Schema& out,
-                    const std::set<std::string>& intervals)
-        : out_(out), intervals_(intervals) {
+                    const std::map<std::string, std::string>& refused)
+        : out_(out), refused_(refused) {
         for (const auto& field : schema.fields()) {
             own_.insert(field->name());
         }
@@ -112,8 +113,8 @@ class ColumnCollector {
             return;
         }
         const arrow::DataType& type = *field.type();
-        if (intervals_.contains(name)) {
-            out_.refused.push_back({name, strCat("is an interval: ", kWhyNoInterval), false});
+        if (const auto refused = refused_.find(name); refused != refused_.end()) {
+            out_.refused.push_back({name, refused->second, false});
             return;
         }
         if (expr::DataType known; toSpecType(type, known)) {
@@ -129,7 +130,7 @@ class ColumnCollector {
     }
 
     expr::Schema& out_;
-    const std::set<std::string>& intervals_;
+    const std::map<std::string, std::string>& refused_;
     std::set<std::string> own_;  ///< names of the schema's own fields
     std::map<std::string, std::size_t> places_;
 };
@@ -160,8 +161,12 @@ std::vector<int> pathOf(const arrow::FieldVector& fields, std::string_view name)
 }  // namespace
 
 std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, expr::Schema& out,
-                                              const std::set<std::string>& intervals) {
-    return ColumnCollector(schema, out, intervals).take();
+                                              const std::map<std::string, std::string>& refused) {
+    return ColumnCollector(schema, out, refused).take();
+}
+
+std::string whyNoInterval() {
+    return strCat("is an interval: ", kWhyNoInterval);
 }
 
 std::shared_ptr<arrow::DataType> findType(const arrow::Schema& schema, std::string_view name) {

@@ -7,7 +7,6 @@
 // Threads: pure. Failure: Arrow's, without a place.
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,9 +18,14 @@
 namespace millrace::arrays {
 
 /// Adds the columns and what is refused of a file to `out`; gives the places of the columns in
-/// `out.fields`. `intervals`: columns that are intervals, of which Arrow's schema says nothing.
-std::map<std::string, std::size_t> addColumns(const arrow::Schema& schema, expr::Schema& out,
-                                              const std::set<std::string>& intervals = {});
+/// `out.fields`. `refused`: columns that cannot be read though Arrow's schema does not say so, and
+/// why, as spec::RefusedColumn has it.
+std::map<std::string, std::size_t> addColumns(
+    const arrow::Schema& schema, expr::Schema& out,
+    const std::map<std::string, std::string>& refused = {});
+
+/// Why an interval of months and days is refused.
+std::string whyNoInterval();
 
 /// Why nothing can be made of a type that toSpecType() does not know, as spec::RefusedColumn has
 /// it. `name`: of the column, for what to write instead.

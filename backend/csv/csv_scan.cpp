@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <xxhash.h>
@@ -203,15 +204,22 @@ class Scanner {
             if (options_.csvHasHeader) {
                 name = values.value(block.records.fields()[record.firstField + i], memory);
             }
+            // A field without a name keeps the place of a column that nobody can read.
             if (name.empty()) {
-                return invalidArgument(file_.path, ":", line, ": column ", i + 1,
-                                       " has no name in the header");
-            }
-            if (!names.insert(name).second) {
-                return invalidArgument(file_.path, ":", line, ": two columns are called '", name,
-                                       "'");
+                facts_.schema.refused.push_back(
+                    {"", strCat("has no name in the header (column ", i + 1,
+                                "); write a name there to read it")});
+            } else if (!names.insert(name).second) {
+                facts_.schema.refused.push_back(
+                    {std::exchange(name, ""),
+                     strCat("stands twice in the header, and only the first is read (column ",
+                            i + 1, " is not); give it another name")});
             }
             facts_.schema.fields.push_back({name, {}});
+        }
+        if (names.empty()) {
+            return invalidArgument(file_.path, ":", line, ": no column has a name in the header; ",
+                                   options_.csvKey, ".header: false calls them f0, f1, ...");
         }
         facts_.csv.resize(record.fields);
         block.firstRow = options_.csvHasHeader ? 1 : 0;

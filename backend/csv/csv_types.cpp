@@ -195,6 +195,9 @@ Result<CsvKinds> csvKinds(const std::vector<files::DataFile>& files,
     for (std::size_t i = 0; i < facts.size(); ++i) {
         for (std::size_t c = 0; facts[i] != nullptr && c < facts[i]->csv.size(); ++c) {
             const std::string& name = facts[i]->schema.fields[c].name;
+            if (name.empty()) {
+                continue;  // only a place
+            }
             const auto [at, isNew] = columns.try_emplace(name);
             if (isNew) {
                 order.push_back(name);

@@ -75,8 +75,8 @@ Result<std::vector<ArrayPtr>> pinColumns(const DecoderInput& input, const BatchR
             const std::string place = strCat(from.place, ", ", column);
             const ArrayPtr rows = whole->Slice(from.firstRow, from.rows);
             RETURN_IF_ERROR(arrays::checkArray(*rows, place));
-            ASSIGN_OR_RETURN(array,
-                             arrays::pinArray(arrow::ChunkedArray(rows), type, place, input.pool));
+            ASSIGN_OR_RETURN(
+                array, pinStored(input, arrow::ChunkedArray(rows), column, place, input.pool));
         }
         arrays.push_back(std::move(array));
     }

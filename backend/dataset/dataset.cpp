@@ -1,13 +1,14 @@
 #include "backend/dataset/dataset.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "backend/core/hash.h"
+#include "backend/core/json.h"
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
 #include "backend/csv/csv_types.h"
 #include "backend/files/file_identity.h"
+#include "backend/files/schema_union.h"
 #include "backend/objects/object_store.h"
 #include "backend/pages/parquet_footers.h"
 #include "backend/spec/data_format.h"
@@ -18,179 +19,7 @@ namespace {
 /// A file server answers each in a fraction of a millisecond, many at a time.
 constexpr std::size_t kFilesWorthThreads = 256;
 constexpr int kVerifyThreads = 8;
-
-/// How many bits of a number hold without loss: integers by sign, or a float's mantissa.
-struct NumberKind {
-    int bits = 0;
-    bool isSigned = false, isFloat = false;
-};
-
-std::optional<NumberKind> numberKind(expr::TypeKind kind) {
-    using K = expr::TypeKind;
-    switch (kind) {
-        case K::kInt8:
-        case K::kInt16:
-        case K::kInt32:
-        case K::kInt64:
-            return NumberKind{8 << (static_cast<int>(kind) - static_cast<int>(K::kInt8)), true,
-                              false};
-        case K::kUint8:
-        case K::kUint16:
-        case K::kUint32:
-        case K::kUint64:
-            return NumberKind{8 << (static_cast<int>(kind) - static_cast<int>(K::kUint8)), false,
-                              false};
-        case K::kFloat:
-            return NumberKind{24, true, true};
-        case K::kDouble:
-            return NumberKind{53, true, true};
-        default:
-            return std::nullopt;
-    }
-}
-
-/// The smallest type that holds every value of both; false when there is none.
-bool widerKind(expr::TypeKind a, expr::TypeKind b, expr::TypeKind& wider) {
-    using K = expr::TypeKind;
-    if ((a == K::kDate && b == K::kTimestamp) || (a == K::kTimestamp && b == K::kDate)) {
-        wider = K::kTimestamp;
-        return true;
-    }
-    if (a == K::kNull || b == K::kNull || a == b) {
-        wider = a == K::kNull ? b : a;
-        return true;
-    }
-    const auto x = numberKind(a), y = numberKind(b);
-    if (!x || !y) {
-        return false;
-    }
-    if (x->isFloat || y->isFloat) {
-        const auto fits = [&](int bits) {
-            return (x->isFloat || x->bits <= bits) && (y->isFloat || y->bits <= bits);
-        };
-        const bool isDouble = a == K::kDouble || b == K::kDouble || !fits(24);
-        wider = isDouble ? K::kDouble : K::kFloat;
-        return fits(53);
-    }
-    int bits = std::max(x->bits, y->bits);
-    if (x->isSigned != y->isSigned) {
-        bits = std::max(bits, 2 * (x->isSigned ? y->bits : x->bits));
-    }
-    const bool isSigned = x->isSigned || y->isSigned;
-    const int step = bits == 8 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
-    wider = static_cast<K>(static_cast<int>(isSigned ? K::kInt8 : K::kUint8) + step);
-    return bits <= 64;
-}
-
-bool widerType(const expr::DataType& a, const expr::DataType& b, expr::DataType& wider) {
-    wider = a;
-    wider.nullable = a.nullable || b.nullable;
-    wider.listSize = a.listSize == b.listSize ? a.listSize : 0;
-    const bool isNull = a.isNull() || b.isNull();
-    if (isNull) {
-        wider.isList = a.isList || b.isList;
-    }
-    return (a.isList == b.isList || isNull) && widerKind(a.kind, b.kind, wider.kind);
-}
-
-Status differ(const files::DataFile& first, const files::DataFile& other, std::string_view column,
-              std::string_view what) {
-    return invalidArgument(other.path, ": column '", column, "' ", what, " ", first.path,
-                           "; all files of a dataset must have the same columns");
-}
-
-/// Brings one more file's columns into `schema`: types may widen where no value changes. A CSV
-/// file's are those of all files already.
-class SchemaUnion {
- public:
-    SchemaUnion(const std::vector<files::DataFile>& files, const files::ReadOptions& options)
-        : files_(files), options_(options) {}
-
-    Status add(std::size_t file, const expr::Schema& one) {
-        if (origins_.empty() && schema_.fields.empty()) {
-            schema_ = one;
-            last_ = one;
-            origins_.assign(schema_.fields.size(), file);
-            refusedIn_.assign(schema_.refused.size(), file);
-            first_ = file;
-            return okStatus();
-        }
-        if (one == last_) {
-            return okStatus();  // most files are as the one before
-        }
-        last_ = one;
-        for (const expr::RefusedColumn& column : one.refused) {
-            if (schema_.findRefused(column.name) == nullptr) {
-                schema_.refused.push_back(column);
-                refusedIn_.push_back(file);
-            }
-        }
-        for (std::size_t i = 0; i < schema_.fields.size(); ++i) {
-            RETURN_IF_ERROR(addColumn(i, file, one));
-        }
-        for (const expr::Field& field : one.fields) {
-            if (schema_.find(field.name) != nullptr) {
-                continue;
-            }
-            if (const auto* refused = schema_.findRefused(field.name)) {
-                const auto at = static_cast<std::size_t>(refused - schema_.refused.data());
-                return invalidArgument(files_[refusedIn_[at]].path, ": column '", field.name, "' ",
-                                       refused->why, "; it is ", field.type.name(), " in ",
-                                       files_[file].path);
-            }
-            if (!options_.areMissingColumnsNull) {
-                return invalidArgument(files_[file].path, ": column '", field.name, "' is not in ",
-                                       files_[first_].path,
-                                       "; all files of a dataset must have the same columns; "
-                                       "dataset.missing_columns: null reads it as null there");
-            }
-            schema_.fields.push_back(field);
-            origins_.push_back(file);
-        }
-        return okStatus();
-    }
-    expr::Schema take() { return std::move(schema_); }
-
- private:
-    Status addColumn(std::size_t at, std::size_t file, const expr::Schema& one) {
-        expr::Field& field = schema_.fields[at];
-        const files::DataFile& before = files_[origins_[at]];
-        const expr::Field* other = one.find(field.name);
-        const expr::RefusedColumn* refused = one.findRefused(field.name);
-        if (other == nullptr && refused != nullptr) {
-            return invalidArgument(files_[file].path, ": column '", field.name, "' ", refused->why,
-                                   "; it is ", field.type.name(), " in ", before.path);
-        }
-        if (other == nullptr) {
-            return options_.areMissingColumnsNull
-                       ? okStatus()
-                       : invalidArgument(files_[file].path, ": column '", field.name,
-                                         "' is missing, which ", before.path,
-                                         " has; dataset.missing_columns: null reads it as null");
-        }
-        if (field.type.isSame(other->type)) {
-            field.type.nullable |= other->type.nullable;
-            return okStatus();
-        }
-        expr::DataType wider;
-        if (widerType(field.type, other->type, wider)) {
-            if (!wider.isSame(field.type)) {
-                origins_[at] = file;
-            }
-            field.type = wider;
-            return okStatus();
-        }
-        return differ(before, files_[file], field.name,
-                      strCat("is ", other->type.name(), ", but ", field.type.name(), " in"));
-    }
-
-    const std::vector<files::DataFile>& files_;
-    const files::ReadOptions& options_;
-    expr::Schema schema_, last_;
-    std::size_t first_ = 0;
-    std::vector<std::size_t> origins_;    ///< by column: the file that its type is from
-    std::vector<std::size_t> refusedIn_;  ///< by refused column: the first file that has it
-};
+constexpr std::size_t kHeaderShown = 60;  ///< bytes of a header in a note
 
 /// A CSV file's columns with the types of all files together; kNull where it has no value itself.
 expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
@@ -203,6 +32,11 @@ expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
     return one;
 }
 
+/// Where the user gives a column its type.
+std::string typesKey(const files::ReadOptions& options, const std::string& column) {
+    return options.types.contains(column) ? "dataset.types" : strCat(options.csvKey, ".types");
+}
+
 /// The user's types win; columns without any value are strings.
 Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
     for (const auto& [name, typeName] : options.csvTypes) {
@@ -210,10 +44,11 @@ Status pinCsvTypes(expr::Schema& schema, const files::ReadOptions& options) {
             continue;  // of no column, or of one from directory names
         }
         Result<expr::DataType> type = expr::parseType(typeName);
-        RETURN_IF_ERROR(annotate(type.status(), strCat(options.csvKey, ".types.", name)));
+        const std::string key = strCat(typesKey(options, name), ".", name);
+        RETURN_IF_ERROR(annotate(type.status(), key));
         if (type->isList || type->kind == expr::TypeKind::kDecimal) {
-            return invalidArgument(options.csvKey, ".types.", name, ": a CSV column cannot be ",
-                                   typeName, "; read it as a string and cast or split it");
+            return invalidArgument(key, ": a CSV column cannot be ", typeName,
+                                   "; read it as a string and cast or split it");
         }
         schema.set(name, *type);
     }
@@ -242,7 +77,9 @@ files::ReadOptions readOptionsOf(const spec::DatasetSpec& dataset) {
     options.csvSplitRows = dataset.csvSplitRows;
     options.csvDelimiter = character(csv.delimiter, options.csvDelimiter);
     options.csvHasHeader = csv.header;
+    options.types = dataset.types;
     options.csvTypes = csv.types;
+    options.csvTypes.insert(dataset.types.begin(), dataset.types.end());
     options.csvQuote = character(csv.quote, 0);
     options.csvComment = character(csv.comment, 0);
     options.csvSkipRows = csv.skipRows;
@@ -285,15 +122,30 @@ Status Dataset::uniteSchemas(const FactsOfFiles& facts) {
     if (isCsv) {
         ASSIGN_OR_RETURN(kinds, csv::csvKinds(files_, facts, options_, notes_));
     }
-    SchemaUnion united(files_, options_);
+    ASSIGN_OR_RETURN(files::SchemaUnion united, files::SchemaUnion::make(files_, options_));
     for (std::size_t i = 0; i < facts.size(); ++i) {
         if (facts[i] != nullptr) {
-            RETURN_IF_ERROR(isCsv ? united.add(i, typedBy(kinds, facts[i]->schema))
-                                  : united.add(i, facts[i]->schema));
+            united.add(i, isCsv ? typedBy(kinds, facts[i]->schema) : facts[i]->schema);
         }
     }
     schema_ = united.take();
+    if (isCsv) {
+        noteDelimiter();
+    }
     return isCsv ? pinCsvTypes(schema_, options_) : okStatus();
+}
+
+/// A header of one field that holds another usual delimiter was most likely cut by the wrong one.
+void Dataset::noteDelimiter() {
+    const std::string name = schema_.fields.size() == 1 ? schema_.fields.front().name : "";
+    const std::size_t at = name.find_first_of(",;\t|");
+    if (at != std::string::npos && options_.csvHasHeader) {
+        const std::string delimiter = dumpJson(std::string(1, name[at]));
+        notes_.push_back(strCat(
+            files_.front().path, ": the header is one field, '", name.substr(0, kHeaderShown),
+            name.size() > kHeaderShown ? "...'" : "'", "; ", options_.csvKey,
+            ".delimiter: ", delimiter, " (--delimiter ", delimiter, ") makes columns of it"));
+    }
 }
 
 /// The files are read again with the types that were found: which rows are bad depends on them.
@@ -323,7 +175,7 @@ Status Dataset::addPartitions() {
     ASSIGN_OR_RETURN(std::vector<PartitionColumn> columns,
                      partitionColumns(files_, options_.areMissingColumnsNull));
     for (PartitionColumn& column : columns) {
-        if (schema_.find(column.name) == nullptr) {
+        if (schema_.find(column.name) == nullptr && schema_.findRefused(column.name) == nullptr) {
             schema_.fields.push_back({column.name, column.type});
             partitions_.push_back(std::move(column));
         }
@@ -333,18 +185,17 @@ Status Dataset::addPartitions() {
 
 /// Types are given to columns that there are. A resolved spec has those of columns from directory
 /// names too, which are no matter of CSV.
-Status Dataset::checkCsvTypes() const {
-    if (options_.format != "csv") {
-        return okStatus();
-    }
-    for (const auto& [name, type] : options_.csvTypes) {
+Status Dataset::checkTypes() const {
+    const auto& types = options_.format == "csv" ? options_.csvTypes : options_.types;
+    for (const auto& [name, type] : types) {
+        const std::string key = typesKey(options_, name);
         const expr::Field* field = schema_.find(name);
-        if (field == nullptr) {
-            return invalidArgument(options_.csvKey, ".types: no column '", name, "'",
+        if (field == nullptr && schema_.findRefused(name) == nullptr) {
+            return invalidArgument(key, ": no column '", name, "'",
                                    nameHint(name, schema_.names()));
         }
         if (partition(name) != nullptr && field->type.name() != type) {
-            return invalidArgument(options_.csvKey, ".types.", name,
+            return invalidArgument(key, ".", name,
                                    ": the column is from the names of directories, where it is ",
                                    field->type.name(), "; cast it where it is used");
         }
@@ -370,7 +221,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::open(const std::vector<std::stri
     ASSIGN_OR_RETURN(auto facts, dataset->cache_->getAll(dataset->files_, options, threads));
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
-    RETURN_IF_ERROR(dataset->checkCsvTypes());
+    RETURN_IF_ERROR(dataset->checkTypes());
     if (options.format == "csv" && options.csvDropsBadRows) {
         RETURN_IF_ERROR(dataset->dropBadRows(facts, threads));
     }
@@ -412,7 +263,7 @@ Result<std::shared_ptr<const Dataset>> Dataset::ofPlan(const std::vector<stream:
     }
     RETURN_IF_ERROR(dataset->uniteSchemas(facts));
     RETURN_IF_ERROR(dataset->addPartitions());
-    RETURN_IF_ERROR(dataset->checkCsvTypes());
+    RETURN_IF_ERROR(dataset->checkTypes());
     return std::shared_ptr<const Dataset>(std::move(dataset));
 }
 

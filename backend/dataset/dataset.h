@@ -34,7 +34,8 @@ files::ReadOptions readOptionsOf(const std::vector<std::string>& paths, const st
 class Dataset {
  public:
     /// Lists files and reads their facts with up to `threads` threads. Failure: no such file, empty
-    /// glob, corrupt file, files whose columns or types differ (named: both files and the column).
+    /// glob, corrupt file, a type given to a column that no file has. Columns that differ between
+    /// files are refused in schema().
     static Result<std::shared_ptr<const Dataset>> open(const std::vector<std::string>& paths,
                                                        const std::string& baseDir,
                                                        const files::ReadOptions& options,
@@ -91,8 +92,9 @@ class Dataset {
     using FactsOfFiles = std::vector<std::shared_ptr<const files::FileFacts>>;
     Status uniteSchemas(const FactsOfFiles& facts);
     Status dropBadRows(FactsOfFiles& facts, int threads);
+    void noteDelimiter();
     Status addPartitions();
-    Status checkCsvTypes() const;
+    Status checkTypes() const;
 
     files::ReadOptions options_;
     std::vector<files::DataFile> files_;

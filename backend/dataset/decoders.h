@@ -55,4 +55,11 @@ Result<DecoderPtr> openArrow(const DecoderInput& input);
 /// The dataset's type of a column; kInvalidArgument with the nearest name when there is none.
 Result<expr::DataType> typeOfColumn(const DecoderInput& input, const std::string& column);
 
+/// arrays::pinArray() of a stored column. A value that the dataset's type does not hold is an error
+/// that says where this type is from.
+Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
+                                                const arrow::ChunkedArray& values,
+                                                const std::string& column, const std::string& place,
+                                                arrow::MemoryPool* pool);
+
 }  // namespace millrace::dataset

@@ -207,6 +207,7 @@ Result<Json> describe(const Dataset& dataset, const DescribeOptions& options) {
     }
     return Json{{"format", dataset.options().format},
                 {"left_out", leftOut(dataset.schema())},
+                {"notes", dataset.notes()},
                 {"files", std::move(files)},
                 {"files_total", dataset.files().size()},
                 {"rows", rows},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <set>
 
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/options.h>
@@ -80,13 +79,24 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::
     return okStatus();
 }
 
-/// Columns of Parquet's type INTERVAL, which Arrow reads as bytes.
-std::set<std::string> intervalsOf(const parquet::SchemaDescriptor& schema) {
-    std::set<std::string> columns;
+/// Columns of Parquet's type INTERVAL, which Arrow reads as bytes, and, where the footer's Arrow
+/// schema says nothing, other bytes of fixed length: of what type they are nobody knows.
+std::map<std::string, std::string> refusedOf(const parquet::SchemaDescriptor& schema,
+                                             bool hasArrowTypes) {
+    std::map<std::string, std::string> columns;
     for (int leaf = 0; leaf < schema.num_columns(); ++leaf) {
-        const auto& logical = schema.Column(leaf)->logical_type();
+        const parquet::ColumnDescriptor& column = *schema.Column(leaf);
+        const auto& logical = column.logical_type();
         if (logical != nullptr && logical->is_interval()) {
-            columns.insert(pages::columnOfLeaf(schema, leaf));
+            columns.emplace(pages::columnOfLeaf(schema, leaf), arrays::whyNoInterval());
+        } else if (!hasArrowTypes &&
+                   column.physical_type() == parquet::Type::FIXED_LEN_BYTE_ARRAY &&
+                   (logical == nullptr || logical->is_none())) {
+            columns.emplace(
+                pages::columnOfLeaf(schema, leaf),
+                strCat("is of a type that Arrow does not know, such as Polars' Int128 (",
+                       column.type_length(),
+                       " bytes a value); write it as Int64, as a decimal or as text"));
         }
     }
     return columns;
@@ -97,14 +107,11 @@ Result<files::FileFacts> parseParquetFooter(const files::DataFile& file,
     const auto length = static_cast<std::int64_t>(footerBytes.size() - 8);
     const std::shared_ptr<parquet::FileMetaData> footer =
         parquet::FileMetaData::Make(footerBytes.data(), length);
-    std::shared_ptr<arrow::Schema> schema;
-    RETURN_IF_ERROR(arrays::fromArrow(
-        parquet::arrow::FromParquetSchema(footer->schema(), parquet::ArrowReaderProperties(),
-                                          footer->key_value_metadata(), &schema),
-        file.path));
+    std::map<std::string, std::string> refused;
+    ASSIGN_OR_RETURN(const auto schema, arrowSchemaOf(*footer, file.path, refused));
     files::FileFacts facts;
     const std::map<std::string, std::size_t> columns =
-        arrays::addColumns(*schema, facts.schema, intervalsOf(*footer->schema()));
+        arrays::addColumns(*schema, facts.schema, refused);
     for (int group = 0; group < footer->num_row_groups(); ++group) {
         RETURN_IF_ERROR(addRowGroup(*footer, group, file, columns, facts));
     }
@@ -122,9 +129,13 @@ Result<files::FileFacts> parseArrowFile(const files::DataFile& file,
                                         const std::string& footerBytes) {
     arrow::ipc::IpcReadOptions options;
     options.use_threads = false;
-    ASSIGN_OR_RETURN(auto reader, arrays::fromArrow(arrow::ipc::RecordBatchFileReader::Open(
-                                                        source.input(), options),
-                                                    file.path));
+    const auto opened = arrow::ipc::RecordBatchFileReader::Open(source.input(), options);
+    if (opened.status().IsNotImplemented()) {
+        return invalidArgument(file.path, ": Arrow does not know the type of one of its columns (",
+                               opened.status().message(),
+                               "); write integers of 128 bits as Int64, as decimals or as text");
+    }
+    ASSIGN_OR_RETURN(const auto reader, arrays::fromArrow(opened, file.path));
     files::FileFacts facts;
     const std::map<std::string, std::size_t> columns =
         arrays::addColumns(*reader->schema(), facts.schema);
@@ -146,6 +157,23 @@ Result<files::FileFacts> parseArrowFile(const files::DataFile& file,
 }
 
 }  // namespace
+
+Result<std::shared_ptr<arrow::Schema>> arrowSchemaOf(const parquet::FileMetaData& footer,
+                                                     const std::string& path,
+                                                     std::map<std::string, std::string>& refused) {
+    std::shared_ptr<arrow::Schema> schema;
+    const parquet::ArrowReaderProperties usual;
+    const arrow::Status known = parquet::arrow::FromParquetSchema(
+        footer.schema(), usual, footer.key_value_metadata(), &schema);
+    refused = refusedOf(*footer.schema(), !known.IsNotImplemented());
+    if (known.IsNotImplemented()) {
+        RETURN_IF_ERROR(arrays::fromArrow(
+            parquet::arrow::FromParquetSchema(footer.schema(), usual, nullptr, &schema), path));
+        return schema;
+    }
+    RETURN_IF_ERROR(arrays::fromArrow(known, path));
+    return schema;
+}
 
 Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place,
                        const std::map<std::string, std::size_t>& columns,

@@ -5,6 +5,7 @@
 // longer than the file, footer that cannot be parsed, column chunk outside the file.
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@
 
 namespace arrow {
 class RecordBatch;
+class Schema;
+}  // namespace arrow
+namespace parquet {
+class FileMetaData;
 }
 
 namespace millrace::dataset {
@@ -29,6 +34,13 @@ Status addDecodedBytes(const arrow::RecordBatch& batch, const std::string& place
 /// kFailedPrecondition when the footer of an Arrow IPC file is not of this hash.
 Status verifyArrowFooter(const files::DataFile& file, const files::FileSource& source,
                          const std::string& contentHash);
+
+/// A Parquet file's columns as Arrow has them. Where a file says of Arrow's own types what Arrow
+/// does not know (Polars' integers of 128 bits), they are as Parquet stores them, and `refused`
+/// names those that this tells nothing of, and why.
+Result<std::shared_ptr<arrow::Schema>> arrowSchemaOf(const parquet::FileMetaData& footer,
+                                                     const std::string& path,
+                                                     std::map<std::string, std::string>& refused);
 
 Result<files::FileFacts> readParquetFacts(const files::DataFile& file);
 Result<files::FileFacts> readArrowFacts(const files::DataFile& file);

@@ -129,7 +129,7 @@ class ParquetDecoder : public FileDecoder {
                 return dataLoss(place, ": corrupt: ", values->length(), " rows instead of ",
                                 split.rows);
             }
-            ASSIGN_OR_RETURN(ArrayPtr pinned, arrays::pinArray(*values, type, place, pool));
+            ASSIGN_OR_RETURN(ArrayPtr pinned, pinStored(input_, *values, column, place, pool));
             ASSIGN_OR_RETURN(pinned, pages::selectRows(std::move(pinned), wish, pool));
             return pages::zeroNullFloats(std::move(pinned), pool);
         } catch (const parquet::ParquetStatusException& e) {

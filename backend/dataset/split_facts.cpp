@@ -66,9 +66,14 @@ Bound boundOf(const arrow::Scalar& scalar) {
     }
 }
 
-/// The bound as a value of the dataset's type.
+/// The bound as a value of the dataset's type; unknown where the file has numbers and the dataset
+/// texts, or the reverse: texts have another order.
 Bound pinned(const std::shared_ptr<const arrow::Scalar>& scalar, const expr::DataType& type) {
     if (scalar == nullptr) {
+        return {};
+    }
+    expr::DataType stored;
+    if (!arrays::toSpecType(*scalar->type, stored) || stored.isString() != type.isString()) {
         return {};
     }
     const auto array = arrow::MakeArrayFromScalar(*scalar, 1);

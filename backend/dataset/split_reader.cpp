@@ -4,8 +4,10 @@
 #include <iterator>
 #include <utility>
 
+#include <arrow/chunked_array.h>
 #include <arrow/memory_pool.h>
 
+#include "backend/arrays/arrow_bridge.h"
 #include "backend/core/text.h"
 #include "backend/dataset/decoders.h"
 #include "backend/dataset/read_ahead.h"
@@ -23,6 +25,27 @@ Result<expr::DataType> typeOfColumn(const DecoderInput& input, const std::string
                                nameHint(column, input.schema->names()));
     }
     return *type->second;
+}
+
+Result<std::shared_ptr<arrow::Array>> pinStored(const DecoderInput& input,
+                                                const arrow::ChunkedArray& values,
+                                                const std::string& column, const std::string& place,
+                                                arrow::MemoryPool* pool) {
+    ASSIGN_OR_RETURN(const expr::DataType type, typeOfColumn(input, column));
+    Result<std::shared_ptr<arrow::Array>> pinned = arrays::pinArray(values, type, place, pool);
+    const expr::Field* stored = input.facts->schema.find(column);
+    if (pinned.status().code() != absl::StatusCode::kInvalidArgument || stored == nullptr ||
+        stored->type.isSame(type)) {
+        return pinned;
+    }
+    const std::string name = type.name(), own = stored->type.name();
+    return invalidArgument(
+        messageOf(pinned.status()), "; the column is ", own, " here and is read as ", name, ", ",
+        input.options->types.contains(column)
+            ? strCat("as dataset.types.", column,
+                     " says: give it another type, or correct the value")
+            : strCat("as in other files of the dataset; `dataset.types: {", column, ": ", own,
+                     "}` reads it as ", own, " in all of them"));
 }
 
 SplitReader::SplitReader(std::shared_ptr<const Dataset> dataset, arrow::MemoryPool* pool,

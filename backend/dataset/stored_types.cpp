@@ -9,9 +9,7 @@
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/type.h>
-#include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
-#include <parquet/properties.h>
 
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/column_tree.h"
@@ -30,6 +28,7 @@ using arrow::Type;
 /// So many threads parse the footers of files; so many schemas are held at once.
 constexpr int kThreads = 4;
 constexpr std::size_t kFilesAtOnce = 512;
+constexpr std::size_t kDateBytes = 10;  ///< of "2024-01-31"
 
 /// Whether files say more of such a column than its pinned type.
 bool saysMore(const expr::DataType& type) {
@@ -45,13 +44,8 @@ Result<std::shared_ptr<arrow::Schema>> schemaOf(const Dataset& dataset, std::siz
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(number));
         ASSIGN_OR_RETURN(const pages::ParquetFooter footer,
                          dataset.footers().whole(file, source, facts->contentHash));
-        std::shared_ptr<arrow::Schema> schema;
-        RETURN_IF_ERROR(arrays::fromArrow(
-            parquet::arrow::FromParquetSchema(footer.metadata->schema(),
-                                              parquet::ArrowReaderProperties(),
-                                              footer.metadata->key_value_metadata(), &schema),
-            file.path));
-        return schema;
+        std::map<std::string, std::string> refused;
+        return arrowSchemaOf(*footer.metadata, file.path, refused);
     }
     ASSIGN_OR_RETURN(const bool isStream, isArrowStream(file, source));
     if (isStream) {
@@ -152,6 +146,39 @@ class StoredTypes {
     std::map<std::string, TypePtr> types_;
 };
 
+/// Whether the times of a CSV column are written with a zone: the first one of each file tells.
+Result<bool> hasZone(const Dataset& dataset, const std::string& column) {
+    bool isZoned = false;
+    for (std::size_t i = 0; i < dataset.files().size(); ++i) {
+        ASSIGN_OR_RETURN(const std::shared_ptr<const files::FileFacts> facts, dataset.facts(i));
+        const auto& fields = facts->schema.fields;
+        const auto at = std::ranges::find(fields, column, &expr::Field::name);
+        const files::CsvPlace* const first =
+            at == fields.end() ? nullptr
+                               : facts->csv[static_cast<std::size_t>(at - fields.begin())].first(
+                                     files::CsvForm::kTime);
+        if (first == nullptr) {
+            continue;
+        }
+        isZoned = first->value.find_first_of("+-Zz", kDateBytes) != std::string::npos;
+        if (!isZoned) {
+            return false;
+        }
+    }
+    return isZoned;
+}
+
+/// CSV says no more of a type than whether times have a zone; they are read as UTC.
+Status addZones(const Dataset& dataset, std::map<std::string, TypePtr>& types) {
+    for (auto& [name, type] : types) {
+        if (type->id() == Type::TIMESTAMP && dataset.partition(name) == nullptr) {
+            ASSIGN_OR_RETURN(const bool isZoned, hasZone(dataset, name));
+            type = isZoned ? arrow::timestamp(arrow::TimeUnit::MICRO, "UTC") : type;
+        }
+    }
+    return okStatus();
+}
+
 }  // namespace
 
 Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
@@ -186,6 +213,9 @@ Result<std::map<std::string, TypePtr>> storedTypes(const Dataset& dataset,
     std::map<std::string, TypePtr> out;
     for (const expr::Field& field : wanted) {
         out[field.name] = types.of(field);
+    }
+    if (dataset.options().format == "csv") {
+        RETURN_IF_ERROR(addZones(dataset, out));
     }
     return out;
 }

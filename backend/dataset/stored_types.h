@@ -5,7 +5,7 @@
 // What is read is pinned (arrow_bridge.h); a table that is written should have the types that the
 // dataset had. Where files differ, the type holds the values of all of them: decimals get the
 // larger number of digits on both sides of the point, times in several zones are in UTC, binaries
-// beside texts are texts.
+// beside texts are texts. Times of CSV files are in UTC where they are written with a zone.
 // Threads: pure. Failure: as Dataset::facts(), for a file that cannot be opened.
 #include <map>
 #include <memory>

@@ -68,6 +68,7 @@ struct RefusedColumn {
     std::string name;
     std::string why;  ///< "is a map<string, int64>: ..., write ... instead": what follows its name
     bool hasFields = false;  ///< a struct: its fields are columns of their own, by path
+    bool differs = false;    ///< between the files of a dataset, each of which has it or lacks it
     bool operator==(const RefusedColumn&) const = default;
 };
 

@@ -29,6 +29,8 @@ struct ReadOptions {
     bool csvDropsBadRows = false;            ///< else they are errors
     std::string csvKey = "dataset.csv";      ///< where the user says all this; for messages
     bool areMissingColumnsNull = false;      ///< dataset.missing_columns: null
+    /// dataset.types: column -> type name. For CSV files they are among csvTypes too.
+    std::map<std::string, std::string> types;
 
     /// Which facts they make of a file.
     std::string cacheKey() const;
@@ -49,7 +51,8 @@ struct ChunkFacts {
 };
 
 struct FileFacts {
-    expr::Schema schema;  ///< with what is refused
+    /// With what is refused. A field of a CSV file without a name is only a place in its records.
+    expr::Schema schema;
     std::int64_t rows = 0;
     std::string contentHash;  ///< XXH3-128 of the footer; CSV: of the content and how it is read
     std::string etag;         ///< of the object's version that they are of; empty: not told

@@ -107,6 +107,13 @@ class Binder {
     }
 
     void pinTypes(DatasetSpec& dataset, const expr::Schema& schema) {
+        for (const auto& [name, type] : dataset.types) {
+            if (schema.find(name) == nullptr && schema.findRefused(name) == nullptr) {
+                problems_.add("dataset.types", "unknown_column",
+                              strCat("dataset.types: unknown column '", name, "'",
+                                     nameHint(name, schema.names())));
+            }
+        }
         if (dataset.format != "csv") {
             return;
         }
@@ -177,6 +184,15 @@ class Binder {
                 if (matchesPattern(field.name, name)) {
                     hasMatch = true;
                     addOnce(field.name);
+                }
+            }
+            // Leaving it out would take a feature away when a file arrives that differs.
+            for (const expr::RefusedColumn& column : columns.refused) {
+                if (column.differs && matchesPattern(column.name, name)) {
+                    hasMatch = true;
+                    problems_.add(path, "type",
+                                  strCat(path, ": '", name, "' matches column '", column.name,
+                                         "', which ", column.why));
                 }
             }
             if (!hasMatch && out.size() == before) {

@@ -79,8 +79,12 @@ std::vector<Key> datasetKeys() {
         {"dataset.missing_columns",
          T::kChoice,
          "error",
-         "a file without a column that others have: an error, or nulls",
+         "a file without a column that others have: the spec may not use it, or it is null there",
          {.choices = {"error", "null"}}},
+        {"dataset.types", T::kTextMap, "",
+         "types of columns by name (int64, double, string, ...) where files differ or have another "
+         "one: numbers and texts as numbers, integers as texts; a value that would change is an "
+         "error"},
         {"dataset.csv", T::kSection, "", "how CSV files are written"},
     };
 }

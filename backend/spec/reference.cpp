@@ -121,7 +121,7 @@ A run is one YAML file of at most 1 MB. This page is made from the tables that t
 `recipe` they name a step by its name, or by its kind where that occurs once
 (`recipe.sample.keep`, `recipe.spam.enabled`). Order of application: file, variation, `--set`.
 Both can also take away: `features.ids: {remove: [tailnum]}` names out of a list, `embeddings.tailnum: null`
-an entry out of `embeddings`, `labels`, `features.sequences`, `dataset.csv.types` or `params`.
+an entry out of `embeddings`, `labels`, `features.sequences`, `dataset.types`, `dataset.csv.types` or `params`.
 
 A spec with `command` may leave out `dataset`: the run is then [its command alone](../guides/scripts.md#a-script-without-a-dataset), and the
 keys of streams (`recipe`, `label`, `labels`, `features`, `embeddings`, `batch`, `eval`, `train.max_steps`,

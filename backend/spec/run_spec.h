@@ -30,7 +30,8 @@ struct DatasetSpec {
     std::string format;             ///< "parquet", "csv" or "arrow"
     std::string where;              ///< "" keeps every row
     std::int64_t csvSplitRows = 65536;
-    std::string missingColumns = "error";  ///< or "null"
+    std::string missingColumns = "error";      ///< or "null"
+    std::map<std::string, std::string> types;  ///< column -> type name, whatever the files have
     CsvOptions csv;
 };
 

@@ -31,6 +31,7 @@ void fields(auto& a, Of<DatasetSpec> auto& s) {
     a("where", s.where);
     a("csv_split_rows", s.csvSplitRows);
     a("missing_columns", s.missingColumns);
+    a.unlessEmpty("types", s.types);
     a("csv", s.csv);
 }
 void fields(auto& a, Of<JoinKey> auto& s) {
@@ -211,7 +212,7 @@ class Writer {
             out_[key] = toJson(*value);
         }
     }
-    void unlessEmpty(const char* key, const std::string& value) {
+    void unlessEmpty(const char* key, const auto& value) {
         if (!value.empty()) {
             out_[key] = value;
         }
@@ -318,7 +319,7 @@ class Reader {
     void whenGiven(const char* key, std::optional<T>& value) {
         (*this)(key, value);
     }
-    void unlessEmpty(const char* key, std::string& value) { (*this)(key, value); }
+    void unlessEmpty(const char* key, auto& value) { (*this)(key, value); }
     template <class T>
     void unless(const char* key, T& value, const T& /*usual*/) {
         (*this)(key, value);

@@ -284,6 +284,26 @@ void checkCsvKeys(const RunSpec& spec, Problems& problems) {
     }
 }
 
+void checkTypes(const DatasetSpec& dataset, Problems& problems) {
+    for (const auto& [name, typeName] : dataset.types) {
+        const std::string path = strCat("dataset.types.", name);
+        const Result<expr::DataType> type = expr::parseType(typeName);
+        const auto inCsv = dataset.csv.types.find(name);
+        if (!type.ok()) {
+            problems.add(path, "type", strCat(path, ": ", messageOf(type.status())));
+        } else if (type->kind == expr::TypeKind::kDecimal) {
+            problems.add(path, "type",
+                         strCat(path,
+                                ": decimals keep the type that the files give them; write "
+                                "double, or cast the column where it is used"));
+        } else if (inCsv != dataset.csv.types.end() && inCsv->second != typeName) {
+            problems.add(path, "check",
+                         strCat(path, " is ", typeName, ", and dataset.csv.types.", name, " is ",
+                                inCsv->second, "; leave one of them out"));
+        }
+    }
+}
+
 }  // namespace
 
 void Problems::add(const std::string& path, const char* code, std::string message,
@@ -390,6 +410,7 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     checkModel(spec, problems);
     checkCsvKeys(spec, problems);
     checkCsv(spec.dataset.csv, "dataset.csv", "dataset.csv", problems);
+    checkTypes(spec.dataset, problems);
     checkTables(spec, problems);
     if (spec.labels.empty() && spec.command.empty()) {
         problems.add("labels", "missing",

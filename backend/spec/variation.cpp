@@ -116,7 +116,7 @@ Status unknownName(const YamlNode& map, const std::string& path, const std::stri
 /// Maps whose keys the user chooses: null takes one out.
 bool hasNamesForKeys(const std::string& path) {
     return path == "embeddings" || path == "labels" || path == "features.sequences" ||
-           path == "dataset.csv.types" || isInParams(path);
+           path == "dataset.types" || path == "dataset.csv.types" || isInParams(path);
 }
 
 /// Sets, or takes out, the member parts[at] of `map`.

@@ -87,8 +87,11 @@ Status checkGpus(const spec::RunSpec& spec) {
 std::string keyOf(const spec::DatasetSpec& section) {
     std::string key =
         strCat(dataset::readOptionsOf(section).cacheKey(), "\n", section.missingColumns);
-    for (const auto& [name, type] : section.csv.types) {
-        strAppend(&key, "\n", name, "\t", type);
+    for (const auto* types : {&section.types, &section.csv.types}) {
+        for (const auto& [name, type] : *types) {
+            strAppend(&key, "\n", name, "\t", type);
+        }
+        strAppend(&key, "\n");
     }
     for (const std::string& path : section.path) {
         strAppend(&key, "\n", path);

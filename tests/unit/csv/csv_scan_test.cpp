@@ -101,8 +101,7 @@ TEST(CsvScan, AnUnterminatedQuoteIsNamedByTheLineItOpensOn) {
 }
 
 TEST(CsvScan, BadHeadersAreRefused) {
-    EXPECT_THAT(messageOf(scan("a,,c\n").status()), HasSubstr("column 2 has no name"));
-    EXPECT_THAT(messageOf(scan("a,b,a\n").status()), HasSubstr("two columns are called 'a'"));
+    EXPECT_THAT(messageOf(scan(",\n1,2\n").status()), HasSubstr("no column has a name"));
     EXPECT_THAT(messageOf(scan("").status()), HasSubstr("the file is empty"));
 }
 

@@ -1,5 +1,6 @@
 // What is read is brought to its pinned type by the values' meaning, where Arrow's casts change it.
 #include <arrow/array.h>
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_decimal.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
@@ -46,6 +47,21 @@ TEST_F(Pinned, ListViewsKeepTheirElementsWhateverStandsBetweenThem) {
     EXPECT_TRUE(list.IsNull(1));
     EXPECT_EQ(list.value_length(2), 0);
     EXPECT_EQ(list.value_slice(3)->ToString(), "[\n  2,\n  3\n]");
+}
+
+TEST_F(Pinned, ListViewsOfStringViewsAreListsOfTexts) {
+    arrow::StringViewBuilder builder;
+    ASSERT_TRUE(builder.Append("a").ok());
+    ASSERT_TRUE(builder.Append("longer than the twelve bytes in place").ok());
+    const ArrayPtr elements = builder.Finish().ValueOrDie();
+    const auto offsets = arrow::Buffer::FromVector(std::vector<std::int32_t>{1, 0});
+    const auto sizes = arrow::Buffer::FromVector(std::vector<std::int32_t>{1, 2});
+    const ArrayPtr lists = pinned(std::make_shared<arrow::ListViewArray>(
+        arrow::list_view(arrow::utf8_view()), 2, offsets, sizes, elements));
+    ASSERT_NE(lists, nullptr);
+    EXPECT_EQ(lists->type()->ToString(), "list<element: string>");
+    EXPECT_EQ(static_cast<const arrow::ListArray&>(*lists).value_slice(1)->ToString(),
+              "[\n  \"a\",\n  \"longer than the twelve bytes in place\"\n]");
 }
 
 TEST_F(Pinned, AListViewThatPointsOutsideItsValuesIsCorrupt) {

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Files of one dataset whose columns differ: what is not used does not matter, what is used is read without loss or refused in words."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPS = Path(os.environ.get("MILLRACE_DEPS_DIR", ROOT / ".deps"))
+for wheels in ("test-wheels", "wheels"):
+    sys.path.append(str(DEPS / wheels))
+try:
+    import pyarrow as pa
+    import pyarrow.ipc
+    import pyarrow.parquet as pq
+    MISSING = ""
+except ImportError as error:
+    MISSING = f"packaging/setup --tests was not run: {error}"
+
+LOADER = Path(os.environ.get("MILLRACE_BIN_DIR", ROOT / "build/release/bin")) / "millrace-loader"
+ROWS = 60
+LARGE = 2**53 + 1
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Drift(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+
+    def run_loader(self, *words, code=0, stdin=None):
+        done = subprocess.run([LOADER, *words], cwd=self.place, capture_output=True, text=True, timeout=60, input=stdin,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.place / "cache")})
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def stream(self, spec, *more, code=0):
+        stub = {"label": "k % 2 = 1", "command": ["x"], "batch": {"rows": 10, "micro_rows": 5, "shuffle": "none", "order": "as_is"}}
+        (self.place / "s.yaml").write_text(json.dumps({**stub, **spec}))
+        return self.run_loader("stream", "s.yaml", *more, code=code)
+
+    def values(self, spec, column, *more):
+        self.stream(spec, "--sink", "parquet", "--output", "out", "--force", *more)
+        return pq.read_table(self.place / "out").sort_by("k")[column].to_pylist()
+
+    def write(self, name, first, **columns):
+        """Rows k = first, first + 1, ..."""
+        rows = len(next(iter(columns.values())))
+        table = pa.table({"k": pa.array(range(first, first + rows), pa.int64()), **columns})
+        if name.endswith(".parquet"):
+            pq.write_table(table, self.place / name)
+        else:
+            with pa.ipc.new_file(self.place / name, table.schema) as out:
+                out.write_table(table)
+
+    def days(self, ending="parquet"):
+        """q as pandas writes it: an integer until a value is missing; note as a text from the second day on."""
+        self.write(f"day1.{ending}", 0, q=pa.array(range(ROWS), pa.int64()), note=pa.array(range(ROWS), pa.int64()))
+        self.write(f"day2.{ending}", ROWS, q=pa.array([None if i % 3 == 0 else float(i) for i in range(ROWS)]),
+                   note=[f"n{i}" for i in range(ROWS)], late=pa.array(range(ROWS), pa.int64()))
+
+    def test_columns_that_are_not_used_may_differ(self):
+        for ending in ("parquet", "arrow"):
+            with self.subTest(ending):
+                self.days(ending)
+                spec = {"dataset": {"path": f"day*.{ending}"}, "features": {"carry": ["k", "q"]}}
+                wanted = [float(i) for i in range(ROWS)] + [None if i % 3 == 0 else float(i) for i in range(ROWS)]
+                self.assertEqual(self.values(spec, "q"), wanted)
+                count = json.loads(self.run_loader("count", "s.yaml", "--json").stdout)
+                self.assertEqual(count["rows"], 2 * ROWS)
+
+    def test_one_that_is_used_is_refused_with_files_and_fix(self):
+        self.days()
+        place = str(self.place)
+        for use, wanted in (({"features": {"carry": ["note"]}}, "column 'note' is string in"),
+                            ({"recipe": [{"filter": "note = 3"}], "features": {"carry": ["k"]}}, "column 'note' is string in"),
+                            ({"features": {"carry": ["n*"]}}, "'n*' matches column 'note', which is string in"),
+                            ({"features": {"dense": ["late"]}}, "column 'late' is not in")):
+            with self.subTest(use):
+                said = self.stream({"dataset": {"path": "day*.parquet"}, **use}, code=4).stderr
+                self.assertIn(wanted, said)
+                self.assertIn(f"{place}/day1.parquet", said)
+                self.assertIn(f"{place}/day2.parquet", said)
+                self.assertIn("dataset.missing_columns: null" if "late" in wanted else "dataset.types: {note: string}", said)
+
+    def test_a_type_of_the_spec_counts_in_all_files(self):
+        self.days()
+        dataset = {"path": "day*.parquet", "types": {"note": "string", "q": "int64"}}
+        spec = {"dataset": dataset, "features": {"carry": ["k", "q", "note"]}}
+        self.assertEqual(self.values(spec, "note"), [str(i) for i in range(ROWS)] + [f"n{i}" for i in range(ROWS)])
+        self.assertEqual(self.values(spec, "q"), [*range(ROWS), *(None if i % 3 == 0 else i for i in range(ROWS))])
+        rows = self.values(spec, "note", "--rows")
+        self.assertEqual(rows[:2] + rows[-1:], ["0", "1", f"n{ROWS - 1}"])
+        # Bounds of numbers are none of their texts: '5' comes behind '10', but not the row with 5.
+        where = {**spec, "dataset": {**dataset, "where": "note = '5'"}}
+        self.assertEqual(self.values(where, "k"), [5])
+        asked = {"op": "dataset", "text": (self.place / "s.yaml").read_text(), "file_name": "s.yaml", "base_dir": str(self.place)}
+        columns = json.loads(self.run_loader("inspect", stdin=json.dumps(asked)).stdout)["columns"]
+        self.assertEqual({column["name"]: column["type"] for column in columns}["note"], "string")
+        said = self.stream({**spec, "dataset": {**dataset, "types": {"nope": "double"}}}, code=4).stderr
+        self.assertIn("dataset.types: no column 'nope'", said)
+        said = self.stream({**spec, "dataset": {**dataset, "types": {"q": "decimal"}}}, code=4).stderr
+        self.assertIn("decimals keep the type", said)
+
+    def test_a_value_that_would_change_ends_the_read(self):
+        self.write("day1.parquet", 0, q=pa.array([1.5, 2.0]))
+        self.write("day2.parquet", 2, q=pa.array([7, LARGE], pa.int64()))
+        spec = {"dataset": {"path": "day*.parquet"}, "features": {"carry": ["k", "q"]}}
+        said = self.stream(spec, code=4).stderr
+        self.assertIn(f"day2.parquet: row group 0, column 'q': Integer value {LARGE} not in range", said)
+        self.assertIn("`dataset.types: {q: int64}`", said)
+        said = self.stream({**spec, "dataset": {**spec["dataset"], "types": {"q": "int64"}}}, code=4).stderr
+        self.assertIn("Float value 1.500000 was truncated", said)
+        self.assertIn("as dataset.types.q says", said)
+
+    def test_times_of_csv_files_keep_their_zone(self):
+        (self.place / "z.csv").write_text("k,at,local\n0,2024-01-31T10:00:00+01:00,2024-01-31 10:00:00\n1,,2024-02-01 00:00:00\n")
+        self.stream({"dataset": {"path": "z.csv"}, "features": {"carry": ["k", "at", "local"]}}, "--rows", "--sink", "parquet",
+                    "--output", "out", "--force")
+        table = pq.read_table(self.place / "out")
+        self.assertEqual(table["at"].type, pa.timestamp("us", "UTC"))
+        self.assertEqual(str(table["at"][0].as_py()), "2024-01-31 09:00:00+00:00")
+        self.assertEqual(table["local"].type, pa.timestamp("us"))
+
+
+if __name__ == "__main__":
+    unittest.main()
