@@ -196,6 +196,28 @@ CommandSpec previewCommand() {
     return preview;
 }
 
+std::vector<options::OptionSpec> withReading(std::vector<options::OptionSpec> options) {
+    options.push_back(choice("--format", "FORMAT", "of the files (by the first one's ending)",
+                             {"parquet", "csv", "arrow"}));
+    options.push_back(text("--delimiter", "CHARACTER",
+                           "between the fields of CSV files, or tab (by the first one's ending)"));
+    return options;
+}
+
+CommandSpec headCommand() {
+    CommandSpec head{"head",
+                     "Data",
+                     "print the first rows of a dataset",
+                     "Needs no spec and no daemon. Rows are in the order of the files.",
+                     {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
+                     withReading({integer("-n,--rows", "N", "rows, at most 1000 (10)")}),
+                     {"millrace head 'log/*.parquet'", "millrace head ratings.tsv -n 3 --json"},
+                     &runHead};
+    head.needsDaemon = false;
+    head.looksThere = true;
+    return head;
+}
+
 CommandSpec initCommand() {
     CommandSpec init{
         "init",
@@ -206,14 +228,17 @@ CommandSpec initCommand() {
         "is kept for evaluation, else a tenth by a hash. Features that tell the label by "
         "themselves "
         "are named. What is written has stood a check, was trained for ten steps and evaluated, "
-        "within two minutes; where one of them fails nothing is written. Comments in the spec say "
-        "why. Needs no daemon.",
+        "within two minutes; where one of them fails nothing is written. An installation without "
+        "a trainer, such as a wheel, leaves that out. Says for each column what it is used as, and "
+        "why, as the comments in the spec do. Needs no daemon.",
         {{"PATH", 1, 100, "files or globs in quotes", Completes::kFile}},
-        {text("-o,--output", "FILE", "where the spec is written (else it is printed)"),
-         flag("--force", "replaces the file"),
-         text("--label", "COLUMN", "what is to be predicted (guessed by name and values)"),
-         text("--request", "COLUMN", "the column that tells requests apart (guessed)"),
-         integer("--seconds", "N", "time for reading (4)")},
+        withReading(
+            {text("-o,--output", "FILE", "where the spec is written (else it is printed)"),
+             flag("--force", "replaces the file"),
+             text("--label", "COLUMN", "what is to be predicted (guessed by name and values)"),
+             text("--request", "COLUMN", "the column that tells requests apart (guessed)"),
+             integer("--seconds", "N", "time for reading (4)"),
+             flag("--explain", "prints what was seen of each column, and the rules")}),
         {"millrace init 'log/*.parquet' -o first.yaml", "millrace init ratings.csv --label rating"},
         &runInit};
     init.needsDaemon = false;
@@ -275,11 +300,12 @@ std::vector<CommandSpec> dataCommands() {
         "values, quantiles and list lengths by column, what each costs to read, and what could be "
         "written better, with the command that does it. Needs no daemon.",
         {{"PATH", 1, 1, "a file or a glob in quotes", Completes::kFile}},
-        {flag("--files", "files and their row groups too"),
-         flag("--profile", "reads some row groups and says what is in them"),
-         flag("--full", "with --profile: reads all of them"),
-         integer("--seconds", "N", "with --profile: time for reading (4)"),
-         text("--request", "COLUMN", "with --profile: the column that tells requests apart")},
+        withReading(
+            {flag("--files", "files and their row groups too"),
+             flag("--profile", "reads some row groups and says what is in them"),
+             flag("--full", "with --profile: reads all of them"),
+             integer("--seconds", "N", "with --profile: time for reading (4)"),
+             text("--request", "COLUMN", "with --profile: the column that tells requests apart")}),
         {"millrace dataset 'log/day=*/*.parquet'", "millrace dataset ratings.csv --files",
          "millrace dataset 'log/*.parquet' --profile"},
         &runDataset};
@@ -303,8 +329,8 @@ std::vector<CommandSpec> dataCommands() {
         &runSample};
     sample.needsDaemon = false;
     sample.looksThere = true;
-    return {std::move(check),  previewCommand(),   std::move(sample), countCommand(),
-            std::move(stream), std::move(dataset), initCommand()};
+    return {std::move(check),  previewCommand(), std::move(sample),  countCommand(),
+            std::move(stream), headCommand(),    std::move(dataset), initCommand()};
 }
 
 std::vector<CommandSpec> daemonCommands() {

@@ -9,6 +9,7 @@
 #include <arrow/util/decimal.h>
 
 #include "backend/arrays/decimals.h"
+#include "backend/arrays/value_text.h"
 
 namespace millrace::profile {
 
@@ -16,6 +17,8 @@ namespace {
 
 // Elements of lists that are looked at, of one split: the lengths are of all.
 constexpr std::int64_t kElementsMax = 2'000'000;
+constexpr std::int64_t kExampleRows = 64;  ///< of a split that are looked at for examples
+constexpr std::size_t kExampleBytes = 32;
 
 Json quantilesJson(const QuantileSketch& sketch) {
     Json quantiles = Json::object();
@@ -109,7 +112,36 @@ void ColumnProfile::addScalars(const arrow::Array& values) {
                 lengths_.add(static_cast<double>(text.size()));
                 totalLength_ += static_cast<std::int64_t>(text.size());
                 maxLength_ = std::max(maxLength_, static_cast<std::int64_t>(text.size()));
+                addText(text);
             }
+        }
+    }
+}
+
+void ColumnProfile::addText(std::string_view text) {
+    if (hasManyTexts_) {
+        return;
+    }
+    const auto known = texts_.find(text);
+    if (known != texts_.end()) {
+        ++known->second;
+    } else if (texts_.size() == kTextsMost || text.size() > kTextBytesMost) {
+        hasManyTexts_ = true;
+        texts_.clear();
+    } else {
+        texts_.emplace(text, 1);
+    }
+}
+
+void ColumnProfile::addExamples(const arrow::Array& values) {
+    const std::int64_t rows = std::min(values.length(), kExampleRows);
+    for (std::int64_t r = 0; r < rows && examples_.size() < kExamplesMost; ++r) {
+        if (values.IsNull(r)) {
+            continue;
+        }
+        std::string text = arrays::valueText(values, r, kExampleBytes);
+        if (std::ranges::find(examples_, text) == examples_.end()) {
+            examples_.push_back(std::move(text));
         }
     }
 }
@@ -132,6 +164,7 @@ void ColumnProfile::addLengths(const arrow::Array& values) {
 void ColumnProfile::add(const arrow::Array& values) {
     rows_ += values.length();
     nulls_ += values.null_count();
+    addExamples(values);
     if (values.type_id() == arrow::Type::LIST) {
         const auto& lists = static_cast<const arrow::ListArray&>(values);
         addLengths(values);

@@ -3,8 +3,11 @@
 //
 // Of lists the elements are described, and their lengths. Threads: one owner.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "backend/core/json.h"
 #include "backend/expr/schema.h"
@@ -18,6 +21,8 @@ namespace millrace::profile {
 
 class ColumnProfile {
  public:
+    static constexpr std::size_t kTextsMost = 8, kTextBytesMost = 64, kExamplesMost = 4;
+
     ColumnProfile(std::string name, expr::DataType type)
         : name_(std::move(name)), type_(std::move(type)) {}
 
@@ -29,6 +34,8 @@ class ColumnProfile {
     std::int64_t rows() const { return rows_; }
     std::int64_t nulls() const { return nulls_; }
     double distinct() const { return distinct_.estimate(); }
+    /// They were counted one by one.
+    bool isDistinctExact() const { return distinct_.standardError() == 0; }
     bool hasNumbers() const { return numbers_.count() > 0; }
     double min() const { return min_; }
     double max() const { return max_; }
@@ -42,6 +49,11 @@ class ColumnProfile {
     bool isWhole() const { return values_ > 0 && fractions_ == 0; }
     double meanLength() const;
     std::int64_t maxLength() const { return maxLength_; }
+    /// How often each text occurred, while there are at most kTextsMost of kTextBytesMost bytes;
+    /// else empty.
+    const std::map<std::string, std::int64_t, std::less<>>& texts() const { return texts_; }
+    /// The first different values, up to kExamplesMost, as text.
+    const std::vector<std::string>& examples() const { return examples_; }
 
     /// {rows, nulls, distinct, min, max, quantiles: {"0.05": ..}, list_length: {..}, ...}: of the
     /// rows that were read.
@@ -53,6 +65,8 @@ class ColumnProfile {
     void addNumbers(const arrow::Array& values);
     void addScalars(const arrow::Array& values);
     void addLengths(const arrow::Array& values);
+    void addText(std::string_view text);
+    void addExamples(const arrow::Array& values);
 
     std::string name_;
     expr::DataType type_;
@@ -63,6 +77,9 @@ class ColumnProfile {
     DistinctSketch distinct_;
     QuantileSketch numbers_, lengths_;  ///< lengths_: of lists, or of texts in bytes
     std::int64_t maxLength_ = 0, totalLength_ = 0;
+    std::map<std::string, std::int64_t, std::less<>> texts_;
+    bool hasManyTexts_ = false;
+    std::vector<std::string> examples_;
 };
 
 }  // namespace millrace::profile

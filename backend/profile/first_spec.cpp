@@ -1,12 +1,13 @@
 #include "backend/profile/first_spec.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <utility>
 
+#include "backend/core/json.h"
 #include "backend/core/text.h"
 #include "backend/profile/spec_split.h"
 
@@ -14,68 +15,11 @@ namespace millrace::profile {
 
 namespace {
 
-enum class Use { kDense, kId, kList, kVector, kTime, kLabel, kLeftOut };
-
-struct Choice {
-    const ColumnProfile* column = nullptr;
-    Use use = Use::kLeftOut;
-    std::string why;
-};
-
-// Numbers with fewer different values are looked up in a table rather than taken by size.
-constexpr double kFewValues = 64;
-// Ids with more different values than this share of the rows repeat too rarely to learn from.
-constexpr double kRowKeyShare = 0.98;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
 
 std::string lower(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
                    [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
-bool looksLikeId(const std::string& name) {
-    const std::string small = lower(name);
-    for (const char* ending : {"id", "_key", "_code", "_hash"}) {
-        if (small.ends_with(ending)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool looksLikeTime(const ColumnProfile& column) {
-    const std::string name = lower(column.name());
-    const bool isNamed = name.find("time") != std::string::npos || name == "ts" ||
-                         name.ends_with("_ts") || name.ends_with("_at");
-    const bool isEpoch = column.hasNumbers() && column.min() > 1e8 && column.max() < 5e18;
-    return column.type().isTemporal() || (isNamed && isEpoch && column.type().isInteger());
-}
-
-// How much a column looks like what is to be predicted; 0: not at all.
-int labelScore(const ColumnProfile& column) {
-    static constexpr std::array<const char*, 14> kNames{
-        "label",      "target",   "click",     "clicked", "is_click", "y",      "converted",
-        "conversion", "purchase", "purchased", "liked",   "like",     "rating", "response"};
-    if (column.type().isList || (!column.type().isNumber() && !column.type().isBool()) ||
-        !column.hasNumbers()) {
-        return 0;
-    }
-    const std::string name = lower(column.name());
-    const auto named = std::find(kNames.begin(), kNames.end(), name);
-    int score = named == kNames.end() ? 0 : 100 - static_cast<int>(named - kNames.begin());
-    if (score == 0 && (name.starts_with("label") || name.ends_with("_label"))) {
-        score = 80;
-    }
-    if (column.isZeroOne()) {
-        return score + (score > 0 ? 100 : 20);
-    }
-    return score;
-}
-
-std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.4g", value);
     return text;
 }
 
@@ -92,54 +36,13 @@ std::string exactly(double value) {
     return text;
 }
 
-// The next power of two that holds twice as many ids, so that few share a row.
-std::int64_t tableRows(double distinct) {
+// The next power of two that holds so many rows.
+std::int64_t tableRows(double least) {
     std::int64_t rows = kLeastTable;
-    while (rows < kMostTable && static_cast<double>(rows) < 2 * distinct) {
+    while (rows < kMostTable && static_cast<double>(rows) < least) {
         rows *= 2;
     }
     return rows;
-}
-
-Choice choose(const ColumnProfile& column) {
-    const expr::DataType& type = column.type();
-    const std::string values =
-        strCat("about ", formatCount(static_cast<std::int64_t>(std::llround(column.distinct()))),
-               " different values");
-    if (column.rows() > 0 && column.nulls() == column.rows()) {
-        return {&column, Use::kLeftOut, "only nulls"};
-    }
-    if (type.isList && type.listSize > 0 && !type.element().isInteger()) {
-        return {&column, Use::kVector, strCat(type.listSize, " floats a row")};
-    }
-    if (type.isList) {
-        const bool isFloat = type.element().isFloat();
-        return {&column, isFloat ? Use::kLeftOut : Use::kList,
-                isFloat ? "lists of floats of any length"
-                        : strCat(values, ", ", number(column.meanLength()), " a row")};
-    }
-    if (looksLikeTime(column)) {
-        return {&column, Use::kTime, "a time"};
-    }
-    if (type.isString()) {
-        return {&column, Use::kId, values};
-    }
-    if (type.isBool()) {
-        return {&column, Use::kDense, "true or false"};
-    }
-    if (type.isFloat() || type.kind == expr::TypeKind::kDecimal) {
-        return {&column, Use::kDense,
-                column.hasNumbers()
-                    ? strCat(number(column.quantile(0.01)), " to ", number(column.quantile(0.99)))
-                    : "no value seen"};
-    }
-    if (!type.isInteger()) {
-        return {&column, Use::kLeftOut, strCat("type ", type.name())};
-    }
-    const bool isSmall = column.hasNumbers() && std::abs(column.max()) < 1000 &&
-                         std::abs(column.min()) < 1000 && column.distinct() > kFewValues;
-    return isSmall && !looksLikeId(column.name()) ? Choice{&column, Use::kDense, values}
-                                                  : Choice{&column, Use::kId, values};
 }
 
 // A name as YAML: plain where that is safe.
@@ -170,21 +73,19 @@ class Writer {
     Result<FirstSpec> write() {
         RETURN_IF_ERROR(chooseLabel());
         for (const ColumnProfile& column : profile_.columns) {
-            Choice choice = choose(column);
-            if (&column == label_) {
-                choice = {&column, Use::kLabel, ""};
-            }
-            choices_.push_back(std::move(choice));
+            guesses_.push_back(&column == label_ ? Guess{&column, Use::kLabel, whyLabel(), false}
+                                                 : guessOf(column));
         }
         alignSiblings();
-        leaveOutKeys();
-        const bool hasFeature =
-            count(Use::kDense) + count(Use::kId) + count(Use::kList) + count(Use::kVector) > 0;
-        if (!hasFeature) {
+        leaveOutRequest();
+        if (numFeatures() == 0) {
             return invalidArgument(options_.paths.front(),
                                    ": no column that a model could learn from");
         }
         RETURN_IF_ERROR(splitRows());
+        for (const Guess& guess : guesses_) {
+            spec_.uses.push_back({guess.column->name(), nameOfUse(guess.use), guess.why});
+        }
         head();
         recipe();
         labels();
@@ -201,8 +102,12 @@ class Writer {
     }
     std::size_t count(Use use) const {
         return static_cast<std::size_t>(
-            std::count_if(choices_.begin(), choices_.end(),
-                          [use](const Choice& choice) { return choice.use == use; }));
+            std::count_if(guesses_.begin(), guesses_.end(),
+                          [use](const Guess& guess) { return guess.use == use; }));
+    }
+
+    std::size_t numFeatures() const {
+        return count(Use::kDense) + count(Use::kId) + count(Use::kList) + count(Use::kVector);
     }
 
     Status chooseLabel() {
@@ -227,9 +132,11 @@ class Writer {
                        : invalidArgument("--label: the dataset has no column '", options_.label,
                                          "'", nameHint(options_.label, names));
         }
-        if (!label_->hasNumbers()) {
+        if (!label_->hasNumbers() && rarerText(*label_).empty()) {
             return invalidArgument("--label: column '", label_->name(), "' of type ",
-                                   label_->type().name(), " has no numbers to predict");
+                                   label_->type().name(),
+                                   " has neither numbers nor two texts to predict; take another "
+                                   "one, and write `labels: {NAME: EXPRESSION}` into its spec");
         }
         spec_.label = label_->name();
         return okStatus();
@@ -242,38 +149,47 @@ class Writer {
             const std::string& name = column.name();
             return name.substr(0, name.find_last_not_of("0123456789") + 1);
         };
-        const auto isInteger = [](const Choice& choice) {
-            return choice.column->type().isInteger() && choice.use != Use::kLabel;
+        const auto isInteger = [](const Guess& guess) {
+            return guess.column->type().isInteger() && guess.use != Use::kLabel;
         };
-        for (const Choice& choice : choices_) {
-            if (isInteger(choice)) {
-                ids[familyOf(*choice.column)] += choice.use == Use::kId ? 1 : -1;
+        for (const Guess& guess : guesses_) {
+            if (isInteger(guess)) {
+                ids[familyOf(*guess.column)] += guess.use == Use::kId ? 1 : -1;
             }
         }
-        for (Choice& choice : choices_) {
-            const bool isFamily = familyOf(*choice.column) != choice.column->name();
-            if (choice.use == Use::kDense && isInteger(choice) && isFamily &&
-                ids[familyOf(*choice.column)] > 0) {
-                choice.use = Use::kId;
+        for (Guess& guess : guesses_) {
+            const bool isFamily = familyOf(*guess.column) != guess.column->name();
+            if (guess.use == Use::kDense && isInteger(guess) && isFamily &&
+                ids[familyOf(*guess.column)] > 0) {
+                guess.use = Use::kId;
+                guess.why = "like most columns of its family";
             }
         }
     }
 
-    // The request tells rows apart that are to be judged together: no feature.
-    void leaveOutKeys() {
-        for (Choice& choice : choices_) {
+    // The request says which rows are judged together: no feature.
+    void leaveOutRequest() {
+        for (Guess& guess : guesses_) {
             const bool isRequest = profile_.request &&
-                                   choice.column->name() == profile_.request->column &&
-                                   lower(choice.column->name()).find("user") == std::string::npos;
-            const bool isRowKey = choice.use == Use::kId && choice.column->rows() > 1000 &&
-                                  choice.column->distinct() >
-                                      kRowKeyShare * static_cast<double>(choice.column->rows());
-            if (isRequest && choice.use == Use::kId) {
-                choice.use = Use::kLeftOut;
-                choice.why = "the request: it says which rows belong together";
-            } else if (isRowKey) {
-                choice.use = Use::kLeftOut;
-                choice.why = "nearly every row has its own value";
+                                   guess.column->name() == profile_.request->column &&
+                                   lower(guess.column->name()).find("user") == std::string::npos;
+            if (isRequest && guess.use == Use::kId) {
+                guess.use = Use::kLeftOut;
+                guess.why = "the request: it says which rows belong together";
+            }
+        }
+    }
+
+    // Each of its values is in one part alone: nothing that is learnt of them is ever judged.
+    void leaveOutKey() {
+        for (Guess& guess : guesses_) {
+            const bool isKey = guess.column->name() == split_.key && guess.use == Use::kId;
+            if (isKey && numFeatures() > 1) {
+                guess.use = Use::kLeftOut;
+                guess.why = "the key of the split: no value is in both parts";
+                spec_.notes.push_back(
+                    strCat("split: rows are told apart by '", split_.key,
+                           "', which is therefore no feature; split by something else to use it"));
             }
         }
     }
@@ -296,6 +212,9 @@ class Writer {
         if (!options_.format.empty()) {
             line("  format: ", options_.format);
         }
+        if (!options_.delimiter.empty()) {
+            line("  csv: {delimiter: ", dumpJson(options_.delimiter), "}");
+        }
         line("  # ", split_.why);
         if (!split_.instead.empty()) {
             line("  # A part by a hash instead: ", split_.instead, " < 0.9, below >= 0.9.");
@@ -311,28 +230,28 @@ class Writer {
         return quoted + "'";
     }
 
-    // What may tell rows apart: ids first, then what is no feature, then any value.
+    // What may tell rows apart: what is no feature first, then what has most values.
     Status splitRows() {
         std::vector<const ColumnProfile*> times, keys;
-        const auto addKeys = [&](auto fits) {
-            for (const Choice& choice : choices_) {
-                const bool isNew = std::find(keys.begin(), keys.end(), choice.column) == keys.end();
-                if (isNew && choice.use != Use::kLabel && fits(choice)) {
-                    keys.push_back(choice.column);
-                }
-            }
-        };
-        for (const Choice& choice : choices_) {
-            if (choice.use == Use::kTime) {
-                times.push_back(choice.column);
+        for (const Guess& guess : guesses_) {
+            if (guess.use == Use::kTime) {
+                times.push_back(guess.column);
+            } else if (guess.use != Use::kLabel) {
+                keys.push_back(guess.column);
             }
         }
-        addKeys([](const Choice& c) { return c.use == Use::kId && looksLikeId(c.column->name()); });
-        addKeys([](const Choice& c) { return c.use == Use::kId || c.use == Use::kLeftOut; });
-        addKeys([](const Choice&) { return true; });
+        const auto isRowKey = [this](const ColumnProfile* column) {
+            return std::ranges::any_of(guesses_, [column](const Guess& guess) {
+                return guess.column == column && guess.isRowKey && column->nulls() == 0;
+            });
+        };
+        std::ranges::stable_sort(keys, [&](const auto* a, const auto* b) {
+            return std::pair(isRowKey(a), a->distinct()) > std::pair(isRowKey(b), b->distinct());
+        });
         auto split = chooseSplit(profile_, times, keys);
         RETURN_IF_ERROR(annotate(split.status(), options_.paths.front()));
         split_ = std::move(*split);
+        leaveOutKey();
         return okStatus();
     }
 
@@ -359,18 +278,33 @@ class Writer {
         if (label_->type().isBool()) {
             return name;
         }
+        if (const std::string text = rarerText(*label_); !text.empty()) {
+            return strCat(name, " = ", yamlQuoted(text));
+        }
         if (label_->isZeroOne()) {
             return strCat(name, " = 1");
         }
         return strCat(name, " >= ", exactly(label_->quantile(0.5)));
     }
 
+    std::string whyLabel() const {
+        return options_.label.empty() ? "named and filled like what is to be predicted"
+                                      : "--label names it";
+    }
+
     void labels() {
         if (label_->isZeroOne()) {
             line("# ", percent(label_->onesShare()), " % of the rows are positive.");
+        } else if (const std::string text = rarerText(*label_); !text.empty()) {
+            const double share = static_cast<double>(label_->texts().at(text)) /
+                                 static_cast<double>(label_->rows() - label_->nulls());
+            line("# '", label_->name(), "' has two texts; positive is the rarer one, ",
+                 percent(share), " % of the rows.");
+            spec_.notes.push_back(strCat("label: positive is ", labelExpr(),
+                                         ", the rarer of two texts; change it to what you mean"));
         } else {
-            line("# '", label_->name(), "' goes from ", number(label_->min()), " to ",
-                 number(label_->max()),
+            line("# '", label_->name(), "' goes from ", shortNumber(label_->min()), " to ",
+                 shortNumber(label_->max()),
                  ": positive is its upper half. Change it to what you mean.");
             spec_.notes.push_back(
                 strCat("label: positive is ", labelExpr(), "; change it to what you mean"));
@@ -393,21 +327,22 @@ class Writer {
             return;
         }
         line("  ", key, ":");
-        for (const Choice& choice : choices_) {
-            if (choice.use == use) {
-                line("    - ", yamlText(choice.column->name()),
-                     choice.why.empty() ? "" : strCat("  # ", choice.why, nullsOf(choice)));
+        for (const Guess& guess : guesses_) {
+            if (guess.use == use) {
+                line("    - ", yamlText(guess.column->name()),
+                     guess.why.empty() ? "" : strCat("  # ", guess.why, nullsOf(guess)));
             }
         }
     }
-    static std::string nullsOf(const Choice& choice) {
-        const ColumnProfile& column = *choice.column;
+    static std::string nullsOf(const Guess& guess) {
+        const ColumnProfile& column = *guess.column;
         return column.nulls() == 0
                    ? ""
-                   : strCat(", ",
-                            number(100.0 * static_cast<double>(column.nulls()) /
-                                   static_cast<double>(std::max<std::int64_t>(1, column.rows()))),
-                            " % nulls");
+                   : strCat(
+                         ", ",
+                         shortNumber(100.0 * static_cast<double>(column.nulls()) /
+                                     static_cast<double>(std::max<std::int64_t>(1, column.rows()))),
+                         " % nulls");
     }
 
     void features() {
@@ -420,23 +355,33 @@ class Writer {
             line("  # Rows with one of these have the same lists: they are kept once.");
             line("  request: ", yamlText(profile_.request->column));
         }
-        for (const Choice& choice : choices_) {
-            if (choice.use == Use::kLeftOut || choice.use == Use::kTime) {
-                line("  # left out: ", choice.column->name(), " (", choice.why, ")");
+        for (const Guess& guess : guesses_) {
+            if (guess.use == Use::kLeftOut || guess.use == Use::kTime) {
+                line("  # left out: ", guess.column->name(), " (", guess.why, ")");
             }
         }
+    }
+
+    /// The one place that says how ids become rows of a table.
+    std::string tableOf(const ColumnProfile& column) const {
+        const double values = column.distinct();
+        if (isSmallSet(column, profile_.isComplete())) {
+            return strCat("{rows: ", tableRows(values * values), "}");  // half a pair shares a row
+        }
+        return strCat("{rows: ", tableRows(2 * values), "}");
     }
 
     void embeddings() {
         if (count(Use::kId) + count(Use::kList) == 0) {
             return;
         }
-        line("# Ids are hashed into this many rows: twice as many as there are different ones.");
+        line(
+            "# Ids are hashed into this many rows: twice as many as there are different ones, and");
+        line("# so many for a small set of values that hardly two of them share a row.");
         line("embeddings:");
-        for (const Choice& choice : choices_) {
-            if (choice.use == Use::kId || choice.use == Use::kList) {
-                line("  ", yamlText(choice.column->name()),
-                     ": {rows: ", tableRows(choice.column->distinct()), "}");
+        for (const Guess& guess : guesses_) {
+            if (guess.use == Use::kId || guess.use == Use::kList) {
+                line("  ", yamlText(guess.column->name()), ": ", tableOf(*guess.column));
             }
         }
         if (!profile_.isComplete()) {
@@ -468,7 +413,7 @@ class Writer {
     const DatasetProfile& profile_;
     const FirstSpecOptions& options_;
     const ColumnProfile* label_ = nullptr;
-    std::vector<Choice> choices_;
+    std::vector<Guess> guesses_;
     SpecSplit split_;
     FirstSpec spec_;
 };

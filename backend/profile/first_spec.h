@@ -1,13 +1,15 @@
 #pragma once
 // A first spec from what a dataset's columns are like: `millrace init`.
 //
-// A label (by name, then by its values), dense features (floats and small numbers), ids (integers
-// and texts, with a table sized by how many different ones there are), lists, and comments that say
-// why. It is meant to be read and changed. Threads: pure.
+// A label (by name, then by its values), dense features, ids (with a table sized by how many
+// different ones there are), lists (column_guess.h says which column is what), rows for evaluation
+// (spec_split.h), and comments that say why. It is meant to be read and changed. Threads: pure.
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/core/status.h"
+#include "backend/profile/column_guess.h"
 #include "backend/profile/profiler.h"
 
 namespace millrace::profile {
@@ -16,11 +18,20 @@ struct FirstSpecOptions {
     std::string name;
     std::vector<std::string> paths;  ///< as they are to stand in the spec
     std::string format;              ///< where the path's ending does not say it
+    std::string delimiter;           ///< of CSV files, where their ending does not say it
     std::string label;               ///< column; "": it is guessed
+};
+
+/// What became of a column.
+struct ColumnUse {
+    std::string column;
+    std::string_view use;  ///< nameOfUse()
+    std::string why;
 };
 
 struct FirstSpec {
     std::string text;                ///< YAML
+    std::vector<ColumnUse> uses;     ///< by column of the profile
     std::string label;               ///< the column that the label was made of
     std::vector<std::string> notes;  ///< what a reader should look at first
 };

@@ -11,8 +11,8 @@ namespace millrace::profile {
 namespace {
 
 constexpr double kTrainShare = 0.9;
-// A tenth of fewer keys than this may be none of them.
-constexpr double kEnoughKeys = 100, kFewestKeys = 20;
+// A tenth of fewer keys than this may be none of them; enough are nearly as many as there are rows.
+constexpr double kFewestKeys = 20, kEnoughShare = 0.98;
 constexpr std::size_t kMostKeys = 4;
 constexpr std::int64_t kSecondUs = 1'000'000, kDaySeconds = 86'400;
 
@@ -59,27 +59,34 @@ bool isKey(const ColumnProfile& column) {
     return !column.type().isList && column.nulls() < column.rows() && column.distinct() > 1.5;
 }
 
-/// "hash01(a, b)"; "" where no columns tell enough rows apart.
-std::string hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile*>& keys) {
+struct Hash {
+    std::string text;  ///< "hash01(a, b)"; "" where no columns tell enough rows apart
+    std::string key;   ///< the column, if it is one alone
+};
+
+Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile*>& keys) {
     if (profile.request) {
         const auto request = std::find_if(
             profile.columns.begin(), profile.columns.end(),
             [&](const ColumnProfile& column) { return column.name() == profile.request->column; });
         if (request != profile.columns.end() && request->distinct() >= kFewestKeys) {
-            return strCat("hash01(", sqlName(request->name()), ")");
+            return {strCat("hash01(", sqlName(request->name()), ")"), request->name()};
         }
     }
+    const double enough = kEnoughShare * static_cast<double>(profile.rowsRead);
     std::string names;
+    std::vector<std::string> used;
     double values = 1;
-    std::size_t count = 0;
     for (const ColumnProfile* column : keys) {
-        if (values < kEnoughKeys && count < kMostKeys && isKey(*column)) {
+        if (values < enough && used.size() < kMostKeys && isKey(*column)) {
             strAppend(&names, names.empty() ? "" : ", ", sqlName(column->name()));
             values *= column->distinct();
-            ++count;
+            used.push_back(column->name());
         }
     }
-    return values >= kFewestKeys ? strCat("hash01(", names, ")") : "";
+    return values < kFewestKeys
+               ? Hash()
+               : Hash{strCat("hash01(", names, ")"), used.size() == 1 ? used.front() : ""};
 }
 
 }  // namespace
@@ -101,7 +108,7 @@ std::string sqlName(const std::string& name) {
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
                               const std::vector<const ColumnProfile*>& keys) {
-    const std::string hash = hashOf(profile, keys);
+    const auto [hash, key] = hashOf(profile, keys);
     for (const ColumnProfile* column : times) {
         if (const auto border = borderOf(*column)) {
             const std::string name = sqlName(column->name());
@@ -110,7 +117,7 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                              strCat("The latest tenth by ", column->name(),
                                     " is kept for evaluation: a model is judged on what comes "
                                     "after what it learnt from."),
-                             hash};
+                             hash, ""};
         }
     }
     if (hash.empty()) {
@@ -120,7 +127,7 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
     return SpecSplit{strCat(hash, " < ", kTrainShare), strCat(hash, " >= ", kTrainShare),
                      "A tenth of the rows is kept for evaluation, by a hash: it stays the same "
                      "rows.",
-                     ""};
+                     "", key};
 }
 
 }  // namespace millrace::profile

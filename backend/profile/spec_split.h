@@ -18,10 +18,13 @@ struct SpecSplit {
     std::string train, eval;  ///< conditions
     std::string why;          ///< a comment's sentence
     std::string instead;      ///< the hash's condition where a time decides, for who prefers it
+    /// The one column whose hash decides: a value is in one part alone, so it is no feature. "":
+    /// several columns together, or a time.
+    std::string key;
 };
 
-/// `times`: columns of times, the likeliest first. `keys`: others that may tell rows apart, ids
-/// first. Null times are in neither part.
+/// `times`: columns of times, the likeliest first. `keys`: others that may tell rows apart, those
+/// that tell most apart first. Null times are in neither part.
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
                               const std::vector<const ColumnProfile*>& keys);

@@ -10,6 +10,7 @@ int runStream(CliContext& context, const ParsedArgs& args);
 int runCount(CliContext& context, const ParsedArgs& args);
 int runSample(CliContext& context, const ParsedArgs& args);
 int runDataset(CliContext& context, const ParsedArgs& args);
+int runHead(CliContext& context, const ParsedArgs& args);
 int runPreview(CliContext& context, const ParsedArgs& args);
 int runInit(CliContext& context, const ParsedArgs& args);
 

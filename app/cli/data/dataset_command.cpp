@@ -117,6 +117,7 @@ void printFiles(CliContext& context, const Json& answer) {
 Json documentOf(const Json& answer, const std::string& path) {
     Json document = answer;
     document.erase("ok");
+    document.erase("notes");
     document["path"] = path;
     document["file_list"] = document["files"];
     document["files"] = document["files_total"];
@@ -134,8 +135,9 @@ Json documentOf(const Json& answer, const std::string& path) {
     return document;
 }
 
-std::vector<std::string> profileArguments(const ParsedArgs& args) {
-    std::vector<std::string> arguments = {"profile", args.words.front()};
+Result<std::vector<std::string>> profileArguments(const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(std::vector<std::string> arguments, readingArguments(args));
+    arguments.insert(arguments.begin(), {"profile", args.words.front()});
     if (args.has("--full")) {
         arguments.push_back("--full");
     }
@@ -160,22 +162,20 @@ int runDataset(CliContext& context, const ParsedArgs& args) {
         return failUsage(context,
                          "--profile reads on this machine: leave --host, or run it on that host");
     }
-    const Result<Json> answer = askLoader(context, {{"op", "dataset"},
-                                                    {"path", path},
-                                                    {"base_dir", currentDirectory()},
-                                                    {"files_max", kFilesMax}});
+    Result<Json> question = datasetQuestion(args, "dataset");
+    if (!question.ok()) {
+        return failUsage(context, messageOf(question.status()));
+    }
+    (*question)["files_max"] = kFilesMax;
+    const Result<Json> answer = askDataset(context, *std::move(question));
     if (!answer.ok()) {
         return fail(context, answer.status());
     }
-    if (!jsonBool(*answer, "ok")) {
-        for (const values::SpecError& error : loaderErrors(jsonMember(*answer, "errors"))) {
-            fail(context, invalidArgument(error.message));
-        }
-        return kExitFailed;
-    }
     Json profile;
     if (args.has("--profile")) {
-        const Result<RoleAnswer> profiled = runLoaderRole(context, profileArguments(args));
+        const auto arguments = profileArguments(args);
+        const Result<RoleAnswer> profiled =
+            arguments.ok() ? runLoaderRole(context, *arguments) : arguments.status();
         if (!profiled.ok()) {
             return fail(context, profiled.status());
         }

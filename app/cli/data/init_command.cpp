@@ -3,6 +3,8 @@
 
 #include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
+#include "app/cli/frame/table.h"
+#include "app/session/figures.h"
 #include "app/session/metric_catalogue.h"
 #include "backend/core/files.h"
 #include "backend/core/text.h"
@@ -48,6 +50,9 @@ Status checkText(const CliContext& context, const std::string& text, const fs::p
 
 // What it learnt within a few steps is no figure to go by: only that it does.
 std::string trialText(const Json& trial) {
+    if (trial.is_null()) {
+        return "not tried: this installation trains nothing (a wheel has no millrace-trainer)";
+    }
     std::string text = strCat("trained for ", jsonInt(trial, "steps"), " steps");
     const Json evaluation = jsonMember(trial, "evaluation");
     if (evaluation.is_object() && evaluation.contains(values::metric::kEvalRows)) {
@@ -55,6 +60,47 @@ std::string trialText(const Json& trial) {
         strAppend(&text, ", evaluated on ", formatCount(static_cast<std::int64_t>(rows)), " rows");
     }
     return text;
+}
+
+std::string rangeText(const Json& profile) {
+    return profile.contains("min") ? strCat(session::figureText(jsonReal(profile, "min")), " to ",
+                                            session::figureText(jsonReal(profile, "max")))
+                                   : "-";
+}
+
+// A line a column: what it became and why.
+void printGuesses(CliContext& context, const Json& answer, bool explains) {
+    Table table = explains ? Table({{"COLUMN", Align::kLeft, 10},
+                                    {"TYPE", Align::kLeft, 6},
+                                    {"USE", Align::kLeft, 6},
+                                    {"DIFFERENT", Align::kRight},
+                                    {"NULLS", Align::kRight},
+                                    {"RANGE", Align::kLeft, 6, 2, true},
+                                    {"EXAMPLES", Align::kLeft, 8, 1, true},
+                                    {"WHY", Align::kLeft, 20, 0, true}})
+                           : Table({{"COLUMN", Align::kLeft, 10},
+                                    {"USE", Align::kLeft, 6},
+                                    {"WHY", Align::kLeft, 20, 0, true}});
+    for (const Json& column : jsonMember(answer, "columns")) {
+        const TableCell name{jsonString(column, "name"), tui::Tone::kStrong};
+        if (!explains) {
+            table.add({name, jsonString(column, "use"), jsonString(column, "why")});
+            continue;
+        }
+        const Json& profile = jsonMember(column, "profile");
+        std::string examples;
+        for (const Json& example : jsonMember(column, "examples")) {
+            strAppend(&examples, examples.empty() ? "" : ", ", example.get<std::string>());
+        }
+        table.add({name, jsonString(column, "type"), jsonString(column, "use"),
+                   formatCount(static_cast<std::int64_t>(jsonReal(profile, "distinct"))),
+                   formatCount(jsonInt(profile, "nulls")), rangeText(profile), examples,
+                   jsonString(column, "why")});
+    }
+    context.err << table.render(context.errorTerminal);
+    for (const Json& rule : explains ? jsonMember(answer, "rules") : Json::array()) {
+        context.err << "rule: " << rule.get<std::string>() << '\n';
+    }
 }
 
 }  // namespace
@@ -76,6 +122,11 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         arguments.push_back("--spec-path=" + pathForSpec(path, directory));
     }
     arguments.push_back("--name=" + nameFor(output, args.words.front()));
+    const auto reading = readingArguments(args);
+    if (!reading.ok()) {
+        return failUsage(context, messageOf(reading.status()));
+    }
+    arguments.insert(arguments.end(), reading->begin(), reading->end());
     for (const char* option : {"--label", "--request", "--seconds"}) {
         if (args.has(option)) {
             arguments.push_back(strCat(option, "=", args.text(option)));
@@ -101,6 +152,9 @@ int runInit(CliContext& context, const ParsedArgs& args) {
         if (!written.ok()) {
             return fail(context, written);
         }
+    }
+    if (!args.isJson()) {
+        printGuesses(context, answer->document, args.has("--explain"));
     }
     for (const Json& note : jsonMember(answer->document, "notes")) {
         context.err << "note: " << note.get<std::string>() << '\n';

@@ -130,6 +130,52 @@ Result<RoleAnswer> runLoaderRole(const CliContext& context,
     return answer;
 }
 
+namespace {
+
+/// One character; "": by the file's ending.
+Result<std::string> delimiterOf(const ParsedArgs& args) {
+    const std::string text = args.text("--delimiter");
+    const std::string delimiter = text == "tab" || text == "\\t" ? "\t" : text;
+    return delimiter.size() == 1 || !args.has("--delimiter")
+               ? Result<std::string>(delimiter)
+               : invalidArgument("--delimiter takes one character, or tab");
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> readingArguments(const ParsedArgs& args) {
+    ASSIGN_OR_RETURN(const std::string delimiter, delimiterOf(args));
+    std::vector<std::string> arguments;
+    if (args.has("--format")) {
+        arguments.push_back("--format=" + args.text("--format"));
+    }
+    if (!delimiter.empty()) {
+        arguments.push_back("--delimiter=" + delimiter);
+    }
+    return arguments;
+}
+
+Result<Json> datasetQuestion(const ParsedArgs& args, const std::string& op) {
+    ASSIGN_OR_RETURN(std::string delimiter, delimiterOf(args));
+    return Json{{"op", op},
+                {"path", args.words},
+                {"base_dir", currentDirectory()},
+                {"format", args.text("--format")},
+                {"delimiter", std::move(delimiter)}};
+}
+
+Result<Json> askDataset(CliContext& context, Json question) {
+    ASSIGN_OR_RETURN(Json answer, askLoader(context, std::move(question)));
+    const auto errors = loaderErrors(jsonMember(answer, "errors"));
+    if (!errors.empty()) {
+        return invalidArgument(errors.front().message);
+    }
+    for (const Json& note : jsonMember(answer, "notes")) {
+        context.err << "note: " << note.get<std::string>() << '\n';
+    }
+    return answer;
+}
+
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op) {
     const std::string& path = args.words.front();
     ASSIGN_OR_RETURN(const std::string text, session::readSpecText(path));

@@ -38,6 +38,16 @@ int exitCodeOfLoader(int code);
 /// A spec's file as the members that questions share: text, file_name, base_dir, sets.
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
+/// --format and --delimiter of a command about files, as arguments of the loader's roles.
+/// Failure: a delimiter that is not one character.
+Result<std::vector<std::string>> readingArguments(const ParsedArgs& args);
+
+/// A question about the files of args.words: path, base_dir, format, delimiter. As above.
+Result<Json> datasetQuestion(const ParsedArgs& args, const std::string& op);
+/// Its answer; what is worth to know of how the files were read is printed as notes. Failure: the
+/// first thing that is wrong with them.
+Result<Json> askDataset(CliContext& context, Json question);
+
 /// The errors or warnings of an answer.
 std::vector<values::SpecError> loaderErrors(const Json& list);
 

@@ -4,6 +4,7 @@
 
 #include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
+#include "app/cli/data/rows_view.h"
 #include "app/cli/data/spec_errors.h"
 #include "app/cli/frame/json_shapes.h"
 #include "app/cli/frame/table.h"
@@ -51,19 +52,8 @@ struct Stage {
     std::map<std::string, const Json*> columns;
 };
 
-bool isNumber(const std::string& type) {
-    return type.find('[') == std::string::npos &&
-           (type.find("int") != std::string::npos || type == "float" || type == "double" ||
-            type.rfind("decimal", 0) == 0);
-}
-
 TableCell cellOf(const Stage& stage, const std::string& column, std::int64_t row, Tone tone) {
-    if (stage.isNull(column, row)) {
-        return {"null", Tone::kDim};
-    }
-    const std::string value = stage.value(column, row);
-    const bool isMistakable = value.empty() || value == "null";
-    return {isMistakable ? "\"" + value + "\"" : value, tone};
+    return valueCell(stage.value(column, row), stage.isNull(column, row), tone);
 }
 
 // What a step did, beside its table.
@@ -154,7 +144,7 @@ Table tableOf(const Stage& stage, const Stage* before, const Effect& effect) {
             before != nullptr && std::count(effect.added.begin(), effect.added.end(), name) > 0;
         ++place;
         columns.push_back({(isNew ? "+ " : "") + name,
-                           isNumber(stage.typeOf(name)) ? Align::kRight : Align::kLeft, 8,
+                           isNumberType(stage.typeOf(name)) ? Align::kRight : Align::kLeft, 8,
                            isNew ? 1 : 1 + place, true});
     }
     return Table(std::move(columns));
@@ -210,20 +200,13 @@ void printStages(CliContext& context, const Json& stages) {
     }
 }
 
-// Nulls as nulls, in place of a list beside the values.
 Json documentOf(const Json& answer) {
     Json document = answer;
     for (Json& stage : document["stages"]) {
         stage["enabled"] = jsonBool(stage, "is_enabled");
         stage.erase("is_enabled");
         for (Json& column : stage["columns"]) {
-            const Json nulls = jsonMember(column, "is_null");
-            for (std::size_t i = 0; i < nulls.size(); ++i) {
-                if (nulls[i].get<bool>()) {
-                    column["values"][i] = nullptr;
-                }
-            }
-            column.erase("is_null");
+            nullsInPlace(column);
         }
     }
     return document;

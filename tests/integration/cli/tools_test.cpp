@@ -13,6 +13,8 @@
 namespace millrace {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -261,6 +263,81 @@ TEST_F(ToolsTest, AFirstSpecThatDoesNotTrainIsNotWritten) {
     EXPECT_TRUE(std::filesystem::is_empty(dir_ / "tmp"));
 }
 
+// As in a wheel, which has no trainer.
+TEST_F(ToolsTest, AFirstSpecIsWrittenUntriedWhereNothingTrains) {
+    std::filesystem::create_directories(dir_ / "bin");
+    std::filesystem::create_directory_symlink(MILLRACE_BIN_DIR "/../lib", dir_ / "lib");
+    for (const char* program : {"millrace", "millrace-loader"}) {
+        std::filesystem::copy_file(strCat(MILLRACE_BIN_DIR, "/", program),
+                                   strCat(dir_ / "bin/", program));
+    }
+    SubprocessOptions options;
+    options.argv = {dir_ / "bin/millrace", "init", "rows.csv", "-o", "first.yaml"};
+    options.environment = {"XDG_CACHE_HOME=" + (dir_ / "cache")};
+    options.workingDirectory = dir_.path();
+    options.timeout = std::chrono::seconds(100);
+    const auto made = Subprocess::run(options);
+    ASSERT_TRUE(made.ok()) << made.status();
+    EXPECT_EQ(made->exitCode, 0) << made->err;
+    EXPECT_THAT(made->out, HasSubstr("not tried: this installation trains nothing"));
+    EXPECT_EQ(run({"check", "first.yaml", "--all-variations"}).exitCode, 0);
+}
+
+TEST_F(ToolsTest, AFirstSpecSaysWhyForEachColumn) {
+    const SubprocessOutput made = run({"init", "rows.csv", "-o", "first.yaml"});
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(made.err, ContainsRegex("user_id +id +named like an id, 97 diff"));
+    EXPECT_THAT(made.err, Not(HasSubstr("EXAMPLES")));
+    const SubprocessOutput more =
+        run({"init", "rows.csv", "-o", "first.yaml", "--force", "--explain"});
+    EXPECT_THAT(more.err, AllOf(HasSubstr("EXAMPLES"), HasSubstr("rule: named like an id")));
+    const Json columns = json({"init", "rows.csv", "--json"})["columns"];
+    EXPECT_EQ(columns[0]["use"], "id");
+}
+
+TEST_F(ToolsTest, FilesWhoseNamesDoNotTellTheirFormAreRead) {
+    std::ofstream out(dir_ / "ratings.inter");
+    out << "user_id:token;rating:float;age\n";
+    for (int r = 0; r < 3000; ++r) {
+        out << r * 31 % 300 << ';' << r * 7919 % 5 << ';' << r % 50 << '\n';
+    }
+    out.close();
+    const SubprocessOutput one = run({"dataset", "ratings.inter", "--format", "csv"});
+    EXPECT_EQ(one.exitCode, 0) << one.err;
+    EXPECT_THAT(one.err,
+                HasSubstr("ratings.inter: the header is one field, "
+                          "'user_id:token;rating:float;age'; dataset.csv.delimiter: \";\""));
+    const std::vector<std::string> form = {"--format", "csv", "--delimiter", ";"};
+    const auto with = [&form](std::vector<std::string> words) {
+        words.insert(words.end(), form.begin(), form.end());
+        return words;
+    };
+    EXPECT_EQ(json(with({"dataset", "ratings.inter", "--json"}))["columns"].size(), 3);
+    const Json head = json(with({"head", "ratings.inter", "-n", "2", "--json"}));
+    EXPECT_EQ(head["rows_total"], 3000);
+    EXPECT_EQ(head["columns"][0]["values"], Json::array({"0", "31"}));
+    const SubprocessOutput made = run(with({"init", "ratings.inter", "-o", "r.yaml"}));
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    EXPECT_THAT(*readFile(dir_ / "r.yaml"),
+                AllOf(HasSubstr("format: csv"), HasSubstr("csv: {delimiter: \";\"}")));
+    EXPECT_EQ(run({"check", "r.yaml"}).exitCode, 0);
+    EXPECT_EQ(run({"head", "ratings.inter", "--delimiter", "ab"}).exitCode, 2);
+}
+
+TEST_F(ToolsTest, HeadShowsTheFirstRowsOfAllFiles) {
+    std::filesystem::create_directory(dir_ / "parts");
+    std::ofstream(dir_ / "parts/a.csv") << "x,s\n1,one\n,\n";
+    std::ofstream(dir_ / "parts/b.csv") << "x,s\n3,null\n4,four\n";
+    const SubprocessOutput head = run({"head", "parts", "--format", "csv", "-n", "3"});
+    EXPECT_EQ(head.exitCode, 0) << head.err;
+    EXPECT_THAT(head.out, ContainsRegex("x +s *\n *1 +one *\n *null +null *\n *3 +\"null\" *\n"
+                                        "3 of 4 rows"));
+    const Json columns = json({"head", "parts", "--format", "csv", "--json"})["columns"];
+    EXPECT_EQ(columns[0]["values"], Json::array({"1", nullptr, "3", "4"}));
+    EXPECT_EQ(columns[1]["type"], "string");
+    EXPECT_EQ(run({"head", "parts", "-n", "0"}).exitCode, 2);
+}
+
 TEST_F(ToolsTest, AFirstSpecOfOneClassIsNotWritten) {
     std::ofstream out(dir_ / "ones.csv");
     out << "user,price,click\n";
@@ -297,8 +374,8 @@ TEST_F(ToolsTest, AFirstSpecOfMovieLensIsRightAsItStands) {
     EXPECT_EQ(made.exitCode, 0) << made.err;
     EXPECT_THAT(made.err, HasSubstr("positive is rating >= 3.5"));
     const std::string text = *readFile(dir_ / "ratings.yaml");
-    EXPECT_THAT(text, HasSubstr("- userId  # about 6"));
-    EXPECT_THAT(text, HasSubstr("left out: timestamp (a time)"));
+    EXPECT_THAT(text, HasSubstr("- userId  # named like an id, 6"));
+    EXPECT_THAT(text, HasSubstr("left out: timestamp (a time: "));
     EXPECT_THAT(text, HasSubstr("where: 'timestamp < 1"));
     EXPECT_EQ(run({"check", "ratings.yaml", "--all-variations"}).exitCode, 0);
 }

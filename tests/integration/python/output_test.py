@@ -14,7 +14,7 @@ from run_harness import RunCase
 ARGUMENTS = {
     "version": (), "help": (), "completion": ("bash",), "socket-path": (), "host": ("ls",), "up": (), "doctor": (), "nodes": (), "top": ("--once",),
     "ls": (), "show": ("BASE",), "watch": ("BASE",), "logs": ("BASE",), "compare": ("BASE", "OTHER"), "metrics": ("BASE",), "wait": ("BASE",),
-    "check": ("SPEC",), "preview": ("SPEC", "--seconds", "1"), "sample": ("SPEC",), "count": ("SPEC",), "stream": ("SPEC",), "dataset": ("DATA",),
+    "check": ("SPEC",), "preview": ("SPEC", "--seconds", "1"), "sample": ("SPEC",), "head": ("DATA",), "count": ("SPEC",), "stream": ("SPEC",), "dataset": ("DATA",),
     "init": ("DATA", "--label", "clicked", "--seconds", "1"), "run": ("SPEC", "--detach"), "stop": ("LONG", "--wait"), "resume": ("LONG", "--from-start"),
     "rm": ("OTHER",), "down": ()}
 # Programs beside `millrace` that print; what of them is not built is left out.

@@ -15,6 +15,7 @@
 #include "backend/profile/spec_split.h"
 #include "backend/table/table_writer.h"
 #include "tests/support/temp_dir.h"
+#include "tests/unit/profile/columns.h"
 
 namespace millrace::profile {
 namespace {
@@ -293,7 +294,7 @@ TEST_F(ProfileTest, AFirstSpecNamesLabelFeaturesAndRequest) {
     EXPECT_THAT(spec->text, HasSubstr("label: 'label = 1'"));
     EXPECT_THAT(spec->text, HasSubstr("path: \"data/*.parquet\""));
     EXPECT_THAT(spec->text, HasSubstr("dense:\n    - price"));
-    EXPECT_THAT(spec->text, HasSubstr("user_id: {rows: 256}"));
+    EXPECT_THAT(spec->text, HasSubstr("user_id: {rows: 8192}"));
     EXPECT_THAT(spec->text, HasSubstr("lists:\n    - items"));
     EXPECT_THAT(spec->text, HasSubstr("request: request_id"));
     EXPECT_THAT(spec->text, HasSubstr("shuffle: requests"));
@@ -310,13 +311,6 @@ DatasetProfile profileWith(const std::vector<ColumnProfile>& columns, std::int64
     profile.columns = columns;
     profile.rows = profile.rowsRead = rows;
     return profile;
-}
-
-ColumnProfile columnOf(const std::string& name, const expr::DataType& type,
-                       const std::shared_ptr<arrow::Array>& values) {
-    ColumnProfile column(name, type);
-    column.add(*values);
-    return column;
 }
 
 ColumnProfile integers(const std::string& name, std::int64_t modulo) {

@@ -12,6 +12,7 @@
 #include "backend/dataset/description.h"
 #include "backend/spec/training/optimisation.h"
 #include "daemon/worker/loader/exit.h"
+#include "daemon/worker/loader/questions/head.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"
@@ -225,6 +226,15 @@ Json datasetOf(const std::vector<std::string>& paths, const Json& request,
     if (!opened.ok()) {
         return refusal(opened.status(), "file");
     }
+    if (jsonString(request, "op") == "head") {
+        Result<Json> head = headOf(*opened, jsonInt(request, "rows"));
+        if (!head.ok()) {
+            return refusal(head.status(), "file");
+        }
+        (*head)["ok"] = true;
+        (*head)["notes"] = (*opened)->notes();
+        return *std::move(head);
+    }
     dataset::DescribeOptions wanted;
     const std::int64_t filesMax = jsonInt(request, "files_max");
     wanted.filesMax = filesMax > 0 ? filesMax : wanted.filesMax;
@@ -258,10 +268,16 @@ Json datasetAnswer(const Json& request) {
     if (paths.empty() && !jsonString(request, "text").empty()) {
         return datasetOfSpec(request);
     }
-    if (paths.empty()) {
-        return refusal(invalidArgument("inspect: op dataset needs a path"), "request");
+    const std::int64_t rows = jsonInt(request, "rows", kMostSampleRows);
+    if (paths.empty() || rows < 1 || rows > kMostSampleRows) {
+        return refusal(invalidArgument("inspect: ops dataset and head need a path, and head 1 to ",
+                                       kMostSampleRows, " rows"),
+                       "request");
     }
-    return datasetOf(paths, request, dataset::readOptionsOf(paths, jsonString(request, "format")));
+    files::ReadOptions options = dataset::readOptionsOf(paths, jsonString(request, "format"));
+    const std::string delimiter = jsonString(request, "delimiter");
+    options.csvDelimiter = delimiter.empty() ? options.csvDelimiter : delimiter.front();
+    return datasetOf(paths, request, options);
 }
 
 Json stepsAnswer(const Json& request) {
@@ -318,7 +334,7 @@ std::string answerOf(std::string_view text) {
     if (op == "check") {
         return dumpJson(checkAnswer(*request));
     }
-    if (op == "dataset") {
+    if (op == "dataset" || op == "head") {
         return dumpJson(datasetAnswer(*request));
     }
     if (op == "steps") {
@@ -330,10 +346,10 @@ std::string answerOf(std::string_view text) {
     if (op == "pair") {
         return dumpJson({{"ok", true}, {"pairs", pairRuns(jsonMember(*request, "runs"))}});
     }
-    return dumpJson(refusal(
-        invalidArgument("inspect: unknown op '", op, "'",
-                        nameHint(op, {"resolve", "check", "dataset", "steps", "preview", "pair"})),
-        "request"));
+    return dumpJson(refusal(invalidArgument("inspect: unknown op '", op, "'",
+                                            nameHint(op, {"resolve", "check", "dataset", "head",
+                                                          "steps", "preview", "pair"})),
+                            "request"));
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 // The only process in which user files are parsed on behalf of the daemon. Requests:
 //   {"op": "resolve", "text", "file_name", "base_dir", "variations": [..] or "all", "sets": [..]}
 //   {"op": "check", as resolve}        what is wrong and where, without the plans
-//   {"op": "dataset", "path": text or [..], "base_dir", "format", "files_max"}, or in place of the
-//      path a spec: "text", "file_name", "sets"
+//   {"op": "dataset", "path": text or [..], "base_dir", "format", "delimiter", "files_max"}, or in
+//      place of the path a spec: "text", "file_name", "sets"
+//   {"op": "head", as dataset but "rows"}   its first rows
 //   {"op": "steps", as resolve but "variation", "rows", "split", "first_row"}
 //   {"op": "preview", as resolve but "variation", "seconds", "threads"}
 //   {"op": "pair", "runs": [{"id", "directory"}]}   the first one's scores beside each other's

@@ -20,10 +20,14 @@ namespace millrace::loader {
 namespace {
 
 Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileRequest& request,
-                                          files::ReadOptions& reading, const std::string& scratch) {
+                                          files::ReadOptions& reading, const std::string& scratch,
+                                          std::vector<std::string>& notes) {
     const std::string baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     reading = dataset::readOptionsOf(request.paths, request.format);
+    if (!request.delimiter.empty()) {
+        reading.csvDelimiter = request.delimiter.front();
+    }
     profile::ProfileOptions options;
     options.path = request.paths.front();
     options.seconds = request.seconds;
@@ -38,6 +42,7 @@ Result<profile::DatasetProfile> profileOf(const Watch& watch, const ProfileReque
     const Status status = watch.run(
         [&](std::stop_token stop) {
             auto opened = dataset::Dataset::open(request.paths, baseDir, reading, factsCache());
+            notes = opened.ok() ? (*opened)->notes() : notes;
             profiled = opened.ok() ? profile::profile(*opened, options, counts, stop)
                                    : Result<profile::DatasetProfile>(opened.status());
             return profiled.status();
@@ -144,6 +149,21 @@ Json trialJson(const Trial& trial) {
             {"evaluation", std::move(evaluation)}};
 }
 
+Json columnsJson(const profile::FirstSpec& spec, const profile::DatasetProfile& profiled) {
+    Json columns = Json::array();
+    for (std::size_t c = 0; c < spec.uses.size(); ++c) {
+        const profile::ColumnUse& use = spec.uses[c];
+        const profile::ColumnProfile& seen = profiled.columns[c];
+        columns.push_back({{"name", use.column},
+                           {"type", seen.type().name()},
+                           {"use", use.use},
+                           {"why", use.why},
+                           {"examples", seen.examples()},
+                           {"profile", seen.toJson()}});
+    }
+    return columns;
+}
+
 }  // namespace
 
 int runProfile(const ProfileRequest& request) {
@@ -151,7 +171,8 @@ int runProfile(const ProfileRequest& request) {
     secondsSinceStart();
     const ScratchDirectory scratch("millrace-profile");
     files::ReadOptions reading;
-    const auto profiled = profileOf(watch, request, reading, scratch.path());
+    std::vector<std::string> notes;
+    const auto profiled = profileOf(watch, request, reading, scratch.path(), notes);
     return profiled.ok() ? print(profiled->toJson()) : fail(profiled.status());
 }
 
@@ -161,7 +182,8 @@ int runInit(const ProfileRequest& given) {
     ProfileRequest request = given;
     request.advises = false;
     files::ReadOptions reading;
-    const auto profiled = profileOf(watch, request, reading, "");
+    std::vector<std::string> notes;
+    const auto profiled = profileOf(watch, request, reading, "", notes);
     if (!profiled.ok()) {
         return fail(profiled.status());
     }
@@ -172,10 +194,12 @@ int runInit(const ProfileRequest& given) {
     if (dataset::formatOfPath(options.paths.front()).empty()) {
         options.format = reading.format;
     }
+    options.delimiter = request.delimiter;
     auto spec = profile::firstSpec(*profiled, options);
     if (!spec.ok()) {
         return fail(spec.status());
     }
+    spec->notes.insert(spec->notes.end(), notes.begin(), notes.end());
     options.paths = request.paths;  // as they are found from here
     const auto found = profile::firstSpec(*profiled, options);
     if (!found.ok()) {
@@ -185,16 +209,22 @@ int runInit(const ProfileRequest& given) {
     if (!run.ok()) {
         return fail(run.status());
     }
-    const auto trial = tryOut(watch, *run, spec->notes);
-    if (!trial.ok()) {
-        return fail(trial.status());
+    Json tried;
+    if (canTrain()) {
+        const auto trial = tryOut(watch, *run, spec->notes);
+        if (!trial.ok()) {
+            return fail(trial.status());
+        }
+        tried = trialJson(*trial);
     }
     return print({{"spec", spec->text},
                   {"label", spec->label},
+                  {"columns", columnsJson(*spec, *profiled)},
+                  {"rules", profile::guessRules()},
                   {"notes", spec->notes},
                   {"rows", profiled->rows},
                   {"rows_read", profiled->rowsRead},
-                  {"trial", trialJson(*trial)}});
+                  {"trial", std::move(tried)}});
 }
 
 }  // namespace millrace::loader

@@ -11,6 +11,7 @@ struct ProfileRequest {
     std::vector<std::string> paths;  ///< relative to baseDir
     std::string baseDir;             ///< "": where the process runs
     std::string format;              ///< "": by the first path's ending
+    std::string delimiter;           ///< of CSV files, one character; "": by the ending
     double seconds = 4;
     bool isFull = false;
     bool advises = true;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "backend/core/files.h"
 #include "backend/core/mutex.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{50};
 constexpr const char* kRun = "r-trial";
+constexpr const char* kTrainer = "millrace-trainer";
 
 // What the two workers say, in the daemon's place.
 class Workers {
@@ -203,6 +205,10 @@ Status waitFor(Workers& workers, Child& feed, Child& trainer, const TrialOptions
 
 }  // namespace
 
+bool canTrain() {
+    return ::access(strCat(programDirectory(), "/", kTrainer).c_str(), X_OK) == 0;
+}
+
 Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, TrialProgress& progress,
                        const std::stop_token& stop) {
     const ScratchDirectory scratch("millrace-trial");
@@ -212,7 +218,7 @@ Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, Tria
     ASSIGN_OR_RETURN(const std::string job, writeJob(run, options.steps, scratch.path()));
     Workers workers(progress);
     RETURN_IF_ERROR(workers.listen(job::AttemptPaths(scratch.path()).rankSocket()));
-    Child feed{"millrace-loader", "", {}}, trainer{"millrace-trainer", "", {}};
+    Child feed{"millrace-loader", "", {}}, trainer{kTrainer, "", {}};
     RETURN_IF_ERROR(feed.start({"feed", "--job", job}, scratch.path()));
     RETURN_IF_ERROR(trainer.start({"--job", job, "--rank", "0"}, scratch.path()));
     const Status waited = waitFor(workers, feed, trainer, options, stop);

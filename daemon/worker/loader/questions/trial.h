@@ -36,6 +36,9 @@ struct Trial {
     std::map<std::string, double> evaluation;  ///< "eval.auc", ...
 };
 
+/// False in a Python wheel, which has no trainer.
+bool canTrain();
+
 Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, TrialProgress& progress,
                        const std::stop_token& stop);
 

@@ -1,0 +1,19 @@
+#pragma once
+// Values of a dataset's rows, which the loader gives as texts, in tables and documents.
+#include <string>
+
+#include "app/cli/frame/table.h"
+#include "backend/core/json.h"
+
+namespace millrace::cli {
+
+/// Of a type's name: its values stand to the right.
+bool isNumberType(const std::string& type);
+
+/// Null is dim; a text that looks like it, or is empty, stands in quotes.
+TableCell valueCell(const std::string& value, bool isNull, tui::Tone tone);
+
+/// {values, is_null}: nulls as nulls, in place of a list beside the values.
+void nullsInPlace(Json& column);
+
+}  // namespace millrace::cli

@@ -1,0 +1,328 @@
+#include "backend/profile/column_guess.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+#include "backend/core/text.h"
+
+namespace millrace::profile {
+namespace {
+
+// Integers with fewer different values are looked up in a table rather than taken by size.
+constexpr double kFewValues = 64;
+// Up to so many values, all of them seen, have a row each.
+constexpr double kSmallSet = 256;
+// Integers from so far apart, for the number of their values, are measured and not dealt out.
+constexpr double kWideSpread = 10;
+constexpr double kSmallNumber = 1000;
+// A value that occurs in fewer rows teaches a model nothing of its own.
+constexpr double kFewRepeats = 5;
+// A column whose values are nearly all different tells rows apart, and nothing else.
+constexpr double kRowKeyShare = 0.98, kFreeTextShare = 0.5;
+constexpr std::int64_t kManyRows = 1000;
+constexpr double kLongText = 64;  // bytes on average
+
+// Words that make a name an id's, wherever they are in it.
+constexpr std::array<std::string_view, 14> kIdWords{"id",   "ids",   "uid",  "uuid", "guid",
+                                                    "pid",  "token", "hash", "sku",  "key",
+                                                    "code", "zip",   "isbn", "asin"};
+// Things that have ids: as the last word of a name, or before "id" ("userid").
+constexpr std::array<std::string_view, 30> kThings{
+    "user",     "item",       "movie",     "product",  "article",  "ad",     "banner",   "creative",
+    "campaign", "advertiser", "publisher", "device",   "site",     "app",    "category", "brand",
+    "store",    "shop",       "seller",    "merchant", "customer", "client", "query",    "doc",
+    "page",     "session",    "city",      "country",  "region",   "channel"};
+// The last word of a name whose values count or measure.
+constexpr std::array<std::string_view, 30> kMeasures{
+    "count",  "counts", "num",     "age",    "price",  "amount",  "qty",     "quantity",
+    "score",  "rate",   "ratio",   "days",   "hours",  "minutes", "seconds", "duration",
+    "length", "size",   "width",   "height", "weight", "total",   "sum",     "mean",
+    "cost",   "salary", "balance", "gain",   "loss",   "float"};
+
+bool has(std::span<const std::string_view> words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// The words of a name in small letters: "movieId", "movie_id" and "movie id" have two.
+std::vector<std::string> wordsOf(const std::string& name) {
+    std::vector<std::string> words;
+    bool isOpen = false, wasLower = false;
+    for (const char raw : name) {
+        const auto c = static_cast<unsigned char>(raw);
+        if (std::isalpha(c) == 0) {
+            isOpen = wasLower = false;
+            continue;
+        }
+        if (!isOpen || (wasLower && std::isupper(c) != 0)) {
+            words.emplace_back();
+        }
+        isOpen = true;
+        wasLower = std::islower(c) != 0;
+        words.back() += static_cast<char>(std::tolower(c));
+    }
+    return words;
+}
+
+bool isNamedLikeMeasure(const std::string& name) {
+    const std::vector<std::string> words = wordsOf(name);
+    return !words.empty() && has(kMeasures, words.back());
+}
+
+bool isTime(const ColumnProfile& column) {
+    const std::vector<std::string> words = wordsOf(column.name());
+    const bool isNamed = std::ranges::any_of(words, [](const std::string& word) {
+        return word.find("time") != std::string::npos || word == "ts" || word == "at";
+    });
+    const bool isEpoch = column.hasNumbers() && column.min() > 1e8 && column.max() < 5e18;
+    return column.type().isTemporal() ||
+           (isNamed && isEpoch && (column.type().isInteger() || column.type().isFloat()));
+}
+
+std::string counted(double count) {
+    return formatCount(static_cast<std::int64_t>(std::llround(count)));
+}
+
+double valuesOf(const ColumnProfile& column) {
+    return static_cast<double>(column.rows() - column.nulls());
+}
+
+double repeatsOf(const ColumnProfile& column) {
+    return valuesOf(column) / std::max(1.0, column.distinct());
+}
+
+std::string different(const ColumnProfile& column) {
+    return strCat(column.isDistinctExact() ? "" : "about ", counted(column.distinct()),
+                  " different values");
+}
+
+double spreadOf(const ColumnProfile& column) {
+    return column.max() - column.min() + 1;
+}
+
+bool isRowKey(const ColumnProfile& column) {
+    return column.rows() - column.nulls() > kManyRows &&
+           column.distinct() > kRowKeyShare * valuesOf(column);
+}
+
+Guess leftOut(const ColumnProfile& column, std::string why) {
+    return {&column, Use::kLeftOut, std::move(why), false};
+}
+
+Guess rowKey(const ColumnProfile& column) {
+    return {&column, Use::kLeftOut, "nearly every row has its own value", true};
+}
+
+Guess ofList(const ColumnProfile& column) {
+    const expr::DataType element = column.type().element();
+    if (element.isTemporal()) {
+        return leftOut(column, strCat("lists of ", element.name(),
+                                      "s: only the `time` of a sequence takes them "
+                                      "(features.sequences)"));
+    }
+    if (column.type().listSize > 0 && element.isFloat()) {
+        return {&column, Use::kVector, strCat(column.type().listSize, " floats a row"), false};
+    }
+    if (!element.isInteger() && !element.isString()) {
+        return leftOut(column, strCat("lists of ", element.name(), "s of any length"));
+    }
+    return {&column, Use::kList,
+            strCat("lists of ids: ", different(column), ", ", shortNumber(column.meanLength()),
+                   " a row"),
+            false};
+}
+
+Guess ofText(const ColumnProfile& column) {
+    if (isRowKey(column)) {
+        return rowKey(column);
+    }
+    const bool isRare = column.rows() - column.nulls() > kManyRows &&
+                        column.distinct() > kFreeTextShare * valuesOf(column);
+    if (!isNamedLikeId(column.name()) && (isRare || column.meanLength() > kLongText)) {
+        return leftOut(column, strCat("free text: ", different(column), " in ",
+                                      counted(valuesOf(column)), " texts"));
+    }
+    return {&column, Use::kId, strCat("texts, ", different(column)), false};
+}
+
+Guess ofFloat(const ColumnProfile& column) {
+    if (!column.hasNumbers()) {
+        return leftOut(column, "no value seen");
+    }
+    if (isNamedLikeId(column.name()) && column.isWhole()) {
+        return leftOut(column, strCat("named like an id, but stored as ", column.type().name(),
+                                      ": with `dataset.types: {", column.name(),
+                                      ": int64}` it can be one of features.ids"));
+    }
+    return {&column, Use::kDense,
+            strCat("numbers, ", shortNumber(column.quantile(0.01)), " to ",
+                   shortNumber(column.quantile(0.99))),
+            false};
+}
+
+Guess ofInteger(const ColumnProfile& column) {
+    const auto dense = [&](std::string_view why) {
+        return Guess{
+            &column, Use::kDense,
+            strCat(why, ", ", shortNumber(column.min()), " to ", shortNumber(column.max())), false};
+    };
+    const auto id = [&](std::string_view why) {
+        return Guess{&column, Use::kId, strCat(why, ", ", different(column)), false};
+    };
+    if (!column.hasNumbers()) {
+        return leftOut(column, "no value seen");
+    }
+    if (isNamedLikeId(column.name())) {
+        return isRowKey(column) ? rowKey(column) : id("named like an id");
+    }
+    if (isNamedLikeMeasure(column.name())) {
+        return dense("named like a measure");
+    }
+    // 0, 1, 2, ...: a row number.
+    if (isRowKey(column) && spreadOf(column) < 1.05 * static_cast<double>(column.rows())) {
+        return rowKey(column);
+    }
+    if (column.isZeroOne()) {
+        return dense("a flag");
+    }
+    const double spread = spreadOf(column) / std::max(1.0, column.distinct());
+    const bool isWide = column.min() < 0 || spread > kWideSpread;
+    if (column.distinct() <= kFewValues && !isWide) {
+        return id("a small set");
+    }
+    if (std::max(std::abs(column.min()), std::abs(column.max())) < kSmallNumber) {
+        return dense("small numbers");
+    }
+    if (repeatsOf(column) < kFewRepeats) {
+        return dense("a wide range with few repeats");
+    }
+    return column.min() < 0 || (isWide && column.distinct() <= kSmallSet)
+               ? dense("a wide range of which few values occur")
+               : id("values that repeat");
+}
+
+}  // namespace
+
+std::string shortNumber(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+}
+
+std::string_view nameOfUse(Use use) {
+    switch (use) {
+        case Use::kDense:
+            return "dense";
+        case Use::kId:
+            return "id";
+        case Use::kList:
+            return "list of ids";
+        case Use::kVector:
+            return "vector";
+        case Use::kTime:
+            return "time";
+        case Use::kLabel:
+            return "label";
+        case Use::kLeftOut:
+            return "left out";
+    }
+    return "";
+}
+
+bool isNamedLikeId(const std::string& name) {
+    const std::vector<std::string> words = wordsOf(name);
+    if (words.empty()) {
+        return false;
+    }
+    const auto isId = [](const std::string& word) {
+        return has(kIdWords, word) ||
+               (word.ends_with("id") && has(kThings, word.substr(0, word.size() - 2)));
+    };
+    return std::ranges::any_of(words, isId) || has(kThings, words.back());
+}
+
+bool isSmallSet(const ColumnProfile& column, bool isComplete) {
+    return isComplete && column.isDistinctExact() && column.distinct() <= kSmallSet;
+}
+
+Guess guessOf(const ColumnProfile& column) {
+    const expr::DataType& type = column.type();
+    if (column.rows() > 0 && column.nulls() == column.rows()) {
+        return leftOut(column, "only nulls");
+    }
+    if (type.isList) {
+        return ofList(column);
+    }
+    if (isTime(column)) {
+        return {&column, Use::kTime,
+                "a time: what matters is the hour, the day or an age, which a derive step makes",
+                false};
+    }
+    if (type.isString()) {
+        return ofText(column);
+    }
+    if (type.isBool()) {
+        return {&column, Use::kDense, "true or false", false};
+    }
+    if (type.isFloat() || type.kind == expr::TypeKind::kDecimal) {
+        return ofFloat(column);
+    }
+    return type.isInteger() ? ofInteger(column) : leftOut(column, strCat("type ", type.name()));
+}
+
+std::string rarerText(const ColumnProfile& column) {
+    const auto& texts = column.texts();
+    if (!column.type().isString() || texts.size() != 2 || column.distinct() != 2) {
+        return "";
+    }
+    const auto &first = *texts.begin(), &second = *texts.rbegin();
+    return first.second < second.second ? first.first : second.first;
+}
+
+int labelScore(const ColumnProfile& column) {
+    static constexpr std::array<std::string_view, 19> kNames{
+        "label",      "target",   "click",     "clicked", "is_click", "y",      "converted",
+        "conversion", "purchase", "purchased", "liked",   "like",     "rating", "response",
+        "income",     "churn",    "survived",  "outcome", "default"};
+    const expr::DataType& type = column.type();
+    const bool isText = !rarerText(column).empty();
+    if (!isText && (type.isList || (!type.isNumber() && !type.isBool()) || !column.hasNumbers())) {
+        return 0;
+    }
+    std::string name = column.name().substr(0, column.name().find(':'));
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    const auto named = std::ranges::find(kNames, name);
+    int score = named == kNames.end() ? 0 : 100 - static_cast<int>(named - kNames.begin());
+    if (score == 0 && (name.starts_with("label") || name.ends_with("_label"))) {
+        score = 80;
+    }
+    if (isText) {
+        return score;
+    }
+    return column.isZeroOne() ? score + (score > 0 ? 100 : 20) : score;
+}
+
+std::vector<std::string> guessRules() {
+    const auto whole = [](double value) { return counted(value); };
+    return {
+        "named like an id (id, token, key, code, user, item, ...): an id; named like a measure "
+        "(count, age, price, ...): a number",
+        strCat("other integers: an id up to ", whole(kFewValues),
+               " different values that are close together, a number if all are below ",
+               whole(kSmallNumber), ", if a value occurs in fewer than ", whole(kFewRepeats),
+               " rows on average, if some are negative, or if up to ", whole(kSmallSet),
+               " values are ", whole(kWideSpread), " times as far apart as they are many"),
+        strCat("texts: ids, unless more than ", whole(100 * kFreeTextShare),
+               " % of them differ or they have more than ", whole(kLongText), " bytes on average"),
+        strCat("left out: columns of which more than ", whole(100 * kRowKeyShare),
+               " % of the values differ; nulls are not counted"),
+        strCat("up to ", whole(kSmallSet),
+               " values that were all seen: a table so large that each has a row of its own"),
+    };
+}
+
+}  // namespace millrace::profile

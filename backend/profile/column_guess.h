@@ -1,0 +1,47 @@
+#pragma once
+// What a first spec uses a column as, from its name and its values, with the reason.
+//
+// Used by first_spec.cpp. Private to the room. Threads: pure.
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/profile/column_profile.h"
+
+namespace millrace::profile {
+
+enum class Use { kDense, kId, kList, kVector, kTime, kLabel, kLeftOut };
+
+struct Guess {
+    const ColumnProfile* column = nullptr;
+    Use use = Use::kLeftOut;
+    std::string why;
+    bool isRowKey = false;  ///< left out because nearly every row has a value of its own
+};
+
+/// "dense", "id", ...: as users read it.
+std::string_view nameOfUse(Use use);
+
+Guess guessOf(const ColumnProfile& column);
+
+/// All values of the column are known, and they are so few that each can have a row of its own.
+/// `isComplete`: the profile is of all rows of the dataset.
+bool isSmallSet(const ColumnProfile& column, bool isComplete);
+
+/// How much a column looks like what is to be predicted; 0: not at all.
+int labelScore(const ColumnProfile& column);
+
+/// The rarer text of a column of two texts; "" where there are not two.
+std::string rarerText(const ColumnProfile& column);
+
+/// Whether the name says that the values are ids: "user_id", "movieId", "user_id:token".
+bool isNamedLikeId(const std::string& name);
+
+/// Four digits, as comments and reasons have them.
+std::string shortNumber(double value);
+
+/// The rules above with their thresholds, one sentence each.
+std::vector<std::string> guessRules();
+
+}  // namespace millrace::profile

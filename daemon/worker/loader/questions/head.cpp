@@ -1,0 +1,86 @@
+#include "daemon/worker/loader/questions/head.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <arrow/array/array_base.h>
+
+#include "backend/arrays/value_text.h"
+#include "backend/dataset/split_reader.h"
+
+namespace millrace::loader {
+namespace {
+
+struct HeadColumn {
+    std::vector<std::string> values;
+    std::vector<bool> isNull;
+};
+
+class Head {
+ public:
+    Head(std::shared_ptr<const dataset::Dataset> dataset, std::int64_t rows)
+        : dataset_(std::move(dataset)),
+          reader_(dataset_),
+          names_(dataset_->schema().names()),
+          columns_(names_.size()),
+          left_(rows) {}
+
+    Result<Json> read() {
+        std::int64_t total = 0;
+        for (std::uint32_t file = 0; file < dataset_->files().size(); ++file) {
+            ASSIGN_OR_RETURN(const auto facts, dataset_->facts(file));
+            total += facts->rows;
+            std::int64_t first = 0;
+            for (std::size_t c = 0; c < facts->chunks.size() && left_ > 0; ++c) {
+                const std::int64_t rows = facts->chunks[c].rows;
+                RETURN_IF_ERROR(readSplit({file, static_cast<std::int64_t>(c), first, rows}));
+                first += rows;
+            }
+        }
+        return document(total);
+    }
+
+ private:
+    Status readSplit(dataset::SplitRange split) {
+        split.rows = std::min(split.rows, left_);
+        ASSIGN_OR_RETURN(const auto arrays, reader_.readColumns(split, names_));
+        for (std::int64_t row = 0; row < split.rows && bytes_ < kHeadBytesMost; ++row) {
+            for (std::size_t c = 0; c < arrays.size(); ++c) {
+                const bool isNull = arrays[c]->IsNull(row);
+                columns_[c].isNull.push_back(isNull);
+                columns_[c].values.push_back(isNull ? "" : arrays::valueText(*arrays[c], row));
+                bytes_ += columns_[c].values.back().size();
+            }
+            ++rows_;
+        }
+        left_ = bytes_ < kHeadBytesMost ? left_ - split.rows : 0;
+        return okStatus();
+    }
+
+    Json document(std::int64_t total) const {
+        Json columns = Json::array();
+        for (std::size_t c = 0; c < columns_.size(); ++c) {
+            columns.push_back({{"name", names_[c]},
+                               {"type", dataset_->schema().fields[c].type.name()},
+                               {"values", columns_[c].values},
+                               {"is_null", columns_[c].isNull}});
+        }
+        return {{"columns", std::move(columns)}, {"rows", rows_}, {"rows_total", total}};
+    }
+
+    const std::shared_ptr<const dataset::Dataset> dataset_;
+    dataset::SplitReader reader_;
+    const std::vector<std::string> names_;
+    std::vector<HeadColumn> columns_;
+    std::int64_t left_, rows_ = 0;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std::int64_t rows) {
+    return Head(dataset, rows).read();
+}
+
+}  // namespace millrace::loader

@@ -1,0 +1,21 @@
+#pragma once
+// Op `head` of `millrace-loader inspect`: the first rows of a dataset, without a spec.
+//
+// Threads: one owner. Failure: data errors name file, row group and column.
+#include <cstdint>
+#include <memory>
+
+#include "backend/core/json.h"
+#include "backend/core/status.h"
+#include "backend/dataset/dataset.h"
+
+namespace millrace::loader {
+
+/// What the values of an answer may hold together; wider rows are fewer.
+inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
+
+/// {columns: [{name, type, values, is_null}], rows, rows_total}: the first `rows` rows in the order
+/// of the files, values as text for people.
+Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std::int64_t rows);
+
+}  // namespace millrace::loader

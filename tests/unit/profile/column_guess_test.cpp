@@ -1,0 +1,163 @@
+// What init takes columns for, on the shapes that real data sets have.
+#include "backend/profile/column_guess.h"
+
+#include <functional>
+
+#include <arrow/array/builder_binary.h>
+#include <arrow/array/builder_nested.h>
+#include <arrow/array/builder_primitive.h>
+#include <arrow/array/builder_time.h>
+#include <gmock/gmock.h>
+
+#include "backend/profile/first_spec.h"
+#include "tests/unit/profile/columns.h"
+
+namespace millrace::profile {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::int64_t kRows = 4000;
+
+template <class Builder, class Make>
+std::shared_ptr<arrow::Array> rowsOf(Builder builder, Make make) {
+    for (std::int64_t r = 0; r < kRows; ++r) {
+        const auto value = make(r);
+        EXPECT_TRUE((value ? builder.Append(*value) : builder.AppendNull()).ok());
+    }
+    return *builder.Finish();
+}
+
+ColumnProfile integers(const std::string& name,
+                       const std::function<std::optional<std::int64_t>(std::int64_t)>& value) {
+    return columnOf(name, {expr::TypeKind::kInt64}, rowsOf(arrow::Int64Builder(), value));
+}
+
+ColumnProfile texts(const std::string& name,
+                    const std::function<std::optional<std::string>(std::int64_t)>& value) {
+    return columnOf(name, {expr::TypeKind::kString}, rowsOf(arrow::StringBuilder(), value));
+}
+
+ColumnProfile times(const std::string& name) {
+    arrow::ListBuilder builder(
+        arrow::default_memory_pool(),
+        std::make_shared<arrow::TimestampBuilder>(arrow::timestamp(arrow::TimeUnit::MICRO),
+                                                  arrow::default_memory_pool()));
+    auto& values = static_cast<arrow::TimestampBuilder&>(*builder.value_builder());
+    for (std::int64_t r = 0; r < kRows; ++r) {
+        EXPECT_TRUE(builder.Append().ok() && values.Append(r).ok());
+    }
+    return columnOf(name, {expr::TypeKind::kTimestamp, true}, *builder.Finish());
+}
+
+ColumnProfile label() {
+    return integers("click", [](std::int64_t r) { return r % 3 == 0 ? 1 : 0; });
+}
+
+Result<FirstSpec> specOf(const std::vector<ColumnProfile>& columns, const std::string& label = "") {
+    DatasetProfile profile;
+    profile.columns = columns;
+    profile.rows = profile.rowsRead = kRows;
+    FirstSpecOptions options;
+    options.name = "first";
+    options.paths = {"rows.parquet"};
+    options.label = label;
+    return firstSpec(profile, options);
+}
+
+TEST(ColumnGuess, NamesThatSayIdAndThoseThatDoNot) {
+    for (const char* name : {"user_id", "movieId", "user_id:token", "userid", "id", "ad", "sku",
+                             "Clothing ID", "zip", "item"}) {
+        EXPECT_TRUE(isNamedLikeId(name)) << name;
+    }
+    for (const char* name : {"paid", "valid", "age", "user_age", "price", "humidity", "fnlwgt"}) {
+        EXPECT_FALSE(isNamedLikeId(name)) << name;
+    }
+}
+
+TEST(ColumnGuess, IntegersByTheirNameAndTheirShape) {
+    const auto useOf = [](const std::string& name, auto value) {
+        return guessOf(integers(name, value)).use;
+    };
+    EXPECT_EQ(useOf("user_id:token", [](std::int64_t r) { return r % 900; }), Use::kId);
+    EXPECT_EQ(useOf("education", [](std::int64_t r) { return r % 16; }), Use::kId);
+    EXPECT_EQ(useOf("fnlwgt", [](std::int64_t r) { return 12285 + r / 2 * 371; }), Use::kDense)
+        << "a wide range with few repeats";
+    EXPECT_EQ(useOf("gains", [](std::int64_t r) { return r % 10 == 0 ? r % 120 * 833 : 0; }),
+              Use::kDense)
+        << "few values far apart";
+    EXPECT_EQ(useOf("hours-per-week", [](std::int64_t r) { return r % 96; }), Use::kDense);
+    EXPECT_EQ(useOf("s07", [](std::int64_t r) { return r * 7919 % 700 * 1000; }), Use::kId)
+        << "many values that repeat";
+    EXPECT_EQ(useOf("flag", [](std::int64_t r) { return r % 2; }), Use::kDense);
+    EXPECT_EQ(useOf("impression_id", [](std::int64_t r) { return r * 77; }), Use::kLeftOut);
+    EXPECT_EQ(useOf("Unnamed: 0", [](std::int64_t r) { return r; }), Use::kLeftOut)
+        << "a row number";
+}
+
+TEST(ColumnGuess, NullsDoNotCountAmongDifferentValues) {
+    const auto review = texts("review", [](std::int64_t r) {
+        return r % 3 == 0 ? std::nullopt : std::optional(strCat("text ", r));
+    });
+    EXPECT_EQ(guessOf(review).why, "nearly every row has its own value");
+    const auto name = texts("name", [](std::int64_t r) { return strCat("text ", r % 2500); });
+    EXPECT_THAT(guessOf(name).why, HasSubstr("free text"));
+    EXPECT_EQ(guessOf(texts("name", [](std::int64_t r) { return strCat("n", r % 500); })).use,
+              Use::kId);
+}
+
+TEST(ColumnGuess, ListsOfTimesAreLeftOut) {
+    const auto spec = specOf(
+        {label(), times("hist_t"), integers("user_id", [](std::int64_t r) { return r % 300; })});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text, AllOf(HasSubstr("left out: hist_t (lists of timestamps"),
+                                  Not(HasSubstr("  lists:"))));
+    EXPECT_EQ(spec->uses[1].use, "left out");
+}
+
+TEST(ColumnGuess, TheKeyOfTheSplitIsNoFeature) {
+    const auto row = integers("row_id", [](std::int64_t r) { return r * 31; });
+    const auto user = integers("user_id", [](std::int64_t r) { return r % 2500; });
+    const auto price = columnOf(
+        "price", {expr::TypeKind::kDouble},
+        rowsOf(arrow::DoubleBuilder(), [](std::int64_t r) { return std::optional(r % 70 * 0.5); }));
+    const auto byRow = specOf({label(), user, price, row});
+    ASSERT_TRUE(byRow.ok()) << byRow.status();
+    EXPECT_THAT(byRow->text, AllOf(HasSubstr("hash01(row_id) < 0.9"), HasSubstr("- user_id")));
+    EXPECT_THAT(specOf({label(), user, price})->text,
+                AllOf(HasSubstr("hash01(user_id, price) < 0.9"), HasSubstr("- user_id")));
+    const auto byUser = specOf({label(), user, integers("age", [](std::int64_t) { return 30; })});
+    ASSERT_TRUE(byUser.ok()) << byUser.status();
+    EXPECT_THAT(byUser->text, AllOf(HasSubstr("hash01(user_id) < 0.9"),
+                                    HasSubstr("left out: user_id (the key of the split")));
+    EXPECT_THAT(byUser->notes.front(), HasSubstr("rows are told apart by 'user_id'"));
+}
+
+TEST(ColumnGuess, OfTwoTextsTheRarerOneIsPositive) {
+    const auto income =
+        texts("income", [](std::int64_t r) { return r % 4 == 0 ? ">50K" : "<=50K"; });
+    const auto age = integers("age", [](std::int64_t r) { return 17 + r % 74; });
+    const auto spec = specOf(
+        {age, income, integers("fnlwgt", [](std::int64_t r) { return 12285 + r / 2 * 371; })});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(spec->label, "income");
+    EXPECT_THAT(spec->text, HasSubstr("income: 'income = ''>50K'''"));
+    EXPECT_THAT(spec->notes.front(), HasSubstr("positive is income = '>50K', the rarer of two"));
+    const auto three = texts("income", [](std::int64_t r) { return strCat("c", r % 3); });
+    EXPECT_THAT(std::string(messageOf(specOf({age, three}, "income").status())),
+                HasSubstr("neither numbers nor two texts"));
+}
+
+TEST(ColumnGuess, FewValuesThatWereAllSeenHaveARowEach) {
+    const auto spec =
+        specOf({label(), texts("occupation", [](std::int64_t r) { return strCat("o", r % 15); }),
+                integers("user_id", [](std::int64_t r) { return r % 300; })});
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_THAT(spec->text,
+                AllOf(HasSubstr("occupation: {rows: 256}"), HasSubstr("user_id: {rows: 1024}")));
+}
+
+}  // namespace
+}  // namespace millrace::profile
