@@ -15,6 +15,8 @@ namespace millrace::profile {
 
 namespace {
 
+constexpr double kUsualTable = 65536;
+constexpr std::int64_t kFewRows = 200'000;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
 
 std::string lower(std::string text) {
@@ -362,22 +364,22 @@ class Writer {
         }
     }
 
-    /// The one place that says how ids become rows of a table.
+    // The one place that says how ids become rows of a table. A value that training never saw takes
+    // the row of another one where a table is full: large tables cost little.
     std::string tableOf(const ColumnProfile& column) const {
         const double values = column.distinct();
-        if (isSmallSet(column, profile_.isComplete())) {
-            return strCat("{rows: ", tableRows(values * values), "}");  // half a pair shares a row
-        }
-        return strCat("{rows: ", tableRows(2 * values), "}");
+        const double least = isSmallSet(column, profile_.isComplete())
+                                 ? values * values  // half a pair of them shares a row
+                                 : std::max(2 * values, kUsualTable);
+        return strCat("{rows: ", tableRows(least), "}");
     }
 
     void embeddings() {
         if (count(Use::kId) + count(Use::kList) == 0) {
             return;
         }
-        line(
-            "# Ids are hashed into this many rows: twice as many as there are different ones, and");
-        line("# so many for a small set of values that hardly two of them share a row.");
+        line("# Ids are hashed into this many rows: twice as many as there are different ones or");
+        line("# more, so that few of them share one, nor does an id that training never saw.");
         line("embeddings:");
         for (const Guess& guess : guesses_) {
             if (guess.use == Use::kId || guess.use == Use::kList) {
@@ -391,9 +393,11 @@ class Writer {
     }
 
     void rest() {
-        const std::int64_t batch = profile_.rows < 100'000 ? 256 : 4096;
+        // Few rows are read several times, in small steps: a model has moved then.
+        const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
+        const int epochs = profile_.rows < kFewRows ? 4 : 1;
         line("batch: {rows: ", batch, ", micro_rows: ", batch / 2,
-             ", epochs: 1, seed: 1, shuffle: ",
+             ", epochs: ", epochs, ", seed: 1, shuffle: ",
              profile_.request && profile_.request->adjacentShare() >= 0.9 ? "requests" : "rows",
              "}");
         const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;

@@ -64,15 +64,27 @@ Result<std::shared_ptr<const recipe::CompiledRecipe>> compiled(
     return recipe;
 }
 
+/// The table is to have every column; those without a name are none.
 Status checkSupported(const dataset::Dataset& dataset) {
+    const expr::ColumnIndex columns(dataset.schema());
+    const auto refuse = [&dataset](std::size_t file, const std::string& name,
+                                   std::string_view why) {
+        return invalidArgument(dataset.files()[file].path, ": column '", name, "' ", why,
+                               "; or say with --columns which columns the table is to have");
+    };
     for (std::size_t file = 0; file < dataset.files().size(); ++file) {
         ASSIGN_OR_RETURN(const auto facts, dataset.facts(file));
         for (const expr::RefusedColumn& column : facts->schema.refused) {
-            if (!column.hasFields) {
-                return invalidArgument(dataset.files()[file].path, ": column '", column.name, "' ",
-                                       column.why,
-                                       "; or say with --columns which columns the table is to "
-                                       "have");
+            if (!column.hasFields && !column.name.empty()) {
+                return refuse(file, column.name, column.why);
+            }
+        }
+        for (const expr::Field& field : facts->schema.fields) {
+            if (!field.name.empty() && columns.find(field.name) == nullptr) {
+                return refuse(file, field.name,
+                              "differs between the files, or is not in all of them; "
+                              "`millrace dataset` says how, dataset.types or "
+                              "dataset.missing_columns reads it");
             }
         }
     }

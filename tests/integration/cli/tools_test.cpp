@@ -355,7 +355,7 @@ TEST_F(ToolsTest, AFirstSpecNamesIdsThatTellTheLabel) {
     std::ofstream out(dir_ / "codes.csv");
     out << "user,reason,price,click\n";
     for (int r = 0; r < 6000; ++r) {
-        const bool isClick = r * 7919 % 100 < 30;
+        const bool isClick = (r * 7919 + r / 500 * 37) % 100 < 30;
         out << r * 31 % 500 << ',' << (isClick ? "paid" : "none") << r % 3 << ',' << r % 11 << '.'
             << r % 7 << ',' << isClick << '\n';
     }

@@ -87,13 +87,24 @@ class Drift(unittest.TestCase):
                 self.assertIn(f"{place}/day2.parquet", said)
                 self.assertIn("dataset.missing_columns: null" if "late" in wanted else "dataset.types: {note: string}", said)
 
+    def test_rows_are_written_with_every_column_or_those_that_are_named(self):
+        self.days()
+        spec = {"dataset": {"path": "day*.parquet"}, "features": {"carry": ["k"]}}
+        table = ("--rows", "--sink", "parquet", "--output", "out", "--force")
+        said = self.stream(spec, *table, code=4).stderr
+        self.assertIn("day1.parquet: column 'note' differs between the files", said)
+        self.assertIn("--columns", said)
+        self.assertEqual(len(self.values(spec, "q", "--rows", "--columns", "k,q")), 2 * ROWS)
+        (self.place / "i.csv").write_text(",k,x\n0,0,5\n1,1,6\n")
+        self.assertEqual(self.values({"dataset": {"path": "i.csv"}, "features": {"carry": ["k"]}}, "x", "--rows"), [5, 6])
+
     def test_a_type_of_the_spec_counts_in_all_files(self):
         self.days()
         dataset = {"path": "day*.parquet", "types": {"note": "string", "q": "int64"}}
         spec = {"dataset": dataset, "features": {"carry": ["k", "q", "note"]}}
         self.assertEqual(self.values(spec, "note"), [str(i) for i in range(ROWS)] + [f"n{i}" for i in range(ROWS)])
         self.assertEqual(self.values(spec, "q"), [*range(ROWS), *(None if i % 3 == 0 else i for i in range(ROWS))])
-        rows = self.values(spec, "note", "--rows")
+        rows = self.values(spec, "note", "--rows", "--columns", "k,note")
         self.assertEqual(rows[:2] + rows[-1:], ["0", "1", f"n{ROWS - 1}"])
         # Bounds of numbers are none of their texts: '5' comes behind '10', but not the row with 5.
         where = {**spec, "dataset": {**dataset, "where": "note = '5'"}}

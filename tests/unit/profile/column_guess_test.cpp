@@ -156,7 +156,7 @@ TEST(ColumnGuess, FewValuesThatWereAllSeenHaveARowEach) {
                 integers("user_id", [](std::int64_t r) { return r % 300; })});
     ASSERT_TRUE(spec.ok()) << spec.status();
     EXPECT_THAT(spec->text,
-                AllOf(HasSubstr("occupation: {rows: 256}"), HasSubstr("user_id: {rows: 1024}")));
+                AllOf(HasSubstr("occupation: {rows: 256}"), HasSubstr("user_id: {rows: 65536}")));
 }
 
 }  // namespace
