@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t kSkipBytes = 1 << 20;
 constexpr std::int64_t kRequestBytes = 8 << 20;  // of an object: each request costs its latency
+constexpr std::int64_t kBlockBytes = 64 << 10;   // of a local gzip file
 
 /// A file from its start; closing it leaves the file open. `requestBytes`: least that is read of
 /// the file at once.
@@ -71,7 +72,7 @@ class FromStart final : public arrow::io::InputStream {
 }  // namespace
 
 Result<CsvInput> CsvInput::open(const std::string& path, files::FileSource file,
-                                arrow::MemoryPool* pool) {
+                                arrow::MemoryPool* pool, std::shared_ptr<GzipPoints> points) {
     CsvInput input(std::move(file));
     input.path_ = path;
     input.pool_ = pool == nullptr ? arrow::default_memory_pool() : pool;
@@ -81,13 +82,13 @@ Result<CsvInput> CsvInput::open(const std::string& path, files::FileSource file,
     if (start == "PK\x03\x04") {
         return invalidArgument(path, ": a ZIP archive; unpack it, or compress it with gzip");
     }
-    const bool isGzip = start.starts_with("\x1f\x8b");
-    if (isGzip || start == "\x28\xb5\x2f\xfd") {
+    if (start.starts_with("\x1f\x8b")) {
+        const std::int64_t request = objects::isObjectUri(path) ? kRequestBytes : kBlockBytes;
+        input.gzip_ = std::make_unique<GzipText>(path, input.file_, request, std::move(points));
+    } else if (start == "\x28\xb5\x2f\xfd") {
         ASSIGN_OR_RETURN(
             std::unique_ptr<arrow::util::Codec> codec,
-            arrays::fromArrow(arrow::util::Codec::Create(isGzip ? arrow::Compression::GZIP
-                                                                : arrow::Compression::ZSTD),
-                              path));
+            arrays::fromArrow(arrow::util::Codec::Create(arrow::Compression::ZSTD), path));
         input.codec_ = std::move(codec);
         RETURN_IF_ERROR(input.restart());
     }
@@ -106,6 +107,9 @@ Status CsvInput::restart() {
 }
 
 Result<std::int64_t> CsvInput::readSome(std::int64_t offset, std::int64_t bytes, void* out) {
+    if (gzip_ != nullptr) {
+        return gzip_->readSome(offset, bytes, static_cast<char*>(out));
+    }
     if (codec_ == nullptr) {
         return file_.readSome(offset, bytes, out);
     }

@@ -382,7 +382,8 @@ class CsvDecoder : public FileDecoder {
 }  // namespace
 
 Result<DecoderPtr> openCsv(const DecoderInput& input) {
-    ASSIGN_OR_RETURN(csv::CsvInput text, csv::CsvInput::open(input.path, input.file, input.pool));
+    ASSIGN_OR_RETURN(csv::CsvInput text,
+                     csv::CsvInput::open(input.path, input.file, input.pool, input.gzipPoints));
     return DecoderPtr(std::make_unique<CsvDecoder>(input, std::move(text)));
 }
 

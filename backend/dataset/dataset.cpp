@@ -7,6 +7,7 @@
 #include "backend/core/parallel.h"
 #include "backend/core/text.h"
 #include "backend/csv/csv_types.h"
+#include "backend/csv/gzip_text.h"
 #include "backend/files/file_identity.h"
 #include "backend/files/schema_union.h"
 #include "backend/objects/object_store.h"
@@ -105,7 +106,9 @@ std::string formatOfPath(const std::string& path) {
     return spec::formatOfName(path);
 }
 
-Dataset::Dataset() : footers_(std::make_shared<pages::ParquetFooters>()) {}
+Dataset::Dataset()
+    : footers_(std::make_shared<pages::ParquetFooters>()),
+      gzipPoints_(std::make_shared<csv::GzipPoints>()) {}
 
 void Dataset::expectColumns(const std::vector<std::string>& columns) const {
     footers_->expect(columns);

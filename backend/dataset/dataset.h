@@ -20,6 +20,9 @@
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
 
+namespace millrace::csv {
+class GzipPoints;
+}
 namespace millrace::pages {
 class ParquetFooters;
 }
@@ -70,6 +73,8 @@ class Dataset {
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
     pages::ParquetFooters& footers() const { return *footers_; }
+    /// Where compressed CSV files can be read from, shared by the readers.
+    const std::shared_ptr<csv::GzipPoints>& gzipPoints() const { return gzipPoints_; }
     /// What readers will ask for: of wide files, what footers say of other columns is passed over.
     void expectColumns(const std::vector<std::string>& columns) const;
 
@@ -104,6 +109,7 @@ class Dataset {
     std::int64_t badRows_ = 0;
     std::shared_ptr<FactsCache> cache_;
     std::shared_ptr<pages::ParquetFooters> footers_;
+    std::shared_ptr<csv::GzipPoints> gzipPoints_;
     std::vector<std::string> plannedHash_;  ///< by file; empty for open()
     mutable Mutex mutex_;
     mutable std::vector<std::shared_ptr<const files::FileFacts>> facts_ MR_GUARDED_BY(mutex_);

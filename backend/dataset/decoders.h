@@ -9,6 +9,9 @@
 #include "backend/files/file_source.h"
 #include "backend/pages/parquet_footers.h"
 
+namespace millrace::csv {
+class GzipPoints;
+}
 namespace millrace::pages {
 class PageDecoder;
 }
@@ -26,6 +29,7 @@ struct DecoderInput {
     arrow::MemoryPool* pool = nullptr;
     pages::ParquetFooter footer;  ///< Parquet: parsed before, maybe not all of it
     std::function<Result<pages::ParquetFooter>()> wholeFooter;  ///< Parquet: for Arrow's reader
+    std::shared_ptr<csv::GzipPoints> gzipPoints;                ///< CSV: of the dataset
     pages::PageDecoder* pages = nullptr;  ///< Parquet: of the reader, for one file after the other
 };
 

@@ -104,6 +104,7 @@ Status SplitReader::openFile(std::uint32_t file, const std::vector<std::string>&
         data.path, *source_, facts, &dataset_->schema(), &types_, &dataset_->options(), pool_};
     const std::string& format = dataset_->options().format;
     if (format == "csv") {
+        input.gzipPoints = dataset_->gzipPoints();
         ASSIGN_OR_RETURN(decoder_, openCsv(input));
     } else if (format == "arrow") {
         ASSIGN_OR_RETURN(decoder_, openArrow(input));

@@ -39,6 +39,7 @@ const std::vector<LibraryLaw>& libraryLaws() {
         {"libcurl", std::regex("^curl/"), {"backend/objects/"}},
         {"libssh", std::regex("^libssh/"), {"app/ssh/libssh/", "tests/support/kbdint_server.cpp"}},
         {"OpenSSL", std::regex("^openssl/"), {"backend/certificate/", "backend/objects/"}},
+        {"zlib", std::regex("^zlib\\.h$"), {"backend/csv/", "tests/unit/csv/"}},
         {"SLEEF", std::regex("^sleef\\.h$"), {"backend/elementary/"}},
         {"SQLite", std::regex("^sqlite3\\.h$"), {"backend/runs/", "tests/"}},
         {"ncurses", std::regex("^(ncurses|curses)"), {"app/tui/"}},
