@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <arrow/array/array_decimal.h>
 #include <arrow/array/array_nested.h>
 #include <arrow/array/array_primitive.h>
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_primitive.h>
 #include <arrow/array/data.h>
 #include <arrow/array/util.h>
@@ -25,6 +27,7 @@
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/arrays/decimals.h"
 #include "backend/arrays/null_rows.h"
+#include "backend/eval/civil_days.h"
 #include "backend/eval/evaluation_pool.h"
 #include "backend/eval/evaluator.h"
 #include "backend/eval/number_casts.h"
@@ -321,6 +324,39 @@ Result<ArrayPtr> castByArrow(const ArrayPtr& values, const expr::DataType& to) {
     return out.make_array();
 }
 
+/// "2024-01-31", whatever the year; Arrow's texts of years beyond 32767 are no dates.
+Result<ArrayPtr> datesAsTexts(const ArrayPtr& values) {
+    constexpr std::int32_t kLast = 106'751'991;  // as civilOfDays()
+    const auto& days = static_cast<const arrow::Date32Array&>(*values);
+    arrow::StringBuilder builder(evaluationPool());
+    for (std::int64_t i = 0; i < days.length(); ++i) {
+        char text[24] = "infinity";
+        const std::int32_t day = days.IsValid(i) ? days.Value(i) : 0;
+        if (day > kLast || day < -kLast) {
+            std::snprintf(text, sizeof text, "%sinfinity", day < 0 ? "-" : "");
+        } else {
+            const CivilDay civil = civilOfDays(day);
+            std::snprintf(text, sizeof text, "%s%04d-%02d-%02d", civil.year < 0 ? "-" : "",
+                          std::abs(civil.year), civil.month, civil.day);
+        }
+        const arrow::Status status = days.IsValid(i) ? builder.Append(text) : builder.AppendNull();
+        RETURN_IF_ERROR(arrays::fromArrow(status, "cast to varchar"));
+    }
+    ArrayPtr array;
+    return builder.Finish(&array).ok() ? Result<ArrayPtr>(array) : resourceExhausted("no memory");
+}
+
+bool hasFarDates(const arrow::Array& values) {
+    constexpr std::int32_t kFar = 11'000'000;  // days: years that Arrow writes as texts
+    const auto& days = static_cast<const arrow::Date32Array&>(values);
+    for (std::int64_t i = 0; i < days.length(); ++i) {
+        if (days.IsValid(i) && (days.Value(i) > kFar || days.Value(i) < -kFar)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool isNumeric(const expr::DataType& type) {
     return type.isInteger() || type.isFloat() || type.isBool();
 }
@@ -387,7 +423,8 @@ Result<ArrayPtr> castValues(const ArrayPtr& values, const expr::DataType& from,
     if (from.kind == expr::TypeKind::kDecimal && !to.isString()) {
         return castDecimals(values, to, isTry);
     }
-    return castByArrow(values, to);
+    const bool isDateText = from.kind == expr::TypeKind::kDate && to.isString();
+    return isDateText && hasFarDates(*values) ? datesAsTexts(values) : castByArrow(values, to);
 }
 
 }  // namespace millrace::eval

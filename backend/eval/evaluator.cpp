@@ -1,7 +1,12 @@
 #include "backend/eval/evaluator.h"
 
+#include <utility>
+
+#include <arrow/scalar.h>
+
 #include "backend/arrays/arrow_bridge.h"
 #include "backend/eval/evaluation_pool.h"
+#include "backend/eval/function_calls.h"
 #include "backend/eval/program.h"
 
 namespace millrace::eval {
@@ -24,9 +29,27 @@ class EmptyInput : public ExprInput {
     const expr::Schema& schema_;
 };
 
+bool isPattern(expr::FunctionId id) {
+    return id == expr::FunctionId::kRegexpMatches || id == expr::FunctionId::kRegexpExtract ||
+           id == expr::FunctionId::kRegexpReplace;
+}
+
+/// Arrow compiles a regular expression only where there is a text, which EmptyInput has not.
+Status checkPatterns(const expr::ExprNode& node) {
+    if (node.function != nullptr && isPattern(node.function->id)) {
+        ASSIGN_OR_RETURN(ArrayPtr text, asArray(Datum(arrow::StringScalar("")), 1));
+        RETURN_IF_ERROR(callFunction(node, {Datum(std::move(text))}, 1).status());
+    }
+    for (const expr::Expr& child : node.children) {
+        RETURN_IF_ERROR(checkPatterns(*child));
+    }
+    return okStatus();
+}
+
 Result<expr::Expr> checked(Result<expr::Expr> expr, const expr::Schema& schema,
                            const std::string& place) {
     RETURN_IF_ERROR(annotate(expr.status(), place));
+    RETURN_IF_ERROR(annotate(checkPatterns(**expr), place));
     EmptyInput input(schema);
     RETURN_IF_ERROR(annotate(evaluate(*expr, input).status(), place));
     return expr;

@@ -84,7 +84,9 @@ LaneKernel castFrom(Lane to) {
     }
 }
 
-/// Midnight of days that have one in microseconds; Arrow says what is wrong with the others.
+/// Midnight of days that have one in microseconds. Days beyond, such as the infinity of DuckDB and
+/// Postgres, are the first or last timestamp where they are compared with one and null in try_cast;
+/// what is wrong with them in a cast is Arrow's to say.
 bool timesOfDates(LaneCall& call) {
     constexpr std::int64_t kDay = 86'400'000'000;
     constexpr auto kLast =
@@ -97,7 +99,16 @@ bool timesOfDates(LaneCall& call) {
         return static_cast<bool>(static_cast<int>(day > kLast) | static_cast<int>(day < -kLast));
     });
     for (std::int64_t i = 0; isBeyond && i < call.n; ++i) {
-        if (call.isKnown(i) && (in[i] > kLast || in[i] < -kLast)) {
+        if (!call.isKnown(i) || (in[i] <= kLast && in[i] >= -kLast)) {
+            continue;
+        }
+        if (call.node.op == expr::ExprOp::kTryCast) {
+            out[i] = 0;
+            call.writableNulls()[i] = 0;
+        } else if (call.node.isImplicit) {
+            out[i] = in[i] > 0 ? std::numeric_limits<std::int64_t>::max()
+                               : std::numeric_limits<std::int64_t>::min();
+        } else {
             return false;
         }
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <arrow/array/array_nested.h>
@@ -9,6 +10,7 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
+#include "backend/core/utf8.h"
 #include "backend/eval/function_calls.h"
 #include "backend/eval/text_writer.h"
 
@@ -231,22 +233,65 @@ Result<Datum> regexpExtract(const ExprNode& node, const Datum& argument, std::in
     return out.finish(std::move(validity));
 }
 
-/// Of ASCII alone; the others are Arrow's.
+template <bool kIsUpper>
+void changeAscii(std::string_view from, char* to) {
+    constexpr char kFirst = kIsUpper ? 'a' : 'A', kLast = kIsUpper ? 'z' : 'Z';
+    for (std::size_t i = 0; i < from.size(); ++i) {
+        const char c = from[i];
+        to[i] = static_cast<char>(c ^ (c >= kFirst && c <= kLast ? 0x20 : 0));
+    }
+}
+
+/// Of texts that are UTF-8 all letters, by Arrow; of others the ASCII letters: other bytes stay.
+template <bool kIsUpper>
+Result<Datum> changeCaseOfAny(const ArrayPtr& array, std::int64_t rows) {
+    const TextColumn in(*array);
+    std::vector<std::string> changed;  // of the rows that are no UTF-8, in order
+    TextWriter whole(rows, static_cast<std::int64_t>(in.all().size()));
+    for (std::int64_t i = 0; i < rows; ++i) {
+        const std::string_view text = in.isNull(i) ? std::string_view() : in.text(i);
+        if (isUtf8(text)) {
+            whole.append({text, in.memoryEnd()});
+        } else {
+            changeAscii<kIsUpper>(text, changed.emplace_back(text).data());
+        }
+        whole.endRow();
+    }
+    constexpr const char* kKernel = kIsUpper ? "utf8_upper" : "utf8_lower";
+    if (changed.empty()) {
+        return callKernel(kKernel, {Datum(array)});
+    }
+    ASSIGN_OR_RETURN(auto validity, in.validity());
+    ASSIGN_OR_RETURN(const Datum texts, whole.finish(validity));
+    ASSIGN_OR_RETURN(const Datum done, callKernel(kKernel, {texts}));
+    const ArrayPtr held = done.make_array();
+    const TextColumn letters(*held);
+    TextWriter out(rows, static_cast<std::int64_t>(in.all().size()));
+    std::size_t next = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+        if (!in.isNull(i) && !isUtf8(in.text(i))) {
+            const std::string& text = changed[next++];
+            out.append({text, text.data() + text.size()});
+        } else if (!in.isNull(i)) {
+            out.append(letters.piece(i));
+        }
+        out.endRow();
+    }
+    return out.finish(std::move(validity));
+}
+
+/// Of ASCII alone.
 template <bool kIsUpper>
 Result<Datum> changeCase(const ExprNode&, const Datum& argument, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));
     const TextColumn in(*array);
     const std::string_view from = in.all();
     if (!isAscii(from)) {
-        return callKernel(kIsUpper ? "utf8_upper" : "utf8_lower", {Datum(array)});
+        return changeCaseOfAny<kIsUpper>(array, rows);
     }
     TextWriter out(rows, static_cast<std::int64_t>(from.size()));
     if (char* const to = out.rawBytes(from.size()); to != nullptr) {
-        constexpr char kFirst = kIsUpper ? 'a' : 'A', kLast = kIsUpper ? 'z' : 'Z';
-        for (std::size_t i = 0; i < from.size(); ++i) {
-            const char c = from[i];
-            to[i] = static_cast<char>(c ^ (c >= kFirst && c <= kLast ? 0x20 : 0));
-        }
+        changeAscii<kIsUpper>(from, to);
         for (std::int64_t i = 0; i < rows; ++i) {
             out.endRowAt(in.end(i));
         }
@@ -255,27 +300,18 @@ Result<Datum> changeCase(const ExprNode&, const Datum& argument, std::int64_t ro
     return out.finish(std::move(validity));
 }
 
-/// Blanks of the ends are left out. What else there is than ASCII at an end is for Arrow to check.
+/// Blanks of the ends are left out.
 template <bool kAtBegin, bool kAtEnd>
-Result<Datum> trimText(const ExprNode& node, const Datum& argument, std::int64_t rows) {
-    bool isAsciiAtEnds = true;
-    const auto trim = [&](std::string_view text) {
+Result<Datum> trimText(const ExprNode&, const Datum& argument, std::int64_t rows) {
+    return mapParts(argument, rows, [](std::string_view text) {
         if constexpr (kAtBegin) {
             text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-            isAsciiAtEnds &= text.empty() || (text.front() & 0x80) == 0;
         }
         if constexpr (kAtEnd) {
             text = text.substr(0, text.find_last_not_of(' ') + 1);
-            isAsciiAtEnds &= text.empty() || (text.back() & 0x80) == 0;
         }
         return text;
-    };
-    Result<Datum> made = mapParts(argument, rows, trim);
-    if (isAsciiAtEnds) {
-        return made;
-    }
-    const arrow::compute::TrimOptions blanks(" ");
-    return callKernel(strCat("utf8_", node.function->name), {argument}, &blanks);
+    });
 }
 
 /// concat() leaves nulls out, as in DuckDB.

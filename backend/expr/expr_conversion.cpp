@@ -108,6 +108,22 @@ bool isIntLiteral(const Expr& e) {
     return e->op == ExprOp::kLiteral && std::holds_alternative<std::int64_t>(e->literal);
 }
 
+std::string hintFor(const Expr& a, const Expr& b) {
+    if (isStringLiteral(a) || isStringLiteral(b)) {
+        return "; a number is written without quotes, a column's name in double quotes";
+    }
+    if (a->type.isString() || b->type.isString()) {
+        return "; cast one of them, as in cast(x as double)";
+    }
+    if (a->type.isList || b->type.isList) {
+        return "; list_contains(list, x) looks into a list";
+    }
+    if (a->type.isInteger() && b->type.isInteger()) {
+        return "; cast one of them to int64";
+    }
+    return "";
+}
+
 bool canCast(const DataType& from, const DataType& to) {
     if (from.isNull()) {
         return true;

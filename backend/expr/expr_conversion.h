@@ -2,6 +2,7 @@
 // Which values of expressions may become which: literals, casts, number widths. Private to the
 // room.
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "backend/expr/expression.h"
@@ -22,6 +23,8 @@ bool isStringLiteral(const Expr& e);
 bool isNullLiteral(const Expr& e);
 bool isIntLiteral(const Expr& e);
 
+/// "; " and what would be right, of two that have no common type; or "".
+std::string hintFor(const Expr& a, const Expr& b);
 /// Whether an explicit cast is possible.
 bool canCast(const DataType& from, const DataType& to);
 /// Brings a typed tree to `type`; literals change themselves, others get an implicit cast.

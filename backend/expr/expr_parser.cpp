@@ -375,7 +375,7 @@ class Parser {
             std::int64_t value = 0;
             const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
             if (ec != std::errc()) {
-                return fail(token, strCat("integer ", text, " is beyond 64 bits"));
+                return parseLargeInteger(token, text);
             }
             return makeLiteral(value, token.offset);
         }
@@ -385,6 +385,18 @@ class Parser {
             return fail(token, strCat("number ", text, " is beyond double"));
         }
         return makeLiteral(value, token.offset);
+    }
+
+    /// One that only uint64 holds: as cast('18446744073709551615' as uint64).
+    Expr parseLargeInteger(const Token& token, const std::string& text) {
+        std::uint64_t value = 0;
+        const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (ec != std::errc() || text.starts_with('-')) {
+            return fail(token, strCat("integer ", text, " is beyond 64 bits"));
+        }
+        ExprNode node = *makeNode(ExprOp::kCast, token.offset, {makeLiteral(text, token.offset)});
+        node.type = scalar(TypeKind::kUint64);
+        return std::make_shared<const ExprNode>(std::move(node));
     }
 
     Expr parseName() {

@@ -169,6 +169,11 @@ class Typer {
         if (common.isNull()) {
             common = kInt32Type;
         }
+        // A decimal's digits are the column's own, which a null of the expression has none of.
+        if (common.kind == TypeKind::kDecimal &&
+            std::any_of(parts.begin(), parts.end(), isNullLiteral)) {
+            common.kind = TypeKind::kDouble;
+        }
         for (Expr& part : parts) {
             if (!checkTimeText(part, common)) {
                 return false;
@@ -211,22 +216,6 @@ class Typer {
         fail(part, strCat("'", text.substr(0, 40), "' is not a ", type.name(), "; write it as '",
                           isDate ? "2024-01-31" : "2024-01-31 12:00:00", "'"));
         return false;
-    }
-
-    static std::string hintFor(const Expr& a, const Expr& b) {
-        if (isStringLiteral(a) || isStringLiteral(b)) {
-            return "; a number is written without quotes, a column's name in double quotes";
-        }
-        if (a->type.isString() || b->type.isString()) {
-            return "; cast one of them, as in cast(x as double)";
-        }
-        if (a->type.isList || b->type.isList) {
-            return "; list_contains(list, x) looks into a list";
-        }
-        if (a->type.isInteger() && b->type.isInteger()) {
-            return "; cast one of them to int64";
-        }
-        return "";
     }
 
     Expr arithmetic(const Expr& expr, std::vector<Expr> c) {
@@ -440,6 +429,11 @@ class Typer {
             if (!unify(same, expr, "bring together")) {
                 return false;
             }
+            const bool isOrdered = f.id == FunctionId::kGreatest || f.id == FunctionId::kLeast;
+            for (Expr& part : same) {
+                const bool isDecimal = part->type.isSame(scalar(TypeKind::kDecimal));
+                part = isOrdered && isDecimal ? castTo(part, kDoubleType) : part;
+            }
             c = std::move(same);
         }
         return true;
@@ -501,6 +495,13 @@ class Typer {
                              arg->type.isInteger() ? "; make_timestamp(seconds * 1000000) makes one"
                                                    : ""));
             return false;
+        }
+        if (arg->type.kind == TypeKind::kDate) {  // one beyond timestamps has no parts
+            ExprNode node = *makeNode(ExprOp::kTryCast, arg->offset, {arg});
+            node.type = scalar(TypeKind::kTimestamp);
+            node.isImplicit = true;
+            arg = std::make_shared<const ExprNode>(std::move(node));
+            return true;
         }
         arg = castTo(arg, scalar(TypeKind::kTimestamp));
         return true;

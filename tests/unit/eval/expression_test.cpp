@@ -6,6 +6,7 @@
 #include <arrow/array/array_binary.h>
 #include <arrow/array/array_primitive.h>
 #include <arrow/array/builder_decimal.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/scalar.h>
 #include <arrow/util/decimal.h>
 
@@ -20,7 +21,10 @@ using test::ints;
 using test::MemoryColumns;
 using test::reals;
 using test::texts;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 /// One row: i = 7, z = 0, n = null, d = 2.5, nan, s = 'Toy Story (1995)', g = 'a|b|c', t (time).
 MemoryColumns oneRow() {
@@ -50,14 +54,122 @@ std::string value(const std::string& text) {
     return scalar->is_valid ? scalar->ToString() : "null";
 }
 
-TEST(Expression, DecimalsAreTheNearestDoublesAndKeepTheirDigitsAsIntegers) {
-    const auto decimals = [](int precision, int scale, const std::vector<std::int64_t>& values) {
-        arrow::Decimal128Builder builder(arrow::decimal128(precision, scale));
-        for (const std::int64_t value : values) {
-            EXPECT_TRUE(builder.Append(arrow::Decimal128(value)).ok());
-        }
-        return builder.Finish().ValueOrDie();
+ArrayPtr decimals(int precision, int scale, const std::vector<std::int64_t>& values) {
+    arrow::Decimal128Builder builder(arrow::decimal128(precision, scale));
+    for (const std::int64_t value : values) {
+        EXPECT_TRUE(
+            (value == INT64_MIN ? builder.AppendNull() : builder.Append(arrow::Decimal128(value)))
+                .ok());
+    }
+    return builder.Finish().ValueOrDie();
+}
+
+/// All rows' values as text, or what is wrong.
+std::string rowsOf(const std::string& text, MemoryColumns& data) {
+    const auto expr = expr::compileExpression(text, data.schema());
+    const auto result = expr.ok() ? evaluate(*expr, data) : Result<ArrayPtr>(expr.status());
+    if (!result.ok()) {
+        return std::string(messageOf(result.status()));
+    }
+    std::string shown;
+    for (std::int64_t i = 0; i < (*result)->length(); ++i) {
+        const auto scalar = *(*result)->GetScalar(i);
+        strAppend(&shown, i == 0 ? "" : ", ", scalar->is_valid ? scalar->ToString() : "null");
+    }
+    return shown;
+}
+
+TEST(Expression, DecimalsInConditionalsAreDoublesWhereANullStandsBeside) {
+    MemoryColumns data({{"k", ints({0, 1, 2})},
+                        {"p", decimals(9, 2, {150, 0, INT64_MIN})},
+                        {"q", decimals(20, 4, {20'000, INT64_MIN, 5'000})}});
+    const std::pair<const char*, const char*> cases[] = {
+        {"nullif(p, 0)", "1.5, null, null"},
+        {"case when k = 0 then p end", "1.5, null, null"},
+        {"if(k = 1, p, null)", "null, 0, null"},
+        {"coalesce(null, p)", "1.5, 0, null"},
+        {"p = null", "null, null, null"},
+        {"p + null", "null, null, null"},
+        {"p in (1.5, null)", "true, null, null"},
+        {"greatest(p, q)", "2, 0, 0.5"},
+        {"least(p, q)", "1.5, 0, 0.5"},
+        {"least(p, 1)", "1, 0, 1"},
+        {"case when k = 0 then p else q end", "1.5000, null, 0.5000"},
+        {"coalesce(p, q)", "1.5000, 0.0000, 0.5000"},
     };
+    for (const auto& [text, wanted] : cases) {
+        EXPECT_EQ(rowsOf(text, data), wanted) << text;
+    }
+}
+
+TEST(Expression, AConstantTextIsSplitAlsoWhereThereAreNoRows) {
+    MemoryColumns data({{"u", texts({"1", "3"})}}), none({{"u", texts({})}});
+    for (const char* text :
+         {"list_contains(split('1|2', '|'), u)", "length(split('1|2', '|')) = 2",
+          "hash_ids(split('a|b', '|'), 10)", "cast(split('1|2', '|') as bigint[])"}) {
+        EXPECT_EQ(rowsOf(text, none), "") << text;
+        EXPECT_THAT(rowsOf(text, data), Not(HasSubstr("Must pass"))) << text;
+    }
+    EXPECT_EQ(rowsOf("list_contains(split('1|2', '|'), u)", data), "true, false");
+}
+
+TEST(Expression, DatesBeyondTimestampsHaveNoPartsAndCompareAsInfinite) {
+    const auto dates = [](const std::vector<std::int32_t>& days) {
+        arrow::Date32Builder builder;
+        EXPECT_TRUE(builder.AppendValues(days).ok());
+        return *builder.Finish();
+    };
+    constexpr std::int32_t kInfinity = std::numeric_limits<std::int32_t>::max();
+    MemoryColumns data({{"d", dates({kInfinity, -kInfinity, 0, 100'000'000})}});
+    EXPECT_EQ(rowsOf("year(d)", data), "null, null, 1970, 275760");
+    EXPECT_EQ(rowsOf("date_trunc('month', d) = timestamp '1970-01-01 00:00:00'", data),
+              "null, null, true, false");
+    EXPECT_EQ(rowsOf("d > timestamp '2024-01-31 12:00:00'", data), "true, false, false, true");
+    EXPECT_EQ(rowsOf("cast(d as varchar)", data), "infinity, -infinity, 1970-01-01, 275760-09-13");
+    EXPECT_EQ(rowsOf("try_cast(d as timestamp) is null", data), "true, true, false, false");
+    EXPECT_THAT(rowsOf("cast(d as timestamp)", data), HasSubstr("out of bounds timestamp"));
+}
+
+TEST(Expression, TextsThatAreNoUtf8PassThrough) {
+    MemoryColumns data({{"s", texts({" \xff"
+                                     "Ab ",
+                                     "\x01", " \xc3\x84x", "Y\xc3"})}});
+    EXPECT_EQ(rowsOf("lower(s)", data),
+              " \xff"
+              "ab , null,  \xc3\xa4x, y\xc3");
+    EXPECT_EQ(rowsOf("upper(s)", data),
+              " \xff"
+              "AB , null,  \xc3\x84X, Y\xc3");
+    EXPECT_EQ(rowsOf("trim(s)", data),
+              "\xff"
+              "Ab, null, \xc3\x84x, Y\xc3");
+    EXPECT_EQ(rowsOf("ltrim(s) = '\xc3\x84x'", data), "false, null, true, false");
+}
+
+TEST(Expression, IntegersThatOnlyUint64HoldAreLiterals) {
+    arrow::UInt64Builder builder;
+    ASSERT_TRUE(builder.AppendValues({std::numeric_limits<std::uint64_t>::max(), 7}).ok());
+    MemoryColumns data({{"u", *builder.Finish()}});
+    EXPECT_EQ(rowsOf("u = 18446744073709551615", data), "true, false");
+    EXPECT_EQ(rowsOf("u in (18446744073709551615, 7)", data), "true, true");
+    EXPECT_EQ(rowsOf("u < 9223372036854775808", data), "false, true");
+    EXPECT_THAT(rowsOf("u = 18446744073709551616", data), HasSubstr("is beyond 64 bits"));
+    EXPECT_THAT(rowsOf("u = -9223372036854775809", data), HasSubstr("is beyond 64 bits"));
+}
+
+TEST(Expression, WrongRegularExpressionsAreToldBeforeAnyRow) {
+    const MemoryColumns data = oneRow();
+    for (const char* text : {"regexp_matches(s, '(')", "i > 3 and regexp_matches(s, '(')",
+                             "regexp_replace(s, '[', 'x') = 'x'",
+                             "case when i > 3 then regexp_extract(s, '(', 0) end"}) {
+        EXPECT_THAT(
+            std::string(messageOf(compileChecked(text, data.schema(), "recipe.x").status())),
+            AllOf(StartsWith("recipe.x: "), HasSubstr("egular expression"), Not(HasSubstr("row"))))
+            << text;
+    }
+}
+
+TEST(Expression, DecimalsAreTheNearestDoublesAndKeepTheirDigitsAsIntegers) {
     const std::int64_t id = 9007199254740993;
     MemoryColumns data({{"a", decimals(8, 2, {57, 115, 435, 9999})},
                         {"id", decimals(20, 0, {id, id, id, id})},

@@ -196,20 +196,6 @@ TEST(TextFunctions, MeanWhatArrowMeans) {
     }
 }
 
-TEST(TextFunctions, BytesThatAreNoUtf8FailWhereTheyDid) {
-    MemoryColumns data({{"s", test::texts({"ab", "a\xff",
-                                           "\xff"
-                                           "b"})}});
-    for (const char* text : {"upper(s)", "lower(s)", "trim(s)"}) {
-        const auto expr = expr::compileExpression(text, data.schema());
-        ASSERT_TRUE(expr.ok()) << expr.status();
-        std::int64_t failed = -1;
-        const auto values = evaluate(*expr, data, &failed);
-        EXPECT_THAT(values.status().message(), ::testing::HasSubstr("Invalid UTF8")) << text;
-        EXPECT_EQ(failed, 1) << text;
-    }
-}
-
 TEST(TextWriter, GrowsFromNoRoomAndKeepsNoMoreThanItNeeds) {
     const std::string text = "a text of more than sixteen bytes";
     TextWriter out(1000, 0);
