@@ -185,7 +185,7 @@ Status addTables(const spec::RunSpec& spec, const std::shared_ptr<FactsCache>& c
         collect(spec.eval->labelRecipe);
     }
     for (const auto& [name, embedding] : spec.embeddings) {
-        if (embedding.vocabulary.has_value()) {
+        if (embedding.vocabulary.has_value() && !embedding.vocabulary->isCounted()) {
             tables.emplace(embedding.vocabulary->table.paths, embedding.vocabulary->table);
         }
     }

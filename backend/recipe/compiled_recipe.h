@@ -22,6 +22,7 @@
 #include "backend/pages/row_wish.h"
 #include "backend/recipe/feature_batch.h"
 #include "backend/recipe/shared_tables.h"
+#include "backend/recipe/value_counter.h"
 #include "backend/spec/run_spec.h"
 #include "backend/spec/table_ref.h"
 
@@ -86,6 +87,11 @@ struct TableSource {
     std::function<Result<dataset::TableSize>(const spec::TableRef& table,
                                              const std::vector<std::string>& columns)>
         size;
+    /// Counted values by their hash; may be empty.
+    std::function<Result<CountedValues>(const std::string& hash)> counted;
+    /// Of embeddings whose values are being counted: their ids are the counters' numbers. Null:
+    /// none are.
+    ValueCounters* counters = nullptr;
     MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here
     /// Of all recipes that look into the same tables, with one budget. Not null.
     std::shared_ptr<SharedTables> shared = std::make_shared<SharedTables>();

@@ -33,9 +33,17 @@ Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::stri
             continue;
         }
         encoder.rows_ = embedding.rows;
+        encoder.counter_ = counterOf(name);
+        if (encoder.counter_ != nullptr) {
+            encoder.counter_->setType(spec::countedType(type));
+            return encoder;
+        }
         if (embedding.vocabulary.has_value()) {
-            ASSIGN_OR_RETURN(encoder.vocabulary_,
-                             load(name, *embedding.vocabulary, column, type.element()));
+            ASSIGN_OR_RETURN(
+                encoder.vocabulary_,
+                embedding.vocabulary->isCounted()
+                    ? loadCounted(name, embedding.vocabulary->hash, column, type.element())
+                    : load(name, *embedding.vocabulary, column, type.element()));
             encoder.place_ = names_.size();
             names_.push_back(feature);
             return encoder;
@@ -48,12 +56,39 @@ Result<IdEncoder> EncoderMaker::make(const std::string& feature, const std::stri
                            feature, ".rows, or make it with hash or bucketize");
 }
 
+ValueCounter* EncoderMaker::counterOf(const std::string& embedding) const {
+    if (tables_.counters == nullptr) {
+        return nullptr;
+    }
+    const auto found = tables_.counters->find(embedding);
+    return found == tables_.counters->end() ? nullptr : found->second.get();
+}
+
+Result<std::shared_ptr<const JoinTable>> EncoderMaker::loadCounted(const std::string& embedding,
+                                                                   const std::string& hash,
+                                                                   const std::string& column,
+                                                                   const expr::DataType& type) {
+    const std::string name = strCat("embeddings.", embedding, ".vocabulary");
+    if (hash.empty() || !tables_.counted) {
+        return failedPrecondition(name, ": its values are not counted yet");
+    }
+    const std::string key = strCat("counted\n", hash, "\n", type.name());
+    const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
+        ASSIGN_OR_RETURN(const CountedValues counted, tables_.counted(hash));
+        return JoinTable::make({name, /*isFirstTaken=*/false, tables_.budget},
+                               {{column, "value", type, counted.type()}}, {counted.values});
+    };
+    ASSIGN_OR_RETURN(auto table, tables_.shared->get<JoinTable>(key, make));
+    loaded_[key] = table;
+    return table;
+}
+
 Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& embedding,
                                                             const spec::VocabularySpec& vocabulary,
                                                             const std::string& column,
                                                             const expr::DataType& type) {
-    const std::string key =
-        strCat("vocabulary\n", vocabulary.table.key(), "\n", vocabulary.column, "\n", type.name());
+    const std::string key = strCat("vocabulary\n", vocabulary.table.key(), "\n", vocabulary.column,
+                                   "\n", vocabulary.onDuplicate, "\n", type.name());
     const auto make = [&]() -> Result<std::shared_ptr<const JoinTable>> {
         const std::string name =
             strCat("embeddings.", embedding, ": table ", vocabulary.table.text());
@@ -66,7 +101,7 @@ Result<std::shared_ptr<const JoinTable>> EncoderMaker::load(const std::string& e
                          SideRows::load(tables_, vocabulary.table, {vocabulary.column}, name));
         TableInput input(rows.table);
         ASSIGN_OR_RETURN(ArrayPtr keys, input.column(vocabulary.column));
-        return JoinTable::make({name, /*isFirstTaken=*/false, tables_.budget},
+        return JoinTable::make({name, vocabulary.onDuplicate == "first", tables_.budget},
                                {{column, vocabulary.column, type, field->type}}, {std::move(keys)});
     };
     ASSIGN_OR_RETURN(auto table, tables_.shared->get<JoinTable>(key, make));
@@ -83,6 +118,9 @@ TableSizes EncoderMaker::tables() const {
 }
 
 Result<ArrayPtr> IdEncoder::encodeElements(const ArrayPtr& values, arrow::MemoryPool* pool) const {
+    if (counter_ != nullptr) {
+        return counter_->number(values);
+    }
     if (vocabulary_ != nullptr) {
         ASSIGN_OR_RETURN(std::vector<std::int64_t> rows, vocabulary_->find({values}));
         for (std::int64_t& row : rows) {

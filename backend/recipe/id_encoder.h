@@ -45,7 +45,8 @@ class IdEncoder {
                            IdCount& total);
     std::int64_t rows_ = 0;  ///< 0: made ids, taken as they are
     std::shared_ptr<const JoinTable> vocabulary_;
-    std::size_t place_ = 0;  ///< of its counts among the recipe's
+    ValueCounter* counter_ = nullptr;  ///< the values are being counted
+    std::size_t place_ = 0;            ///< of its counts among the recipe's
 };
 
 /// Makes the encoders of a recipe's features; features of one embedding share its vocabulary.
@@ -68,6 +69,12 @@ class EncoderMaker {
     TableSizes tables() const;
 
  private:
+    /// The counter of the embedding's values; null: they are not being counted.
+    ValueCounter* counterOf(const std::string& embedding) const;
+    Result<std::shared_ptr<const JoinTable>> loadCounted(const std::string& embedding,
+                                                         const std::string& hash,
+                                                         const std::string& column,
+                                                         const expr::DataType& type);
     Result<std::shared_ptr<const JoinTable>> load(const std::string& embedding,
                                                   const spec::VocabularySpec& vocabulary,
                                                   const std::string& column,

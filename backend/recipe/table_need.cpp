@@ -112,7 +112,7 @@ Result<TableNeed> tableNeed(const spec::RunSpec& spec, const TableSource& tables
     std::set<std::pair<std::string, std::string>> vocabularies;
     for (const auto& [name, embedding] : spec.embeddings) {
         const auto& vocabulary = embedding.vocabulary;
-        if (vocabulary &&
+        if (vocabulary && !vocabulary->isCounted() &&
             vocabularies.emplace(vocabulary->table.key(), vocabulary->column).second) {
             wanted.push_back({vocabulary->table,
                               strCat("embeddings.", name, ": table ", vocabulary->table.text()),

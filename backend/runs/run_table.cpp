@@ -341,6 +341,22 @@ Status RunTable::requeue(std::string_view id, std::int64_t resumeFrom,
     });
 }
 
+Status RunTable::setCounted(std::string_view id, const CountedSpec& counted) {
+    MutexLock lock(file_.writeMutex);
+    Database& db = *file_.writer;
+    return changeRun(db, id, [&](std::int64_t no) -> Status {
+        RunRecord run;
+        run.plan = counted.plan;
+        WrittenPlans plans;
+        RETURN_IF_ERROR(writePlan(db, no, run, plans));
+        RETURN_IF_ERROR(writeDocument(db, no, "resolved", counted.resolvedSpec));
+        RETURN_IF_ERROR(writePairs(db, no, "run_param", counted.params));
+        RETURN_IF_ERROR(updateText(db, no, "spec_hash", counted.specHash));
+        RETURN_IF_ERROR(updateText(db, no, "stream_hash", counted.streamHash));
+        return updateText(db, no, "plan_hash", counted.planHash);
+    });
+}
+
 Status RunTable::setTag(std::string_view id, std::string_view key, std::string_view value) {
     MutexLock lock(file_.writeMutex);
     Database& db = *file_.writer;

@@ -3,6 +3,7 @@
 //
 // Threads: any. Failure: as of RunStore.
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ struct SpecChange {
     std::map<std::string, std::string> params;  ///< those that are others
 };
 using MaybeSpecChange = std::optional<SpecChange>;
+/// Of a run whose vocabularies were counted.
+struct CountedSpec : SpecChange {
+    std::string streamHash, planHash;
+    std::shared_ptr<const std::string> plan;  ///< with the counted values
+};
 
 class RunTable {
  public:
@@ -55,6 +61,8 @@ class RunTable {
     /// `change`: what of the spec is another from then on.
     Status requeue(std::string_view id, std::int64_t resumeFrom,
                    const MaybeSpecChange& change = std::nullopt);
+    /// Pins what was counted for the run before its first attempt.
+    Status setCounted(std::string_view id, const CountedSpec& counted);
     /// Also what lists show of it.
     Status setReceipt(std::string_view id, std::string_view receiptJson);
     /// Adds to the run's packages; the newest word counts.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <absl/strings/escaping.h>
+
 #include "backend/core/paths.h"
 #include "backend/dataset/plan_builder.h"
 #include "backend/dataset/side_table.h"
@@ -46,6 +48,16 @@ Result<stream::SplitOrder> orderOf(const spec::RunSpec& spec) {
     return invalidArgument("batch.order: '", spec.batch.order, "' is not permuted, as_is or by");
 }
 
+Result<recipe::CountedValues> countedIn(const stream::Plan& plan, const std::string& hash) {
+    for (const stream::CountedTable& table : plan.countedTables) {
+        std::string file;
+        if (table.hash == hash && absl::Base64Unescape(*table.file, &file)) {
+            return recipe::CountedValues::ofFile(file, hash, "plan");
+        }
+    }
+    return dataLoss("plan: it has no counted values ", hash, ", which the spec names");
+}
+
 // The rules that expressions are bound to are those whose files the plan pins.
 Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
     for (const std::string& file : dataset::zoneFiles(spec)) {
@@ -65,7 +77,7 @@ Status checkZones(const spec::RunSpec& spec, const stream::Plan& plan) {
 
 Result<std::shared_ptr<const StreamInput>> StreamInput::open(
     spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
-    std::shared_ptr<recipe::SharedTables> shared, FrameUse use) {
+    std::shared_ptr<recipe::SharedTables> shared, InputUse use) {
     std::shared_ptr<StreamInput> input(new StreamInput());
     input->shape_.streamHash = spec::streamHash(spec);
     input->shape_.planHash = plan.planHash();
@@ -97,7 +109,11 @@ Result<std::shared_ptr<const StreamInput>> StreamInput::open(
         recipe::diskTables({input->spec_.baseDir, cache, std::move(planned), shared->threads()});
     tables.shared = std::move(shared);
     RETURN_IF_ERROR(checkZones(input->spec_, input->plan_));
-    RETURN_IF_ERROR(input->bind(tables, cache, budget, use));
+    tables.counters = use.counters;
+    tables.counted = [&plan = input->plan_](const std::string& hash) {
+        return countedIn(plan, hash);
+    };
+    RETURN_IF_ERROR(input->bind(tables, cache, budget, use.frames));
     for (const files::DataFile& file : checked) {
         RETURN_IF_ERROR(dataset::verifyStill(file));  // it was loaded meanwhile
     }

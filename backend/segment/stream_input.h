@@ -27,15 +27,21 @@ namespace millrace::segment {
 
 enum class Shuffle { kRows, kRequests, kNone };
 
+/// What a stream is for.
+struct InputUse {
+    FrameUse frames = FrameUse::kModel;         ///< who reads the frames
+    recipe::ValueCounters* counters = nullptr;  ///< of embeddings whose values it is to count
+};
+
 class StreamInput {
  public:
     /// `spec` is resolved; it is bound again to the plan's dataset. Part::kEval: the evaluation set
     /// in file order. `budget` holds the side tables and outlives the stream; `shared` are those of
-    /// the streams with this budget. `use`: who reads the frames.
+    /// the streams with this budget.
     static Result<std::shared_ptr<const StreamInput>> open(
         spec::RunSpec spec, stream::Plan plan, recipe::Part part, MemoryBudget& budget,
         std::shared_ptr<recipe::SharedTables> shared = std::make_shared<recipe::SharedTables>(),
-        FrameUse use = FrameUse::kModel);
+        InputUse use = {});
 
     const spec::RunSpec& spec() const { return spec_; }
     const stream::Plan& plan() const { return plan_; }

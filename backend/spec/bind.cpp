@@ -19,6 +19,17 @@ bool isId(const expr::DataType& type) {
     return type.isInteger() || type.isString();
 }
 
+}  // namespace
+
+std::string countedType(const expr::DataType& type) {
+    const expr::DataType element = type.isList ? type.element() : type;
+    return element.isString()                        ? "string"
+           : element.kind == expr::TypeKind::kUint64 ? "uint64"
+                                                     : "int64";
+}
+
+namespace {
+
 class Binder {
  public:
     Binder(RunSpec& spec, const TableSchemaLookup& tables, BindResult& result)
@@ -423,17 +434,21 @@ class Binder {
                                      "bucketize step"));
                 continue;
             }
-            cardinality(found->second, names[i], made);
+            cardinality(found->second, names[i], columns[i], made);
         }
     }
 
-    void cardinality(const std::string& table, const std::string& feature, std::int64_t made) {
+    void cardinality(const std::string& table, const std::string& feature,
+                     const std::string& column, std::int64_t made) {
         EmbeddingSpec& embedding = spec_.embeddings[table];
         const std::string path = strCat("embeddings.", table);
         if (embedding.vocabulary && made > 0) {
             return problems_.add(path, "check",
                                  strCat(path, ".vocabulary: the recipe makes the ids of '", feature,
                                         "' already; leave out the step or the vocabulary"));
+        }
+        if (embedding.vocabulary && embedding.vocabulary->isCounted()) {
+            return counted(column, path);
         }
         if (embedding.vocabulary) {
             return vocabulary(*embedding.vocabulary, path);
@@ -448,6 +463,23 @@ class Binder {
             problems_.add(path, "check",
                           strCat(path, ".rows is ", embedding.rows, ", but the recipe makes ", made,
                                  " ids of '", feature, "'"));
+        }
+    }
+
+    /// What is counted together is either text or numbers of one kind.
+    void counted(const std::string& column, const std::string& path) {
+        const auto typeOf = [this](const std::string& name) {
+            const expr::Field* field = result_.columns.find(name);
+            return field == nullptr ? std::string() : countedType(field->type);
+        };
+        const std::string own = typeOf(column);
+        const auto [first, isNew] = countedOf_.emplace(path, column);
+        if (!isNew && typeOf(first->second) != own) {
+            problems_.add(path, "type",
+                          strCat(path, ".vocabulary: '", first->second, "' holds ",
+                                 typeOf(first->second), " values and '", column, "' ", own,
+                                 " values, which cannot be counted together; give each a table of "
+                                 "its own, or cast one of them"));
         }
     }
 
@@ -563,6 +595,7 @@ class Binder {
     const TableSchemaLookup& tables_;
     BindResult& result_;
     Problems problems_;
+    std::map<std::string, std::string> countedOf_;  ///< by embedding: the first column counted
 };
 
 }  // namespace

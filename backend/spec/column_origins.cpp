@@ -216,7 +216,9 @@ Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe) {
                 continue;
             }
             input["rows"] = embedding.rows;
-            if (embedding.vocabulary) {
+            if (embedding.vocabulary && embedding.vocabulary->isCounted()) {
+                input["vocabulary"] = strCat("of counted values, ", embedding.vocabulary->hash);
+            } else if (embedding.vocabulary) {
                 input["vocabulary"] = strCat(fileNamesOf(embedding.vocabulary->table), ", column ",
                                              embedding.vocabulary->column);
             }

@@ -9,9 +9,19 @@
 
 namespace millrace::spec {
 
+/// The values that have ids; 0 is the id of null and of all others. With a table the id is 1 + the
+/// value's row in it. Without one the values of the training rows are counted, and ids are given by
+/// falling count, then by value.
 struct VocabularySpec {
-    TableRef table;
-    std::string column;  ///< id = 1 + row of the value in the table, 0 when absent or null
+    TableRef table;  ///< empty: counted
+    std::string column;
+    std::string onDuplicate = "error";  ///< or "first": of equal values the first row counts
+    std::int64_t minCount = 1;          ///< counted: rarer values have no id
+    std::int64_t maxRows = 0;  ///< counted: most rows of the embedding, with row 0; 0: no bound
+    std::string hash;          ///< of the counted values; "": of a table, or not counted yet
+
+    bool isCounted() const { return table.empty(); }
+    bool isPending() const { return isCounted() && hash.empty(); }
 };
 
 struct EmbeddingSpec {

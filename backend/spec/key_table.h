@@ -43,6 +43,7 @@ struct KeyLimits {
     bool isOptional = false;  ///< null when absent: a section without defaults, or a number
     bool isMinExcluded = false;
     std::string_view shortKey;  ///< the key below that a plain value stands for
+    std::string_view word;      ///< of a section: stands for one without keys
     std::string_view unit;
 };
 

@@ -87,8 +87,10 @@ std::string keyRow(const Key& key) {
     const std::string fallback = key.limits.isRequired  ? std::string("required")
                                  : key.fallback.empty() ? std::string()
                                                         : strCat("`", key.fallback, "`");
-    return strCat("| `", key.path, "` | ", typeText(key.type), escaped(limitsText(key)), " | ",
-                  fallback, " | ", escaped(key.doc), " |\n");
+    const std::string word =
+        key.limits.word.empty() ? std::string() : strCat(key.limits.word, ", or ");
+    return strCat("| `", key.path, "` | ", word, typeText(key.type), escaped(limitsText(key)),
+                  " | ", fallback, " | ", escaped(key.doc), " |\n");
 }
 
 std::string keySection(std::string_view title, std::string_view top) {

@@ -81,7 +81,11 @@ void fields(auto& a, Of<FeaturesSpec> auto& s) {
 }
 void fields(auto& a, Of<VocabularySpec> auto& s) {
     a.table(s.table);
-    a("column", s.column);
+    a.unlessEmpty("column", s.column);
+    a.unless("on_duplicate", s.onDuplicate, std::string("error"));
+    a.unless("min_count", s.minCount, std::int64_t{1});
+    a.unless("max_rows", s.maxRows, std::int64_t{0});
+    a.unlessEmpty("hash", s.hash);
 }
 void fields(auto& a, Of<EmbeddingSpec> auto& s) {
     a("features", s.features);
@@ -225,6 +229,9 @@ class Writer {
         }
     }
     void table(const TableRef& table) {
+        if (table.empty()) {
+            return;
+        }
         out_["table"] = table.paths.size() == 1 ? Json(table.paths.front()) : Json(table.paths);
         if (!table.hasUsualCsv()) {
             out_["csv"] = toJson(table.csv);

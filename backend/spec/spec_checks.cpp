@@ -108,6 +108,33 @@ std::vector<std::string> idFeatures(const FeaturesSpec& f) {
     return names;
 }
 
+/// Keys of one way to have a vocabulary beside those of the other.
+void checkVocabulary(const VocabularySpec& vocabulary, const std::string& path,
+                     Problems& problems) {
+    const bool isOfTable = !vocabulary.column.empty() || vocabulary.onDuplicate != "error" ||
+                           vocabulary.table.csv != TableRef(vocabulary.table.paths).csv;
+    if (vocabulary.isCounted() && isOfTable) {
+        problems.add(path, "missing",
+                     strCat(path,
+                            ".table is missing: column, csv and on_duplicate are of a table of "
+                            "values; to count the values, leave them out (vocabulary: auto)"));
+    }
+    if (vocabulary.isCounted() && vocabulary.maxRows == 1) {
+        problems.add(strCat(path, ".max_rows"), "range",
+                     strCat(path, ".max_rows must be at least 2: row 0 is for unknown values"));
+    }
+    if (!vocabulary.isCounted() && vocabulary.column.empty()) {
+        problems.add(path, "missing",
+                     strCat(path, ".column is missing: the table's column of values"));
+    }
+    if (!vocabulary.isCounted() && (vocabulary.minCount != 1 || vocabulary.maxRows != 0)) {
+        problems.add(path, "check",
+                     strCat(path,
+                            ": min_count and max_rows are for counted values; leave them out, or "
+                            "leave out the table"));
+    }
+}
+
 void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings) {
     const std::vector<std::string> features = idFeatures(spec.features);
     std::map<std::string, std::string> tableOf;
@@ -129,8 +156,13 @@ void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::s
         }
         if (embedding.rows > 0 && embedding.vocabulary) {
             problems.add(path, "check",
-                         strCat("embeddings.", table,
-                                " has rows and a vocabulary; the vocabulary gives the rows"));
+                         strCat(path, " has rows and a vocabulary; the vocabulary gives the rows",
+                                embedding.vocabulary->isCounted()
+                                    ? " (vocabulary: {max_rows: N} bounds them)"
+                                    : ""));
+        }
+        if (embedding.vocabulary) {
+            checkVocabulary(*embedding.vocabulary, strCat(path, ".vocabulary"), problems);
         }
     }
 }
@@ -261,7 +293,7 @@ void checkTables(const RunSpec& spec, Problems& problems) {
         checkAll(spec.eval->recipe, "eval.recipe");
     }
     for (const auto& [name, embedding] : spec.embeddings) {
-        if (embedding.vocabulary) {
+        if (embedding.vocabulary && !embedding.vocabulary->isCounted()) {
             const std::string path = strCat("embeddings.", name, ".vocabulary");
             checkTable(embedding.vocabulary->table, path, path, problems);
         }

@@ -130,8 +130,13 @@ Json TreeReader::readRoot(const YamlNode& root) {
 
 Json TreeReader::section(std::string_view prefix, const YamlNode* node, const Where& where) {
     const std::vector<const Key*> known = keysBelow(prefix);
-    if (node != nullptr && !node->isMap()) {
-        wrong(*node, where, strCat("a map (keys: ", absl::StrJoin(namesOf(known), ", "), ")"));
+    const Key* self = findKey(prefix);
+    const std::string word(self == nullptr ? "" : self->limits.word);
+    const bool isWord = node != nullptr && node->isScalar() && !word.empty() && node->text == word;
+    if (node != nullptr && !node->isMap() && !isWord) {
+        wrong(*node, where,
+              strCat(word, word.empty() ? "" : " or ",
+                     "a map (keys: ", absl::StrJoin(namesOf(known), ", "), ")"));
         return Json::object();
     }
     if (node != nullptr) {

@@ -132,6 +132,33 @@ Result<std::vector<SideTable>> readTables(const Json& list) {
     return tables;
 }
 
+void appendCounted(const std::vector<CountedTable>& tables, std::string& out) {
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+        const CountedTable& t = tables[i];
+        strAppend(&out, i == 0 ? R"("counted_tables":[)" : ",", R"({"bytes":)", t.bytes,
+                  R"(,"file":")", *t.file, R"(","hash":")", t.hash, R"(","rows":)", t.rows, "}");
+    }
+    out += tables.empty() ? "" : "],";
+}
+
+Result<std::vector<CountedTable>> readCounted(const Json& plan) {
+    std::vector<CountedTable> tables;
+    if (!plan.contains("counted_tables")) {
+        return tables;
+    }
+    for (const Json& item : jsonMember(plan, "counted_tables")) {
+        JsonRead read(item);
+        CountedTable t;
+        t.hash = read.hash("hash");
+        t.rows = read.count("rows");
+        t.bytes = read.count("bytes");
+        t.file = std::make_shared<const std::string>(read.text("file", kCountedBytesMax));
+        RETURN_IF_ERROR(annotate(read.status(), strCat("plan: counted table ", tables.size())));
+        tables.push_back(std::move(t));
+    }
+    return tables;
+}
+
 /// Columns as [name, type, is nullable].
 Json columnsJson(const expr::Schema& schema) {
     Json list = Json::array();
@@ -238,7 +265,11 @@ std::string Plan::planHash() const {
     appendIdentities(evalFiles, text);
     text += ",\"files\":";
     appendIdentities(files, text);
-    strAppend(&text, ",\"side_tables\":", dumpJson(tables), ",\"version\":1}");
+    strAppend(&text, ",\"side_tables\":", dumpJson(tables), ",\"version\":1");
+    for (const CountedTable& t : countedTables) {
+        strAppend(&text, ",\"", t.hash, "\"");
+    }
+    text += '}';
     return hashHex(text);
 }
 
@@ -247,9 +278,9 @@ std::string Plan::toJsonText() const {
     for (const SideTable& t : sideTables) {
         tables.push_back(t.toJson());
     }
-    std::string text =
-        strCat(R"({"columns":)", dumpJson(columnsJson(schema)), R"(,"eval_columns":)",
-               dumpJson(columnsJson(evalSchema)), R"(,"eval_files":)");
+    std::string text = strCat(R"({"columns":)", dumpJson(columnsJson(schema)), ",");
+    appendCounted(countedTables, text);
+    strAppend(&text, R"("eval_columns":)", dumpJson(columnsJson(evalSchema)), R"(,"eval_files":)");
     appendFiles(evalFiles, text);
     text += R"(,"files":)";
     appendFiles(files, text);
@@ -281,6 +312,7 @@ Result<Plan> Plan::fromJson(const Json& json) {
     ASSIGN_OR_RETURN(plan.files, readFiles(files, "file", splitsLeft));
     ASSIGN_OR_RETURN(plan.evalFiles, readFiles(evalFiles, "eval file", splitsLeft));
     ASSIGN_OR_RETURN(plan.sideTables, readTables(tables));
+    ASSIGN_OR_RETURN(plan.countedTables, readCounted(json));
     ASSIGN_OR_RETURN(plan.schema, readColumns(jsonMember(json, "columns")));
     ASSIGN_OR_RETURN(plan.evalSchema, readColumns(jsonMember(json, "eval_columns")));
     return plan;

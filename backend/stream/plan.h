@@ -4,6 +4,7 @@
 //
 // Threads: a value. Failure: fromJson refuses what does not hold together and names the place.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,19 @@ struct SideTable {
     Json toJson() const;
 };
 
+inline constexpr std::size_t kCountedBytesMax = std::size_t{64} << 20;  ///< of a plan, in base64
+
+/// Values that were counted for embeddings (`vocabulary: auto`). They are in the plan, so that a
+/// run has them wherever it is computed.
+struct CountedTable {
+    std::string hash;                         ///< by which the spec names them
+    std::int64_t rows = 0;                    ///< values
+    std::int64_t bytes = 0;                   ///< of the values in memory
+    std::shared_ptr<const std::string> file;  ///< recipe::CountedValues as a file, in base64
+
+    bool operator==(const CountedTable& other) const { return hash == other.hash; }
+};
+
 /// What decided how many splits a segment has.
 enum class SegmentRule {
     kGiven,  ///< batch.segment_splits, or a plan that does not say
@@ -59,7 +73,8 @@ std::string_view nameOf(SegmentRule rule);
 struct Plan {
     std::vector<PlanFile> files;
     std::vector<SideTable> sideTables;
-    std::int64_t segmentSplits = 1;  ///< splits in a segment, at least 1
+    std::vector<CountedTable> countedTables;  ///< each hash once
+    std::int64_t segmentSplits = 1;           ///< splits in a segment, at least 1
     SegmentRule segmentRule = SegmentRule::kGiven;
     std::vector<PlanFile> evalFiles;  ///< empty: evaluation reads `files`
     /// The columns of all files together, types widened, so that a worker need not read every
@@ -74,8 +89,8 @@ struct Plan {
     std::int64_t numSplits() const;
     std::int64_t numRows() const;
 
-    /// XXH3-128 hex over receipt keys, relative paths, rows and partitions per split; never path,
-    /// mtime, inode.
+    /// XXH3-128 hex over receipt keys, relative paths, rows and partitions per split, and the
+    /// hashes of counted values; never path, mtime, inode.
     std::string planHash() const;
 
     /// One line of JSON, keys sorted as everywhere; written without a tree.

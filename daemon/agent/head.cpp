@@ -98,6 +98,7 @@ Status Head::build(const config::DaemonConfig& config, const Clock& clock) {
     control.noTrainer = whyNoTrainer(config.binDir);
     control.times = {config.silentAfter.count() * kNsPerMs, config.crewPace.count() * kNsPerMs};
     control.sharedCheckpoints = config.checkpoints;
+    control.countValues = [this](const auto&... of) { return countValues(*inspector_, of...); };
     controller_ = std::make_unique<RunController>(std::move(control),
                                                   ControllerParts{.store = *store_,
                                                                   .engine = *engine_,

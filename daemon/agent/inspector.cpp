@@ -7,9 +7,12 @@
 #include "backend/core/json_slices.h"
 #include "backend/core/text.h"
 #include "backend/core/utf8.h"
+#include "backend/runs/params.h"
 
 namespace millrace::agent {
 namespace {
+
+constexpr std::string_view kCountValues = "count_values";
 
 // The last line that a failed worker wrote, without its log prefix.
 std::string lastWords(const std::string& text) {
@@ -131,6 +134,30 @@ Result<InspectReply> parseInspectReply(const std::string& text) {
     return reply;
 }
 
+Result<runs::CountedSpec> countValues(Inspector& inspector, const std::string& resolvedSpec,
+                                      const std::string& plan, const std::string& progressFile,
+                                      const IsUnwanted& isUnwanted) {
+    ASSIGN_OR_RETURN(const Json spec, parseJson(resolvedSpec, "resolved spec"));
+    ASSIGN_OR_RETURN(const std::string answer, inspector.ask({{"op", std::string(kCountValues)},
+                                                              {"spec", spec},
+                                                              {"plan", plan},
+                                                              {"progress", progressFile}},
+                                                             "its values", isUnwanted));
+    ASSIGN_OR_RETURN(const InspectReply reply, parseInspectReply(answer));
+    if (!reply.errors.empty()) {
+        return invalidArgument(reply.errors.front().message);
+    }
+    const InspectedRun& run = reply.runs.front();
+    runs::CountedSpec counted;
+    counted.resolvedSpec = dumpJson(run.spec);
+    counted.specHash = run.specHash;
+    counted.streamHash = run.streamHash;
+    counted.planHash = run.planHash;
+    counted.plan = run.plan;
+    ASSIGN_OR_RETURN(counted.params, runs::flattenParams(counted.resolvedSpec));
+    return counted;
+}
+
 Result<InspectReply> LoaderInspector::resolve(const InspectRequest& request,
                                               const IsUnwanted& isUnwanted) {
     ASSIGN_OR_RETURN(const std::string answer,
@@ -148,8 +175,10 @@ Result<std::string> LoaderInspector::ask(const Json& question, const std::string
     Json whole = question;
     whole["trains_here"] = options_.trainsHere;
     options.input = dumpJson(whole) + "\n";
-    options.timeout = options_.timeout;
-    options.memoryLimitBytes = options_.memoryLimitBytes;
+    if (jsonString(question, "op") != kCountValues) {  // that has the spec's own limit
+        options.timeout = options_.timeout;
+        options.memoryLimitBytes = options_.memoryLimitBytes;
+    }
     options.maxOutputBytes = options_.maxAnswerBytes;
     options.dieWithParent = true;
     options.isUnwanted = [&] { return isEnding_ || (isUnwanted && isUnwanted()); };

@@ -14,6 +14,7 @@
 
 #include "backend/core/json.h"
 #include "backend/core/status.h"
+#include "backend/runs/run_table.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/system/subprocess.h"
 
@@ -65,6 +66,12 @@ class Inspector {
 Json inspectQuestion(const InspectRequest& request, std::string_view op = "resolve");
 /// Plans are cut out of the text and never built as trees.
 Result<InspectReply> parseInspectReply(const std::string& text);
+
+/// Asks for the values of a run's vocabularies to be counted, as CountValues of a Workplace; takes
+/// as long as its rows do.
+Result<runs::CountedSpec> countValues(Inspector& inspector, const std::string& resolvedSpec,
+                                      const std::string& plan, const std::string& progressFile,
+                                      const IsUnwanted& isUnwanted);
 
 /// So many may run at once: a call of each thread that serves submits, of each that serves
 /// questions, and of the one that serves previews.

@@ -27,12 +27,15 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
       side_("agent-files", [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       documents_("agent-docs",
                  [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
+      counting_("agent-counts",
+                [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{.store = parts_.store,
              .doors = parts_.doors,
              .live = parts_.live,
              .checkpoints = checkpoints_,
              .side = side_,
              .documents = documents_,
+             .counting = counting_,
              .clock = parts_.clock,
              .logs = parts_.logs,
              .runsDir = options_.runsDir,
@@ -40,7 +43,8 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
              .find = [this](const std::string& runId) { return active(runId); },
              .nodes = parts_.nodes,
              .times = options_.times,
-             .sharedCheckpoints = options_.sharedCheckpoints},
+             .sharedCheckpoints = options_.sharedCheckpoints,
+             .countValues = options_.countValues},
       intake_(parts_.store, parts_.clock),
       system_(parts_.system),
       mailbox_(kMailbox),
@@ -66,11 +70,13 @@ void RunController::end() {
     }
     side_.end();
     documents_.end();
+    counting_.end();
 }
 
 void RunController::start() {
     side_.start();
     documents_.start();
+    counting_.start();
     thread_ = startThread("agent", [this](std::stop_token stop) { loop(stop); });
 }
 

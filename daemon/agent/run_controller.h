@@ -36,6 +36,7 @@ struct ControllerOptions {
     std::string noTrainer = {};                 ///< why queued runs wait; empty: they do not
     RunTimes times = {};
     std::string sharedCheckpoints = {};  ///< as Workplace
+    CountValues countValues = {};        ///< likewise
 };
 
 struct ControllerParts {
@@ -135,7 +136,7 @@ class RunController {
     const ControllerOptions options_;
     ControllerParts parts_;
     const CheckpointCatalogue checkpoints_;
-    SideThread side_, documents_;
+    SideThread side_, documents_, counting_;
     Workplace place_;
     LineIntake intake_;
     SystemRecorder system_;

@@ -12,8 +12,9 @@ void ActiveRun::launch(std::int64_t fromStep, bool isRestart) {
     health_.restart();
     health_.tell({}, attempt(), journal_.live());  // no worker of the attempt before is left
     stop_ = isStopped() ? stop_ : std::nullopt;
-    preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart);
-    if (attempt() == 0) {
+    preparation_.emplace(place_, ++numPreparations_, fromStep, isRestart,
+                         isToBeCounted(journal_.run().resolvedSpec));
+    if (attempt() == 0 && !preparation_->isCounting()) {
         move(Move::kAsked);
         return surveyed(preparation_->number(), {});  // nothing of it can be there yet
     }
@@ -56,15 +57,14 @@ void ActiveRun::surveyed(std::uint64_t number, const Survey& survey) {
     if (!isAnswerTo(Stage::kSurveying, number)) {
         return;
     }
-    for (const std::string& event : survey.events) {
-        journal_.addEvent(event);
-    }
+    journal_.addNews(survey.events, "run: survey");
     if (stop_.has_value()) {
         return endStopped();
     }
     if (!survey.status.ok()) {
         return failStart(survey.status);
     }
+    journal_.pin(survey.counted);
     preparation_->setSurvey(survey);
     move(Move::kSurveyed);
     askJob();
@@ -99,7 +99,7 @@ Result<job::JobFile> ActiveRun::nextJob() const {
     if (survey.chosen.has_value()) {
         job.resume = survey.path;
     } else {
-        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, facts_.initFrom));
+        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, journal_.run(), facts_.initFrom));
     }
     job.dataListen = place_.nodes.standing("").address;
     return job;

@@ -30,6 +30,7 @@ struct Survey {
     std::optional<runs::CheckpointRecord> chosen;  ///< nothing: from step 0
     std::string path;                              ///< of the chosen one
     std::vector<std::string> events;               ///< for the run's history
+    std::optional<runs::CountedSpec> counted;      ///< what was counted instead, and is stored
 };
 
 class CheckpointCatalogue {

@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include "backend/core/files.h"
+#include "backend/core/json.h"
 #include "backend/core/text.h"
 
 namespace millrace::agent {
@@ -30,18 +32,52 @@ Status writeJob(const Workplace& place, job::JobFile job, const AttemptStart& st
 
 }  // namespace
 
-// Reads files whole: minutes, where checkpoints are large.
+// Reads files whole: minutes, where checkpoints or the rows to be counted are large.
 bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
     order.fromStep = fromStep_;
-    return place_.side.run([&place = place_, number = number_, order = std::move(order),
-                            then = std::move(then), stop = stop_.get_token(),
-                            bytesRead = bytesRead_](const auto& isEnding) -> SideThread::Then {
-        const checkpoint::ReadWatch watch{[&] { return stop.stop_requested() || isEnding(); },
-                                          [&](std::uint64_t bytes) { *bytesRead += bytes; }};
-        return [then, number, survey = place.checkpoints.survey(order, watch)] {
-            then(number, survey);
-        };
+    SideThread& thread = isCounting_ ? place_.counting : place_.side;
+    return thread.run([&place = place_, number = number_, order = std::move(order),
+                       then = std::move(then), stop = stop_.get_token(), progress = progress_,
+                       isCounting = isCounting_](const auto& isEnding) -> SideThread::Then {
+        const auto isUnwanted = [&] { return stop.stop_requested() || isEnding(); };
+        const checkpoint::ReadWatch watch{
+            isUnwanted, [&](std::uint64_t bytes) { progress->bytesRead += bytes; }};
+        return [then, number,
+                survey = isCounting
+                             ? count(place, order.runId, *progress, isUnwanted)
+                             : place.checkpoints.survey(order, watch)] { then(number, survey); };
     });
+}
+
+// What is counted is stored before anybody goes by it.
+Survey Preparation::count(const Workplace& place, const std::string& run, Progress& progress,
+                          const std::function<bool()>& isUnwanted) {
+    const std::string file = RunDirectory(place.runsDir, run).path() + "/counting.json";
+    const auto look = [&] {
+        const Result<std::string> text = readFile(file);
+        const Json told = text.ok() ? parseJson(*text, file).value_or(Json()) : Json();
+        progress.rows = jsonInt(told, "rows");
+        progress.allRows = jsonInt(told, "all_rows");
+        return isUnwanted();
+    };
+    const auto counted = [&]() -> Result<runs::CountedSpec> {
+        ASSIGN_OR_RETURN(const runs::RunRecord record, place.store.get(run));
+        ASSIGN_OR_RETURN(const std::string plan,
+                         place.store.document(run, values::LargeDocument::kPlan));
+        ASSIGN_OR_RETURN(runs::CountedSpec found,
+                         isUnwanted() ? cancelled("stopped")
+                                      : place.countValues(record.resolvedSpec, plan, file, look));
+        RETURN_IF_ERROR(place.store.setCounted(run, found));
+        return found;
+    }();
+    ::unlink(file.c_str());
+    Survey survey;
+    survey.status = counted.status();
+    if (counted.ok()) {
+        survey.counted = *counted;
+        survey.events.push_back("the values of its vocabularies are counted");
+    }
+    return survey;
 }
 
 std::int64_t Preparation::resumeStep() const {
@@ -57,11 +93,27 @@ bool Preparation::askJob(job::JobFile job, const AttemptStart& start, Written th
 }
 
 std::string Preparation::text() const {
-    const std::uint64_t bytes = bytesRead_->load();
+    const std::uint64_t bytes = progress_->bytesRead.load();
+    const std::int64_t rows = progress_->rows.load(), all = progress_->allRows.load();
+    if (isCounting_ && !survey_.has_value()) {
+        return all == 0 ? "waits for the values of its vocabularies to be counted"
+                        : strCat("counts the values of its vocabularies: ", 100 * rows / all,
+                                 " % of ", formatCount(all), " rows");
+    }
     return survey_.has_value() ? "its job is being written"
            : bytes == 0        ? "reads its checkpoints"
                         : strCat("reads its checkpoints: ", formatBytes(static_cast<double>(bytes)),
                                  " so far");
+}
+
+bool isToBeCounted(const std::string& resolvedSpec) {
+    const Json spec = parseJson(resolvedSpec, "resolved spec").value_or(Json());
+    const Json& tables = jsonMember(spec, "embeddings");
+    return std::any_of(tables.begin(), tables.end(), [](const Json& table) {
+        const Json& vocabulary = jsonMember(table, "vocabulary");
+        return vocabulary.is_object() && !vocabulary.contains("table") &&
+               !vocabulary.contains("hash");
+    });
 }
 
 std::int64_t pauseBehind(std::int64_t lastNs, bool awaitsNodes) {
@@ -85,14 +137,39 @@ Status endFormer(const Workplace& place, const std::string& key) {
     return unavailable("workers of ", key, " are being ended");
 }
 
-Result<std::string> findInitFrom(const Workplace& place, const std::string& run) {
-    if (run.empty()) {
+namespace {
+
+// Ids of counted values are places in them: other values, other ids.
+Status checkSameValues(const std::string& spec, const runs::RunRecord& from) {
+    const Json own = parseJson(spec, "resolved spec").value_or(Json());
+    const Json other = parseJson(from.resolvedSpec, "resolved spec").value_or(Json());
+    for (const auto& [name, table] : jsonMember(own, "embeddings").items()) {
+        const Json& learnt = jsonMember(jsonMember(other, "embeddings"), name);
+        const std::string before = jsonString(jsonMember(learnt, "vocabulary"), "hash");
+        const std::string now = jsonString(jsonMember(table, "vocabulary"), "hash");
+        if (!before.empty() && !now.empty() && before != now) {
+            return failedPrecondition(
+                "train.init_from: run ", from.id, " counted other values for embeddings.", name,
+                ", so its rows belong to other ids; give both runs one file of values "
+                "(vocabulary: {table: PATH, column: NAME})");
+        }
+    }
+    return okStatus();
+}
+
+}  // namespace
+
+Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
+                                 const std::string& from) {
+    if (from.empty()) {
         return std::string();
     }
-    const Result<std::string> other = place.store.findId(run);
+    const Result<std::string> other = place.store.findId(from);
     if (!other.ok()) {
         return annotate(other.status(), "train.init_from");
     }
+    ASSIGN_OR_RETURN(const runs::RunRecord learnt, place.store.get(*other));
+    RETURN_IF_ERROR(checkSameValues(run.resolvedSpec, learnt));
     const std::string folder = job::RunPaths(place.runsDir, *other).checkpoints();
     ASSIGN_OR_RETURN(const auto checkpoints, place.store.checkpoints(*other));
     for (const runs::CheckpointRecord& checkpoint : checkpoints) {

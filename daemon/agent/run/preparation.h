@@ -1,8 +1,9 @@
 #pragma once
 // Preparation: what an attempt needs before it can begin: the checkpoint it goes on from, found by
-// reading the run's checkpoints, and its job.json.
+// reading the run's checkpoints, or before the first one the values of vocabularies that are to be
+// counted; and its job.json.
 //
-// Both are done beside the agent's thread and answered there; each preparation has a number, by
+// All are done beside the agent's thread and answered there; each preparation has a number, by
 // which an answer to an older one is known. Threads: one owner (the controller's). Failure: in the
 // answers.
 #include <atomic>
@@ -27,13 +28,19 @@ class Preparation {
     using Written = std::function<void(std::uint64_t number, const Status& written)>;
 
     /// `place` outlives it. `fromStep`: a checkpoint's, values::kFromLast or kFromStart;
-    /// `isRestart`: by itself, after a failure.
-    Preparation(Workplace& place, std::uint64_t number, std::int64_t fromStep, bool isRestart)
-        : place_(place), number_(number), fromStep_(fromStep), isRestart_(isRestart) {}
+    /// `isRestart`: by itself, after a failure; `isCounting`: values are to be counted.
+    Preparation(Workplace& place, std::uint64_t number, std::int64_t fromStep, bool isRestart,
+                bool isCounting)
+        : place_(place),
+          number_(number),
+          fromStep_(fromStep),
+          isRestart_(isRestart),
+          isCounting_(isCounting) {}
 
     std::uint64_t number() const { return number_; }
     std::int64_t fromStep() const { return fromStep_; }
     bool isRestart() const { return isRestart_; }
+    bool isCounting() const { return isCounting_; }
 
     /// False: no room now. `order.fromStep` is this preparation's.
     bool askSurvey(SurveyOrder order, Surveyed then);
@@ -52,12 +59,21 @@ class Preparation {
     Workplace& place_;
     const std::uint64_t number_;
     const std::int64_t fromStep_;
-    const bool isRestart_;
+    const bool isRestart_, isCounting_;
     std::stop_source stop_;
-    std::shared_ptr<std::atomic<std::uint64_t>> bytesRead_ =
-        std::make_shared<std::atomic<std::uint64_t>>(0);
+    /// Written by the thread that works, which may outlive this.
+    struct Progress {
+        std::atomic<std::uint64_t> bytesRead{0};
+        std::atomic<std::int64_t> rows{0}, allRows{0};
+    };
+    static Survey count(const Workplace& place, const std::string& run, Progress& progress,
+                        const std::function<bool()>& isUnwanted);
+    std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
     std::optional<Survey> survey_;
 };
+
+/// Whether the spec has vocabularies whose values are still to be counted.
+bool isToBeCounted(const std::string& resolvedSpec);
 
 /// Until a start that did not go is tried again, ns: 1 s, then up to 30 s; where it waits for
 /// nodes, which may come at any time, always 1 s. `lastNs`: the pause before, 0: none.
@@ -70,8 +86,10 @@ std::int64_t pauseBehindIdle(int attempts);
 /// this is. kUnavailable: they live, and are told to end.
 Status endFormer(const Workplace& place, const std::string& key);
 
-/// The newest checkpoint of that run, whose weights another one starts with (train.init_from); ""
-/// for no run. An error is transient where the file may be read later.
-Result<std::string> findInitFrom(const Workplace& place, const std::string& run);
+/// The newest checkpoint of the run `from`, whose weights `run` starts with (train.init_from); ""
+/// for no run. One that counted other values is refused. An error is transient where the file may
+/// be read later.
+Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
+                                 const std::string& from);
 
 }  // namespace millrace::agent

@@ -43,6 +43,15 @@ bool RunJournal::tellRunning() {
     return true;
 }
 
+void RunJournal::pin(const std::optional<runs::CountedSpec>& counted) {
+    if (counted.has_value()) {
+        run_.resolvedSpec = counted->resolvedSpec;
+        run_.specHash = counted->specHash;
+        run_.streamHash = counted->streamHash;
+        run_.planHash = counted->planHash;
+    }
+}
+
 void RunJournal::look() {
     lackedRoom_ = lackedRoom_ || !directory_.checkRoom().ok();
     const bool isDue = retryNs_ > 0 && place_.clock.steadyNs() >= retryNs_;

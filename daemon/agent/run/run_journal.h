@@ -27,6 +27,8 @@ class RunJournal {
         run_.attempt = attempt;
         lackedRoom_ = false;
     }
+    /// What was counted for the run; nothing: as it was.
+    void pin(const std::optional<runs::CountedSpec>& counted);
     /// Call it each turn. Notes whether the disk is full, and retries each second to store a state
     /// that the store did not take: otherwise a user's stop would be lost with the daemon.
     void look();

@@ -22,6 +22,13 @@ struct RunTimes {
     std::int64_t crewPaceNs = 5'000'000'000;     ///< as CrewPlace::paceNs
 };
 
+/// Counts the values of a run's vocabularies, by a worker that writes into `progressFile` how many
+/// rows it has read of how many: {"rows": 1, "all_rows": 2}. It is ended once `isUnwanted` is true,
+/// which is asked several times a second.
+using CountValues = std::function<Result<runs::CountedSpec>(
+    const std::string& resolvedSpec, const std::string& plan, const std::string& progressFile,
+    const std::function<bool()>& isUnwanted)>;
+
 struct Workplace {
     runs::RunStore& store;
     DoorMaker& doors;
@@ -29,6 +36,7 @@ struct Workplace {
     const CheckpointCatalogue& checkpoints;
     SideThread& side;       ///< for what reads or removes large files
     SideThread& documents;  ///< for plans and receipts: never behind a checkpoint's bytes
+    SideThread& counting;   ///< for what waits for rows to be counted, one run at a time
     const Clock& clock;
     const job::WorkerLogs& logs;
     std::string runsDir;
@@ -38,6 +46,7 @@ struct Workplace {
     RunTimes times = {};
     /// Directory that all nodes share, for checkpoints of new runs; "": the run's directory.
     std::string sharedCheckpoints = {};
+    CountValues countValues = {};
 
     /// Feeds, ranks and data workers may be on the head's machine.
     bool trainsHere() const { return !nodes.standing("").isClosed; }

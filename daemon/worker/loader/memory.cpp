@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/recipe/join_table.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/resolve.h"
 
@@ -39,6 +40,17 @@ recipe::TableNeed tablesOf(const spec::RunSpec& spec, const LoaderSetUp& setUp) 
         recipe::tableNeed(spec, recipe::diskTables({spec.baseDir, factsCache()}), parts);
     // What is wrong with a table is said when it is opened.
     return need.ok() ? *need : recipe::TableNeed{};
+}
+
+/// The plan's counted values, as files and as tables that find them.
+void addCounted(const stream::Plan& plan, recipe::TableNeed& tables) {
+    constexpr std::int64_t kTextBytes = 25;  // of a value among texts: its ends, tag and hash
+    for (const stream::CountedTable& table : plan.countedTables) {
+        tables.held += static_cast<std::int64_t>(table.file->size()) +
+                       recipe::JoinTable::bucketBytes(table.rows) + table.bytes +
+                       kTextBytes * table.rows;
+        tables.peak = std::max(tables.peak, tables.held + 2 * table.bytes);
+    }
 }
 
 std::int64_t threadsNeed(const segment::MemoryNeed& need, int threads) {
@@ -80,6 +92,7 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
     const segment::MemoryNeed one = segment::memoryNeed(spec, plan, setUp.part, setUp.threads);
     LoaderNeed need;
     need.tables = tablesOf(spec, setUp);
+    addCounted(plan, need.tables);
     need.segment = one.segment + one.making;
     need.splitsOfSegment = plan.segmentSplits;
     std::int64_t frames = kTailFrames;

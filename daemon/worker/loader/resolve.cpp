@@ -14,9 +14,11 @@
 #include "backend/stream/steps.h"
 #include "backend/system/machine_memory.h"
 #include "backend/telemetry/probes.h"
+#include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/labels.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/mixing.h"
+#include "daemon/worker/loader/progress.h"
 
 namespace millrace::loader {
 namespace {
@@ -39,6 +41,7 @@ class Resolver {
     Result<DatasetPtr> open(const spec::DatasetSpec& section);
     bool openAll(ResolvedRun& run, DatasetPtr& train, DatasetPtr& eval, ResolveReply& reply);
     Status plan(ResolvedRun& run, const dataset::Dataset& train, const dataset::Dataset* eval);
+    CountingOptions countingOptions(const ResolvedRun& run) const;
     Status fillVocabularies(spec::RunSpec& spec) const;
     bool resolveCommand(ResolvedRun run, ResolveReply& reply) const;
     void checkWorkers(const ResolvedRun& run, const expr::Schema& columns,
@@ -58,6 +61,14 @@ class Resolver {
     dataset::SegmentSize baseSegments_;
     bool isBaseKnown_ = false;
 };
+
+constexpr char kCancelledCode[] = "cancelled";
+
+// The key that a sentence of the plan's begins with; "" where it names none.
+std::string keyIn(std::string_view message) {
+    const bool hasKey = message.starts_with("batch.order: ") || message.starts_with("embeddings.");
+    return std::string(hasKey ? message.substr(0, message.find(": ")) : "");
+}
 
 // "1 rank", "2 ranks".
 std::string counted(std::int64_t count, std::string_view noun) {
@@ -143,20 +154,35 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
         run.plan.segmentRule = baseSegments_.rule;
     }
     run.spec.batch.segmentSplits = run.plan.segmentSplits;
+    run.filesVersion = train.version();
+    if (isPending(run.spec)) {
+        RETURN_IF_ERROR(countValues(run.spec, run.plan, countingOptions(run), run.countedValues));
+    }
     RETURN_IF_ERROR(
         stream::Dealing::make(run.spec.batch.rows, run.spec.batch.microRows, run.spec.train.ranks)
             .status());
-    run.specHash = spec::specHash(run.spec);
-    run.streamHash = spec::streamHash(run.spec);
-    run.planHash = run.plan.planHash();
-    run.filesVersion = train.version();
+    hashRun(run);
     return okStatus();
+}
+
+// What a person sees of it is on stderr.
+CountingOptions Resolver::countingOptions(const ResolvedRun& run) const {
+    CountingOptions options;
+    options.filesVersion = run.filesVersion;
+    options.directory = cacheDirectory(kCountedValues);
+    options.mayCount = request_.mayCount;
+    auto line = std::make_shared<ProgressLine>(run.plan.numRows(), "rows");
+    line->setNote("counting values");
+    options.progress = [line = std::move(line)](std::int64_t rows, std::int64_t, double seconds) {
+        line->show(rows, seconds);
+    };
+    return options;
 }
 
 // An id is 1 + the value's row in the vocabulary's table, 0 for what is not in it.
 Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
     for (auto& [name, embedding] : spec.embeddings) {
-        if (embedding.vocabulary) {
+        if (embedding.vocabulary && !embedding.vocabulary->isCounted()) {
             const spec::VocabularySpec& vocabulary = *embedding.vocabulary;
             const auto size = tables_.size(vocabulary.table, {vocabulary.column});
             RETURN_IF_ERROR(annotate(size.status(), strCat("embeddings.", name)));
@@ -230,7 +256,7 @@ void Resolver::noteTables(ResolvedRun& run) const {
         }
     }
     for (const auto& [name, embedding] : run.spec.embeddings) {
-        if (embedding.vocabulary) {
+        if (embedding.vocabulary && !embedding.vocabulary->isCounted()) {
             tables.push_back(embedding.vocabulary->table);
         }
     }
@@ -323,8 +349,8 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     const Status planned = plan(run, *train, eval.get());
     if (!planned.ok()) {
-        const bool isOrder = messageOf(planned).rfind("batch.order: ", 0) == 0;
-        reply.errors.push_back(errorOf(planned, isOrder ? "batch.order" : "", "check", &run.spec));
+        const char* const code = absl::IsCancelled(planned) ? kCancelledCode : "check";
+        reply.errors.push_back(errorOf(planned, keyIn(messageOf(planned)), code, &run.spec));
         return false;
     }
     if (!isBaseKnown_) {
@@ -409,6 +435,12 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
     return error;
 }
 
+void hashRun(ResolvedRun& run) {
+    run.specHash = spec::specHash(run.spec);
+    run.streamHash = spec::streamHash(run.spec);
+    run.planHash = run.plan.planHash();
+}
+
 std::shared_ptr<dataset::FactsCache> factsCache() {
     return std::make_shared<dataset::FactsCache>(cacheDirectory("facts"));
 }
@@ -463,9 +495,11 @@ Result<ResolvedRun> resolveFile(const std::string& given, const std::string& var
     request.baseDir = std::filesystem::path(path).parent_path().string();
     request.variations = {variation};
     request.sets = sets;
+    request.mayCount = true;
     ResolveReply reply = resolveSpec(request);
     if (!reply.errors.empty()) {
-        return spec::toStatus(reply.errors, given);
+        return reply.errors.front().code == kCancelledCode ? cancelled("stopped")
+                                                           : spec::toStatus(reply.errors, given);
     }
     return std::move(reply.runs.front());
 }

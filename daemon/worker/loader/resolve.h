@@ -26,7 +26,9 @@ struct ResolveRequest {
     bool isAll = false;                   ///< the base and every variation
     /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
     bool isForTraining = false;
-    bool trainsHere = true;     ///< false: on other machines, of which nothing is known here
+    bool trainsHere = true;  ///< false: on other machines, of which nothing is known here
+    /// Values of counted vocabularies are counted where the cache has none; else they stay pending.
+    bool mayCount = false;
     bool wantsColumns = false;  ///< opens the dataset also beside errors
     std::vector<std::string> sets;
     /// Where the spec is submitted from, as far as it is known: then its command is looked for.
@@ -40,6 +42,7 @@ struct ResolvedRun {
     std::string specHash, streamHash, planHash;
     std::string filesVersion;  ///< dataset::Dataset::version() of the training files
     std::vector<std::string> warnings;
+    std::vector<std::string> countedValues;     ///< a note for each vocabulary that is counted
     std::int64_t badRows = 0, evalBadRows = 0;  ///< left out of the files (csv.on_bad_row: drop)
 };
 
@@ -56,6 +59,9 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
                         const spec::RunSpec* spec);
 
 ResolveReply resolveSpec(const ResolveRequest& request);
+
+/// Fills in the hashes of its spec and plan.
+void hashRun(ResolvedRun& run);
 
 /// One run of a spec's file: the base ("") or a variation.
 Result<ResolvedRun> resolveFile(const std::string& path, const std::string& variation,

@@ -95,6 +95,7 @@ class AgentTest : public ::testing::Test {
         ControllerOptions options;
         options.runsDir = root + "/runs";
         options.noTrainer = noTrainer;
+        options.countValues = countValues;
         nodes = std::make_unique<AllNodes>(
             OwnNode({"", options.runsDir, "/opt/bin", trainsHere}, engine, [] {}), *table);
         controller = std::make_unique<RunController>(
@@ -189,6 +190,7 @@ class AgentTest : public ::testing::Test {
     }
 
     std::string root, noTrainer;
+    CountValues countValues;
     FakeClock clock;
     LiveTable live;
     bool trainsHere = true;

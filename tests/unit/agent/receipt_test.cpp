@@ -57,9 +57,10 @@ TEST_F(ReceiptTest, OneThatFindsAFullDiskWaitsForRoom) {
 
 TEST_F(ReceiptTest, OneThatTheStoreDoesNotTakeIsTriedSixtyTimesBesideThoseOnAFullDisk) {
     const std::string id = done();
-    SideThread side("side", [](const auto&) {}), documents("documents", [](const auto&) {});
+    SideThread side("side", [](const auto&) {}), documents("documents", [](const auto&) {}),
+        counting("counting", [](const auto&) {});
     const CheckpointCatalogue checkpoints(*store, root + "/runs");
-    Workplace place{*store, doors, live,           checkpoints, side, documents,
+    Workplace place{*store, doors, live,           checkpoints, side, documents, counting,
                     clock,  *logs, root + "/runs", {},          {},   *nodes};
     RunJournal journal(place, record(id));
     RunEnd end(place, journal);

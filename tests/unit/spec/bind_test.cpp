@@ -8,6 +8,8 @@
 namespace millrace::spec {
 namespace {
 
+using ::testing::HasSubstr;
+
 struct Bound {
     std::optional<RunSpec> spec;
     BindResult result;
@@ -322,6 +324,38 @@ TEST(BindSchema, AVocabularyGivesTheNumberOfIds) {
                   .errors()
                   .find("movies.csv has no column 'id'"),
               std::string::npos);
+}
+
+TEST(BindSchema, ACountedVocabularyTakesNoKeysOfATable) {
+    const auto textOf = [](const std::string& vocabulary) {
+        return withRecipe(
+            "  []\n", "{ids: [movieId]}\nembeddings: {movieId: {vocabulary: " + vocabulary + "}}");
+    };
+    for (const char* fine : {"auto", "{min_count: 2, max_rows: 100}",
+                             "{table: movies.csv, column: movieId, on_duplicate: first}"}) {
+        EXPECT_EQ(boundOf(textOf(fine)).errors(), "") << fine;
+    }
+    const auto refusal = [&](const std::string& vocabulary) {
+        const ResolvedSpec read = readSpec(textOf(vocabulary), {});
+        return read.errors.empty() ? std::string() : read.errors.front().message;
+    };
+    EXPECT_THAT(refusal("automatic"), HasSubstr("must be auto or a map"));
+    EXPECT_THAT(refusal("{column: movieId}"), HasSubstr(".table is missing"));
+    EXPECT_THAT(refusal("{table: movies.csv}"), HasSubstr(".column is missing"));
+    EXPECT_THAT(refusal("{max_rows: 1}"), HasSubstr(".max_rows must be at least 2"));
+    EXPECT_THAT(refusal("{table: movies.csv, column: movieId, min_count: 2}"),
+                HasSubstr("min_count and max_rows are for counted values"));
+    EXPECT_THAT(refusal("auto, rows: 7"), HasSubstr("max_rows: N} bounds them"));
+}
+
+TEST(BindSchema, TextsAndIntegersAreNotCountedTogether) {
+    EXPECT_THAT(
+        boundOf(withRecipe("  - derive: {word: cast(userId as varchar)}\n",
+                           "{ids: [movieId, word]}\nembeddings: {both: {features: [movieId, word], "
+                           "vocabulary: auto}}"))
+            .errors(),
+        HasSubstr("'movieId' holds int64 values and 'word' string values, which cannot be counted "
+                  "together"));
 }
 
 TEST(BindSchema, FeaturesOfOneNameAreRefused) {

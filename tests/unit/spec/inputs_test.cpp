@@ -52,6 +52,14 @@ TEST(Inputs, NameTheStepsThatEachFeatureComesOutOf) {
     EXPECT_EQ(told[2]["rows"], 64);
 }
 
+TEST(Inputs, OfCountedVocabulariesNameTheirValues) {
+    RunSpec spec = specWith("  - weight: 1\n", "ids: [user]");
+    spec.embeddings["user"].vocabulary = VocabularySpec();
+    spec.embeddings["user"].vocabulary->hash = "ab12";
+    const Json told = inputsOf(spec, spec.recipe);
+    EXPECT_EQ(told[0]["vocabulary"], "of counted values, ab12");
+}
+
 TEST(Inputs, AreEqualWhereNoValueDiffers) {
     const Json told = inputsWith(kInputSteps);
     EXPECT_EQ(inputsWith("  - {name: bought, join: {table: /srv/items.parquet, on: item, take: "

@@ -2,24 +2,20 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
-#include <numeric>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include "backend/core/files.h"
 #include "backend/core/memory_budget.h"
-#include "backend/core/mutex.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
-#include "backend/core/thread.h"
-#include "backend/segment/segment_runner.h"
 #include "backend/segment/stream_input.h"
 #include "daemon/worker/loader/bare_spec.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/memory.h"
 #include "daemon/worker/loader/process.h"
 #include "daemon/worker/loader/progress.h"
+#include "daemon/worker/loader/split_pass.h"
 
 namespace millrace::loader {
 namespace {
@@ -46,87 +42,40 @@ bool redraws(const spec::RunSpec& spec) {
     });
 }
 
-// Passes over the splits of a plan, by several threads.
+// Counts what passes over the splits of a plan keep.
 class RowCounter {
  public:
-    explicit RowCounter(std::int64_t limitBytes) : budget_(limitBytes), pool_(limitBytes) {}
+    explicit RowCounter(std::int64_t limitBytes) : budget_(limitBytes) {}
     static Result<std::unique_ptr<RowCounter>> open(const ResolvedRun& run, int threads) {
-        auto counter = std::make_unique<RowCounter>(run.spec.resources.memoryLimitMb * 1'000'000);
-        counter->threads_ = threads;
+        const std::int64_t limitBytes = run.spec.resources.memoryLimitMb * 1'000'000;
+        auto counter = std::make_unique<RowCounter>(limitBytes);
         stream::Plan single = run.plan;
         single.segmentSplits = 1;
-        ASSIGN_OR_RETURN(counter->input_,
+        ASSIGN_OR_RETURN(auto input,
                          segment::StreamInput::open(
                              rowsOnly(run.spec), std::move(single), recipe::Part::kTrain,
                              counter->budget_, std::make_shared<recipe::SharedTables>(threads)));
+        counter->pass_.emplace(std::move(input), limitBytes, threads,
+                               [kept = &counter->kept_](const segment::SegmentOutput& output) {
+                                   *kept += output.counts.rowsKept;
+                               });
         return counter;
     }
 
     /// Rows that `epoch` keeps.
     Result<std::int64_t> count(std::uint32_t epoch, const std::stop_token& stop) {
-        next_ = 0;
         kept_ = 0;
-        {
-            std::vector<std::jthread> threads;
-            for (int t = 0; t < threads_; ++t) {
-                threads.push_back(startThread(strCat("count-", t),
-                                              [&](const std::stop_token&) { work(epoch, stop); }));
-            }
-        }
-        MutexLock lock(mutex_);
-        for (const std::int64_t s : std::exchange(tooLarge_, {})) {
-            segment::SegmentRunner alone(input_, pool_, counters_);
-            const Status status = countOne(alone, epoch, s, stop);
-            if (!status.ok()) {
-                failed_.emplace(s, status);
-            }
-        }
-        if (!failed_.empty()) {
-            return failed_.begin()->second;  // the first one in the plan's order
-        }
-        RETURN_IF_ERROR(input_->dataset()->verifyFiles());
+        RETURN_IF_ERROR(pass_->run(epoch, stop));
         return kept_.load();
     }
 
-    std::int64_t rowsScanned() const { return scanned_.load(); }
-    bool dropsRows() const { return input_->recipe().dropsRows(); }
+    std::int64_t rowsScanned() const { return pass_->rowsScanned(); }
+    bool dropsRows() const { return pass_->input().recipe().dropsRows(); }
 
  private:
-    void work(std::uint32_t epoch, const std::stop_token& stop) {
-        segment::SegmentRunner runner(input_, pool_, counters_);
-        for (std::int64_t s = next_++; s < input_->numSegments(); s = next_++) {
-            const Status status = countOne(runner, epoch, s, stop);
-            if (status.ok()) {
-                continue;
-            }
-            MutexLock lock(mutex_);
-            if (status.code() == absl::StatusCode::kResourceExhausted) {
-                tooLarge_.push_back(s);  // beside the others: it is counted when they are done
-                continue;
-            }
-            failed_.emplace(s, status);
-            next_ = input_->numSegments();
-        }
-    }
-
-    Status countOne(segment::SegmentRunner& runner, std::uint32_t epoch, std::int64_t segment,
-                    const std::stop_token& stop) {
-        ASSIGN_OR_RETURN(const segment::SegmentOutput output,
-                         stop.stop_requested() ? cancelled("stopped") : runner.run(epoch, segment));
-        scanned_ += output.counts.rowsScanned;
-        kept_ += output.counts.rowsKept;
-        return okStatus();
-    }
-
-    int threads_ = 1;
     MemoryBudget budget_;
-    std::shared_ptr<const segment::StreamInput> input_;
-    segment::BufferPool pool_;
-    segment::StageCounters counters_;
-    std::atomic<std::int64_t> next_{0}, scanned_{0}, kept_{0};
-    Mutex mutex_;
-    std::map<std::int64_t, Status> failed_ MR_GUARDED_BY(mutex_);  ///< by segment
-    std::vector<std::int64_t> tooLarge_ MR_GUARDED_BY(mutex_);
+    std::atomic<std::int64_t> kept_{0};
+    std::optional<SplitPass> pass_;
 };
 
 struct Counted {

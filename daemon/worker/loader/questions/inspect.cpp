@@ -6,11 +6,16 @@
 #include <unistd.h>
 
 #include "backend/core/exit_codes.h"
+#include "backend/core/files.h"
 #include "backend/core/json.h"
 #include "backend/core/json_text.h"
+#include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
+#include "backend/spec/trainable.h"
 #include "backend/spec/training/optimisation.h"
+#include "backend/system/machine_memory.h"
+#include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/questions/head.h"
 #include "daemon/worker/loader/questions/preview.h"
@@ -22,7 +27,7 @@
 namespace millrace::loader {
 namespace {
 
-constexpr std::size_t kMostRequestBytes = std::size_t{64} << 20;
+constexpr std::size_t kMostRequestBytes = std::size_t{256} << 20;  // with a plan
 constexpr std::int64_t kMostSampleRows = 1000;
 // A check is asked for while somebody types: statistics of larger datasets are left out.
 constexpr std::int64_t kCheckStatisticsFiles = 64;
@@ -159,6 +164,40 @@ std::string resolveAnswer(const Json& request) {
     return text;
 }
 
+// Of a run's resolved spec and plan: the same with the values that were to be counted.
+std::string countAnswer(const Json& request) {
+    const auto counted = [&]() -> Result<ResolvedRun> {
+        ResolvedRun run;
+        ASSIGN_OR_RETURN(run.spec, spec::RunSpec::fromJson(jsonMember(request, "spec")));
+        ASSIGN_OR_RETURN(const Json plan, parseJson(jsonString(request, "plan"), "plan"));
+        ASSIGN_OR_RETURN(run.plan, stream::Plan::fromJson(plan));
+        run.variation = run.spec.variation;
+        const spec::DatasetSpec& section = run.spec.dataset;
+        ASSIGN_OR_RETURN(const auto dataset,
+                         dataset::Dataset::open(section.path, run.spec.baseDir,
+                                                dataset::readOptionsOf(section), factsCache()));
+        CountingOptions options{dataset->version(), cacheDirectory(kCountedValues)};
+        options.progress = [file = jsonString(request, "progress")](std::int64_t rows,
+                                                                    std::int64_t allRows, double) {
+            const Status told =
+                writeFileAtomic(file, dumpJson({{"rows", rows}, {"all_rows", allRows}}), 0600);
+            static_cast<void>(told);  // it is only looked at
+        };
+        RETURN_IF_ERROR(countValues(run.spec, run.plan, options, run.countedValues));
+        if (jsonBool(request, "trains_here", true)) {
+            RETURN_IF_ERROR(spec::checkTableMemory(run.spec, machineMemory()));
+        }
+        hashRun(run);
+        return run;
+    }();
+    if (!counted.ok()) {
+        return dumpJson(refusal(counted.status(), "count"));
+    }
+    std::string text = R"({"ok":true,"runs":[)";
+    appendRun(*counted, counted->plan.toJsonText(), &text);
+    return text + "]}";
+}
+
 // The dataset's columns and those that the recipe makes of them, as far as they are known.
 void addColumns(const ResolveReply& reply, Json& answer) {
     answer["columns"] = answer["derived"] = Json::array();
@@ -189,9 +228,11 @@ Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
     Json warnings = Json::array();
     std::set<std::string> told;
     for (const ResolvedRun& run : reply.runs) {
-        for (const std::string& text : run.warnings) {
-            if (told.insert(text).second) {
-                warnings.push_back({{"message", text}, {"file", fileName}});
+        for (const auto* texts : {&run.warnings, &run.countedValues}) {
+            for (const std::string& text : *texts) {
+                if (told.insert(text).second) {
+                    warnings.push_back({{"message", text}, {"file", fileName}});
+                }
             }
         }
     }
@@ -306,6 +347,7 @@ Json previewAnswer(const Json& request) {
     (void)::nice(10);
     ResolveRequest resolve = resolveRequestOf(request);
     resolve.isAll = false;
+    resolve.mayCount = true;
     resolve.variations = {jsonString(request, "variation")};
     ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
@@ -331,6 +373,9 @@ std::string answerOf(std::string_view text) {
     if (op == "resolve") {
         return resolveAnswer(*request);
     }
+    if (op == "count_values") {
+        return countAnswer(*request);
+    }
     if (op == "check") {
         return dumpJson(checkAnswer(*request));
     }
@@ -348,7 +393,8 @@ std::string answerOf(std::string_view text) {
     }
     return dumpJson(refusal(invalidArgument("inspect: unknown op '", op, "'",
                                             nameHint(op, {"resolve", "check", "dataset", "head",
-                                                          "steps", "preview", "pair"})),
+                                                          "steps", "preview", "pair",
+                                                          "count_values"})),
                             "request"));
 }
 

@@ -253,6 +253,9 @@ std::string StreamReport::toText(int width, bool isUtf8) const {
                               strCat(stepNames[s], ": ", formatCount(totals.steps[s].rowsIn),
                                      " -> ", formatCount(totals.steps[s].rowsOut), reasonsOf(s))));
     }
+    for (std::size_t v = 0; v < countedValues.size(); ++v) {
+        strAppend(&text, line(v == 0 ? "values" : "", countedValues[v]));
+    }
     for (std::size_t v = 0; v < vocabularies.size() && v < totals.vocabularies.size(); ++v) {
         strAppend(&text,
                   line(v == 0 ? "unknown ids" : "",

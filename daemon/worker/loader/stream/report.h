@@ -38,6 +38,7 @@ struct StreamReport {
     std::vector<std::string> stepNames;
     std::vector<std::vector<std::string>> stepReasons;
     std::vector<std::string> vocabularies, heads;
+    std::vector<std::string> countedValues;  ///< as ResolvedRun::countedValues
     stream::Cursor cursor;
     std::vector<std::pair<std::string, segment::StageCount>> stages;
     segment::BatchMix mix;

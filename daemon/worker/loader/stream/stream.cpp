@@ -112,7 +112,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
                          segment::StreamInput::open(
                              stream.run.spec, stream.run.plan, part, memory->budget(),
                              std::make_shared<recipe::SharedTables>(stream.sequencer.threads),
-                             keepsTypes ? segment::FrameUse::kTable : segment::FrameUse::kModel));
+                             {keepsTypes ? segment::FrameUse::kTable : segment::FrameUse::kModel}));
     }
     // A table holds each row once, unless more epochs are asked for.
     const bool isOnce = part == recipe::Part::kEval || options.isTable();
@@ -209,6 +209,7 @@ void describe(StreamReport& report, const Stream& stream, const segment::Sequenc
     report.stepReasons = stream.input->recipe().stepReasons();
     report.vocabularies = stream.input->recipe().vocabularies();
     report.heads = stream.input->recipe().heads();
+    report.countedValues = stream.run.countedValues;
     report.cursor = sequencer.position();
     report.mix = counters.mix();
     for (int s = 0; s < segment::kNumStages; ++s) {

@@ -1,0 +1,75 @@
+#pragma once
+// ValueCounter: counts the values of one embedding's features, so that ids can be given by how
+// often each is there. The encoders of a recipe ask it for numbers; who has the rows that the
+// recipe left counts those.
+//
+// A value is numbered when it is first met and counted by its number, so work that is done again
+// (a split for which memory was short) counts once. The result depends on the rows alone.
+// Threads: number() and add() from any; take() after all of them. Owns: the values, reserved in
+// the budget. Failure: kInvalidArgument when the distinct values do not fit into the budget.
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/core/memory_budget.h"
+#include "backend/core/mutex.h"
+#include "backend/core/status.h"
+#include "backend/eval/kernels.h"
+#include "backend/recipe/counted_values.h"
+
+namespace millrace::recipe {
+
+class ValueCounter {
+ public:
+    /// `name`: of the embedding. `budget` outlives the counter.
+    ValueCounter(std::string name, MemoryBudget& budget)
+        : name_(std::move(name)), budget_(budget) {}
+
+    /// As spec::countedType(); before the first number().
+    void setType(std::string type) { type_ = std::move(type); }
+
+    /// int64 without nulls: of each value its number, from 1; 0 for null.
+    Result<eval::ArrayPtr> number(const eval::ArrayPtr& values);
+    /// Counts each number once; 0 is left out.
+    void add(std::span<const std::int64_t> numbers);
+    /// The values of at least `minCount`, by falling count, then ascending: integers as numbers,
+    /// texts by their bytes; no more than `most` (0: all).
+    Result<CountedValues> take(std::int64_t minCount, std::int64_t most);
+
+ private:
+    static constexpr std::size_t kShards = 64;
+    struct Shard {
+        Mutex mutex;
+        /// A value's bytes, ordered as the values are, and its place in `counts`.
+        std::unordered_map<std::string, std::size_t> places MR_GUARDED_BY(mutex);
+        std::vector<std::int64_t> counts MR_GUARDED_BY(mutex);
+        std::vector<const std::string*> values MR_GUARDED_BY(mutex);
+        MemoryBudget::Reservation reservation MR_GUARDED_BY(mutex);
+        std::int64_t bytes MR_GUARDED_BY(mutex) = 0;
+    };
+    struct Counted {
+        const std::string* value;
+        std::int64_t count;
+    };
+    Result<std::int64_t> numberOf(std::string_view bytes);
+    Status grow(Shard& shard, std::int64_t bytes) MR_REQUIRES(shard.mutex);
+    Result<CountedValues> valuesOf(std::span<const Counted> counted) const;
+
+    const std::string name_;
+    std::string type_ = "int64";
+    MemoryBudget& budget_;
+    std::atomic<std::int64_t> numValues_{0};
+    std::array<Shard, kShards> shards_;
+};
+
+/// By embedding.
+using ValueCounters = std::map<std::string, std::unique_ptr<ValueCounter>>;
+
+}  // namespace millrace::recipe

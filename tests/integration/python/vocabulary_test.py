@@ -1,0 +1,185 @@
+"""Vocabularies that are counted: the ids of a stream, the cache, runs with stops and kills, and what refuses other values."""
+import collections
+import glob
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from harness import BIN
+from poll import wait_for
+from run_harness import SCRIPT, RunCase
+
+USERS = [str(n * n % 23) if n % 9 else "" for n in range(1000)]  # of rows.csv; "" is null
+KEPT = 640  # whole steps, so that none is dropped
+
+
+class VocabularyCase(RunCase):
+    """Rows whose users are texts, numbers and nulls; the recipe keeps the first KEPT."""
+
+    def prepare_counted(self, vocabulary="auto", more="", total=1000, ranks=1, every=5):
+        spec = self.prepare(ranks=ranks, every=every, more=more, total=total)
+        with open(os.path.join(self.folder, "rows.csv"), "w", encoding="utf-8") as file:
+            file.write("number,user,x,y,tags,word\n")
+            for n in range(total):
+                file.write(f"{n},{USERS[n % 1000]},{n / 8},{n % 3 - 1},{'|'.join(['7', '300'] * (n % 2))},{'wxyz'[n * n % 3]}\n")
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        text = text.replace("filter: x is not null", f"filter: number % 1000 < {KEPT}").replace("user: {rows: 1024}",
+                                                                              f"user: {{vocabulary: {vocabulary}}}")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text)
+        return spec
+
+    def loader(self, *arguments, code=0):
+        done = subprocess.run([os.path.join(BIN, "millrace-loader"), *arguments], capture_output=True, text=True, timeout=120,
+                              check=False, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.err = done.stderr
+        return done.stdout
+
+    def streamed(self, spec, *more):
+        """What the stream of a spec says of itself."""
+        return json.loads(self.loader("stream", spec, "--json", *more))
+
+    def cached(self):
+        """Files of counted values, and their keys."""
+        folder = os.path.join(os.environ["XDG_CACHE_HOME"], "millrace/vocabularies")
+        return glob.glob(folder + "/*.arrow"), glob.glob(folder + "/*.json")
+
+    def resolved(self, run):
+        return self.show(run)["spec"]
+
+
+class CountedStream(VocabularyCase):
+    def test_ids_are_places_by_falling_count_and_then_by_value(self):
+        spec = self.prepare_counted()
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        alone = os.path.join(self.folder, "alone.yaml")
+        with open(alone, "w", encoding="utf-8") as file:
+            file.write(text[:text.index("command:")])
+        out = self.run_script(f"""
+            import json, millrace
+            seen = {{}}
+            for batch in millrace.stream({alone!r}, as_numpy=True):
+                for number, user in zip(batch.carry["number"], batch["user"]):
+                    seen[int(number)] = int(user)
+            print(json.dumps(seen))
+        """)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        ids = {int(number): user for number, user in json.loads(out.stdout).items()}
+        counts = collections.Counter(int(user) for user in USERS[:KEPT] if user)
+        order = sorted(counts, key=lambda user: (-counts[user], user))
+        self.assertEqual(len(ids), KEPT)
+        self.assertEqual(ids, {n: order.index(int(USERS[n])) + 1 if USERS[n] else 0 for n in range(KEPT)})
+
+    def test_threads_and_the_cache_change_nothing_and_a_damaged_file_is_counted_again(self):
+        spec = self.prepare_counted()
+        first = self.streamed(spec, "--threads", "1")
+        values, keys = self.cached()
+        self.assertEqual((len(values), len(keys)), (1, 1))
+        with open(values[0], "rb") as file:
+            whole = file.read()
+        same = ("order_hash", "checksum", "stream_hash", "plan_hash")
+        for damage in (None, b"", whole[:len(whole) // 2], b"x" * len(whole)):
+            if damage is not None:
+                with open(values[0], "wb") as file:
+                    file.write(damage)
+            again = self.streamed(spec, "--threads", "3")
+            self.assertEqual([again[key] for key in same], [first[key] for key in same])
+            with open(values[0], "rb") as file:
+                self.assertEqual(file.read(), whole, "what was damaged is made anew")
+
+    def test_the_cache_is_shared_by_what_does_not_change_the_rows(self):
+        spec = self.prepare_counted()
+        self.streamed(spec)
+        for change in ("batch.rows=128", "batch.seed=9", "batch.shuffle=none", "labels.liked=y > -1", "features.dense=[]",
+                       "train.learning_rate=0.5"):
+            self.streamed(spec, "--set", change)
+            self.assertEqual(len(self.cached()[1]), 1, change)
+        for known, change in enumerate(("dataset.where=number > 10", "embeddings.user.vocabulary={min_count: 3}"), 2):
+            self.streamed(spec, "--set", change)
+            self.assertEqual(len(self.cached()[1]), known, change)
+
+    def test_files_that_changed_are_counted_again(self):
+        spec = self.prepare_counted()
+        first = self.streamed(spec)
+        path = os.path.join(self.folder, "rows.csv")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text.replace(",1,", ",77,"))
+        self.assertNotEqual(self.streamed(spec)["stream_hash"], first["stream_hash"])
+
+    def test_check_does_not_count_and_says_so(self):
+        spec = self.prepare_counted()
+        self.cli("check", spec)
+        said = self.cli("check", spec, "--json") + self.err
+        self.assertIn("its values are counted when the run starts", said)
+        self.assertEqual(self.cached(), ([], []))
+        self.streamed(spec)
+        said = self.cli("check", spec, "--json") + self.err
+        self.assertIn("counted before", said)
+
+
+class CountedRun(VocabularyCase):
+    def test_a_run_counts_before_its_first_attempt_and_keeps_what_it_counted(self):
+        spec = self.prepare_counted(ranks=2)
+        self.hold(*range(1, 8))
+        run = self.submit(spec)[0]
+        wait_for("the ranks are at step 8", lambda: self.steps_told(0)[-1:] == self.steps_told(1)[-1:] == [8])
+        pinned = self.resolved(run)["embeddings"]["user"]
+        self.assertEqual(len(pinned["vocabulary"]["hash"]), 32)
+        self.assertEqual(pinned["rows"], len({user for user in USERS[:KEPT] if user}) + 1)
+        # Neither the cache nor the rank of this attempt is needed for the next one.
+        for path in sum(self.cached(), []):
+            os.unlink(path)
+        os.kill(self.pid_of(1), signal.SIGKILL)
+        self.release()
+        ended = self.wait(run, "finished", "failed", "cancelled", seconds=120)
+        self.assertEqual(ended["state"], "finished", ended.get("exit_reason"))
+        self.assertEqual(ended["attempt"], 2)
+        self.assertEqual(self.resolved(run)["embeddings"]["user"], pinned)
+        self.assertEqual(self.cached(), ([], []), "the second attempt counted nothing")
+        self.assertEqual(ended["receipt"]["order_hash"], self.streamed(spec)["order_hash"])
+        self.assertIn("counted", " ".join(event["text"] for event in ended["events"]))
+
+    def test_variations_share_what_was_counted_where_their_rows_are_the_same(self):
+        spec = self.prepare_counted(more="variations:\n  - {name: more, set: {batch.epochs: 1}}\n"
+                                         "  - {name: fewer, set: {dataset.where: number < 300}}\n")
+        runs = self.submit(spec, "--all-variations")
+        for run in runs:
+            self.assertEqual(self.wait(run, "finished", "failed", "cancelled")["state"], "finished")
+        hashes = [self.resolved(run)["embeddings"]["user"]["vocabulary"]["hash"] for run in runs]
+        self.assertEqual(hashes[0], hashes[1])
+        self.assertNotEqual(hashes[0], hashes[2])
+        self.assertEqual(len(self.cached()[1]), 2)
+
+    def test_a_stop_ends_the_counting(self):
+        spec = self.prepare_counted(total=200_000)
+        run = self.submit(spec)[0]
+        found = []
+
+        def counting():
+            for pid in self.processes():
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        words = file.read().split(b"\0")
+                except OSError:
+                    continue
+                if words[0].endswith(b"millrace-loader") and words[1:2] == [b"inspect"]:
+                    os.kill(pid, signal.SIGSTOP)  # it counts until the stop comes
+                    found.append(pid)
+            return found
+        wait_for("a worker counts", counting, step=0.005)
+        wait_for("the run says so", lambda: "vocabularies" in json.dumps(self.show(run)))
+        self.cli("stop", run)
+        ended = self.wait(run, "cancelled", "failed", "finished")
+        self.assertEqual((ended["state"], ended["attempt"]), ("cancelled", 0))
+        wait_for("the worker has ended", lambda: not os.path.exists(f"/proc/{found[0]}"))
+
+
+if __name__ == "__main__":
+    unittest.main()
