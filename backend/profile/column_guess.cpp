@@ -96,8 +96,9 @@ double repeatsOf(const ColumnProfile& column) {
 }
 
 std::string different(const ColumnProfile& column) {
-    return strCat(column.isDistinctExact() ? "" : "about ", counted(column.distinct()),
-                  " different values");
+    return column.distinct() == 1 ? "one value"
+                                  : strCat(column.isDistinctExact() ? "" : "about ",
+                                           counted(column.distinct()), " different values");
 }
 
 double spreadOf(const ColumnProfile& column) {
@@ -321,7 +322,8 @@ std::vector<std::string> guessRules() {
         strCat("left out: columns of which more than ", whole(100 * kRowKeyShare),
                " % of the values differ; nulls are not counted"),
         strCat("up to ", whole(kSmallSet),
-               " values that were all seen: a table so large that each has a row of its own"),
+               " values that were all seen: a table in which hardly two share a row; more: at "
+               "least 65,536 rows"),
     };
 }
 

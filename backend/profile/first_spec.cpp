@@ -396,8 +396,8 @@ class Writer {
         // Few rows are read several times, in small steps: a model has moved then.
         const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
         const int epochs = profile_.rows < kFewRows ? 4 : 1;
-        line("batch: {rows: ", batch, ", micro_rows: ", batch / 2,
-             ", epochs: ", epochs, ", seed: 1, shuffle: ",
+        line("batch: {rows: ", batch, ", micro_rows: ", batch / 2, ", epochs: ", epochs,
+             ", seed: 1, shuffle: ",
              profile_.request && profile_.request->adjacentShare() >= 0.9 ? "requests" : "rows",
              "}");
         const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;

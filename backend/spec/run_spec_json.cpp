@@ -206,10 +206,7 @@ void fields(auto& a, Of<RunSpec> auto& s) {
 
 class Writer {
  public:
-    template <class T>
-    void operator()(const char* key, const T& value) {
-        out_[key] = toJson(value);
-    }
+    void operator()(const char* key, const auto& value) { out_[key] = toJson(value); }
     template <class T>
     void whenGiven(const char* key, const std::optional<T>& value) {
         if (value) {
@@ -222,8 +219,7 @@ class Writer {
         }
     }
     /// What differs from how it has always been: hashes of specs without it stay.
-    template <class T>
-    void unless(const char* key, const T& value, const T& usual) {
+    void unless(const char* key, const auto& value, const auto& usual) {
         if (value != usual) {
             (*this)(key, value);
         }

@@ -550,26 +550,6 @@ TEST(Csv, FactsOfOtherOptionsAreNotTakenFromTheCache) {
     EXPECT_EQ(typeNow(csv()), "string");
 }
 
-TEST(Csv, ColumnsWithoutANameOfTheirOwnAreLeftOut) {
-    DataDirectory dir;
-    dir.text("a.csv", ",x,q,x,\n0,1,0.5,a,7\n1,2,2,b,8\n");
-    dir.text("b.csv", ",x,q,x,\n2,3,oops,c,9\n");
-    files::ReadOptions options = csv();
-    options.csvDropsBadRows = true;
-    options.csvTypes = {{"x", "int64"}, {"q", "double"}};
-    const auto dataset = openAt(dir, options);
-    ASSERT_TRUE(dataset.ok()) << dataset.status();
-    EXPECT_THAT((*dataset)->schema().names(), ElementsAre("x", "q"));
-    EXPECT_EQ((*dataset)->badRows(), 1);
-    EXPECT_TRUE(valuesOf(dataset, "x")->Equals(ints({1, 2}))) << "the first of two";
-    EXPECT_TRUE(valuesOf(dataset, "q")->Equals(reals({0.5, 2})));
-    EXPECT_EQ((*dataset)->schema().findRefused("x")->why,
-              "stands twice in the header, and only the first is read (column 4 is not); give it "
-              "another name");
-    EXPECT_EQ((*dataset)->schema().whyUnknown(""),
-              "column '' has no name in the header (column 1); write a name there to read it");
-}
-
 TEST(Csv, TabsAreTheDelimiterOfTsv) {
     EXPECT_EQ(readOptionsOf({"a/b.tsv"}, "").csvDelimiter, '\t');
     EXPECT_EQ(readOptionsOf({"a/b.tsv.gz"}, "").csvDelimiter, '\t');

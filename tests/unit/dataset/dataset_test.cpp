@@ -24,7 +24,6 @@ using test::DataDirectory;
 using test::ints;
 using test::reals;
 using test::texts;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 files::ReadOptions as(const std::string& format) {
@@ -166,94 +165,6 @@ TEST(Dataset, CorruptPagesNameRowGroupAndColumn) {
     const Status status = reader.readColumns({0, 0, 0, 5000}, {"x"}).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
     EXPECT_THAT(messageOf(status), HasSubstr("a.parquet: row group 0, column 'x': "));
-}
-
-TEST(Dataset, AColumnThatDiffersBetweenFilesIsRefusedOnlyWhereItIsUsed) {
-    DataDirectory dir;
-    dir.parquet("a.parquet", {{"k", ints({1})}, {"x", ints({1})}});
-    dir.parquet("b.parquet", {{"k", ints({2})}, {"x", texts({"1"})}, {"y", ints({1})}});
-    const auto dataset = openAt(dir, "*.parquet", as("parquet"));
-    ASSERT_TRUE(dataset.ok()) << dataset.status();
-    const expr::Schema& schema = (*dataset)->schema();
-    EXPECT_EQ(schema.names(), std::vector<std::string>{"k"});
-    EXPECT_EQ(schema.whyUnknown("x"),
-              "column 'x' is string in " + dir.at("b.parquet") + ", but int64 in " +
-                  dir.at("a.parquet") +
-                  "; `dataset.types: {x: string}` reads it as one type in all files");
-    EXPECT_EQ(schema.whyUnknown("y"),
-              "column 'y' is not in " + dir.at("a.parquet") + ", but in " + dir.at("b.parquet") +
-                  "; `dataset.missing_columns: null` reads it as null there");
-    SplitReader reader(*dataset);
-    const auto columns = reader.readColumns({1, 0, 0, 1}, {"k"});
-    ASSERT_TRUE(columns.ok()) << columns.status();
-    EXPECT_TRUE(columns->at(0)->Equals(ints({2})));
-}
-
-TEST(Dataset, ADriftInFile37NamesItAndTheFileWhoseTypeItBreaks) {
-    DataDirectory dir;
-    for (int i = 0; i < 40; ++i) {
-        const std::string name = "part-" + std::to_string(100 + i) + ".parquet";
-        if (i == 5) {
-            dir.parquet(name, {{"x", reals({0.5})}});
-        } else if (i == 37) {
-            dir.parquet(name, {{"x", texts({"1"})}});
-        } else {
-            dir.parquet(name, {{"x", as32({1})}});
-        }
-    }
-    const auto dataset = openAt(dir, "*.parquet", as("parquet"));
-    ASSERT_TRUE(dataset.ok()) << dataset.status();
-    EXPECT_THAT((*dataset)->schema().whyUnknown("x"),
-                HasSubstr("column 'x' is string in " + dir.at("part-137.parquet") +
-                          ", but double in " + dir.at("part-105.parquet")));
-}
-
-TEST(Dataset, IntegersBesideDoublesAreDoublesWhereEachHasOne) {
-    constexpr std::int64_t kLargest = std::int64_t{1} << 53;
-    DataDirectory dir;
-    dir.parquet("a.parquet", {{"q", ints({7, -1, kLargest}, -1)}});
-    dir.parquet("b.parquet", {{"q", reals({0.5, -999})}});
-    dir.parquet("c.parquet", {{"q", ints({1, kLargest + 1})}});
-    const auto dataset = openAt(dir, "*.parquet", as("parquet"));
-    ASSERT_TRUE(dataset.ok()) << dataset.status();
-    EXPECT_EQ((*dataset)->schema().find("q")->type.name(), "double");
-    SplitReader reader(*dataset);
-    const auto whole = reader.readColumns({0, 0, 0, 3}, {"q"});
-    ASSERT_TRUE(whole.ok()) << whole.status();
-    EXPECT_TRUE(whole->at(0)->Equals(reals({7, -999, static_cast<double>(kLargest)})));
-    EXPECT_EQ(messageOf(reader.readColumns({2, 0, 0, 2}, {"q"}).status()),
-              dir.at("c.parquet") +
-                  ": row group 0, column 'q': Integer value 9007199254740993 not in range: "
-                  "-9007199254740992 to 9007199254740992; the column is int64 here and is read as "
-                  "double, as in other files of the dataset; `dataset.types: {q: int64}` reads it "
-                  "as int64 in all of them");
-}
-
-TEST(Dataset, TypesOfTheSpecAreReadInEveryFile) {
-    DataDirectory dir;
-    dir.parquet("a.parquet", {{"id", ints({94110, 7})}, {"q", reals({1, -999})}});
-    dir.parquet("b.parquet", {{"id", texts({"00501", "x"})}, {"q", reals({2.5, 3})}});
-    files::ReadOptions options = as("parquet");
-    options.types = {{"id", "string"}, {"q", "int64"}};
-    const auto dataset = openAt(dir, "*.parquet", options);
-    ASSERT_TRUE(dataset.ok()) << dataset.status();
-    SplitReader reader(*dataset);
-    const auto first = reader.readColumns({0, 0, 0, 2}, {"id", "q"});
-    ASSERT_TRUE(first.ok()) << first.status();
-    EXPECT_TRUE(first->at(0)->Equals(texts({"94110", "7"})));
-    EXPECT_TRUE(first->at(1)->Equals(ints({1, -999}, -999)));
-    const auto second = reader.readColumns({1, 0, 0, 2}, {"id"});
-    ASSERT_TRUE(second.ok()) << second.status();
-    EXPECT_TRUE(second->at(0)->Equals(texts({"00501", "x"})));
-    EXPECT_THAT(
-        messageOf(reader.readColumns({1, 0, 0, 2}, {"q"}).status()),
-        AllOf(HasSubstr("Float value 2.5"), HasSubstr("read as int64, as dataset.types.q says")));
-    options.types = {{"id", "int64"}, {"qq", "double"}};
-    EXPECT_EQ(messageOf(openAt(dir, "*.parquet", options).status()),
-              "dataset.types: no column 'qq'; did you mean 'q'?");
-    options.types = {{"q", "date"}};
-    EXPECT_THAT((*openAt(dir, "*.parquet", options))->schema().whyUnknown("q"),
-                HasSubstr("dataset.types.q cannot read as date"));
 }
 
 TEST(Dataset, TypesWidenWhereNoValueIsLost) {

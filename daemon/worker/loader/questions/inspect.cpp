@@ -12,12 +12,12 @@
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
 #include "backend/dataset/description.h"
+#include "backend/profile/head.h"
 #include "backend/spec/trainable.h"
 #include "backend/spec/training/optimisation.h"
 #include "backend/system/machine_memory.h"
 #include "daemon/worker/loader/counting.h"
 #include "daemon/worker/loader/exit.h"
-#include "daemon/worker/loader/questions/head.h"
 #include "daemon/worker/loader/questions/preview.h"
 #include "daemon/worker/loader/questions/sample.h"
 #include "daemon/worker/loader/questions/scores.h"
@@ -268,7 +268,7 @@ Json datasetOf(const std::vector<std::string>& paths, const Json& request,
         return refusal(opened.status(), "file");
     }
     if (jsonString(request, "op") == "head") {
-        Result<Json> head = headOf(*opened, jsonInt(request, "rows"));
+        Result<Json> head = profile::headOf(*opened, jsonInt(request, "rows"));
         if (!head.ok()) {
             return refusal(head.status(), "file");
         }

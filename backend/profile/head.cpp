@@ -1,4 +1,4 @@
-#include "daemon/worker/loader/questions/head.h"
+#include "backend/profile/head.h"
 
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@
 #include "backend/arrays/value_text.h"
 #include "backend/dataset/split_reader.h"
 
-namespace millrace::loader {
+namespace millrace::profile {
 namespace {
 
 struct HeadColumn {
@@ -83,4 +83,4 @@ Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std:
     return Head(dataset, rows).read();
 }
 
-}  // namespace millrace::loader
+}  // namespace millrace::profile

@@ -1,5 +1,5 @@
 #pragma once
-// Op `head` of `millrace-loader inspect`: the first rows of a dataset, without a spec.
+// The first rows of a dataset as text for people, without a spec: op `head` of `inspect`.
 //
 // Threads: one owner. Failure: data errors name file, row group and column.
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "backend/core/status.h"
 #include "backend/dataset/dataset.h"
 
-namespace millrace::loader {
+namespace millrace::profile {
 
 /// What the values of an answer may hold together; wider rows are fewer.
 inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
@@ -18,4 +18,4 @@ inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
 /// of the files, values as text for people.
 Result<Json> headOf(const std::shared_ptr<const dataset::Dataset>& dataset, std::int64_t rows);
 
-}  // namespace millrace::loader
+}  // namespace millrace::profile
