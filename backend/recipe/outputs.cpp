@@ -250,11 +250,14 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
     }
     for (const std::string& name : features.vectors) {
         ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "vectors"));
-        if (!type.isList || type.listSize <= 0 || type.kind == expr::TypeKind::kString) {
+        const auto size = features.vectorSizes.find(name);
+        const std::int64_t width =
+            size == features.vectorSizes.end() ? type.listSize : size->second;
+        if (!type.isList || width <= 0 || type.kind == expr::TypeKind::kString) {
             return invalidArgument("features.vectors: column '", name, "' is ", type.name(),
                                    "; a vector is a fixed-size list of numbers");
         }
-        maker.vectors_.push_back({name, type, type.listSize});
+        maker.vectors_.push_back({name, type, static_cast<std::int32_t>(width)});
         maker.columns_.push_back(name);
     }
     for (const std::string& name : features.carry) {
@@ -452,20 +455,24 @@ Status FeatureMaker::vectors(RowSet& rows, FeatureBatch& batch) const {
     for (const Vector& feature : vectors_) {
         const FeatureTimer timer(times, feature.name);
         ASSIGN_OR_RETURN(const ArrayPtr raw, rows.column(feature.name));
-        if (raw->type_id() != arrow::Type::FIXED_SIZE_LIST) {
-            return internalError("vector column ", feature.name, " has no fixed size");
-        }
-        const auto& list = static_cast<const arrow::FixedSizeListArray&>(*raw);
+        const eval::ListView lists = eval::viewLists(*raw);
         ASSIGN_OR_RETURN(const ArrayPtr cast,
-                         eval::castValues(list.values(), feature.type.element(),
+                         eval::castValues(lists.elements, feature.type.element(),
                                           {expr::TypeKind::kFloat}, false));
         const auto& from = static_cast<const arrow::FloatArray&>(*cast);
         const auto width = static_cast<std::size_t>(feature.width);
         std::vector<float> values(static_cast<std::size_t>(rows.rows()) * width, 0);
-        for (std::int64_t i = 0; i < rows.rows(); ++i) {
-            for (std::int32_t k = 0; list.IsValid(i) && k < feature.width; ++k) {
-                const std::int64_t at = list.value_offset(i) + k;
-                values[static_cast<std::size_t>(i) * width + static_cast<std::size_t>(k)] =
+        for (std::size_t i = 0; i < lists.begins.size(); ++i) {
+            if (!lists.isNull(i) && lists.counts[i] != feature.width) {
+                return invalidArgument(rows.split().relativePath, ": row ",
+                                       rows.rowNumber(static_cast<std::int64_t>(i)),
+                                       ": features.vectors: column '", feature.name, "' has ",
+                                       lists.counts[i], " values, not ", feature.width,
+                                       " (its size)");
+            }
+            for (std::int64_t k = 0; k < lists.count(i); ++k) {
+                const std::int64_t at = lists.begins[i] + k;
+                values[i * width + static_cast<std::size_t>(k)] =
                     from.IsValid(at) ? from.Value(at) : 0;
             }
         }

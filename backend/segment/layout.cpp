@@ -110,12 +110,15 @@ Result<frame::FrameLayout> layoutOf(const spec::RunSpec& spec, const expr::Schem
     }
     for (const std::string& name : features.vectors) {
         ASSIGN_OR_RETURN(const expr::Field* field, findColumn(columns, name, "vectors"));
-        if (field->type.listSize <= 0) {
+        const auto size = features.vectorSizes.find(name);
+        const std::int64_t width =
+            size == features.vectorSizes.end() ? field->type.listSize : size->second;
+        if (width <= 0) {
             return invalidArgument("features.vectors: column '", name, "' of type ",
                                    field->type.name(), " must be a fixed-size list of floats");
         }
         out.push_back(ColumnSpec::fixed(Role::kVector, DType::kFloat32, name,
-                                        static_cast<std::uint32_t>(field->type.listSize)));
+                                        static_cast<std::uint32_t>(width)));
     }
     for (const std::string& name : features.ids) {
         out.push_back(ColumnSpec::fixed(Role::kId, DType::kInt64, name));

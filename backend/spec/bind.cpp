@@ -90,6 +90,7 @@ class Binder {
         std::erase_if(f.ids, isUnread);
         f.dense.clear();
         f.vectors.clear();
+        f.vectorSizes.clear();
         f.lists.clear();
         f.weighted.clear();
         f.sequences.clear();
@@ -230,10 +231,7 @@ class Binder {
     void features(StepTyper& typer) {
         FeaturesSpec& f = spec_.features;
         dense(typer);
-        columnList(typer, "features.vectors", f.vectors, "a float list of fixed size",
-                   [](const expr::DataType& t) {
-                       return t.isList && t.listSize > 0 && t.element().isFloat();
-                   });
+        vectors(typer);
         columnList(typer, "features.ids", f.ids,
                    "an integer or a string (make others with hash or bucketize)", isId);
         const auto isIdList = [](const expr::DataType& t) { return t.isList && isId(t.element()); };
@@ -255,6 +253,21 @@ class Binder {
         }
         if (!f.user.empty()) {
             check(typer, "features.user", f.user, "a value, not a list", isValue);
+        }
+    }
+
+    void vectors(StepTyper& typer) {
+        FeaturesSpec& f = spec_.features;
+        f.vectors = expand(f.vectors, typer.columns(), "features.vectors");
+        for (const std::string& name : f.vectors) {
+            const auto given = f.vectorSizes.find(name);
+            const std::int64_t size = given == f.vectorSizes.end() ? 0 : given->second;
+            const std::string wanted =
+                strCat("a float list of fixed size, or one with {column: ", name, ", size: N}");
+            check(typer, "features.vectors", name, wanted, [size](const expr::DataType& t) {
+                return t.isList && t.element().isFloat() &&
+                       (t.listSize == 0 ? size > 0 : size == 0 || size == t.listSize);
+            });
         }
     }
 

@@ -113,7 +113,7 @@ std::vector<Key> featureKeys() {
         {"features.dense", T::kDense, "",
          "numbers and bools, as float: columns, patterns like \"d*\", or {column: x, fill: 0} "
          "with a value in place of null"},
-        {"features.vectors", T::kTextList, "", "float lists of one fixed size each"},
+        {"features.vectors", T::kVectors, "", "float lists of one size, or {column: x, size: 64}"},
         {"features.ids", T::kTextList, "", "one id a row, embedded; patterns allowed"},
         {"features.lists", T::kTextList, "", "lists of ids, embedded and summed; patterns allowed"},
         {"features.weighted", T::kSectionList, "", "lists of ids with weights"},
@@ -283,16 +283,10 @@ std::vector<Key> trainingKeys() {
          "of the model's arithmetic; bf16: weights and sums in fp32, layers in bfloat16; fp64: to "
          "compare with",
          {.choices = {"fp32", "bf16", "fp64"}}},
-        {"train.deterministic",
-         T::kBool,
-         "true",
-         "on a GPU: the same bits in each run; false: kernels that add in any order may be taken",
-         {}},
-        {"train.tf32",
-         T::kBool,
-         "false",
-         "on a GPU, fp32: matrix products with TF32's shorter fractions",
-         {}},
+        {"train.deterministic", T::kBool, "true",
+         "on a GPU: the same bits in each run; false: kernels that add in any order may be taken"},
+        {"train.tf32", T::kBool, "false",
+         "on a GPU, fp32: matrix products with TF32's shorter fractions"},
         {"train.ranks",
          T::kInt,
          "1",
@@ -324,18 +318,14 @@ std::vector<Key> trainingKeys() {
          "3",
          "newest ones kept: older files go once the daemon has stored newer ones",
          {.min = 1, .max = 1e6}},
-        {"train.checkpoint.copy",
-         T::kBool,
-         "true",
+        {"train.checkpoint.copy", T::kBool, "true",
          "one on the way is written from a copy in memory while training goes on; false: steps "
-         "wait, and the copy's memory is not needed",
-         {}},
+         "wait, and the copy's memory is not needed"},
         {"train.max_restarts",
          T::kInt,
          "3",
          "after a rank died, from the last checkpoint; a lost node costs none, unless this is 0",
          {.min = 0, .max = 1e6}},
-        {"train.init_from", T::kText, "", "id or name of a run whose weights are the first ones"},
     };
 }
 
@@ -471,6 +461,19 @@ std::vector<Key> optimisationKeys() {
     return keys;
 }
 
+std::vector<Key> initKeys() {
+    return {
+        {"train.init_from",
+         T::kSection,
+         "",
+         "whose weights are the first ones: a run, or a map",
+         {.shortKey = "run"}},
+        {"train.init_from.run", T::kText, "", "id or name of the run"},
+        {"train.init_from.optimizer", T::kBool, "false", "its optimizer's state is taken too"},
+        {"train.init_from.best", T::kBool, "false", "its best checkpoint, not the newest"},
+    };
+}
+
 std::vector<Key> scriptKeys() {
     return {{"train.no_progress_minutes",
              T::kInt,
@@ -574,7 +577,7 @@ std::vector<Key> csvKeys(std::string_view section) {
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
     for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &optimisationKeys,
-                            &trainingKeys, &scriptKeys, &evalAndResourceKeys}) {
+                            &trainingKeys, &initKeys, &scriptKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

@@ -25,6 +25,7 @@ enum class KeyType {
     kNamedExprs,  ///< name -> expression, in order; with `isListed` also a list of columns
     kJoinKeys,    ///< a column, a list of them, or left -> right
     kDense,       ///< columns, or {column, fill}
+    kVectors,     ///< columns, or {column, size}
     kOrder,       ///< permuted, as_is, or {by: column}
     kSection,     ///< the keys below it
     kSectionMap,  ///< name -> section; `shortKey` may stand for one

@@ -27,6 +27,7 @@ std::string_view typeText(KeyType type) {
             return "word";
         case KeyType::kTextList:
         case KeyType::kDense:
+        case KeyType::kVectors:
             return "list of texts";
         case KeyType::kIntList:
             return "list of integers";
@@ -189,12 +190,18 @@ DuckDB: a literal with a point is a double (a float beside a float), never a dec
 calculated as double, the nearest one; a text is never compared with a number without a cast; halves are
 rounded to even when a float is cast to an integer (of a decimal or a text, by all
 its digits and as in DuckDB, away from zero); uint64
-meets signed integers only by a cast, and is no time of `as_of`.
+meets signed integers only by a cast (a literal beyond int64 is one), and is no time of `as_of`.
+Conditionals of decimals alone stay decimal; beside a null or a number, and in `greatest` and `least`, they are double.
 
 Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only
 `2024-02-29`, alone or with `10:11`, `10:11:12` or up to six decimals of a second behind a blank or `T`, not
 `2024-2-29` or `2024/02/29`; an offset (`+02`) is applied; text behind a date does not fit. A whole double
 cast to a text has no `.0`, a timestamp has six decimals, always. `epoch_ms` rounds down.
+In texts that are no UTF-8 (binary columns) `lower` and `upper` change the ASCII letters, other bytes stay.
+
+A date beyond the years of a timestamp (292277), such as DuckDB's and Postgres' infinity, is later or earlier than every
+timestamp; its parts (`year`, `date_trunc`, ...) and its `try_cast` to a timestamp are null, and as a text it is
+`infinity` or `-infinity`.
 
 Times are UTC, those of columns without a zone too. `t at time zone 'Europe/Berlin'`, or `timezone('Europe/Berlin', t)`, is
 what clocks there show at `t`, as a timestamp: as DuckDB's of a `timestamptz`, not of a `timestamp`, which would be read as

@@ -60,6 +60,7 @@ struct SequenceFeature {
 struct FeaturesSpec {
     std::vector<DenseFeature> dense;
     std::vector<std::string> vectors, ids, lists, carry;
+    std::map<std::string, std::int64_t> vectorSizes;  ///< of `vectors` whose type has no size
     std::vector<WeightedFeature> weighted;
     std::map<std::string, SequenceFeature> sequences;
     std::string request, user;          ///< columns; "" none, `user` then not in the JSON

@@ -70,13 +70,14 @@ void fields(auto& a, Of<SequenceFeature> auto& s) {
 void fields(auto& a, Of<FeaturesSpec> auto& s) {
     a("dense", s.dense);
     a("vectors", s.vectors);
+    a.unless("vector_sizes", s.vectorSizes, {});
     a("ids", s.ids);
     a("lists", s.lists);
     a("carry", s.carry);
     a("weighted", s.weighted);
     a("sequences", s.sequences);
     a("request", s.request);
-    a.unlessEmpty("user", s.user);
+    a.unless("user", s.user, "");
     a("dedup", s.dedup);
 }
 void fields(auto& a, Of<VocabularySpec> auto& s) {
@@ -107,7 +108,7 @@ void fields(auto& a, Of<ModelSpec> auto& s) {
     a.model("type", s.body);
 }
 void fields(auto& a, Of<TrainGroup> auto& s) {
-    a.unlessEmpty("optimizer", s.optimizer);
+    a.unless("optimizer", s.optimizer, "");
     a.whenGiven("learning_rate", s.learningRate);
     a.whenGiven("weight_decay", s.weightDecay);
     a.whenGiven("momentum", s.momentum);
@@ -157,6 +158,8 @@ void fields(auto& a, Of<TrainSpec> auto& s) {
     a.unless("no_progress_minutes", s.noProgressMinutes, std::int64_t{30});
     a.unless("exit_minutes", s.exitMinutes, std::int64_t{30});
     a("init_from", s.initFrom);
+    a.unless("init_optimizer", s.initOptimizer, false);
+    a.unless("init_best", s.initBest, false);
 }
 void fields(auto& a, Of<EvalSpec> auto& s) {
     a("dataset", s.dataset);
@@ -219,7 +222,8 @@ class Writer {
         }
     }
     /// What differs from how it has always been: hashes of specs without it stay.
-    void unless(const char* key, const auto& value, const auto& usual) {
+    template <class T>
+    void unless(const char* key, const T& value, const std::type_identity_t<T>& usual) {
         if (value != usual) {
             (*this)(key, value);
         }
@@ -324,7 +328,7 @@ class Reader {
     }
     void unlessEmpty(const char* key, auto& value) { (*this)(key, value); }
     template <class T>
-    void unless(const char* key, T& value, const T& /*usual*/) {
+    void unless(const char* key, T& value, const std::type_identity_t<T>& /*usual*/) {
         (*this)(key, value);
     }
     void table(TableRef& table) {

@@ -185,6 +185,14 @@ void checkFeatures(const RunSpec& spec, Problems& problems) {
     }
     checkDuplicates(dense, "features.dense", problems);
     checkDuplicates(f.vectors, "features.vectors", problems);
+    for (const auto& [name, size] : f.vectorSizes) {
+        if (isPattern(name)) {
+            problems.add("features.vectors", "check",
+                         strCat("features.vectors: '", name,
+                                "' is a pattern; `size` belongs to one "
+                                "column, so name each"));
+        }
+    }
     checkDuplicates(f.carry, "features.carry", problems);
     for (const auto& [name, sequence] : f.sequences) {
         checkDuplicates(sequence.columns, strCat("features.sequences.", name), problems);
@@ -444,10 +452,9 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     checkCsv(spec.dataset.csv, "dataset.csv", "dataset.csv", problems);
     checkTypes(spec.dataset, problems);
     checkTables(spec, problems);
-    if (spec.labels.empty() && spec.command.empty()) {
-        problems.add("labels", "missing",
-                     "labels is missing: name what the model learns, as in `labels: {liked: rating "
-                     ">= 4}`");
+    if (spec.train.initFrom.empty() && (spec.train.initOptimizer || spec.train.initBest)) {
+        problems.add("train.init_from", "missing",
+                     "train.init_from.run is missing: the run whose checkpoint is taken");
     }
     if (spec.resources.dataWorkersMin > spec.resources.dataWorkersMax) {
         problems.add("resources.data_workers", "check", "resources.data_workers.min is above max");

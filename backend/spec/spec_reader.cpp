@@ -75,21 +75,17 @@ std::vector<Step> withoutDropping(const std::vector<Step>& recipe) {
     return steps;
 }
 
-/// The steps that make columns that the labels use, directly or through others.
-std::vector<Step> labelSteps(const std::vector<Step>& recipe,
-                             const std::map<std::string, LabelSpec>& labels) {
-    std::set<std::string> needed;
-    for (const auto& [head, label] : labels) {
-        collectFrom(label.expr, needed);
-        collectFrom(label.where, needed);
-        collectFrom(label.weight, needed);
-    }
+/// The steps that make columns of `needed` (names and patterns), directly or through others.
+std::vector<Step> stepsFor(std::set<std::string> needed, const std::vector<Step>& recipe) {
     std::vector<Step> kept;
     const std::vector<Step> steps = withoutDropping(recipe);
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
         const std::vector<MadeColumn> made = step->makes();
         const bool isNeeded = std::any_of(made.begin(), made.end(), [&](const MadeColumn& column) {
-            return needed.count(column.name) > 0;
+            return needed.count(column.name) > 0 ||
+                   std::any_of(needed.begin(), needed.end(), [&](const std::string& pattern) {
+                       return isPattern(pattern) && matchesPattern(column.name, pattern);
+                   });
         });
         if (!isNeeded) {
             continue;
@@ -98,6 +94,34 @@ std::vector<Step> labelSteps(const std::vector<Step>& recipe,
         kept.insert(kept.begin(), *step);
     }
     return kept;
+}
+
+std::set<std::string> columnsOf(const std::map<std::string, LabelSpec>& labels) {
+    std::set<std::string> columns;
+    for (const auto& [head, label] : labels) {
+        collectFrom(label.expr, columns);
+        collectFrom(label.where, columns);
+        collectFrom(label.weight, columns);
+    }
+    return columns;
+}
+
+std::set<std::string> columnsOf(const FeaturesSpec& features) {
+    std::set<std::string> columns = {features.request, features.user};
+    for (const DenseFeature& dense : features.dense) {
+        columns.insert(dense.column);
+    }
+    for (const auto* names : {&features.vectors, &features.ids, &features.lists, &features.carry}) {
+        columns.insert(names->begin(), names->end());
+    }
+    for (const WeightedFeature& weighted : features.weighted) {
+        columns.insert({weighted.ids, weighted.weights});
+    }
+    for (const auto& [name, sequence] : features.sequences) {
+        columns.insert(sequence.columns.begin(), sequence.columns.end());
+        columns.insert({sequence.time, sequence.before});
+    }
+    return columns;
 }
 
 struct VariationSet {
@@ -181,6 +205,24 @@ void applySets(YamlNode& tree, const std::vector<std::string>& sets, SpecErrors&
     }
 }
 
+/// Keys that may be written in two ways become plain members.
+void flatten(Json& json) {
+    Json names = Json::array(), sizes = Json::object();
+    for (const Json& vector : json["features"]["vectors"]) {
+        names.push_back(vector.is_object() ? vector["column"] : vector);
+        if (vector.is_object()) {
+            sizes[vector["column"].get<std::string>()] = vector["size"];
+        }
+    }
+    json["features"]["vectors"] = names;
+    json["features"]["vector_sizes"] = sizes;
+    Json& train = json["train"];
+    const Json init = train["init_from"];
+    train["init_from"] = init["run"];
+    train["init_optimizer"] = init["optimizer"];
+    train["init_best"] = init["best"];
+}
+
 /// `label` becomes labels, eval.dataset is completed, formats are filled in.
 void completeJson(Json& json, Problems& problems) {
     const std::string label = jsonString(json, "label");
@@ -205,7 +247,7 @@ void completeEval(RunSpec& spec, bool hasOwnRecipe) {
         return;
     }
     spec.eval->labels = spec.labels;
-    spec.eval->labelRecipe = labelSteps(spec.recipe, spec.labels);
+    spec.eval->labelRecipe = stepsFor(columnsOf(spec.labels), spec.recipe);
     if (!hasOwnRecipe) {
         spec.eval->recipe = withoutDropping(spec.recipe);
     }
@@ -234,6 +276,7 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
             json["name"] = nameOfFile(options.fileName);
         }
         json["base_dir"] = options.baseDir;
+        flatten(json);
         hasDataset ? completeJson(json, problems) : void();
     }
     if (!out.errors.empty()) {
@@ -250,6 +293,11 @@ ResolvedSpec readTree(const YamlNode& tree, const std::shared_ptr<const std::str
     spec->source = source;
     resolveModel(*spec, jsonMember(json, "model"), hasModelKey, problems, out.warnings);
     checkSpec(*spec, problems, out.warnings);
+    if (options.needsLabels && spec->labels.empty() && spec->command.empty()) {
+        problems.add("labels", "missing",
+                     "labels is missing: name what the model learns, as in `labels: {liked: rating "
+                     ">= 4}`");
+    }
     completeEval(*spec, hasEvalRecipe);
     if (out.errors.empty()) {
         out.spec = std::move(*spec);
@@ -374,6 +422,19 @@ ResolvedSpec readSpec(std::string_view text, const SpecOptions& options,
     ResolvedSpec out;
     const std::optional<SpecReader> reader = SpecReader::parse(text, options, out.errors);
     return reader ? reader->resolve(variation) : out;
+}
+
+RunSpec evaluationRows(RunSpec spec) {
+    spec.dataset = spec.eval->dataset;
+    spec.recipe = stepsFor(columnsOf(spec.features), spec.eval->recipe);
+    spec.labels.clear();
+    spec.batch.epochs = 1;
+    spec.batch.shuffle = "none";
+    spec.batch.order = "as_is";
+    spec.eval->recipe = spec.recipe;
+    spec.eval->labels.clear();
+    spec.eval->labelRecipe.clear();
+    return spec;
 }
 
 std::optional<DatasetSpec> readDataset(std::string_view text, const SpecOptions& options) {

@@ -38,6 +38,7 @@ struct SpecOptions {
     std::string fileName = "spec";  ///< for messages only
     std::string baseDir;            ///< written into the RunSpec
     std::vector<std::string> sets;  ///< "key.path=YAML value", applied last
+    bool needsLabels = true;        ///< false: `labels` may be missing
 };
 
 struct ResolvedSpec {
@@ -72,6 +73,10 @@ class SpecReader {
 /// parse and resolve in one call.
 ResolvedSpec readSpec(std::string_view text, const SpecOptions& options = {},
                       std::string_view variation = "");
+
+/// The spec with the rows of eval.dataset as its data, once and in file order, without labels and
+/// the steps that only these need. `spec.eval` must be there.
+RunSpec evaluationRows(RunSpec spec);
 
 /// The dataset section alone, for what can be said about a spec that has errors elsewhere or is
 /// being typed: `where` is left out, a text that breaks off is read up to the broken line. Nothing

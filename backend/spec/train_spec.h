@@ -72,6 +72,8 @@ struct TrainSpec {
     std::int64_t maxRestarts = 3, noProgressMinutes = 30;  ///< until a rank of `command` is named
     std::int64_t exitMinutes = 30;  ///< until a rank of `command` that is at its end is ended
     std::string initFrom;           ///< run id or name; "" random weights
+    bool initOptimizer = false;     ///< with initFrom: the state of its optimizer too
+    bool initBest = false;          ///< with initFrom: the checkpoint of its best evaluation
 };
 
 struct ResourcesSpec {

@@ -243,6 +243,8 @@ Json TreeReader::compound(const Key& key, const YamlNode& node, const Where& whe
             return joinKeys(node, where);
         case KeyType::kDense:
             return dense(node, where);
+        case KeyType::kVectors:
+            return vectors(node, where);
         case KeyType::kOrder:
             return order(key, node, where);
         case KeyType::kSectionMap:
@@ -251,8 +253,10 @@ Json TreeReader::compound(const Key& key, const YamlNode& node, const Where& whe
             return sectionList(key, node, where);
         case KeyType::kRecipe:
             return recipe(node, where);
-        default:
-            return section(key.path, &node, where);
+        default: {
+            const YamlNode full = asSection(key, node);
+            return section(key.path, &full, where);
+        }
     }
 }
 
@@ -465,6 +469,35 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
     return out;
 }
 
+Json TreeReader::vectors(const YamlNode& node, const Where& where) {
+    constexpr char kForms[] = "a column, or {column: x, size: 64}";
+    static const Key kSize{"size", KeyType::kInt, "", "", {.min = 1, .max = 1e6}};
+    Json out = Json::array();
+    if (node.isScalar()) {
+        return Json::array({node.text});
+    }
+    if (!node.isSequence()) {
+        wrong(node, where, "a list of columns");
+    }
+    for (std::size_t i = 0; i < node.items.size(); ++i) {
+        const YamlNode& item = node.items[i];
+        const Where at = where.at(i);
+        note(item, at);
+        const YamlNode* column = item.find("column");
+        const YamlNode* size = item.find("size");
+        if (item.isScalar()) {
+            out.push_back(item.text);
+        } else if (column == nullptr || !column->isScalar() || size == nullptr ||
+                   item.members.size() != 2) {
+            wrong(item, at, kForms);
+        } else {
+            out.push_back(
+                {{"column", column->text}, {"size", integer(kSize, *size, at.below("size"))}});
+        }
+    }
+    return out;
+}
+
 Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
     const YamlNode* by = node.find("by");
     if (by != nullptr && by->isScalar() && node.members.size() == 1) {
@@ -481,6 +514,20 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
     return node.text;
 }
 
+// A plain value stands for the section's short key.
+YamlNode TreeReader::asSection(const Key& key, const YamlNode& node) {
+    if (!node.isScalar() || key.limits.shortKey.empty()) {
+        return node;
+    }
+    YamlNode full;
+    full.kind = YamlNode::Kind::kMap;
+    full.isSet = node.isSet;
+    full.position = node.position;
+    full.offset = node.offset;
+    full.members.push_back({std::string(key.limits.shortKey), node.position, node});
+    return full;
+}
+
 Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& where) {
     Json out = Json::object();
     if (!node.isMap()) {
@@ -489,17 +536,8 @@ Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& w
     }
     for (const YamlNode::Member& member : node.members) {
         const Where at = where.below(member.key);
-        const bool isShort = member.value.isScalar() && !key.limits.shortKey.empty();
-        YamlNode full;
-        if (isShort) {
-            full.kind = YamlNode::Kind::kMap;
-            full.isSet = member.value.isSet;
-            full.position = member.value.position;
-            full.offset = member.value.offset;
-            full.members.push_back(
-                {std::string(key.limits.shortKey), member.keyPosition, member.value});
-        }
-        out[member.key] = section(strCat(key.path, ".*"), isShort ? &full : &member.value, at);
+        const YamlNode full = asSection(key, member.value);
+        out[member.key] = section(strCat(key.path, ".*"), &full, at);
     }
     return out;
 }

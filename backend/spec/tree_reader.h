@@ -69,7 +69,9 @@ class TreeReader {
     Json namedExprs(const Key& key, const YamlNode& node, const Where& where);
     Json joinKeys(const YamlNode& node, const Where& where);
     Json dense(const YamlNode& node, const Where& where);
+    Json vectors(const YamlNode& node, const Where& where);
     Json order(const Key& key, const YamlNode& node, const Where& where);
+    static YamlNode asSection(const Key& key, const YamlNode& node);
     Json sectionMap(const Key& key, const YamlNode& node, const Where& where);
     Json sectionList(const Key& key, const YamlNode& node, const Where& where);
     Json recipe(const YamlNode& node, const Where& where);

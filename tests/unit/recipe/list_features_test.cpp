@@ -258,5 +258,24 @@ TEST(TruncatedLists, AreReadTogether) {
     EXPECT_EQ(batch->steps[3].reasons[0], 0);
 }
 
+TEST(ListFeatures, PlainListsAreVectorsOfAGivenSizeOrAnErrorWithTheirRow) {
+    Bench bench;
+    bench.spec.features.vectors = {"v"};
+    bench.spec.features.vectorSizes = {{"v", 2}};
+    MemoryColumns data({{"v", realLists({{kNull, kNull}, {1, 2}, {3, kNull}})}});
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    EXPECT_EQ(batch->vectors[0].width, 2);
+    EXPECT_THAT(std::vector<float>(batch->vectors[0].values, batch->vectors[0].values + 6),
+                ElementsAre(0, 0, 1, 2, 3, 0));
+    for (const auto& [wrong, count] : {std::pair(std::vector<std::int64_t>{1, 2, 3}, "3"),
+                                       std::pair(std::vector<std::int64_t>{}, "0")}) {
+        MemoryColumns other({{"v", realLists({{1, 2}, {3, 4}, wrong})}});
+        EXPECT_THAT(std::string(messageOf(bench.run(other).status())),
+                    HasSubstr(strCat(": row 2: features.vectors: column 'v' has ", count,
+                                     " values, not 2 (its size)")));
+    }
+}
+
 }  // namespace
 }  // namespace millrace::recipe

@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+
+#include "backend/spec/spec_reader.h"
+#include "tests/unit/spec/movielens_spec.h"
+
+namespace millrace::spec {
+namespace {
+
+/// "LINE:COLUMN message" of the only error.
+std::string errorIn(const std::string& text) {
+    const SpecErrors errors = readSpec(text).errors;
+    EXPECT_EQ(errors.size(), 1U);
+    return errors.empty() ? ""
+                          : strCat(errors[0].line, ":", errors[0].column, " ", errors[0].message);
+}
+
+std::string withTrain(const std::string& train) {
+    return "dataset: {path: a.parquet}\nlabel: y > 0\nfeatures: {dense: [x]}\n" + train + "\n";
+}
+
+RunSpec specOf(const std::string& text) {
+    ResolvedSpec read = readSpec(text);
+    EXPECT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    return read.spec.value_or(RunSpec());
+}
+
+TEST(SpecForms, VectorsMayGiveTheSizeOfPlainLists) {
+    const std::string head = "dataset: {path: a}\nlabel: y\nfeatures: {vectors: ";
+    const RunSpec spec = specOf(head + "[v, {column: w, size: 64}]}\n");
+    EXPECT_EQ(spec.features.vectors, (std::vector<std::string>{"v", "w"}));
+    EXPECT_EQ(spec.features.vectorSizes, (std::map<std::string, std::int64_t>{{"w", 64}}));
+    EXPECT_EQ(RunSpec::fromJson(spec.toJson())->features.vectorSizes, spec.features.vectorSizes);
+    EXPECT_FALSE(jsonMember(specOf(head + "v}\n").toJson(), "features").contains("vector_sizes"));
+    EXPECT_EQ(errorIn(head + "[{column: w}]}\n"),
+              "3:22 features.vectors[0] must be a column, or {column: x, size: 64}, not a map");
+    EXPECT_EQ(errorIn(head + "[{column: w, size: 0}]}\n"),
+              "3:40 features.vectors[0].size must be at least 1, not 0");
+    EXPECT_EQ(
+        errorIn(head + "[{column: \"w*\", size: 4}]}\n"),
+        "3:21 features.vectors: 'w*' is a pattern; `size` belongs to one column, so name each");
+}
+
+TEST(SpecForms, AnotherRunIsNamedAloneOrWithWhatIsTaken) {
+    const RunSpec plain = specOf(withTrain("train: {init_from: r-abcde}"));
+    EXPECT_EQ(plain.train.initFrom, "r-abcde");
+    EXPECT_FALSE(plain.train.initOptimizer || plain.train.initBest);
+    EXPECT_EQ(jsonString(jsonMember(plain.toJson(), "train"), "init_from"), "r-abcde");
+    const RunSpec more = specOf(withTrain("train: {init_from: {run: r-abcde, best: true}}"));
+    EXPECT_EQ(more.train.initFrom, "r-abcde");
+    EXPECT_TRUE(more.train.initBest && !more.train.initOptimizer);
+    EXPECT_TRUE(RunSpec::fromJson(more.toJson())->train.initBest);
+    EXPECT_EQ(errorIn(withTrain("train: {init_from: {best: true}}")),
+              "4:20 train.init_from.run is missing: the run whose checkpoint is taken");
+}
+
+TEST(SpecForms, EvaluationRowsNeedNoLabelsAndNothingThatOnlyTheyNeed) {
+    ResolvedSpec read = readSpec(
+        "dataset: {path: a.csv, where: \"day < 7\"}\nlabels: {liked: good > 0}\n"
+        "features: {dense: [\"x*\"]}\n"
+        "recipe:\n  - derive: {good: rating - 3}\n  - filter: rating is not null\n"
+        "  - derive: {half: x / 2}\n  - derive: {x2: half * 4}\n"
+        "eval: {dataset: {path: new.csv}}\n");
+    ASSERT_TRUE(read.ok()) << toStatus(read.errors, "spec");
+    const RunSpec spec = evaluationRows(*read.spec);
+    EXPECT_EQ(spec.dataset.path, std::vector<std::string>{"new.csv"});
+    EXPECT_EQ(spec.dataset.where, "");
+    ASSERT_EQ(spec.recipe.size(), 2U);
+    EXPECT_EQ(spec.recipe[0].makes()[0].name, "half");
+    EXPECT_EQ(spec.eval->recipe.size(), 2U);
+    EXPECT_TRUE(spec.labels.empty() && spec.eval->labels.empty() && spec.eval->labelRecipe.empty());
+    SpecOptions options;
+    options.needsLabels = false;
+    EXPECT_TRUE(readSpec("dataset: {path: a}\nfeatures: {dense: [x]}\n", options).ok());
+}
+
+}  // namespace
+}  // namespace millrace::spec
