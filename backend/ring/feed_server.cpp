@@ -109,13 +109,13 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
         return invalidArgument("hello: evaluation always starts at its beginning, without a state");
     }
     const stream::Cursor& at = hello.state->cursor;
-    if (at.streamHash != options.streamHash) {
-        return failedPrecondition("state: of stream '", at.streamHash, "', this feed serves ",
-                                  options.streamHash, "; keys that shape the stream were changed");
-    }
     if (at.planHash != options.planHash) {
         return failedPrecondition("state: of plan '", at.planHash, "', this feed serves ",
                                   options.planHash, "; the dataset's files are others");
+    }
+    if (at.streamHash != options.streamHash) {
+        return failedPrecondition("state: of stream '", at.streamHash, "', this feed serves ",
+                                  options.streamHash, "; keys that shape the stream were changed");
     }
     if (hello.next &&
         std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {

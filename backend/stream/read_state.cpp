@@ -59,15 +59,16 @@ Json checkedJson(const Cursor& cursor) {
 
 Status checkCursor(const Cursor& cursor, std::string_view streamHash, std::string_view planHash,
                    std::int64_t numSegments, std::int64_t microRows) {
+    // Files come first: how many there are decides the segments' size, which shapes the stream.
+    if (cursor.planHash != planHash) {
+        return failedPrecondition("cursor: taken from plan ", cursor.planHash, ", this one is ",
+                                  planHash, "; the dataset's files are others");
+    }
     if (cursor.streamHash != streamHash) {
         return failedPrecondition("cursor: taken from stream ", cursor.streamHash, ", this one is ",
                                   streamHash,
                                   "; keys that shape the stream (dataset, recipe, labels, "
                                   "features, seed, ...) were changed");
-    }
-    if (cursor.planHash != planHash) {
-        return failedPrecondition("cursor: taken from plan ", cursor.planHash, ", this one is ",
-                                  planHash, "; the dataset's files are others");
     }
     std::int64_t rows = 0;
     for (const RestPart& part : cursor.rest) {

@@ -111,6 +111,11 @@ CLI::Option* addVariation(CLI::App& role, std::string& variation) {
     return role.add_option("--variation", variation, "the variation of this name");
 }
 
+CLI::Option* addPinned(CLI::App& role, std::string& path) {
+    return role.add_option("--pinned", path,
+                           "a file with the dataset's files that are read, others are not (all)");
+}
+
 /// The spec that a role is about, and what changes it.
 template <class Options>
 void addSpec(CLI::App& role, Options& options) {
@@ -125,6 +130,13 @@ void addCount(CLI::App& app, CountOptions& options) {
     addSpec(*count, options);
     count->add_option("--threads", options.threads, "threads (the spec's, else one a core)")
         ->check(CLI::PositiveNumber);
+    count
+        ->add_option_function<std::string>(
+            "--data",
+            [&options](const std::string& part) { options.isForScoring = part != "train"; },
+            "train (the default), eval, or score: eval's rows, whatever they have for labels")
+        ->check(CLI::IsMember({"train", "eval", "score"}));
+    addPinned(*count, options.pinnedPath);
     count->add_flag("--json", options.isJson, "prints one JSON document");
 }
 
@@ -187,6 +199,8 @@ void addFeed(CLI::App& app, std::string& job, FeedRequest& request) {
     CLI::Option* ofSpec[] = {
         addSet(*feed, request.sets),
         addVariation(*feed, request.variation),
+        addPinned(*feed, request.pinnedPath),
+        feed->add_flag("--score", request.isForScoring, "the rows of eval.dataset, without labels"),
         feed->add_option("--world", request.worldSize, "ranks of the stream (the spec's)")
             ->check(CLI::Range(1, kWorldMost)),
         feed->add_option("--attempt", request.attempt, "ranks of another are refused (0)"),

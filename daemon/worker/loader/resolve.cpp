@@ -51,6 +51,7 @@ class Resolver {
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
     void noteTables(ResolvedRun& run) const;
+    static void noteCompressed(ResolvedRun& run);
 
     const ResolveRequest& request_;
     const spec::SpecReader& reader_;
@@ -148,8 +149,14 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     if (isOfBase) {
         run.spec.batch.segmentSplits = baseSegments_.splits;
     }
+    if (request_.pinned && run.spec.batch.segmentSplits == 0) {
+        run.spec.batch.segmentSplits = request_.pinned->segmentSplits;
+    }
     ASSIGN_OR_RETURN(run.plan,
                      dataset::buildPlan(run.spec, train, eval, baseColumns_, &run.warnings));
+    if (request_.pinned) {
+        RETURN_IF_ERROR(request_.pinned->pin(run.plan));
+    }
     if (isOfBase) {
         run.plan.segmentRule = baseSegments_.rule;
     }
@@ -284,6 +291,26 @@ void Resolver::noteDraws(ResolvedRun& run) const {
     }
 }
 
+// A gzip file can be begun at many places, a zstd file at its start alone.
+void Resolver::noteCompressed(ResolvedRun& run) {
+    constexpr std::size_t kSplitsWorthIt = 16;
+    const auto found = std::max_element(
+        run.plan.files.begin(), run.plan.files.end(), [](const auto& a, const auto& b) {
+            const auto splits = [](const stream::PlanFile& file) {
+                return file.path.ends_with(".zst") ? file.splits.size() : 0;
+            };
+            return splits(a) < splits(b);
+        });
+    const bool isShuffled = run.spec.batch.order != "as_is";
+    if (isShuffled && found != run.plan.files.end() && found->path.ends_with(".zst") &&
+        found->splits.size() >= kSplitsWorthIt) {
+        run.warnings.push_back(strCat(
+            "dataset.path: ", found->path, " is decompressed from its start for most of its ",
+            found->splits.size(), " splits, as they are read out of order; pack it with gzip, ",
+            "split it into files, or read it with batch.order: as_is"));
+    }
+}
+
 void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
     for (const recipe::Part part : {recipe::Part::kTrain, recipe::Part::kEval}) {
         const bool isEval = part == recipe::Part::kEval;
@@ -292,8 +319,9 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
         }
         const auto findings = checkLabels(run.spec, run.plan, part);
         if (!findings.ok()) {
-            reply.errors.push_back(
-                errorOf(findings.status(), isEval ? "eval.dataset" : "dataset", "file", nullptr));
+            spec::SpecError error = errorOf(findings.status(), "", "file", &run.spec);
+            error.path = !error.path.empty() ? error.path : isEval ? "eval.dataset" : "dataset";
+            reply.errors.push_back(std::move(error));
             return;
         }
         for (const LabelFinding& finding : *findings) {
@@ -321,6 +349,16 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     run.spec = std::move(*read.spec);
     if (!run.spec.hasDataset()) {
         return resolveCommand(std::move(run), reply);
+    }
+    if (request_.isForScoring) {
+        if (!run.spec.eval) {
+            reply.errors.push_back(errorOf(
+                invalidArgument("eval.dataset is missing: it names the rows to score, as in "
+                                "`eval: {dataset: {path: new.parquet}}`"),
+                "eval.dataset", "missing", nullptr));
+            return false;
+        }
+        run.spec = spec::evaluationRows(std::move(run.spec));
     }
     DatasetPtr train, eval;
     if (!openAll(run, train, eval, reply)) {
@@ -359,6 +397,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     }
     noteDraws(run);
     noteTables(run);
+    noteCompressed(run);
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);
@@ -421,6 +460,19 @@ DatasetPtr openSection(const ResolveRequest& request,
 
 }  // namespace
 
+// The key that a sentence begins with, as in "recipe.hash_user: ..."; "" where it is none of the
+// text's. Steps are named in sentences and numbered in the text.
+std::string keyOf(std::string_view message, const spec::RunSpec& spec) {
+    std::string key(message.substr(0, message.find(": ")));
+    for (std::size_t i = 0; i < spec.recipe.size() && key.starts_with("recipe."); ++i) {
+        const std::string step = strCat("recipe.", spec.recipe[i].name);
+        if (key == step || key.starts_with(step + ".")) {
+            key = strCat("recipe[", i, "]", key.substr(step.size()));
+        }
+    }
+    return spec.source->find(key).line > 0 ? key : "";
+}
+
 spec::SpecError errorOf(const Status& status, std::string path, std::string code,
                         const spec::RunSpec* spec) {
     spec::SpecError error;
@@ -428,6 +480,8 @@ spec::SpecError errorOf(const Status& status, std::string path, std::string code
     error.path = std::move(path);
     error.code = std::move(code);
     if (spec != nullptr && spec->source != nullptr) {
+        const std::string key = keyOf(error.message, *spec);
+        error.path = key.empty() ? error.path : key;
         const expr::Position place = spec->source->find(error.path);
         error.line = place.line;
         error.column = place.column;
@@ -448,7 +502,9 @@ std::shared_ptr<dataset::FactsCache> factsCache() {
 ResolveReply resolveSpec(const ResolveRequest& request) {
     ResolveReply reply;
     const auto reader = spec::SpecReader::parse(
-        request.text, {request.fileName, request.baseDir, request.sets}, reply.errors);
+        request.text,
+        {request.fileName, request.baseDir, request.sets, /*needsLabels=*/!request.isForScoring},
+        reply.errors);
     if (!reader) {
         reply.dataset = request.wantsColumns ? openSection(request, factsCache()) : nullptr;
         return reply;
@@ -486,15 +542,17 @@ ResolveReply resolveSpec(const ResolveRequest& request) {
     return reply;
 }
 
-Result<ResolvedRun> resolveFile(const std::string& given, const std::string& variation,
-                                const std::vector<std::string>& sets) {
+Result<ResolvedRun> resolveFile(const SpecChoice& choice) {
+    const std::string& given = choice.specPath;
     const std::string path = absolutePath(given, std::filesystem::current_path().string());
     ResolveRequest request;
     ASSIGN_OR_RETURN(request.text, readFile(path, std::size_t{64} << 20));
+    ASSIGN_OR_RETURN(request.pinned, readPinned(choice.pinnedPath));
     request.fileName = given;
     request.baseDir = std::filesystem::path(path).parent_path().string();
-    request.variations = {variation};
-    request.sets = sets;
+    request.variations = {choice.variation};
+    request.sets = choice.sets;
+    request.isForScoring = choice.isForScoring;
     request.mayCount = true;
     ResolveReply reply = resolveSpec(request);
     if (!reply.errors.empty()) {

@@ -15,6 +15,7 @@
 #include "backend/spec/run_spec.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/stream/plan.h"
+#include "daemon/worker/loader/pinned_files.h"
 
 namespace millrace::loader {
 
@@ -27,9 +28,12 @@ struct ResolveRequest {
     /// What only training needs: what the trainer can do, memory, rows and labels of both sets.
     bool isForTraining = false;
     bool trainsHere = true;  ///< false: on other machines, of which nothing is known here
+    /// The rows of eval.dataset without their labels, as spec::evaluationRows().
+    bool isForScoring = false;
     /// Values of counted vocabularies are counted where the cache has none; else they stay pending.
     bool mayCount = false;
-    bool wantsColumns = false;  ///< opens the dataset also beside errors
+    std::optional<PinnedFiles> pinned;  ///< the dataset's other files are not read
+    bool wantsColumns = false;          ///< opens the dataset also beside errors
     std::vector<std::string> sets;
     /// Where the spec is submitted from, as far as it is known: then its command is looked for.
     std::optional<job::CommandPlace> place;
@@ -63,9 +67,15 @@ ResolveReply resolveSpec(const ResolveRequest& request);
 /// Fills in the hashes of its spec and plan.
 void hashRun(ResolvedRun& run);
 
-/// One run of a spec's file: the base ("") or a variation.
-Result<ResolvedRun> resolveFile(const std::string& path, const std::string& variation,
-                                const std::vector<std::string>& sets);
+/// A spec's file and which run of it: the base ("") or a variation.
+struct SpecChoice {
+    std::string specPath, variation;
+    std::vector<std::string> sets;
+    bool isForScoring = false;  ///< as ResolveRequest
+    std::string pinnedPath;     ///< the dataset's files as readPinned() reads them; "": all
+};
+
+Result<ResolvedRun> resolveFile(const SpecChoice& choice);
 
 /// Where footers' facts are cached between processes.
 std::shared_ptr<dataset::FactsCache> factsCache();

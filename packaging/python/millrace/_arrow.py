@@ -15,8 +15,8 @@ def record_batch(batch: Any) -> Any:
         raise MisuseError("batch.arrow() makes a pyarrow RecordBatch, and pyarrow is not installed "
                           "(pip install pyarrow)") from None
     columns = batch._columns
-    arrays = [_array(pyarrow, batch._column(index), columns.dtypes[index]) for index in columns.by_name.values()]
-    return pyarrow.RecordBatch.from_arrays(arrays, names=list(columns.by_name))
+    arrays = [_array(pyarrow, batch._column(index), columns.dtypes[index]) for index in columns.in_tables.values()]
+    return pyarrow.RecordBatch.from_arrays(arrays, names=list(columns.in_tables))
 
 
 def _flat(pyarrow: Any, values: Any, dtype: str) -> Any:

@@ -149,12 +149,18 @@ class Columns:
         self.by_role: dict[str, dict[str, int]] = {}
         for index, role in enumerate(self.roles):
             self.by_role.setdefault(role, {})[self.names[index]] = index
-        # What a bare name means: a feature, else a head's label, else a carried column. One whose name is taken is called
-        # NAME.label or NAME.carry, as in tables: none hides another.
-        self.by_name: dict[str, int] = {}
+        # In tables a name is a feature's, else a head's label's, else a carried column's. A column whose name is taken is
+        # called NAME.label or NAME.carry there: none hides another.
+        self.in_tables: dict[str, int] = {}
         for role in (*_FEATURES, "label", "carry"):
             for name, index in self.by_role.get(role, {}).items():
-                self.by_name.setdefault(f"{name}.{role}" if name in self.by_name else name, index)
+                self.in_tables.setdefault(f"{name}.{role}" if name in self.in_tables else name, index)
+        # In batch[...] a carried column is always NAME.carry: a script whose feature was taken out of the spec must not train on
+        # the raw column of that name.
+        carried = self.by_role.get("carry", {})
+        self.by_name = {name: index for name, index in self.in_tables.items() if self.roles[index] != "carry"}
+        for name, index in carried.items():
+            self.by_name.setdefault(f"{name}.carry", index)
         self.items = ["uint8" if name == "string" else name for name in self.dtypes]
         self.kinds = [arrays.types[name] for name in self.items]
         # Values an item of a block [rows, width]; 0: [rows].
@@ -403,9 +409,9 @@ class NoRows:
 class Batch:
     """This rank's rows of one step.
 
-    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` (lists, texts) of a feature, a head's label
-    or a carried column, whichever has the name, in this order: where two have one name, the head's label is `x.label` and
-    the carried column `x.carry`, as in tables. "dense" is the block of all dense features, [rows, width].
+    `batch["x"]` is a tensor (numpy array where torch is not used) or a `Ragged` (lists, texts) of a feature or a head's
+    label: where both have one name, `x` is the feature and `x.label` the label. A carried column is `batch.carry["x"]` or
+    `batch["x.carry"]`, never `batch["x"]`. "dense" is the block of all dense features, [rows, width].
     Nothing is copied: what is read here is the ring's memory, and it stays as it is for as long as any view of it
     lives. It may be written to. A batch can be handed to torchrec's pipelines: it has `to`, `record_stream` and
     `pin_memory`.
@@ -457,6 +463,8 @@ class Batch:
     def __getitem__(self, name: str) -> Any:
         index = self._columns.by_name.get(name)
         if index is None:
+            if name in self._columns.by_role.get("carry", {}):
+                raise KeyError(f"{name!r} is not a feature or label of this stream: batch.carry[{name!r}] is the carried column")
             raise KeyError(f"{name!r} is none of this stream's columns: {', '.join(self.keys())}")
         return self._column(index)
 

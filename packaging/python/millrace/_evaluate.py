@@ -85,6 +85,9 @@ def _rows_of(spec: Any, variation: str | None, changes: Any, as_numpy: bool, lin
     if isinstance(spec, (Stream, Evaluation)):
         if variation is not None or changes:
             raise MisuseError("variation and set belong to a spec's path: a stream has its own")
+        if isinstance(spec, Evaluation) and spec.part == "score":
+            raise MisuseError("rows of part=\"score\" have no labels to be held against: loop over them and keep what your model "
+                              "says")
         return (spec.evaluation(), True) if isinstance(spec, Stream) else (spec, False)
     if spec is None:
         spec = (link.run.spec_file or None) if link is not None else None

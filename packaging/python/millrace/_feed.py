@@ -10,9 +10,11 @@ import json
 import os
 import time
 import weakref
-from typing import Any, NamedTuple
+import zlib
+from contextlib import contextmanager
+from typing import Any, Iterator, NamedTuple
 
-from . import _places
+from . import _places, _questions
 from ._errors import FeedError, MillraceError, MisuseError, SpecError
 from ._ranks import Place
 
@@ -36,13 +38,51 @@ class Request(NamedTuple):
     variation: str | None
     sets: tuple[str, ...]
     last: str
+    part: str = "train"
+    """"score": of eval.dataset, without labels. ("eval" rows come from the feed of "train".)"""
+    files: str = ""
+    """The dataset's files that are read, as a feed tells them; "": all that are there."""
 
     def __str__(self) -> str:
         parts = [self.spec]
         if self.variation is not None:
             parts.append(f"variation {self.variation}")
         parts += [f"set {text}" for text in self.sets]
+        parts += ["part score"] if self.part == "score" else []
+        parts += [f"files {zlib.crc32(self.files.encode()):08x}"] if self.files else []
         return ", ".join([*parts, f"last {self.last}"])
+
+    def changes(self) -> list[str]:
+        """The arguments of a command that is about the same variation and changes."""
+        arguments = [] if self.variation is None else ["--variation", self.variation]
+        return arguments + [part for text in self.sets for part in ("--set", text)]
+
+    def counted(self) -> dict[str, Any]:
+        """How many rows and steps there are: what `millrace-loader count` says."""
+        with _memory_file("millrace-files", self.files) as files:
+            return _questions.ask("millrace-loader", "count", self.spec, *self.changes(), "--data", self.part,
+                                  "--pinned", _path_of(os.getpid(), files))
+
+
+@contextmanager
+def _memory_file(name: str, text: str) -> Iterator[int]:
+    fd = _new_memory_file(name, text)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _new_memory_file(name: str, text: str) -> int:
+    """A file without a place, which other processes of this user open by _path_of()."""
+    fd = os.memfd_create(name)
+    with open(fd, "w", encoding="utf-8", closefd=False) as file:
+        file.write(text)
+    return fd
+
+
+def _path_of(pid: int, fd: int) -> str:
+    return f"/proc/{pid}/fd/{fd}"
 
 
 class Feed:
@@ -63,9 +103,9 @@ class Feed:
     def _start(self) -> None:
         import subprocess
         import tempfile
-        shown = os.memfd_create("millrace-request")
-        os.write(shown, json.dumps(str(self.request)).encode())
-        self._socket = os.path.join(self._directory, f"{os.getpid()}-{shown}")
+        shown = _new_memory_file("millrace-request", json.dumps(str(self.request)))
+        files = _new_memory_file("millrace-files", self.request.files)
+        self._socket = os.path.join(self._directory, f"{os.getpid()}-{shown}-{files}")
         reading, writing = os.pipe()
         feeds = os.dup(reading)  # the shim and the feed have one each
         _LIFE_LINES.add(writing)
@@ -74,21 +114,20 @@ class Feed:
                    "feed", "--spec", self.request.spec, "--socket", self._socket, "--world", str(self.place.world),
                    "--ranks", ",".join(map(str, self.place.ranks)), "--attempt", str(self.place.attempt),
                    "--life-fd", str(feeds)]
-        if self.request.variation is not None:
-            command += ["--variation", self.request.variation]
-        for text in self.request.sets:
-            command += ["--set", text]
+        command += [*self.request.changes(), "--pinned", _path_of(os.getpid(), files)]
+        if self.request.part == "score":
+            command.append("--score")
         try:
             # A session of its own: a Ctrl-C of the terminal is for the script, which then ends the feed.
             self._process = subprocess.Popen(command, pass_fds=[reading, feeds], stdin=subprocess.DEVNULL,
                                              stdout=self._errors, stderr=self._errors, start_new_session=True)
         except OSError as error:
-            _end(self._pid, None, writing, shown, self._directory, self._errors)
+            _end(self._pid, None, writing, (shown, files), self._directory, self._errors)
             raise MillraceError(f"{command[0]} cannot be started: {error.strerror}") from None
         finally:
             os.close(reading)
             os.close(feeds)
-        self._finalizer = weakref.finalize(self, _end, self._pid, self._process, writing, shown,
+        self._finalizer = weakref.finalize(self, _end, self._pid, self._process, writing, (shown, files),
                                            self._directory, self._errors)
 
     def wait_for_socket(self) -> str:
@@ -117,9 +156,9 @@ class Feed:
             return None
         self._is_announced = True
         for name in names:
-            pid, _, fd = name.partition("-")
             try:
-                with open(f"/proc/{int(pid)}/fd/{int(fd)}", "rb") as file:
+                pid, shown, _ = map(int, name.split("-"))
+                with open(_path_of(pid, shown), "rb") as file:
                     asked = json.loads(file.read())
             except (OSError, ValueError):
                 continue  # what a job that was killed left, or is being made
@@ -128,6 +167,15 @@ class Feed:
                                   f"{self.request}; the first rank of this node for {asked}. All must ask for the same")
             return os.path.join(self._directory, name)
         return None
+
+    def files(self) -> str:
+        """The dataset's files that it reads, as it told them before it listened; "" where it is gone."""
+        pid, _, files = map(int, os.path.basename(self._socket or "0-0-0").split("-"))
+        try:
+            with open(_path_of(pid, files), encoding="utf-8") as file:
+                return file.read()
+        except OSError:
+            return ""
 
     def check_alive(self) -> None:
         """Raises when the feed of this process has ended."""
@@ -200,14 +248,15 @@ def _sentence(lines: list[str]) -> str:
     return lines[-1] if lines else ""
 
 
-def _end(pid: int, process: Any, writing: int, shown: int, directory: str, errors: Any) -> None:
+def _end(pid: int, process: Any, writing: int, shown: tuple[int, ...], directory: str, errors: Any) -> None:
     """Ends a feed: closing the line tells it. Takes no lock: it may run wherever an object is let go."""
     if os.getpid() != pid:
         return  # a forked child: the feed is its parent's
     if writing in _LIFE_LINES:
         _LIFE_LINES.discard(writing)
         os.close(writing)
-    os.close(shown)
+    for fd in shown:
+        os.close(fd)
     errors.close()
     if process is not None:
         import subprocess

@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import json
 import os
-from typing import Any, NamedTuple
+from typing import Any, Mapping, NamedTuple
 
 from . import _places
-from ._errors import SpecError
+from ._errors import MisuseError, SpecError
 
 
 class Estimate(NamedTuple):
@@ -32,9 +32,11 @@ def settings(variation: str | None, changes: Any) -> list[str]:
 
 
 def as_sets(changes: Any) -> tuple[str, ...]:
-    """{"batch.seed": 8} as KEY=VALUE; texts and dates stand as they are, everything else as JSON, which YAML reads."""
-    return tuple(f"{key}={value if isinstance(value, (str, datetime.date)) else json.dumps(value)}"
-                 for key, value in dict(changes or {}).items())
+    """{"batch.seed": 8} as KEY=VALUE, each value as JSON, which YAML reads: a text stays that text, a date a date."""
+    if changes is not None and not isinstance(changes, Mapping):
+        raise MisuseError(f"set={changes!r}: changes are a dict of keys and values, as in set={{\"batch.seed\": 8}}")
+    return tuple(f"{key}={value if isinstance(value, datetime.date) else json.dumps(value, ensure_ascii=False)}"
+                 for key, value in (changes or {}).items())
 
 
 def ask(program: str, *arguments: str) -> Any:

@@ -42,6 +42,10 @@ class RunFeed:
             time.sleep(0.003)
         return self._path
 
+    def files(self) -> str:
+        """Nothing: the run's plan is pinned by the daemon."""
+        return ""
+
     def check_alive(self) -> None:
         """Tells that something is waited for."""
         if self.on_wait is not None:
@@ -130,6 +134,11 @@ class RunStream(Stream):
             self._asked_at = 0.0
         return batch if batch is not None else self._end()
 
+    def _is_through(self) -> bool:
+        if self._has_all and not self._is_over:
+            self._end()
+        return super()._is_through()
+
     def _end(self) -> None:
         self._is_over = True
         self._ended = self._last
@@ -163,7 +172,7 @@ class RunStream(Stream):
             self._reader.epoch_end == (batch.epoch, batch.number)
 
     def __len__(self) -> int:
-        counted = self._count()
+        counted = self._request.counted()
         self._length = self._count_steps(counted)
         return self._count_batches(counted)
 

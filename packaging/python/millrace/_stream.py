@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
 import threading
 import weakref
+import zlib
 from collections import deque
+from contextlib import contextmanager
 from typing import Any, Iterator, Literal, Mapping, overload
 
 from . import _kjt, _link, _questions
@@ -53,17 +56,31 @@ class _Rows:
 
     def __iter__(self) -> Iterator[Batch]:
         self._check_process()
-        consumer = self._consumer() if self._consumer else None
-        if consumer is not None and not (consumer.is_over or consumer.is_interrupted):
-            raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
-                              "another stream, or end the first loop and let go of its iterator")
-        self._check_ranks()
-        self._begin()
-        if consumer is not None:
-            consumer.is_over = True
-        consumer = _Consumer(self)
-        self._consumer = weakref.ref(consumer)
-        return consumer
+        with self._only_here():
+            consumer = self._consumer() if self._consumer else None
+            if consumer is not None and not (consumer.is_over or consumer.is_interrupted):
+                self._replace(consumer)
+            self._check_ranks()
+            self._begin()
+            if consumer is not None:
+                consumer.is_over = True
+            consumer = _Consumer(self)
+            self._consumer = weakref.ref(consumer)
+            return consumer
+
+    @contextmanager
+    def _only_here(self) -> Iterator[None]:
+        """No other thread uses the connection meanwhile."""
+        if not self._turn.acquire(blocking=False):
+            raise MisuseError("two threads read this stream at once: one of them reads, and hands batches on")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _replace(self, consumer: _Consumer) -> None:
+        """Another loop begins while `consumer` may read on. Raises where that cannot be."""
+        raise NotImplementedError
 
     def _begin(self) -> None:
         raise NotImplementedError
@@ -84,12 +101,8 @@ class _Rows:
     def _next(self) -> Batch | None:
         self._check_process()
         self._check_ranks()
-        if not self._turn.acquire(blocking=False):
-            raise MisuseError("two threads read this stream at once: one of them reads, and hands batches on")
-        try:
+        with self._only_here():
             return self._give()
-        finally:
-            self._turn.release()
 
     def _read(self) -> Batch | None:
         """The next batch of the connection, in host memory."""
@@ -114,6 +127,22 @@ class _Rows:
 
     def _takes(self, batch: Batch) -> None:
         """The loop is about to get this one."""
+
+    def _count_steps(self, counted: dict[str, Any]) -> int:
+        return int(counted["whole_steps" if self._asked.last == "drop" else "steps"])
+
+    def _count_batches(self, counted: dict[str, Any]) -> int:
+        """Batches that this rank gets, of what `millrace-loader count` says."""
+        if self._asked.join:
+            return self._count_steps(counted)
+        rank, world = self._ranks.told()
+        in_step = counted["step_rows"] // counted["micro_rows"]
+        batches = counted["whole_steps"] * (in_step // world)
+        if self._asked.last == "keep":
+            # A rank without a micro-batch in an epoch's partial step gets an empty one.
+            rest = [epoch["micro_batches"] - epoch["whole_steps"] * in_step for epoch in counted["epochs"]]
+            batches += sum(max(1, -((rank - one) // world)) for one in rest if one > 0)
+        return int(batches)
 
     def _batches(self, reader: Reader, step: Step) -> list[Batch]:
         epoch, number, rows, parts = step
@@ -169,6 +198,8 @@ class _Consumer:
     def __init__(self, rows: _Rows) -> None:
         self._rows = rows
         self.is_over = False
+        self.is_replaced = False
+        """Another loop over an evaluation has begun."""
         self.is_interrupted = False
         """Its loop may be gone, although a traceback keeps this iterator; another one may take its place."""
 
@@ -176,6 +207,9 @@ class _Consumer:
         return self
 
     def __next__(self) -> Batch:
+        if self.is_replaced:
+            raise MisuseError("a newer loop over this evaluation has begun, which ended this one: read it in one loop at a "
+                              "time, or make two with stream.evaluation()")
         try:
             batch = None if self.is_over else self._rows._next()
             self.is_interrupted = False
@@ -211,6 +245,8 @@ class Stream(_Rows):
             self._cuda = Cuda(device)
         self._last: tuple[int, int] | None = None  # epoch and number of what the loop got last
         self._text = ""  # the state where there is no such yet, or no connection any more
+        self._files = ""  # what the feed reads; "": not known, or pinned by the daemon
+        self._packed: tuple[str, str] = ("", "")  # that, and as a state has it
         self._is_over = self._is_closed = False
         self._steps = 0
         # Where the ranks are known: it reads its plan while the script makes its model.
@@ -234,9 +270,37 @@ class Stream(_Rows):
             self._feed = self._start_feed()
         if self._reader is None:
             self._reader = Reader(self._feed, self._asked._replace(state=self._text or None))
+            self._files = self._feed.files() or self._files
             if self._mover is not None:
                 self._reader.on_ring(self._mover.mapped, self._mover.unmapped)
         return self._reader
+
+    def _replace(self, consumer: _Consumer) -> None:
+        self._check_open()
+        if self._is_through():
+            consumer.is_over = True  # it took the last batch, and did not ask whether there is another
+            return
+        raise MisuseError("this stream has a consumer already: two loops would each get some of its steps. Make "
+                          "another stream, or end the first loop and let go of its iterator")
+
+    def _is_through(self) -> bool:
+        """Whether the loop has got the last batch. Waits for the next one; it is kept for the loop."""
+        if self._mover is not None:
+            self._is_over = self._is_over or self._mover.is_through
+        elif not self._is_over and not self._ready:
+            reader = self._connection()
+            step = reader.next_step()
+            if step is None:
+                self._end_loop()
+            else:
+                assert not isinstance(step, NotYet)
+                self._ready.extend(self._batches(reader, step))
+        return self._is_over
+
+    def _end_loop(self) -> None:
+        self._is_over = True
+        # Also behind what was left out of the last epoch.
+        self._last = self._connection().last_mark or self._last
 
     def _begin(self) -> None:
         self._check_open()
@@ -256,9 +320,7 @@ class Stream(_Rows):
         self._check_open()
         batch = None if self._is_over else self._mover.next() if self._mover is not None else self._read()
         if batch is None:
-            self._is_over = True
-            # Also behind what was left out of the last epoch.
-            self._last = self._connection().last_mark or self._last
+            self._end_loop()
         elif self._mover is not None:
             self._note(batch)
         return batch
@@ -286,11 +348,14 @@ class Stream(_Rows):
         """Where the loop stands: after the step whose batch it got last, whatever was read ahead.
 
         It asks no other rank, and is the same in every rank: one rank's is enough to go on from, with any number of
-        ranks that divides the step's micro-batches. Texts and numbers only: `torch.save` and
+        ranks that divides the step's micro-batches. It names the files that are read, so that it also fits after the
+        dataset has got more: those are left out then. Texts and numbers only: `torch.save` and
         `torch.distributed.checkpoint` keep it as it is.
         """
         self._check_process()
-        return {"millrace": 1, "state": self._current(), "step": self._steps}
+        if self._packed[0] != self._files:
+            self._packed = (self._files, _pack(self._files))
+        return {"millrace": 1, "state": self._current(), "step": self._steps, "files": self._packed[1]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where `state_dict()` of a stream of the same spec was taken. All ranks load the same."""
@@ -304,12 +369,16 @@ class Stream(_Rows):
                 json.loads(text)["cursor"]["next"]
             except (ValueError, KeyError, TypeError):
                 raise SpecError("this state of a stream is damaged: its text is not what was saved") from None
+        files = _unpack(state.get("files", ""))
         consumer = self._consumer() if self._consumer else None
         if consumer is not None:
             consumer.is_over = True  # its loop read what was before
         self._steps = int(state.get("step", 0))
-        if self._reader is None and not self._is_over:
+        is_same = files == self._request.files
+        self._files = files
+        if self._reader is None and not self._is_over and (is_same or self._feed is None):
             self._text = text
+            self._pin()
         else:
             self._restart(text)
 
@@ -317,7 +386,12 @@ class Stream(_Rows):
         # In this order an interrupt leaves a stream that goes on from `text`.
         self._text, self._last, self._is_over = text, None, False
         self._leave()
+        self._pin()
         self._feed = self._start_feed()
+
+    def _pin(self) -> None:
+        """The next feed reads the files of this stream, whatever the dataset has got meanwhile."""
+        self._request = self._feeds.request = self._request._replace(files=self._files)
 
     def _lose_place(self) -> None:
         self._leave()
@@ -378,42 +452,18 @@ class Stream(_Rows):
         """Batches that this rank gets from the whole stream, exactly: one a step, or with `join=False` the step's
         micro-batches. Where filters or draws leave the count open, this reads the columns that decide it, once: the answer
         is kept under the stream's hash. `estimate` is there at once."""
-        return self._count_batches(self._count())
-
-    def _count(self) -> dict[str, Any]:
-        return _questions.ask("millrace-loader", "count", self._request.spec,
-                              *_questions.settings(self._request.variation, None), *self._set_arguments())
-
-    def _count_steps(self, counted: dict[str, Any]) -> int:
-        return int(counted["whole_steps" if self._request.last == "drop" else "steps"])
-
-    def _count_batches(self, counted: dict[str, Any]) -> int:
-        if self._asked.join:
-            return self._count_steps(counted)
-        rank, world = self._feeds.ranks.told()
-        in_step = counted["step_rows"] // counted["micro_rows"]
-        batches = counted["whole_steps"] * (in_step // world)
-        if self._request.last == "keep":
-            # A rank without a micro-batch in an epoch's partial step gets an empty one.
-            rest = [epoch["micro_batches"] - epoch["whole_steps"] * in_step for epoch in counted["epochs"]]
-            batches += sum(max(1, -((rank - one) // world)) for one in rest if one > 0)
-        return int(batches)
+        return self._count_batches(self._request.counted())
 
     @property
     def estimate(self) -> _questions.Estimate:
         """How many rows and steps there will be, from some of the splits, in seconds."""
-        document = _questions.ask("millrace", "preview", self._request.spec,
-                                  *_questions.settings(self._request.variation, None), *self._set_arguments())
-        batch = _questions.ask("millrace", "check", self._request.spec,
-                               *_questions.settings(self._request.variation, None),
-                               *self._set_arguments())["runs"][0]["spec"]["batch"]
+        asked = (self._request.spec, *self._request.changes())
+        document = _questions.ask("millrace", "preview", *asked)
+        batch = _questions.ask("millrace", "check", *asked)["runs"][0]["spec"]["batch"]
         kept = document["rows_kept"]
         rows = [kept["value"], kept["low"], kept["high"]]
         steps = [None if one is None else one / batch["rows"] * batch["epochs"] for one in rows]
         return _questions.Estimate(*rows, *steps)
-
-    def _set_arguments(self) -> list[str]:
-        return [part for text in self._request.sets for part in ("--set", text)]
 
     def evaluation(self) -> Evaluation:
         """The evaluation rows of the spec (`eval.dataset`), this rank's share; each loop over it reads them once.
@@ -462,10 +512,12 @@ class Stream(_Rows):
 
 
 class Evaluation(_Rows):
-    """The evaluation rows, this rank's share; made by `millrace.stream(spec, part="eval")` or `Stream.evaluation()`.
+    """The evaluation rows, this rank's share; made by `millrace.stream(spec, part="eval")` (or "score") or
+    `Stream.evaluation()`.
 
-    Each loop over it reads them once, from their start. They are the base's, the same in all variations, and none is left
-    out (in the last step a rank may have a batch of 0 rows). As a context manager it closes itself.
+    Each loop over it reads them once, from their start: one that begins ends the one before it. They are the base's, the
+    same in all variations, and none is left out (in the last step a rank may have a batch of 0 rows). As a context manager
+    it closes itself.
     """
 
     def __init__(self, asked: Asked, feeds: Feeds, feed: Feed | None, stream: Stream | None) -> None:
@@ -478,6 +530,19 @@ class Evaluation(_Rows):
         self._interrupts: str | None = None  # a phase of the run: it is being read
         if feed is None and feeds.ranks.are_known:
             self._start_feed()
+
+    def __len__(self) -> int:
+        """Batches that this rank gets in one loop, exactly. Where `eval.dataset.where` or a join drops rows, this reads the
+        columns that decide it, once: the answer is kept under the stream's hash."""
+        return self._count_batches(self._feeds.request._replace(part=self.part).counted())
+
+    @property
+    def part(self) -> str:
+        """"eval", or "score": the rows have no labels."""
+        return "score" if self._feeds.request.part == "score" else "eval"
+
+    def _replace(self, consumer: _Consumer) -> None:
+        consumer.is_replaced = True
 
     def _start_feed(self) -> None:
         self._feed = self._feeds.start()
@@ -561,7 +626,7 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
 
 @overload
 def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapping[str, Any] | None = None, *,
-           part: Literal["eval"], copy: bool = False, rank: int | None = None, world: int | None = None,
+           part: Literal["eval", "score"], copy: bool = False, rank: int | None = None, world: int | None = None,
            dp_rank: int | None = None, dp_size: int | None = None, as_numpy: bool = False,
            join: bool = True) -> Evaluation: ...
 
@@ -578,8 +643,10 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     spec, variation, set
         The YAML file, one of its variations, and changes: `{"batch.seed": 8}`.
     part
-        "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`; of the options below it knows `copy`, the
-        ranks', `as_numpy` and `join`, and its batches lie in host memory.
+        "train": a `Stream`. "eval": an `Evaluation`, the rows of `eval.dataset`. "score": the same without labels, for rows
+        whose label is not known yet: neither `labels` of the spec nor their columns are needed, and `set=` may name other
+        files, as in `{"eval.dataset": {"path": "today.parquet"}}`. Of the options below these two know `copy`, the ranks',
+        `as_numpy` and `join`, and their batches are in host memory.
     last
         What becomes of an epoch's last step where it has fewer rows than the others. "drop" leaves it out, in every
         rank alike, and counts it (`rows_left_out`); "keep" gives every rank the same number of steps, where need be
@@ -603,8 +670,9 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         This rank's rows of a step come as one batch. False: as micro-batches, of which a step has several; a state
         that is taken among them is that of the step before.
     """
-    if part not in ("train", "eval"):
-        raise MisuseError(f"part={part!r}: \"train\" is what is trained on, \"eval\" are the evaluation rows")
+    if part not in ("train", "eval", "score"):
+        raise MisuseError(f"part={part!r}: \"train\" is what is trained on, \"eval\" are the evaluation rows, and \"score\" "
+                          "are these without labels")
     if last not in ("drop", "keep"):
         raise MisuseError(f"last={last!r}: \"drop\" leaves an epoch's partial step out, \"keep\" delivers it")
     if not isinstance(prefetch, int) or prefetch < 0:
@@ -619,11 +687,11 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
     if on_gpu and not arrays.is_torch:
         raise MisuseError(f"device={str(device)!r} needs torch, which is not installed")
     _kjt.register(Batch)
-    request = Request(path, variation, _questions.as_sets(set), last)
+    request = Request(path, variation, _questions.as_sets(set), last, "score" if part == "score" else "train")
     asked = Asked("train", None, join, last, copy, arrays, on_gpu)
-    if part == "eval" and on_gpu:
+    if part != "train" and on_gpu:
         raise MisuseError(f"device={str(device)!r}: evaluation rows come in host memory; batch.to(device) takes them there")
-    link = _link.current() if rank is None and dp_rank is None else None
+    link = _link.current() if rank is None and dp_rank is None and part != "score" else None
     if link is not None:
         from . import _run_stream
         own = _run_stream.evaluation_of_run(link, request, asked) if part == "eval" else \
@@ -631,9 +699,21 @@ def stream(spec: str | os.PathLike[str], variation: str | None = None, set: Mapp
         if own is not None:
             return own
     feeds = Feeds(request, Ranks(rank, world, dp_rank, dp_size))
-    if part == "eval":
+    if part != "train":
         return Evaluation(asked, feeds, None, None)
     return Stream(feeds, asked, device if on_gpu else None, prefetch)
+
+
+def _pack(files: str) -> str:
+    """The files' names as a state has them: compressed, in letters."""
+    return base64.b85encode(zlib.compress(files.encode())).decode() if files else ""
+
+
+def _unpack(packed: Any) -> str:
+    try:
+        return zlib.decompress(base64.b85decode(packed)).decode() if packed else ""
+    except (ValueError, TypeError, zlib.error):
+        raise SpecError("this state of a stream is damaged: its files are not what was saved") from None
 
 
 def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:
@@ -648,6 +728,7 @@ def _arrays(as_numpy: bool) -> NumpyArrays | TorchArrays:
         except ModuleNotFoundError:
             return NumpyArrays()
         # A DataLoader asks for this class before it iterates.
-        torch.utils.data.IterableDataset.register(Stream)  # type: ignore[attr-defined]
+        for rows in (Stream, Evaluation):
+            torch.utils.data.IterableDataset.register(rows)  # type: ignore[attr-defined]
         return TorchArrays()
     return NumpyArrays()

@@ -53,7 +53,64 @@ class EvaluationRows(Case):
         with millrace.stream(spec, part="eval", as_numpy=True) as rows:
             self.assertEqual(sum(batch.rows for batch in rows), streamed(spec, "--data", "eval")["rows_delivered"])
 
+    def test_the_newer_loop_takes_over(self):
+        with millrace.stream(self.spec(total=1000, more=EVAL), part="eval", as_numpy=True, copy=True) as rows:
+            older = iter(rows)
+            first = next(older).carry["number"].tolist()
+            newer = iter(rows)
+            with self.assertRaisesRegex(millrace.MisuseError, "a newer loop over this evaluation has begun"):
+                next(older)
+            self.assertEqual(next(newer).carry["number"].tolist(), first)
+            self.assertEqual(sum(batch.rows for batch in newer), 200 - len(first))
+            self.assertEqual(sum(batch.rows for batch in rows), 200)
+
+    def test_the_length_is_exact(self):
+        spec = self.spec(total=1000, rows=64, micro=16, more=EVAL)
+        with millrace.stream(spec, part="eval", as_numpy=True) as rows:
+            self.assertEqual((len(rows), len(list(rows))), (4, 4))
+        with millrace.stream(spec, as_numpy=True) as stream:
+            self.assertEqual(len(stream.evaluation()), 4)
+        for rank in range(4):
+            with millrace.stream(spec, part="eval", join=False, rank=rank, world=4, as_numpy=True) as rows:
+                self.assertEqual(len(rows), len(list(rows)), rank)
+
+    def test_rows_without_labels_are_scored(self):
+        spec = self.spec(total=1000, more=EVAL)
+        today = os.path.join(self.folder, "today.csv")
+        with open(today, "w", encoding="utf-8") as file:  # no column y, which the label is made of
+            file.write("number,user,x,tags,word\n" + "".join(f"{n},{n},{n / 8},{n % 9}|{n},w{n}\n" for n in range(100)))
+        os.remove(os.path.join(self.folder, "rows.csv"))  # what it was trained on is not needed either
+        changes = {"eval.dataset": {"path": "today.csv"}}
+        with millrace.stream(spec, part="score", set=changes, as_numpy=True, copy=True) as rows:
+            self.assertEqual((rows.part, len(rows)), ("score", 2))
+            for _ in range(2):
+                batches = list(rows)
+                self.assertEqual([n for batch in batches for n in batch.carry["number"].tolist()], list(range(100)))
+                self.assertEqual(batches[0].keys(), ["dense", "user", "tags", "number.carry", "word.carry"])
+                self.assertEqual((batches[0].labels, batches[0].masks), ({}, {}))
+            with self.assertRaisesRegex(millrace.MisuseError, "rows of part=\"score\" have no labels"):
+                millrace.evaluate(lambda batch: batch["dense"][:, 0], rows)
+        self.assert_nothing_left(5)
+
+    def test_features_of_scored_rows_are_those_of_the_evaluation(self):
+        steps = "recipe: [{derive: {gone: y + 1}}, {filter: gone > 0}, {derive: {twice: x * 2}}]"
+        with open(self.spec(total=1000, more=EVAL.split("variations")[0]), encoding="utf-8") as file:
+            lines = [line for line in file.read().split("recipe:")]
+        text = lines[0] + steps + "\n" + lines[1][lines[1].index("labels:"):].replace("dense: [x]", "dense: [twice]")
+        text = text.replace('labels: {liked: "y > 0"}\n', "").replace("lists: [tags]", "").replace(", tags: {rows: 256}", "")
+        spec = os.path.join(self.folder, "unlabelled.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text)
+        with self.assertRaisesRegex(millrace.SpecError, "labels is missing"):
+            next(iter(millrace.stream(spec, part="eval", as_numpy=True)))
+        with millrace.stream(spec, part="score", as_numpy=True, copy=True) as rows:
+            numbers = [n for batch in rows for n in batch.carry["number"].tolist()]
+            self.assertEqual(numbers, list(range(0, 1000, 5)))
+            self.assertEqual([x for batch in rows for x in batch["dense"][:, 0].tolist()], [n / 4 for n in numbers])
+
     def test_misuse_is_a_sentence(self):
+        with self.assertRaisesRegex(millrace.SpecError, "eval.dataset is missing: it names the rows to score"):
+            next(iter(millrace.stream(self.spec(), part="score", as_numpy=True)))
         with self.assertRaisesRegex(millrace.SpecError, "has no eval section"):
             with millrace.stream(self.spec(), part="eval", as_numpy=True) as rows:
                 next(iter(rows))

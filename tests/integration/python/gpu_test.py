@@ -43,7 +43,7 @@ class Gpu(Case):
         """A kernel that spins stands before each copy, so that copies are far behind the loop."""
         spec = self.spec(total=64_000, rows=64, micro=64, epochs=1)
         with millrace.stream(spec, copy=True) as stream:
-            want = torch.cat([batch["number"] for batch in stream])
+            want = torch.cat([batch.carry["number"] for batch in stream])
         with millrace.stream(spec, device="cuda", prefetch=2) as stream:
             mover = stream._cuda
             copy = mover.copy
@@ -54,7 +54,7 @@ class Gpu(Case):
                 return copy(batch)
 
             mover.copy = late
-            got = [batch["number"] for batch in stream]
+            got = [batch.carry["number"] for batch in stream]
         self.assertTrue(torch.equal(torch.cat(got).cpu(), want))
 
     def test_a_ring_that_grows_is_pinned_anew(self):
@@ -70,9 +70,9 @@ class Gpu(Case):
             stream._cuda.register = registered
             stream._cuda.unregister = lambda address: unregister(address)
             loop = iter(stream)
-            numbers = [next(loop)["number"] for _ in range(4)]
+            numbers = [next(loop).carry["number"] for _ in range(4)]
             bytes_before = stream.stats["ring_bytes"]
-            numbers += [batch["number"] for batch in loop]
+            numbers += [batch.carry["number"] for batch in loop]
             self.assertTrue(pinned)
             self.assertGreaterEqual(stream.stats["ring_bytes"], bytes_before)
         self.assertEqual(torch.cat(numbers).unique().numel(), 62 * 1024)
@@ -92,7 +92,7 @@ class Gpu(Case):
             import sys, torch, torch.distributed as dist, millrace
             dist.init_process_group("gloo")
             stream = millrace.stream(sys.argv[1], device="cuda")
-            numbers = torch.cat([batch["number"] for batch in stream]).cpu()
+            numbers = torch.cat([batch.carry["number"] for batch in stream]).cpu()
             told = [None, None]
             dist.all_gather_object(told, numbers)
             if dist.get_rank() == 0:
@@ -104,7 +104,7 @@ class Gpu(Case):
         self.assertEqual(done.returncode, 0, done.stderr[-3000:])
         line = next(line for line in done.stdout.splitlines() if line.startswith("NUMBERS"))
         with millrace.stream(spec) as stream:
-            want = sorted(torch.cat([batch["number"].clone() for batch in stream]).tolist())
+            want = sorted(torch.cat([batch.carry["number"].clone() for batch in stream]).tolist())
         self.assertEqual([int(word) for word in line.split()[1:]], want)
 
     def test_an_evaluation_on_the_gpu_gives_the_figures_of_the_cpu(self):

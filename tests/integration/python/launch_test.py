@@ -32,7 +32,7 @@ RANKS = """
         loss = torch.nn.functional.mse_loss(model(batch["dense"])[:, 0], batch["liked"], reduction="sum")
         loss = loss / max(batch.rows, 1) * batch.scale
         # Before the ranks meet: a step that one of them saves is one that all have written down.
-        out.write(json.dumps([batch.epoch, batch.number, batch["number"].tolist()]) + "\\n")
+        out.write(json.dumps([batch.epoch, batch.number, batch.carry["number"].tolist()]) + "\\n")
         optimizer.zero_grad(); loss.backward(); optimizer.step()
         assert torch.isfinite(loss), loss
         assert all(torch.isfinite(p.grad).all() for p in model.parameters())

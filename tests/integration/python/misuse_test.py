@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What cannot work is answered with one sentence."""
+import json
 import pickle
 import threading
 import unittest
@@ -23,6 +24,29 @@ class Misuse(Case):
                 list(zip(stream, stream))
             del loop
             next(iter(stream))
+
+    def test_a_loop_that_took_the_last_batch_is_no_consumer_any_more(self):
+        for how in ({"last": "drop"}, {"last": "keep"}):
+            with millrace.stream(self.spec(), as_numpy=True, **how) as stream:
+                loop = iter(stream)
+                for _ in range(len(stream)):  # as a framework that counts: it does not ask for one more
+                    next(loop)
+                with self.refused("read to its end: one loop reads all epochs"):
+                    iter(stream)
+                state = stream.state_dict()
+                with self.assertRaises(StopIteration):
+                    next(loop)
+                self.assertEqual(stream.state_dict(), state)
+
+    def test_what_a_refused_loop_looked_at_is_not_lost(self):
+        with millrace.stream(self.spec(), as_numpy=True) as stream:
+            loop = iter(stream)
+            rows = [next(loop).carry["number"].tolist()]
+            with self.refused("has a consumer already"):
+                iter(stream)
+            rows += [batch.carry["number"].tolist() for batch in loop]
+        with millrace.stream(self.spec(), as_numpy=True) as again:
+            self.assertEqual([batch.carry["number"].tolist() for batch in again], rows)
 
     def test_two_threads(self):
         with millrace.stream(self.spec(total=6400), as_numpy=True) as stream:
@@ -70,6 +94,8 @@ class Misuse(Case):
                               ({"device": "cuda"}, "leave it or device out")):
             with self.refused(sentence):
                 millrace.stream(spec, as_numpy=True, **how)
+        with self.refused(r'changes are a dict of keys and values, as in set=\{"batch.seed": 8\}'):
+            millrace.stream(spec, set=["batch.seed=8"])
         with self.refused("there is no such file", millrace.SpecError):
             millrace.stream(spec + ".yaml")
         self.assert_nothing_left()
@@ -99,6 +125,25 @@ class Misuse(Case):
             other.load_state_dict(state)
             with self.refused("stream|plan", millrace.SpecError):
                 next(iter(other))
+
+    def test_states_that_were_changed_by_hand(self):
+        spec = self.spec()
+        with millrace.stream(spec, as_numpy=True) as stream:
+            next(iter(stream))
+            state = stream.state_dict()
+        for key, value, sentence in (("next", 10 ** 18, "micro-batch 1000000000000000000"), ("epoch", 99, "epoch 99"),
+                                     ("segment", 400, "segment 400")):
+            inner = json.loads(state["state"])
+            inner["cursor"][key] = value
+            with millrace.stream(spec, as_numpy=True) as stream:
+                stream.load_state_dict({**state, "state": json.dumps(inner)})
+                with self.refused(f"state: .*{sentence}.*it was changed", millrace.SpecError):
+                    next(iter(stream))
+        with millrace.stream(spec, as_numpy=True) as stream:
+            list(stream)
+            end = stream.state_dict()
+            stream.load_state_dict(end)
+            self.assertEqual(list(stream), [])
 
     def test_what_is_not_installed(self):
         done = self.run_script("""

@@ -2,6 +2,7 @@
 """A stream with NumPy: its rows, its order, its states, what it says of itself."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -70,7 +71,7 @@ class Steps(Case):
                 files, rows = batch.row_ids
                 self.assertEqual(rows.tolist(), ids.tolist())
                 self.assertEqual(set(files.tolist()), {0})
-                self.assertEqual(set(batch), {"dense", "user", "tags", "liked", "number", "word"})
+                self.assertEqual(set(batch), {"dense", "user", "tags", "liked", "number.carry", "word.carry"})
                 self.assertIn("user", batch)
                 with self.assertRaisesRegex(KeyError, "nothing.*dense, user, tags, liked"):
                     batch["nothing"]
@@ -101,6 +102,20 @@ class Steps(Case):
             self.assertEqual(sum(1 for _ in stream), 80703 // 512 - 1)
             with self.assertRaisesRegex(millrace.MisuseError, "no cursor"):
                 next(iter(evaluation)).cursor
+
+    def test_texts_reach_the_spec_as_they_are(self):
+        for text, rows in (("'a' = word", 0), ("word <> 'x: y'", 960), ("word <> 'x #y'", 960), ("number = 1 # of three", None)):
+            with millrace.stream(self.spec(epochs=1), set={"recipe.filter": text}, as_numpy=True) as stream:
+                if rows is None:
+                    with self.assertRaisesRegex(millrace.SpecError, "unexpected '#'|'#'"):
+                        next(iter(stream))
+                else:
+                    self.assertEqual(sum(batch.rows for batch in stream), rows, text)
+        for text in ("see #12", "null", "a: b", "{x", "tag \U0001f600 \t \\", "'"):
+            told = millrace.check(self.spec(more="command: ['true']\n"), set={"notes": text, "tags.x": text})
+            self.assertEqual(told["errors"], [], text)
+            spec = told["runs"][0]["spec"]
+            self.assertEqual((spec["notes"], spec["tags"]["x"]), (text, text))
 
     def test_the_length_of_micro_batches_is_that_of_each_rank(self):
         for total in (1000, 961, 990, 960):
@@ -213,6 +228,58 @@ class States(Case):
             for left, right in zip(one, two):
                 self.assertEqual(ids_of(left), ids_of(right))
                 self.assertEqual(left.rows, 16)
+
+
+    def test_a_state_survives_files_that_are_added(self):
+        for more in ("", "\nbatch: {segment_splits: 3, rows: 64, micro_rows: 16, epochs: 2, seed: 3}\n"):
+            folder = os.path.join(self.folder, str(len(more)))
+            os.makedirs(folder)
+            spec = write_dataset(folder, total=1000)
+            self.split_into_weeks(folder, spec, more)
+            with millrace.stream(spec, as_numpy=True) as stream:
+                rows = [batch.carry["number"].tolist() for batch in stream]
+                whole = stream.order_hash
+            with millrace.stream(spec, as_numpy=True) as stream:
+                loop = iter(stream)
+                got = [next(loop).carry["number"].tolist() for _ in range(5)]
+                state = stream.state_dict()
+                # A later week, and one that sorts before the others.
+                for week in ("week=3", "week=0"):
+                    os.mkdir(os.path.join(folder, week))
+                    shutil.copy(os.path.join(folder, "week=1", "rows.csv"), os.path.join(folder, week, "rows.csv"))
+                with millrace.stream(spec, as_numpy=True) as other:
+                    self.assertGreater(len(other), len(rows))
+                    other.load_state_dict(json.loads(json.dumps(state)))
+                    self.assertEqual(len(other), len(rows))
+                    rest = [batch.carry["number"].tolist() for batch in other]
+                    self.assertEqual((got + rest, other.order_hash, other.step), (rows, whole, len(rows)))
+                    self.assertEqual(other.state_dict()["files"], state["files"])
+                # The same where it goes back after it has read.
+                stream.load_state_dict(state)
+                self.assertEqual([batch.carry["number"].tolist() for batch in stream], rest)
+            os.remove(os.path.join(folder, "week=2", "rows.csv"))
+            with millrace.stream(spec, as_numpy=True) as stream:
+                stream.load_state_dict(state)
+                with self.assertRaisesRegex(millrace.SpecError, "week=2/rows.csv', which is not among the files any more"):
+                    next(iter(stream))
+            with millrace.stream(spec, as_numpy=True) as stream, self.assertRaisesRegex(millrace.SpecError, "damaged: its files"):
+                stream.load_state_dict({**state, "files": state["files"][:-6]})
+
+    def split_into_weeks(self, folder, spec, more):
+        """rows.csv becomes two partitions; `more` takes the place of the spec's batch."""
+        with open(os.path.join(folder, "rows.csv"), encoding="utf-8") as file:
+            head, *lines = file.read().splitlines()
+        os.remove(os.path.join(folder, "rows.csv"))
+        for week, part in (("week=1", lines[:500]), ("week=2", lines[500:])):
+            os.mkdir(os.path.join(folder, week))
+            with open(os.path.join(folder, week, "rows.csv"), "w", encoding="utf-8") as file:
+                file.write("\n".join([head, *part]) + "\n")
+        with open(spec, encoding="utf-8") as file:
+            text = file.read().replace("path: rows.csv", "path: 'week=*/rows.csv'")
+        if more:
+            text = "\n".join(line for line in text.splitlines() if not line.startswith("batch:")) + more
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 class Questions(Case):

@@ -37,7 +37,7 @@ class Tensors(Case):
         spec = self.spec(total=640, rows=64, micro=64, epochs=1)
         with millrace.stream(spec) as stream:
             batch = next(iter(stream))
-            numbers = batch["number"]
+            numbers = batch.carry["number"]
             self.assertEqual((batch["dense"].dtype, batch["user"].dtype, batch["liked"].dtype, numbers.dtype),
                              (torch.float32, torch.int64, torch.float32, torch.int64))
             self.assertTrue(torch.equal(batch["dense"][:, 0], (numbers / 8).float()))
@@ -164,7 +164,7 @@ class Tensors(Case):
                 moved = frame.to("meta")
                 self.assertEqual({moved["dense"].device.type, moved["tags"].values.device.type}, {"meta"})
                 self.assertEqual(moved["dense"].shape, batch["dense"].shape)
-                self.assertTrue(torch.equal(frame._changed(torch.clone)["number"], batch["number"]))
+                self.assertTrue(torch.equal(frame._changed(torch.clone).carry["number"], batch.carry["number"]))
             with self.assertRaisesRegex(millrace.MisuseError, 'finds no GPU here.*device="cpu"'):
                 millrace.stream(spec, device="cuda")
             self.assertEqual(next(iter(millrace.stream(spec, device="cpu")))["dense"].device.type, "cpu")
@@ -188,7 +188,7 @@ class FakeCuda:
         del self.pinned[address]
 
     def copy(self, batch):
-        address = batch["number"].data_ptr()
+        address = batch.carry["number"].data_ptr()
         if not any(at <= address < at + size for at, size in self.pinned.items()):
             self.wrong.append("a copy from memory that is not pinned")
         moved = batch.to("cpu")
@@ -207,8 +207,8 @@ class FakeCuda:
                     return
                 # The last one first: what the loop sees does not depend on when a copy is done.
                 batch, moved, event = self.queue.pop()
-            numbers = batch["number"]
-            moved._made = {batch._columns.by_name["number"]: numbers.clone()}
+            numbers = batch.carry["number"]
+            moved._made = {batch._columns.by_name["number.carry"]: numbers.clone()}
             del batch, numbers
             event.set()
 
@@ -239,7 +239,7 @@ class Devices(Case):
                 to_device(stream, fake, prefetch)
                 got, states = [], []
                 for batch in stream:
-                    got.append(batch["number"])
+                    got.append(batch.carry["number"])
                     states.append(stream.state_dict())
             with fake.turn:
                 fake.is_over = True
@@ -250,7 +250,7 @@ class Devices(Case):
             self.assertEqual((fake.wrong, fake.pinned), ([], {}))
         with millrace.stream(spec) as stream:
             stream.load_state_dict(states[9])
-            self.assertTrue(torch.equal(next(iter(stream))["number"], want[10]))
+            self.assertTrue(torch.equal(next(iter(stream)).carry["number"], want[10]))
 
     def test_memory_that_cannot_be_pinned_is_told(self):
         class Refusing(FakeCuda):
@@ -282,18 +282,28 @@ class Loaders(Case):
             loader = torch.utils.data.DataLoader(stream, batch_size=None)
             self.assertEqual(sum(batch.rows for batch in loader), 640)
 
+    def test_a_dataloader_reads_an_evaluation(self):
+        spec = self.spec(total=640, rows=64, micro=64, epochs=1, more='eval: {dataset: {where: "number % 5 = 0"}}\n')
+        with millrace.stream(spec, part="eval") as rows:
+            loader = torch.utils.data.DataLoader(rows, batch_size=None)
+            self.assertEqual(len(loader), 2)
+            alive = iter(loader)  # as Lightning's sanity check leaves it
+            next(alive)
+            for _ in range(2):
+                self.assertEqual(sum(batch.rows for batch in loader), 128)
+
     def test_a_dataloader_with_workers_is_refused_and_the_parent_goes_on(self):
         spec = self.spec(total=640, rows=64, micro=64, epochs=1)
         with millrace.stream(spec) as stream:
             loop = iter(stream)
             held = next(loop)
-            numbers = held["number"].tolist()
+            numbers = held.carry["number"].tolist()
             del loop
             loader = torch.utils.data.DataLoader(stream, batch_size=None, num_workers=2)
             with self.assertRaisesRegex(millrace.MisuseError, "num_workers=0"):
                 next(iter(loader))
             del loader
-            self.assertEqual(held["number"].tolist(), numbers)
+            self.assertEqual(held.carry["number"].tolist(), numbers)
             self.assertEqual(1 + sum(1 for _ in stream), 10)
 
 
@@ -308,15 +318,15 @@ class Checkpoints(Case):
             path = os.path.join(self.folder, "state.pt")
             torch.save({"data": stream.state_dict()}, path)
             dcp.save({"data": stream}, checkpoint_id=os.path.join(self.folder, "dcp"), no_dist=True)
-            rest = [batch["number"].tolist() for batch in loop]
+            rest = [batch.carry["number"].tolist() for batch in loop]
             whole = stream.order_hash
         with millrace.stream(spec) as stream:
             stream.load_state_dict(torch.load(path)["data"])
-            self.assertEqual([batch["number"].tolist() for batch in stream], rest)
+            self.assertEqual([batch.carry["number"].tolist() for batch in stream], rest)
             self.assertEqual(stream.order_hash, whole)
         with millrace.stream(spec) as stream:
             dcp.load({"data": stream}, checkpoint_id=os.path.join(self.folder, "dcp"), no_dist=True)
-            self.assertEqual([batch["number"].tolist() for batch in stream], rest)
+            self.assertEqual([batch.carry["number"].tolist() for batch in stream], rest)
 
 
 if __name__ == "__main__":

@@ -68,10 +68,10 @@ class Views(Case):
             batches = list(stream)
             self.assertEqual(stream.stats["held_batches"], 0)
             for one, two in zip(batches, other):
-                for name in ("dense", "user", "liked", "number"):
+                for name in ("dense", "user", "liked", "number.carry"):
                     numpy.testing.assert_array_equal(one[name], two[name])
                 self.assertEqual(one["tags"].to_list(), two["tags"].to_list())
-                self.assertEqual(one["word"].to_list(), two["word"].to_list())
+                self.assertEqual(one.carry["word"].to_list(), two.carry["word"].to_list())
 
     def test_a_batch_may_be_written_to(self):
         spec = self.spec(total=640, rows=64, micro=64, epochs=1)
@@ -179,7 +179,8 @@ class Views(Case):
         spec = os.path.join(self.folder, "spec.yaml")
         with open(spec, "w", encoding="utf-8") as file:
             file.write(f"name: lists\ndataset: {{path: rows.parquet}}\nlabels: {{{head}: k % 2 = 1}}\nfeatures: {{{features}}}\n"
-                       + ("embeddings: {k: {rows: 64}, l: {rows: 16}}\n" if "lists:" in features else "")
+                       + ("embeddings: {k: {rows: 64}, l: {rows: 16}}\n" if "lists:" in features else
+                          "embeddings: {k: {rows: 64}}\n" if "ids:" in features else "")
                        + "batch: {rows: 8, micro_rows: 4, shuffle: none, order: as_is}\ncommand: ['true']\n")
         return spec, table
 
@@ -198,11 +199,11 @@ class Views(Case):
                     arrow.validate(full=True)
                     for name in "lfdv":
                         self.assertIsInstance(batch.carry[name], millrace.Ragged, how)
-                        self.assertEqual(len(batch[name]), batch.rows)
-                        found[name] += batch[name].to_list()
+                        self.assertEqual(len(batch.carry[name]), batch.rows)
+                        found[name] += batch[f"{name}.carry"].to_list()
                         self.assertEqual(arrow.column(name).to_pylist(), batch.carry[name].to_list())
-                    found["k"] += batch["k"].tolist()
-                    self.assertEqual(batch["w"].to_list(), [f"w{n}" for n in batch["k"].tolist()])
+                    found["k"] += batch.carry["k"].tolist()
+                    self.assertEqual(batch.carry["w"].to_list(), [f"w{n}" for n in batch.carry["k"].tolist()])
                     if not how.get("as_numpy"):
                         moved = batch.to("cpu").carry["l"]
                         self.assertEqual(moved.to_list(), batch.carry["l"].to_list())
@@ -230,6 +231,18 @@ class Views(Case):
         arrow = batch.arrow()
         self.assertEqual(arrow.schema.names, batch.keys())
         self.assertEqual((arrow.column("k.carry").to_pylist(), arrow.column("l.carry").to_pylist()), (list(range(8)), raw[:8]))
+
+    def test_a_name_that_is_no_feature_any_more_does_not_become_the_carried_column(self):
+        spec, _ = self.carrying("ids: [k], carry: [k]")
+        without = {"features.ids": [], "features.dense": ["k"], "embeddings": {}}
+        for changes, keys in (({}, ["k", "y", "k.carry"]), (without, ["dense", "y", "k.carry"])):
+            with millrace.stream(spec, last="keep", set=changes) as stream:
+                batch = next(iter(stream))
+            self.assertEqual(batch.keys(), keys)
+            self.assertIn("k", batch.arrow().schema.names)
+        with self.assertRaisesRegex(KeyError, r"'k' is not a feature or label of this stream: batch.carry\['k'\]"):
+            batch["k"]
+        self.assertNotIn("k", batch)
 
 
 class SharedLists(Case):

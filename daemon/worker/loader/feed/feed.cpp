@@ -175,7 +175,11 @@ Status Feed::openElsewhere() {
 Status Feed::admits(const ring::FeedHello& hello) const {
     if (!std::binary_search(job_.ranks.begin(), job_.ranks.end(), hello.rank)) {
         return invalidArgument("hello: rank ", hello.rank, " is not one of those that this feed ",
-                               "serves (--ranks)");
+                               "serves (--ranks); a feed with relays serves theirs too, so leave "
+                               "--ranks out there");
+    }
+    if (hello.state) {
+        RETURN_IF_ERROR(job_.checkPlace(hello.state->cursor));
     }
     if (hello.stream == "eval" && !job_.spec.eval) {
         return invalidArgument("hello: the spec has no eval section");

@@ -9,7 +9,6 @@
 #include "backend/job/job_file.h"
 #include "backend/spec/column_origins.h"
 #include "backend/stream/steps.h"
-#include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
 namespace {
@@ -108,10 +107,12 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
         RETURN_IF_ERROR(checkOnce(job.ranks));
         return job;
     }
-    ASSIGN_OR_RETURN(ResolvedRun run,
-                     resolveFile(request.specPath, request.variation, request.sets));
+    ASSIGN_OR_RETURN(ResolvedRun run, resolveFile(request));
     job.spec = std::move(run.spec);
     job.plan = std::move(run.plan);
+    if (!request.pinnedPath.empty()) {
+        RETURN_IF_ERROR(writePinned(request.pinnedPath, job.plan));
+    }
     job.joinFile = request.joinFile;
     job.listen = request.listen;
     job.codecs = request.codecs;
@@ -125,6 +126,22 @@ Result<FeedJob> FeedJob::resolve(const FeedRequest& request) {
     }
     ASSIGN_OR_RETURN(job.ranks, servedRanks(request.ranks, job.worldSize()));
     return job;
+}
+
+Status FeedJob::checkPlace(const stream::Cursor& at) const {
+    const auto epochs = static_cast<std::uint32_t>(spec.batch.epochs);
+    const bool isEnd = at.next == 0 && at.segment == 0 && at.rest.empty();
+    if (at.epoch > epochs || (at.epoch == epochs && !isEnd)) {
+        return invalidArgument("state: epoch ", at.epoch, ", micro-batch ", at.next,
+                               " of a stream of ", epochs, " epochs; it was changed");
+    }
+    const std::int64_t most = plan.numRows() / spec.batch.microRows + 1;
+    if (at.next > most || at.offset > at.next || at.segment > plan.numSplits()) {
+        return invalidArgument("state: micro-batch ", at.next, " (segment ", at.segment, ", ",
+                               at.offset, " of its own before) of an epoch of at most ", most,
+                               " in ", plan.numSplits(), " splits; it was changed");
+    }
+    return okStatus();
 }
 
 LoaderSetUp FeedJob::setUp() const {

@@ -10,14 +10,14 @@
 #include "backend/ring/feed_server.h"
 #include "backend/spec/run_spec.h"
 #include "backend/stream/plan.h"
+#include "backend/stream/state/cursor.h"
 #include "daemon/worker/loader/memory.h"
+#include "daemon/worker/loader/resolve.h"
 
 namespace millrace::loader {
 
 /// A feed that no daemon started: `millrace-loader feed --spec FILE`.
-struct FeedRequest {
-    std::string specPath, variation;
-    std::vector<std::string> sets;
+struct FeedRequest : SpecChoice {
     std::string socketPath;
     int worldSize = 0;       ///< 0: the spec's train.ranks
     std::vector<int> ranks;  ///< served here; empty: all
@@ -58,6 +58,9 @@ struct FeedJob {
 
     int worldSize() const { return static_cast<int>(spec.train.ranks); }
     LoaderSetUp setUp() const;
+    /// Whether the stream can have such a place. A rank's state has no check of its own: one that
+    /// was changed would end the stream silently.
+    Status checkPlace(const stream::Cursor& at) const;
 };
 
 /// Puts what the features of a spec's frames are into what a feed tells its readers.

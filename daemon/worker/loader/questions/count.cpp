@@ -235,7 +235,7 @@ void CountStore::write(const std::vector<std::int64_t>& rows) const {
 int runCount(const CountOptions& options) {
     const Watch watch;
     secondsSinceStart();
-    const Result<ResolvedRun> run = resolveFile(options.specPath, options.variation, options.sets);
+    const Result<ResolvedRun> run = resolveFile(options);
     if (!run.ok()) {
         return fail(run.status());
     }

@@ -16,9 +16,7 @@
 
 namespace millrace::loader {
 
-struct CountOptions {
-    std::string specPath, variation;
-    std::vector<std::string> sets;
+struct CountOptions : SpecChoice {
     std::int64_t threads = 0;  ///< 0: the spec's, else one for each core
     bool isJson = false;
 };

@@ -326,8 +326,8 @@ Status takeSample(Preview& preview, std::stop_token stop, std::atomic<std::int64
 }
 
 Status runOn(const Watch& watch, Preview& preview) {
-    ASSIGN_OR_RETURN(preview.run, resolveFile(preview.options.specPath, preview.options.variation,
-                                              preview.options.sets));
+    ASSIGN_OR_RETURN(preview.run, resolveFile({preview.options.specPath, preview.options.variation,
+                                               preview.options.sets}));
     RETURN_IF_ERROR(openInput(preview));
     std::atomic<std::int64_t> done{0};
     const std::int64_t most = preview.input->numSegments();

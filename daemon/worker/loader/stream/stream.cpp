@@ -93,7 +93,7 @@ Result<Stream> openStream(const options::StreamOptions& options,
                           std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
     stream.options = options;
-    ASSIGN_OR_RETURN(stream.run, resolveFile(options.specPath, options.variation, options.sets));
+    ASSIGN_OR_RETURN(stream.run, resolveFile({options.specPath, options.variation, options.sets}));
     const auto part = options.part == "eval" ? recipe::Part::kEval : recipe::Part::kTrain;
     if (part == recipe::Part::kEval && stream.run.spec.eval) {
         RETURN_IF_ERROR(checkEvaluation(stream.run));
