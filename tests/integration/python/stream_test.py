@@ -297,6 +297,16 @@ class Questions(Case):
         with self.assertRaises(millrace.SpecError):
             millrace.dataset(self.folder + "/nothing.parquet")
 
+    def test_zstd_that_is_read_out_of_order_is_warned_of(self):
+        import pyarrow
+        spec = self.spec(total=2000, split=50, more="command: ['true']\n")
+        with open(os.path.join(self.folder, "rows.csv"), "rb") as file, \
+                pyarrow.CompressedOutputStream(os.path.join(self.folder, "rows.csv.zst"), "zstd") as packed:
+            packed.write(file.read())
+        for changes, count in (({}, 1), ({"batch.order": "as_is"}, 0)):
+            told = millrace.check(spec, set={"dataset.path": "rows.csv.zst", **changes})["runs"][0]["warnings"]
+            self.assertEqual(len([one for one in told if "is decompressed from its start for most of its 40 splits" in one]), count, told)
+
     def test_log_has_nobody_to_tell(self):
         self.assertIsNone(millrace.log(loss=1.0))
 
