@@ -282,14 +282,16 @@ std::vector<CommandSpec> dataCommands() {
                         "request_id"},
                        &runStream};
     stream.needsDaemon = false;
-    CommandSpec check{"check",
-                      "Data",
-                      "read a spec and say what is wrong with it",
-                      "Types every expression against the dataset's schema. Needs no daemon.",
-                      {kSpec},
-                      specOptions(),
-                      {"millrace check movielens.yaml --all-variations"},
-                      &runCheck};
+    CommandSpec check{
+        "check",
+        "Data",
+        "read a spec and say what is wrong with it",
+        "Types every expression against the dataset's schema. Needs no daemon, but only one "
+        "knows the run of `train.init_from`.",
+        {kSpec},
+        specOptions(),
+        {"millrace check movielens.yaml --all-variations"},
+        &runCheck};
     check.needsDaemon = false;
     check.looksThere = true;
     CommandSpec dataset{

@@ -130,12 +130,8 @@ std::vector<std::string> changedKeys(const Json& was, const Json& is) {
     return out;
 }
 
-Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,
-                   bool weightsOnly) {
+Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors) {
     for (const TensorRef& to : tensors) {
-        if (weightsOnly && !to.isWeight) {
-            continue;
-        }
         const TensorRef* from = checkpoint.find(to.name);
         if (!from) {
             return failedPrecondition("checkpoint ", checkpoint.path(), ": has no ", to.name,
@@ -150,17 +146,14 @@ Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& t
     }
     for (const TensorRef& from : checkpoint.tensors()) {
         const auto isSame = [&](const TensorRef& to) { return to.name == from.name; };
-        if ((from.isWeight || !weightsOnly) &&
-            std::none_of(tensors.begin(), tensors.end(), isSame)) {
+        if (std::none_of(tensors.begin(), tensors.end(), isSame)) {
             return failedPrecondition("checkpoint ", checkpoint.path(), ": has ", from.name,
                                       ", which this model does not know");
         }
     }
     for (const TensorRef& to : tensors) {
-        if (!weightsOnly || to.isWeight) {
-            std::memcpy(to.data, checkpoint.find(to.name)->data,
-                        static_cast<std::size_t>(to.numBytes()));
-        }
+        std::memcpy(to.data, checkpoint.find(to.name)->data,
+                    static_cast<std::size_t>(to.numBytes()));
     }
     return okStatus();
 }

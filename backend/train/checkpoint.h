@@ -74,9 +74,8 @@ std::string weightsHash(const std::vector<TensorRef>& tensors);
 /// "train.threads was 1, is 2" for every leaf that differs.
 std::vector<std::string> changedKeys(const Json& was, const Json& is);
 
-/// Copies the tensors of `checkpoint` into `tensors` (those with isWeight when `weightsOnly`).
-/// Nothing is copied unless all match; kFailedPrecondition names the first that does not.
-Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors,
-                   bool weightsOnly);
+/// Copies the tensors of `checkpoint` into `tensors`. Nothing is copied unless all match;
+/// kFailedPrecondition names the first that does not.
+Status copyTensors(const Checkpoint& checkpoint, const std::vector<TensorRef>& tensors);
 
 }  // namespace millrace::train

@@ -13,7 +13,7 @@
 
 #include "backend/core/status.h"
 #include "backend/train/batch.h"
-#include "backend/train/checkpoint.h"
+#include "backend/train/init_from.h"
 #include "backend/train/loss.h"
 #include "backend/train/optimizer.h"
 #include "backend/train/ranks/group.h"
@@ -112,8 +112,8 @@ class Learner {
     virtual std::vector<TensorRef> tensors() = 0;
     /// Takes the state of a checkpoint: names, types and shapes must be equal.
     virtual Status restore(const Checkpoint& checkpoint) = 0;
-    /// Takes the weights only (train.init_from); the optimizer starts fresh.
-    virtual Status restoreWeights(const Checkpoint& checkpoint) = 0;
+    /// Starts with what another run has learnt, as copyMatching().
+    virtual Result<std::vector<std::string>> begin(const InitFrom& from) = 0;
     virtual LearnerTimes times() const { return {}; }
     virtual std::vector<TableUse> tableUse() const { return {}; }
     /// The most of a device's memory that was used; 0 of a CPU.

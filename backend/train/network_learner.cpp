@@ -262,18 +262,16 @@ std::vector<TensorRef> NetworkLearner::tensors() {
     return out;
 }
 
-Status NetworkLearner::take(const Checkpoint& checkpoint, bool weightsOnly) {
-    RETURN_IF_ERROR(copyTensors(checkpoint, tensors(), weightsOnly));
+Status NetworkLearner::restore(const Checkpoint& checkpoint) {
+    RETURN_IF_ERROR(copyTensors(checkpoint, tensors()));
     scaler_.restored();
     return okStatus();
 }
 
-Status NetworkLearner::restore(const Checkpoint& checkpoint) {
-    return take(checkpoint, false);
-}
-
-Status NetworkLearner::restoreWeights(const Checkpoint& checkpoint) {
-    return take(checkpoint, true);
+Result<std::vector<std::string>> NetworkLearner::begin(const InitFrom& from) {
+    ASSIGN_OR_RETURN(std::vector<std::string> left, copyMatching(from, tensors()));
+    scaler_.restored();
+    return left;
 }
 
 }  // namespace millrace::train

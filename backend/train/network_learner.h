@@ -27,7 +27,7 @@ class NetworkLearner final : public Learner {
     Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
     std::vector<TensorRef> tensors() override;
     Status restore(const Checkpoint& checkpoint) override;
-    Status restoreWeights(const Checkpoint& checkpoint) override;
+    Result<std::vector<std::string>> begin(const InitFrom& from) override;
     std::int64_t epochsMax() const override { return INT64_MAX; }
     LearnerTimes times() const override { return times_; }
     std::vector<TableUse> tableUse() const override;
@@ -45,7 +45,6 @@ class NetworkLearner final : public Learner {
     double divisorOf(double weight, UpdateFigures* figures);
     Status forward(const BatchView& batch, bool keepsGraph);
     Status forwardToLoss(const BatchView& batch, LossSums& sums);
-    Status take(const Checkpoint& checkpoint, bool weightsOnly);
     /// Statistics and, for an update, gradients become those of all ranks.
     Status communicate(bool isUpdate);
     Status sumLayersOverRanks();

@@ -26,7 +26,10 @@ class TargetMean final : public Learner {
     Status predict(const BatchView& batch, std::vector<double>& probabilities) override;
     std::vector<TensorRef> tensors() override;
     Status restore(const Checkpoint& checkpoint) override;
-    Status restoreWeights(const Checkpoint& checkpoint) override { return restore(checkpoint); }
+    Result<std::vector<std::string>> begin(const InitFrom& from) override {
+        RETURN_IF_ERROR(restore(*from.checkpoint));
+        return std::vector<std::string>();
+    }
     std::int64_t epochsMax() const override { return 1; }
 
  private:

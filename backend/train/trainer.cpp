@@ -30,7 +30,7 @@ Trainer::Trainer(TrainerOptions options, std::unique_ptr<Learner> learner, Sourc
       checkpoints_(options_.checkpoints, reporter) {}
 
 Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Checkpoint* resume,
-                                               const Checkpoint* initFrom, SourceOpener open,
+                                               const InitFrom* initFrom, SourceOpener open,
                                                Group& group, Reporter& reporter,
                                                const Clock& clock) {
     if (options.microBatchesPerStep < 1 || options.microBatchesPerStep % group.size() != 0) {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(TrainerOptions options, const Che
     if (resume) {
         RETURN_IF_ERROR(trainer->resumeFrom(*resume));
     } else if (initFrom) {
-        RETURN_IF_ERROR(annotate(trainer->learner_->restoreWeights(*initFrom), "train.init_from"));
+        RETURN_IF_ERROR(beginFrom(*initFrom, trainer->options_.numericKeys, *trainer->learner_));
     }
     return trainer;
 }

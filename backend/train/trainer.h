@@ -52,7 +52,7 @@ class Trainer {
 
     /// `resume` and `initFrom` may be null. Group, reporter, clock and opener outlive the trainer.
     static Result<std::unique_ptr<Trainer>> make(TrainerOptions options, const Checkpoint* resume,
-                                                 const Checkpoint* initFrom, SourceOpener open,
+                                                 const InitFrom* initFrom, SourceOpener open,
                                                  Group& group, Reporter& reporter,
                                                  const Clock& clock);
     /// Trains to the end (the last line is acknowledged then) or to a stop request (a checkpoint is

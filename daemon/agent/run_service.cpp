@@ -224,7 +224,8 @@ Status RunService::checkTrainer() const {
 // Whether the run whose weights a new one starts with is there; a run that goes on may still get
 // its first checkpoint.
 Status RunService::checkInitFrom(const InspectedRun& inspected) const {
-    const std::string name = jsonString(jsonMember(inspected.spec, "train"), "init_from");
+    const Json& train = jsonMember(inspected.spec, "train");
+    const std::string name = jsonString(train, "init_from");
     if (name.empty()) {
         return okStatus();
     }
@@ -234,6 +235,13 @@ Status RunService::checkInitFrom(const InspectedRun& inspected) const {
     }
     ASSIGN_OR_RETURN(const runs::RunRecord run, store_.get(*id));
     ASSIGN_OR_RETURN(const auto checkpoints, store_.checkpoints(*id));
+    const Result<Json> spec = parseJson(run.resolvedSpec, "spec");
+    const Json& early = jsonMember(jsonMember(spec.ok() ? *spec : Json(), "train"), "early_stop");
+    if (train.value("init_best", false) && jsonInt(early, "patience") == 0) {
+        return failedPrecondition("train.init_from: run ", *id,
+                                  " keeps no best checkpoint, as its "
+                                  "spec has no train.early_stop; leave `best` out for its newest");
+    }
     return checkpoints.empty() && values::isEnded(run.state)
                ? failedPrecondition("train.init_from: run ", *id, " has no checkpoint")
                : okStatus();

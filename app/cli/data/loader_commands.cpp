@@ -1,4 +1,6 @@
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "app/cli/data/data_commands.h"
 #include "app/cli/data/loader_child.h"
@@ -13,9 +15,9 @@ namespace {
 
 using tui::Tone;
 
-int reportErrors(CliContext& context, const ParsedArgs& args, const Json& answer,
-                 const std::string& fileName, const std::string& text) {
-    const std::vector<values::SpecError> errors = loaderErrors(jsonMember(answer, "errors"));
+int reportErrors(CliContext& context, const ParsedArgs& args,
+                 const std::vector<values::SpecError>& errors, const std::string& fileName,
+                 const std::string& text) {
     context.err << describe(errors, fileName, text, "error", context.errorTerminal,
                             args.has("--set"));
     if (args.isJson()) {
@@ -62,6 +64,51 @@ void printChecked(CliContext& context, const Json& runs) {
     printOptimisation(context, runs);
 }
 
+// Whether the run that train.init_from names can be started from: "" or what is wrong.
+std::string whyNotFrom(client::DaemonClient& daemon, const std::string& name, bool isBest) {
+    const Result<values::RunDetail> run = daemon.get(name);
+    if (!run.ok()) {
+        return std::string(messageOf(run.status()));
+    }
+    const Result<Json> spec = parseJson(run->resolvedSpec, "spec");
+    const Json& early = jsonMember(jsonMember(spec.ok() ? *spec : Json(), "train"), "early_stop");
+    if (isBest && jsonInt(early, "patience") == 0) {
+        return strCat("run ", name, " keeps no best checkpoint, as its spec has no ",
+                      "train.early_stop; leave `best` out for its newest");
+    }
+    return run->checkpoints.empty() && values::isEnded(run->summary.state)
+               ? strCat("run ", name, " has no checkpoint")
+               : "";
+}
+
+// What only a daemon knows of the specs: without one a warning says that it was not looked at.
+void checkInitFrom(CliContext& context, const Json& runs, std::vector<values::SpecError>& errors,
+                   std::vector<values::SpecError>& warnings) {
+    std::set<std::pair<std::string, bool>> wanted;
+    for (const Json& run : runs) {
+        const Result<Json> spec = parseJson(jsonString(run, "resolved_spec"), "resolved spec");
+        const Json& train = jsonMember(spec.ok() ? *spec : Json(), "train");
+        if (const std::string name = jsonString(train, "init_from"); !name.empty()) {
+            wanted.emplace(name, jsonBool(train, "init_best"));
+        }
+    }
+    if (wanted.empty()) {
+        return;
+    }
+    constexpr char kKey[] = "train.init_from";
+    const auto daemon = openDaemon(context);
+    for (const auto& [name, isBest] : wanted) {
+        const std::string why = daemon.ok() ? whyNotFrom(**daemon, name, isBest) : "";
+        if (!daemon.ok()) {
+            warnings.push_back({strCat(kKey, ": run '", name,
+                                       "' was not looked for: ", messageOf(daemon.status())),
+                                "check", "", kKey});
+        } else if (!why.empty()) {
+            errors.push_back({strCat(kKey, ": ", why), "check", "", kKey});
+        }
+    }
+}
+
 // The resolved specs as documents in place of texts.
 Result<Json> withSpecs(Json runs) {
     for (Json& run : runs) {
@@ -93,10 +140,14 @@ int runCheck(CliContext& context, const ParsedArgs& args) {
         return fail(context, answer.status());
     }
     if (!jsonBool(*answer, "ok")) {
-        return reportErrors(context, args, *answer, path, text);
+        return reportErrors(context, args, loaderErrors(jsonMember(*answer, "errors")), path, text);
     }
-    const auto warnings = loaderErrors(jsonMember(*answer, "warnings"));
+    std::vector<values::SpecError> errors, warnings = loaderErrors(jsonMember(*answer, "warnings"));
+    checkInitFrom(context, jsonMember(*answer, "runs"), errors, warnings);
     context.err << describe(warnings, path, text, "warning", context.errorTerminal);
+    if (!errors.empty()) {
+        return reportErrors(context, args, errors, path, text);
+    }
     if (!args.isJson()) {
         printChecked(context, jsonMember(*answer, "runs"));
         return kExitOk;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
 
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
@@ -172,8 +173,17 @@ class TensorLearner final : public Learner {
         return out;
     }
 
-    Status restore(const Checkpoint& checkpoint) override { return take(checkpoint, false); }
-    Status restoreWeights(const Checkpoint& checkpoint) override { return take(checkpoint, true); }
+    Status restore(const Checkpoint& checkpoint) override {
+        return take([&] { return copyTensors(checkpoint, tensors()); });
+    }
+    Result<std::vector<std::string>> begin(const InitFrom& from) override {
+        std::vector<std::string> left;
+        RETURN_IF_ERROR(take([&]() -> Status {
+            ASSIGN_OR_RETURN(left, copyMatching(from, tensors()));
+            return okStatus();
+        }));
+        return left;
+    }
     std::int64_t epochsMax() const override { return INT64_MAX; }
     LearnerTimes times() const override { return times_; }
     std::vector<TableUse> tableUse() const override { return tables_.use(); }
@@ -377,10 +387,11 @@ class TensorLearner final : public Learner {
         return out;
     }
 
-    Status take(const Checkpoint& checkpoint, bool weightsOnly) {
+    /// `copy` writes into tensors().
+    Status take(const std::function<Status()>& copy) {
         return guarded("a checkpoint", [&]() -> Status {
             const c10::NoGradGuard noGradients;
-            RETURN_IF_ERROR(copyTensors(checkpoint, tensors(), weightsOnly));
+            RETURN_IF_ERROR(copy());
             const std::vector<Stored> to = stored();
             std::vector<at::Tensor> input;
             for (std::size_t i = 0; i < to.size(); ++i) {

@@ -86,6 +86,7 @@ Result<JobFacts> JobFacts::read(std::string_view resolvedSpec) {
     facts.maxRestarts = spec.train.maxRestarts;
     facts.checkpointKeep = spec.train.checkpointKeep;
     facts.initFrom = spec.train.initFrom;
+    facts.initBest = spec.train.initBest;
     facts.loaderThreads = spec.resources.loaderThreads;
     facts.memoryLimitMb = spec.resources.memoryLimitMb;
     facts.gpusPerRank = spec.resources.gpusPerRank;

@@ -28,7 +28,8 @@ struct JobFacts {
     std::int64_t checkpointKeep = 3;
     std::int64_t epochs = 1;
     std::int64_t maxSteps = 0;  ///< 0: as many as the stream has
-    std::string initFrom;
+    std::string initFrom;       ///< of train.init_from: the run, and whether its best checkpoint
+    bool initBest = false;
     bool hasDataset = true;  ///< false: `command` without a stream, and so without a feed
     std::string params;      ///< JSON, for the user's own ranks
     std::vector<std::string> stepNames;  ///< that the loader counts: where, then enabled ones

@@ -99,7 +99,7 @@ Result<job::JobFile> ActiveRun::nextJob() const {
     if (survey.chosen.has_value()) {
         job.resume = survey.path;
     } else {
-        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, journal_.run(), facts_.initFrom));
+        ASSIGN_OR_RETURN(job.initFrom, findInitFrom(place_, journal_.run(), facts_));
     }
     job.dataListen = place_.nodes.standing("").address;
     return job;

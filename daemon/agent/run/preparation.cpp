@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "backend/checkpoint/checkpoint_directory.h"
 #include "backend/core/files.h"
 #include "backend/core/json.h"
 #include "backend/core/text.h"
@@ -160,20 +161,27 @@ Status checkSameValues(const std::string& spec, const runs::RunRecord& from) {
 }  // namespace
 
 Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
-                                 const std::string& from) {
-    if (from.empty()) {
+                                 const JobFacts& facts) {
+    if (facts.initFrom.empty()) {
         return std::string();
     }
-    const Result<std::string> other = place.store.findId(from);
+    const Result<std::string> other = place.store.findId(facts.initFrom);
     if (!other.ok()) {
         return annotate(other.status(), "train.init_from");
     }
     ASSIGN_OR_RETURN(const runs::RunRecord learnt, place.store.get(*other));
     RETURN_IF_ERROR(checkSameValues(run.resolvedSpec, learnt));
     const std::string folder = job::RunPaths(place.runsDir, *other).checkpoints();
-    ASSIGN_OR_RETURN(const auto checkpoints, place.store.checkpoints(*other));
-    for (const runs::CheckpointRecord& checkpoint : checkpoints) {
-        const std::string path = strCat(folder, "/", checkpoint.name);
+    std::vector<std::string> names = {checkpoint::kBestName};
+    if (!facts.initBest) {
+        ASSIGN_OR_RETURN(const auto checkpoints, place.store.checkpoints(*other));
+        names.clear();
+        for (const runs::CheckpointRecord& checkpoint : checkpoints) {
+            names.push_back(checkpoint.name);
+        }
+    }
+    for (const std::string& name : names) {
+        const std::string path = strCat(folder, "/", name);
         if (::access(path.c_str(), R_OK) == 0) {
             return path;
         }
@@ -181,7 +189,10 @@ Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& 
             return annotate(errnoStatus(errno, path), "train.init_from");
         }
     }
-    return failedPrecondition("train.init_from: run ", *other, " has no checkpoint");
+    return failedPrecondition("train.init_from: run ", *other,
+                              isBest ? " has no best checkpoint; one is kept where its spec has "
+                                       "train.early_stop"
+                                     : " has no checkpoint");
 }
 
 }  // namespace millrace::agent

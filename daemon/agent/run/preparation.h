@@ -86,10 +86,10 @@ std::int64_t pauseBehindIdle(int attempts);
 /// this is. kUnavailable: they live, and are told to end.
 Status endFormer(const Workplace& place, const std::string& key);
 
-/// The newest checkpoint of the run `from`, whose weights `run` starts with (train.init_from); ""
-/// for no run. One that counted other values is refused. An error is transient where the file may
-/// be read later.
+/// The newest checkpoint of the run that train.init_from names, or its best, with which `run`
+/// starts; "" for no run. One that counted other values is refused. An error is transient where the
+/// file may be read later.
 Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& run,
-                                 const std::string& from);
+                                 const JobFacts& facts);
 
 }  // namespace millrace::agent

@@ -215,8 +215,8 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
     out.module = moduleOf(spec, out.learner);
     const Json all = spec.toJson();
     Json trainKeys = jsonMember(all, "train");
-    for (const char* key :
-         {"checkpoint", "max_restarts", "max_steps", "init_from", "early_stop", "nodes"}) {
+    for (const char* key : {"checkpoint", "max_restarts", "max_steps", "init_from",
+                            "init_optimizer", "init_best", "early_stop", "nodes"}) {
         if (trainKeys.is_object()) {
             trainKeys.erase(key);
         }
@@ -228,6 +228,38 @@ Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                        {"model", jsonMember(all, "model")},
                        {"batch", {{"rows", spec.batch.rows}, {"epochs", spec.batch.epochs}}}};
     return out;
+}
+
+train::InitFrom initFromOf(const TrainerJob& job, const train::TrainerOptions& options,
+                           const train::Checkpoint& checkpoint) {
+    const Json& was = jsonMember(checkpoint.meta(), "module");
+    const auto inputOf = [](const Json& module, const std::string& name) {
+        const Json& inputs = jsonMember(module, "inputs");
+        const auto found = std::find_if(inputs.begin(), inputs.end(), [&](const Json& input) {
+            return jsonString(input, "name") == name;
+        });
+        return found == inputs.end() ? Json() : *found;
+    };
+    train::InitFrom from;
+    from.checkpoint = &checkpoint;
+    from.takesOptimizer = job.spec.train.initOptimizer;
+    from.hasSameInput = jsonMember(was, "dense") == jsonMember(options.module, "dense") &&
+                        jsonMember(was, "vectors") == jsonMember(options.module, "vectors");
+    for (const train::FeatureOptions& feature : options.learner.features) {
+        const Json before = inputOf(was, feature.name), now = inputOf(options.module, feature.name);
+        if (feature.table < 0 || before.is_null()) {
+            continue;
+        }
+        const std::string& table =
+            options.learner.tables[static_cast<std::size_t>(feature.table)].name;
+        const bool hasVocabulary = !jsonString(now, "vocabulary").empty();
+        if (hasVocabulary != !jsonString(before, "vocabulary").empty()) {
+            from.changed.insert(table);
+        } else if (hasVocabulary) {
+            from.growing.insert(table);
+        }
+    }
+    return from;
 }
 
 std::string fileNameOf(const TrainerJob& job, std::uint32_t file) {

@@ -21,6 +21,10 @@ struct TrainerJob : job::JobFile {
 Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                                              std::int64_t vectorsWidth);
 
+/// What of a checkpoint of another run a model of this job starts with (train.init_from).
+train::InitFrom initFromOf(const TrainerJob& job, const train::TrainerOptions& options,
+                           const train::Checkpoint& checkpoint);
+
 /// The path of a file by its number in the plan, which is read anew: plans are large, and nothing
 /// but an error asks. "file 3" where the plan does not tell.
 std::string fileNameOf(const TrainerJob& job, std::uint32_t file);

@@ -64,8 +64,8 @@ void installSignals() {
     ::signal(SIGPIPE, SIG_IGN);
 }
 
-/// Floats a row of the `vectors` features: from the checkpoint, else from the first frame of this
-/// rank.
+/// Floats a row of the `vectors` features: from the checkpoint that is resumed, else from the first
+/// frame of this rank.
 Result<std::int64_t> vectorsWidth(const TrainerJob& job, int rank, int stopFd,
                                   const train::Checkpoint* checkpoint) {
     if (job.spec.features.vectors.empty() || !job.spec.model.hasTables()) {
@@ -123,10 +123,12 @@ job::AttemptPaths attemptOf(const TrainerJob& job) {
 Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
                                          const Checkpoints& checkpoints, rank::RankClient& client) {
     const train::Checkpoint* resume = checkpoints.resume ? &*checkpoints.resume : nullptr;
-    const train::Checkpoint* initFrom = checkpoints.initFrom ? &*checkpoints.initFrom : nullptr;
-    ASSIGN_OR_RETURN(const std::int64_t width,
-                     vectorsWidth(job, rank, client.stopFd(), resume ? resume : initFrom));
+    ASSIGN_OR_RETURN(const std::int64_t width, vectorsWidth(job, rank, client.stopFd(), resume));
     ASSIGN_OR_RETURN(train::TrainerOptions options, trainerOptions(job, rank, width));
+    std::optional<train::InitFrom> initFrom;
+    if (checkpoints.initFrom) {
+        initFrom = initFromOf(job, options, *checkpoints.initFrom);
+    }
     options.fileName = [&job](std::uint32_t file) { return fileNameOf(job, file); };
     const auto open = [&](const char* stream, const std::string& state) {
         train::FeedSourceOptions feed = feedOptions(job, rank, options, stream);
@@ -142,9 +144,9 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
     ASSIGN_OR_RETURN(const std::unique_ptr<train::Group> group, train::makeSocketGroup(meeting));
     train::RankReporter reporter(client);
     const SystemClock clock;
-    ASSIGN_OR_RETURN(
-        const std::unique_ptr<train::Trainer> trainer,
-        train::Trainer::make(options, resume, initFrom, open, *group, reporter, clock));
+    ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,
+                     train::Trainer::make(options, resume, initFrom ? &*initFrom : nullptr, open,
+                                          *group, reporter, clock));
     logInfo("trainer: started", {{"run", job.run},
                                  {"attempt", job.attempt},
                                  {"rank", rank},

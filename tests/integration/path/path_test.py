@@ -363,6 +363,8 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(self.place.json("ls")["runs"], [])
 
     def test_what_this_version_cannot_do_is_refused_by_check_and_by_run_alike(self):
+        self.place.cli("check", self.place.spec, "--set", "train.init_from=nobody")
+        self.assertIn("train.init_from: run 'nobody' was not looked for", self.place.err)
         self.place.up()
         for key, words in (("train.tf32=true", "on a GPU"), ("resources.gpus_per_rank=2", "on one GPU"),
                            ("resources.memory_limit_mb=64", "64 MB are too little"),
@@ -374,8 +376,10 @@ class BadInputTest(unittest.TestCase):
             self.assertIn(words, self.place.err, key)
             self.place.cli("run", self.place.spec, "--detach", "--set", key, code=1)
             self.assertIn(words, self.place.err, key)
-        self.place.cli("run", self.place.spec, "--detach", "--set", "train.init_from=nobody", code=1)
-        self.assertIn("train.init_from", self.place.err)
+        for command in (["check", self.place.spec], ["run", self.place.spec, "--detach"]):
+            self.place.cli(*command, "--set", "train.init_from=nobody", code=1)
+            self.assertIn("train.init_from", self.place.err)
+            self.assertIn("nobody", self.place.err)
         self.assertEqual(self.place.json("ls")["runs"], [])
 
     def test_an_evaluation_set_of_one_class_is_not_streamed(self):

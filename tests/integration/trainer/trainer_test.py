@@ -227,6 +227,18 @@ class Trainer(unittest.TestCase):
         second = self.finished(name="second", init_from=self.checkpoint("first"))
         self.assertLess(second.losses()[1], first.losses()[1])
 
+    def test_starts_fresh_where_another_runs_tensors_do_not_fit(self):
+        self.finished(name="first")
+        run = copy.deepcopy(self.runs[""])
+        spec = run["spec"] if isinstance(run["spec"], dict) else json.loads(run["spec"])
+        spec["model"]["top"] = [24, 1]
+        run["spec"] = spec
+        self.finished(run=run, name="second", init_from=self.checkpoint("first"))
+        with open(os.path.join(self.folder, "second", "a1", "trainer.log"), encoding="utf-8") as log:
+            fresh = [line for line in log if "begins fresh" in line]
+        self.assertTrue(any("top.0.weight" in line for line in fresh), fresh)
+        self.assertFalse(any("embedding" in line or "bottom" in line for line in fresh), fresh)
+
     def test_names_a_damaged_checkpoint_and_exits_4(self):
         self.finished(name="first")
         path = self.checkpoint("first")

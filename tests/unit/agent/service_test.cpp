@@ -132,6 +132,11 @@ TEST_F(AgentTest, WeightsOfARunThatIsNotThereAreRefusedBeforeAnythingStarts) {
     inspector.reply->runs = {someInspected()};
     inspector.reply->runs[0].spec["train"]["init_from"] = first;
     EXPECT_TRUE(service->submit(order("init-2"))->errors.empty());
+    inspector.reply->runs[0].spec["train"]["init_best"] = true;
+    const auto best = service->submit(order("init-3"));
+    ASSERT_EQ(best->errors.size(), 1u);
+    EXPECT_THAT(best->errors[0].message,
+                HasSubstr("keeps no best checkpoint, as its spec has no train.early_stop"));
 }
 
 TEST_F(AgentTest, ADaemonWithoutATrainerRefusesModelsAndSaysWhy) {

@@ -1,8 +1,8 @@
-#include "backend/train/checkpoint.h"
-
 #include <csignal>
+#include <deque>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include <sched.h>
 #include <sys/mount.h>
@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include "backend/core/files.h"
+#include "backend/train/init_from.h"
 #include "tests/unit/train/fakes.h"
 
 namespace millrace::train {
@@ -57,7 +58,7 @@ TEST(Checkpoint, ComesBackAsItWasWritten) {
     other.weights.assign(600, 0);
     other.sums.assign(3, 0);
     other.updates = 0;
-    ASSERT_TRUE(copyTensors(*read, other.tensors(), false).ok());
+    ASSERT_TRUE(copyTensors(*read, other.tensors()).ok());
     EXPECT_EQ(other.weights, state.weights);
     EXPECT_EQ(other.sums, state.sums);
     EXPECT_EQ(other.updates, 9);
@@ -179,7 +180,7 @@ TEST(CopyTensors, NamesTheFirstShapeThatDoesNotFitAndCopiesNothing) {
     auto tensors = other.tensors();
     tensors[0].shape = {30, 20};
     std::swap(tensors[0], tensors[1]);
-    const Status status = copyTensors(*read, tensors, false);
+    const Status status = copyTensors(*read, tensors);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("a.weight is float32[20, 30]"));
     EXPECT_THAT(std::string(messageOf(status)), HasSubstr("float32[30, 20]"));
@@ -193,23 +194,92 @@ TEST(CopyTensors, NamesAMissingAndAnUnknownTensor) {
     State other;
     auto tensors = other.tensors();
     tensors.push_back({"zz", DType::kInt64, {1}, &other.updates});
-    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors, false))), HasSubstr("has no zz"));
+    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors))), HasSubstr("has no zz"));
     tensors = other.tensors();
     tensors.erase(tensors.begin());
-    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors, false))),
+    EXPECT_THAT(std::string(messageOf(copyTensors(*read, tensors))),
                 HasSubstr("a.weight, which this model does not know"));
 }
 
-TEST(CopyTensors, TakesOnlyWeightsForInitFrom) {
-    const Scratch scratch;
-    State state;
-    const auto read = Checkpoint::open(write(scratch, 1, state));
-    State other;
-    other.weights.assign(600, 0);
-    other.updates = 0;
-    ASSERT_TRUE(copyTensors(*read, other.tensors(), true).ok());
-    EXPECT_EQ(other.weights[0], 1.5F);
-    EXPECT_EQ(other.updates, 0);
+/// What a run before had, and what another model has.
+class CopyMatching : public ::testing::Test {
+ protected:
+    void SetUp() override {
+        std::vector<TensorRef> was = {
+            tensor("embedding.user.weight", {2, 3}, 1), tensor("input.count", {2}, 2),
+            tensor("optimizer.embedding.user.weight.second", {2, 3}, 3, false),
+            tensor("optimizer.updates", {1}, 4, false), tensor("top.weight", {2, 2}, 5)};
+        const auto written = writeCheckpoint(scratch_ / "c", {1, 1}, Json::object(), was);
+        ASSERT_TRUE(written.ok()) << written.status();
+        file_.emplace(*Checkpoint::open(strCat(scratch_ / "c", "/", written->name)));
+        from_.checkpoint = &*file_;
+    }
+    TensorRef tensor(const std::string& name, std::vector<std::int64_t> shape, float value,
+                     bool isWeight = true) {
+        TensorRef t{name, DType::kFloat32, std::move(shape), nullptr, isWeight};
+        t.data = held_.emplace_back(static_cast<std::size_t>(t.numElements()), value).data();
+        return t;
+    }
+    static std::vector<float> valuesOf(const TensorRef& t) {
+        const auto* const data = static_cast<const float*>(t.data);
+        return {data, data + t.numElements()};
+    }
+
+    const Scratch scratch_;
+    std::deque<std::vector<float>> held_;
+    std::optional<Checkpoint> file_;
+    InitFrom from_;
+};
+
+TEST_F(CopyMatching, TakesWeightsByNameAndTheOptimizerOnlyWhereItIsWanted) {
+    const std::vector<TensorRef> to = {
+        tensor("embedding.user.weight", {2, 3}, 0),
+        tensor("optimizer.embedding.user.weight.second", {2, 3}, 0, false),
+        tensor("optimizer.updates", {1}, 0, false)};
+    ASSERT_TRUE(copyMatching(from_, to).ok());
+    EXPECT_EQ(valuesOf(to[0])[5], 1);
+    EXPECT_EQ(valuesOf(to[1])[5] + valuesOf(to[2])[0], 0);
+    from_.takesOptimizer = true;
+    ASSERT_TRUE(copyMatching(from_, to).ok());
+    EXPECT_EQ(valuesOf(to[1])[5] + valuesOf(to[2])[0], 7);
+}
+
+TEST_F(CopyMatching, RowsOfAVocabularyThatGrewBeginFresh) {
+    const std::vector<TensorRef> to = {tensor("embedding.user.weight", {3, 3}, 9),
+                                       tensor("top.weight", {2, 2}, 9)};
+    auto left = copyMatching(from_, to);
+    ASSERT_TRUE(left.ok()) << left.status();
+    EXPECT_EQ(*left, std::vector<std::string>{"embedding.user.weight"});
+    EXPECT_EQ(valuesOf(to[0]), std::vector<float>(9, 9)) << "hashed: a row is another value's";
+    from_.growing = {"user"};
+    ASSERT_TRUE(copyMatching(from_, to).ok());
+    EXPECT_EQ(valuesOf(to[0]), (std::vector<float>{1, 1, 1, 1, 1, 1, 9, 9, 9}));
+    EXPECT_EQ(valuesOf(to[1])[3], 5);
+}
+
+TEST_F(CopyMatching, LeavesWhatStandsForSomethingElse) {
+    from_.changed = {"user"};
+    from_.hasSameInput = false;
+    const std::vector<TensorRef> to = {tensor("embedding.user.weight", {2, 3}, 9),
+                                       tensor("input.count", {2}, 9), tensor("new.weight", {1}, 9),
+                                       tensor("top.weight", {2, 2}, 9)};
+    const auto left = copyMatching(from_, to);
+    ASSERT_TRUE(left.ok()) << left.status();
+    EXPECT_EQ(*left,
+              (std::vector<std::string>{"embedding.user.weight", "input.count", "new.weight"}));
+    EXPECT_EQ(valuesOf(to[0])[0] + valuesOf(to[1])[0] + valuesOf(to[2])[0], 27);
+}
+
+TEST_F(CopyMatching, RefusesAModelOfWhichNothingFits) {
+    const std::vector<TensorRef> to = {tensor("other.weight", {2, 3}, 9),
+                                       tensor("top.weight", {2, 5}, 9)};
+    EXPECT_THAT(std::string(messageOf(copyMatching(from_, to).status())),
+                HasSubstr("none of its tensors has the name and shape of one of this model"));
+    const std::vector<std::int64_t> numbers(4);
+    const std::vector<TensorRef> wide = {
+        {"top.weight", DType::kFloat64, {2, 2}, const_cast<std::int64_t*>(numbers.data()), true}};
+    EXPECT_THAT(std::string(messageOf(copyMatching(from_, wide).status())),
+                HasSubstr("top.weight is float32; this model needs float64; give train.precision"));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct TrainerFixture {
         eval.rows = 90;
     }
     Result<std::unique_ptr<Trainer>> make(const Checkpoint* resume = nullptr,
-                                          const Checkpoint* initFrom = nullptr,
+                                          const InitFrom* initFrom = nullptr,
                                           Group& group = alone()) {
         const auto open = [this](const char* name,
                                  const std::string& state) -> Result<std::unique_ptr<BatchSource>> {

@@ -357,23 +357,54 @@ TEST(Trainer, StartsFromAnotherRunsWeightsWithAFreshOptimizer) {
     TrainerFixture f("dlrm"), next("dlrm");
     ASSERT_TRUE((*f.make())->run().ok());
     const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
-    auto trainer = *next.make(nullptr, &*file);
-    for (const TensorRef& t : trainer->learner().tensors()) {
-        const std::string_view mine(static_cast<char*>(t.data), t.numBytes());
-        const std::string_view theirs(static_cast<char*>(file->find(t.name)->data), t.numBytes());
-        EXPECT_EQ(mine == theirs, t.isWeight) << t.name;
+    for (const bool takesOptimizer : {false, true}) {
+        const InitFrom from{&*file, takesOptimizer, {}, {}, true};
+        auto trainer = *next.make(nullptr, &from);
+        for (const TensorRef& t : trainer->learner().tensors()) {
+            const std::string_view mine(static_cast<char*>(t.data), t.numBytes());
+            const std::string_view theirs(static_cast<char*>(file->find(t.name)->data),
+                                          t.numBytes());
+            EXPECT_EQ(mine == theirs, t.isWeight || takesOptimizer) << t.name;
+        }
+        EXPECT_EQ(trainer->step(), 0);
     }
-    EXPECT_EQ(trainer->step(), 0);
 }
 
-TEST(Trainer, NamesTheFirstWeightThatDoesNotFitInitFrom) {
-    TrainerFixture f("dlrm"), next("dlrm");
+TEST(Trainer, BeginsFreshWhatDoesNotFitOfAnotherRun) {
+    TrainerFixture f("dlrm"), next("dlrm"), fresh("dlrm");
     ASSERT_TRUE((*f.make())->run().ok());
     const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
-    next.options.learner.top = {9, 1};
-    const std::string why(messageOf(next.make(nullptr, &*file).status()));
-    EXPECT_THAT(why, HasSubstr("train.init_from"));
-    EXPECT_THAT(why, HasSubstr("top.0.bias is float32[8]; this model needs float32[9]"));
+    for (TrainerFixture* fixture : {&next, &fresh}) {
+        fixture->options.learner.top = {9, 1};
+    }
+    const InitFrom from{&*file, false, {}, {}, true};
+    auto trainer = *next.make(nullptr, &from);
+    auto untouched = *fresh.make();
+    const std::vector<TensorRef> begun = untouched->learner().tensors();
+    for (const TensorRef& t : trainer->learner().tensors()) {
+        const TensorRef* was = file->find(t.name);
+        const bool isTop = t.name.starts_with("top.0.") || t.name == "top.1.weight";
+        const auto same = std::find_if(begun.begin(), begun.end(),
+                                       [&](const TensorRef& one) { return one.name == t.name; });
+        const TensorRef* wanted = isTop || !t.isWeight ? &*same : was;
+        EXPECT_EQ(std::string_view(static_cast<char*>(t.data), t.numBytes()),
+                  std::string_view(static_cast<char*>(wanted->data), t.numBytes()))
+            << t.name;
+    }
+}
+
+TEST(Trainer, RefusesTheStateOfAnotherOptimizer) {
+    TrainerFixture f("dlrm"), next("dlrm");
+    f.options.numericKeys["train"]["optimizer"] = "adagrad";
+    next.options.numericKeys["train"]["optimizer"] = "adamw";
+    ASSERT_TRUE((*f.make())->run().ok());
+    const auto file = Checkpoint::open(f.pathOf(f.reporter.checkpoints.back()));
+    InitFrom from{&*file, true, {}, {}, true};
+    EXPECT_THAT(std::string(messageOf(next.make(nullptr, &from).status())),
+                HasSubstr("train.init_from: train.optimizer was \"adagrad\", is \"adamw\": its "
+                          "state is of no use to another; leave `optimizer` out"));
+    from.takesOptimizer = false;
+    EXPECT_TRUE(next.make(nullptr, &from).ok());
 }
 
 TEST(Trainer, EndsWithTheReasonWhenTheLossDiverges) {
