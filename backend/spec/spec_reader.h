@@ -24,7 +24,7 @@ struct SpecError {
     std::string path;     ///< key path, "recipe.sample.keep"; "" for the whole text
     std::string code;     ///< "syntax", "unknown_key", "type", "range", "missing", "duplicate",
                           ///< "expression", "parameter", "unknown_column", "variation", "check",
-                       ///< "file", "limit"
+                          ///< "file", "limit"
     /// "FILE:LINE:COLUMN: message".
     std::string text(std::string_view fileName) const;
     Json toJson() const;

@@ -190,9 +190,10 @@ Result<std::string> findInitFrom(const Workplace& place, const runs::RunRecord& 
         }
     }
     return failedPrecondition("train.init_from: run ", *other,
-                              isBest ? " has no best checkpoint; one is kept where its spec has "
-                                       "train.early_stop"
-                                     : " has no checkpoint");
+                              facts.initBest
+                                  ? " has no best checkpoint; one is kept where its spec has "
+                                    "train.early_stop"
+                                  : " has no checkpoint");
 }
 
 }  // namespace millrace::agent

@@ -391,11 +391,11 @@ std::string answerOf(std::string_view text) {
     if (op == "pair") {
         return dumpJson({{"ok", true}, {"pairs", pairRuns(jsonMember(*request, "runs"))}});
     }
-    return dumpJson(refusal(invalidArgument("inspect: unknown op '", op, "'",
-                                            nameHint(op, {"resolve", "check", "dataset", "head",
-                                                          "steps", "preview", "pair",
-                                                          "count_values"})),
-                            "request"));
+    return dumpJson(
+        refusal(invalidArgument("inspect: unknown op '", op, "'",
+                                nameHint(op, {"resolve", "check", "dataset", "head", "steps",
+                                              "preview", "pair", "count_values"})),
+                "request"));
 }
 
 }  // namespace
