@@ -73,7 +73,7 @@ std::vector<std::string> metricNames(const std::vector<RunDetail>& runs, const P
                 names.insert(point.name);
             }
         }
-        if (run.summary.stallPercent()) {
+        if (run.summary.stallPercent() && !run.summary.dataset.empty()) {
             names.insert(std::string(kStall));
         }
     }

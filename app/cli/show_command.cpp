@@ -138,6 +138,18 @@ void showState(Page& page, const RunDetail& detail) {
     page.field("uid", run.uid);
 }
 
+// "lr=0.5, window.days=14": the run's own.
+std::string ownParams(const RunDetail& detail) {
+    constexpr std::string_view kOwn = "params.";
+    std::string text;
+    for (const auto& [key, value] : detail.params) {
+        if (key.starts_with(kOwn)) {
+            strAppend(&text, text.empty() ? "" : ", ", key.substr(kOwn.size()), "=", value);
+        }
+    }
+    return text;
+}
+
 // What the variation changes: the keys whose values differ from the base's.
 void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     std::string sets;
@@ -149,6 +161,7 @@ void showChanges(Page& page, const RunDetail& detail, const RunDetail* base) {
     page.field("model", detail.summary.model);
     page.field("dataset", detail.summary.dataset.empty() ? "none: the run is its command alone"
                                                          : detail.summary.dataset);
+    page.field("params", ownParams(detail));
     page.field("--set", sets);
     page.field("spec hash", detail.summary.specHash, Tone::kDim);
     page.field("stream hash", detail.summary.streamHash, Tone::kDim);

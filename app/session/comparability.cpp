@@ -76,8 +76,11 @@ std::vector<std::string> remarksOn(const std::vector<const values::RunDetail*>& 
         remarks.push_back(strCat("Other seed: ", withVerb(otherSeeds, " differs", " differ"),
                                  " from ", first.summary.id, " in batch.seed only."));
     }
-    remarks.emplace_back(
-        "Seed noise unknown: one run a side; another batch.seed moves these figures too.");
+    const bool hasSeed = !first.summary.dataset.empty();
+    if (hasSeed) {
+        remarks.emplace_back(
+            "Seed noise unknown: one run a side; another batch.seed moves these figures too.");
+    }
     return remarks;
 }
 

@@ -167,6 +167,52 @@ TEST_F(CommandsTest, CompareSaysWhatAListHasMoreAndLess) {
     EXPECT_THAT(out.str(), ::testing::ContainsRegex("features.ids +3 items +\\+origin -tailnum"));
 }
 
+TEST_F(CommandsTest, CompareHasListsAndLongTextsInFullBelowItsTable) {
+    const std::string longText = "a text of more columns than the table has for one value";
+    fake.runs[0].params["params.layers"] = "[64,32,16]";
+    fake.runs[1].params["params.layers"] = "[64,128]";
+    fake.runs[0].params["params.note"] = longText;
+    fake.runs[1].params["params.note"] = "short";
+    fake.runs[0].params["params.lr"] = "0.5";
+    fake.runs[1].params["params.lr"] = "0.25";
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::HasSubstr(
+                               "\nparams.layers\n  r-abc23  [64,32,16]\n  r-def45  [64,128]\n"));
+    EXPECT_THAT(out.str(), ::testing::HasSubstr("\nparams.note\n  r-abc23  " + longText + "\n"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("params.lr +0.5 +0.25"));
+    EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr("\nparams.lr\n"))) << "it is whole";
+}
+
+TEST_F(CommandsTest, OfARunWithoutADatasetNoRowsAreShown) {
+    for (values::RunDetail& one : fake.runs) {
+        one.summary.dataset.clear();
+        one.summary.rowsRead = one.summary.rowsKept = one.summary.rowsTrained = 0;
+        one.summary.progress = {};
+        one.receipt.reset();
+        one.planFiles = one.planSplits = one.planRows = one.planBytes = 0;
+        one.params = {{"params.lr", "0.5"}, {"params.window.days", "14"}};
+        one.summary.params = one.params;
+    }
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::HasSubstr("none: the run is its command alone"));
+    EXPECT_THAT(out.str(), ::testing::HasSubstr("lr=0.5, window.days=14"));
+    for (const char* made : {"0 rows", "0 files", "receipt", "plan", "step 0"}) {
+        EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr(made))) << made;
+    }
+    EXPECT_EQ(run({"show", "r-abc23", "--receipt"}), kExitFailed);
+    EXPECT_THAT(err.str(),
+                ::testing::HasSubstr("has no dataset, so it has no plan and no receipt"));
+    EXPECT_EQ(run({"show", "r-abc23", "--json"}), kExitOk);
+    EXPECT_TRUE(json()["run"]["plan"].is_null());
+    EXPECT_TRUE(json()["run"]["rows_trained"].is_null());
+    EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr("rows read")));
+    EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr("batch.seed")));
+    EXPECT_THAT(out.str(), ::testing::Not(::testing::HasSubstr("input stall")));
+    EXPECT_EQ(run({"ls", "--columns", "id,params.lr,rows"}), kExitOk) << err.str();
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("r-abc23 +0.5 +-"));
+}
+
 TEST_F(CommandsTest, LossesOfRunsThatTrainedOnOtherRowsAreNotCompared) {
     fake.runs[0].summary.streamHash = fake.runs[1].summary.streamHash = "aa";
     EXPECT_EQ(run({"compare", "r-abc23", "r-def45"}), kExitOk) << err.str();
