@@ -77,7 +77,6 @@ const std::vector<Debt>& largeClasses() {
         {"app/gui/widgets", "ConsoleStyle", 911},
         {"app/gui/widgets/live", "LaneList", 842},
         {"app/gui/widgets/yaml", "YamlEditor", 815},
-        {"backend/spec", "RunSpec", 759},
         {"backend/train", "Trainer", 602},
         {"daemon/agent", "RunController", 744},
         {"daemon/agent/run", "ActiveRun", 912},

@@ -117,29 +117,6 @@ TEST(Verdict, WorkersAreToldWhyTheirGangIsEnded) {
     EXPECT_EQ(whyCut("", "", std::nullopt), "the attempt is over");
 }
 
-TEST(Verdict, WithoutAStreamExitCodesDecide) {
-    AttemptFacts facts = someFacts();
-    facts.isScript = true;
-    facts.hasStream = false;
-    facts.idleRanks = {0};
-    facts.lastStep = 0;
-    EXPECT_EQ(judge(facts, gangOf(0, 0)).kind, Verdict::Kind::kFinished);
-    const Verdict failed = judge(facts, gangOf(7, 0));
-    EXPECT_EQ(failed.kind, Verdict::Kind::kFailed);
-    EXPECT_THAT(failed.reason, HasSubstr("rank0 ended with code 7 (no restart: it got no step"));
-    facts.start.idleAttempts = 2;
-    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kRestart) << "killed";
-    facts.start.restarts = 3;
-    EXPECT_EQ(judge(facts, gangOf(137, 0)).kind, Verdict::Kind::kFailed);
-    facts.start.restarts = 0;
-    facts.lastStep = 4;
-    EXPECT_EQ(judge(facts, gangOf(7, 0)).kind, Verdict::Kind::kRestart) << "it has logged a step";
-    engines::State stopped = gangOf(0, 0);
-    stopped.cause = engines::Cause::kCancelled;
-    facts.isStopRequested = true;
-    EXPECT_EQ(judge(facts, stopped).kind, Verdict::Kind::kCancelled) << "it obeyed the signal";
-}
-
 TEST(Verdict, ARunIsFinishedOnlyWhenEachOfItsRanksSaidSo) {
     for (const bool isScript : {false, true}) {
         AttemptFacts facts = someFacts();
@@ -435,26 +412,6 @@ TEST(Job, OfARunOnSeveralNodesTheHeadTakesAndStartsItsOwnShare) {
     const engines::Group& ranks = gang->groups.at(1);
     EXPECT_THAT(engines::workerNames(ranks), ElementsAre("rank0", "rank1"));
     EXPECT_EQ(ranks.place, (engines::RankPlace{0, 4, 0, 2, "10.0.0.1", 0}));
-}
-
-TEST(Job, ARunWithoutADatasetHasNoFeedAndGetsItsParameters) {
-    runs::RunRecord run;
-    run.id = "r-abcde";
-    run.launch = launchText({.workingDirectory = "/", .environment = {{"PATH", "/usr/bin:/bin"}}});
-    const Result<JobFacts> facts = JobFacts::read(
-        R"({"command": ["true"], "params": {"lr": 0.5, "w": {"n": 3}}, "train": {"ranks": 3}})");
-    ASSERT_TRUE(facts.ok()) << facts.status();
-    EXPECT_EQ(facts->model, "");
-    EXPECT_EQ(facts->dataset, "");
-    EXPECT_EQ(facts->epochs, 0);
-    const auto gang = makeGang(run, 1, *facts, {}, {});
-    ASSERT_TRUE(gang.ok()) << gang.status();
-    ASSERT_EQ(gang->groups.size(), 1U);
-    EXPECT_THAT(engines::workerNames(gang->groups.front()), ElementsAre("rank0", "rank1", "rank2"));
-    EXPECT_EQ(gang->groups.front().environment.at("MILLRACE_PARAMS"), R"({"lr":0.5,"w":{"n":3}})");
-    const schedule::Resources needs = schedule::needsWithBeside(partsOf(*facts, true), 0);
-    EXPECT_EQ(needs.cpus, 3) << "no loader";
-    EXPECT_EQ(needs.memoryBytes, 0U);
 }
 
 TEST(Job, ADataWorkerIsAGangOfItsOwn) {
