@@ -19,17 +19,6 @@ bool isId(const expr::DataType& type) {
     return type.isInteger() || type.isString();
 }
 
-}  // namespace
-
-std::string countedType(const expr::DataType& type) {
-    const expr::DataType element = type.isList ? type.element() : type;
-    return element.isString()                        ? "string"
-           : element.kind == expr::TypeKind::kUint64 ? "uint64"
-                                                     : "int64";
-}
-
-namespace {
-
 class Binder {
  public:
     Binder(RunSpec& spec, const TableSchemaLookup& tables, BindResult& result)
@@ -452,11 +441,9 @@ class Binder {
                                  strCat(path, ".vocabulary: the recipe makes the ids of '", feature,
                                         "' already; leave out the step or the vocabulary"));
         }
-        if (embedding.vocabulary && embedding.vocabulary->isCounted()) {
-            return counted(column, path);
-        }
         if (embedding.vocabulary) {
-            return vocabulary(*embedding.vocabulary, path);
+            return embedding.vocabulary->isCounted() ? counted(column, path)
+                                                     : vocabulary(*embedding.vocabulary, path);
         }
         if (embedding.rows == 0 && made == 0) {
             problems_.add(
@@ -471,20 +458,14 @@ class Binder {
         }
     }
 
-    /// What is counted together is either text or numbers of one kind.
     void counted(const std::string& column, const std::string& path) {
-        const auto typeOf = [this](const std::string& name) {
-            const expr::Field* field = result_.columns.find(name);
-            return field == nullptr ? std::string() : countedType(field->type);
-        };
-        const std::string own = typeOf(column);
-        const auto [first, isNew] = countedOf_.emplace(path, column);
-        if (!isNew && typeOf(first->second) != own) {
-            problems_.add(path, "type",
-                          strCat(path, ".vocabulary: '", first->second, "' holds ",
-                                 typeOf(first->second), " values and '", column, "' ", own,
-                                 " values, which cannot be counted together; give each a table of "
-                                 "its own, or cast one of them"));
+        const expr::Field* field = result_.columns.find(column);
+        const std::string type = field == nullptr ? "" : countedType(field->type);
+        if (countedAs_.emplace(path, type).first->second != type) {
+            problems_.add(
+                path, "type",
+                strCat(path, ".vocabulary: '", column, "' holds ", type, " values, others ",
+                       countedAs_[path], "; cast it, or give it its own table"));
         }
     }
 
@@ -600,7 +581,7 @@ class Binder {
     const TableSchemaLookup& tables_;
     BindResult& result_;
     Problems problems_;
-    std::map<std::string, std::string> countedOf_;  ///< by embedding: the first column counted
+    std::map<std::string, std::string> countedAs_;  ///< by embedding: its values' type
 };
 
 }  // namespace

@@ -154,48 +154,6 @@ std::vector<Key> featureKeys() {
          "which: of all list columns (required: one that changes within a request is an error), of "
          "those that do not change in the first rows of the plan (best_effort), or of none (off)",
          {.choices = {"required", "best_effort", "off"}}},
-        {"embeddings.*.features", T::kTextList, "", "features that share it; default: its name"},
-        {"embeddings.*.rows",
-         T::kInt,
-         "",
-         "rows of the table; ids are hashed into them unless a step made them",
-         {.min = 1, .max = 1e12, .unit = "rows"}},
-        {"embeddings.*.dim",
-         T::kInt,
-         "",
-         "width; default `model.embedding_dim`",
-         {.min = 1, .max = 65536}},
-        {"embeddings.*.vocabulary",
-         T::kSection,
-         "",
-         "ids by place in a table's column, or, without `table`, of the values that are counted in "
-         "the training rows: the most frequent one is 1, equal counts in the values' order. 0 for "
-         "null and all other values; the embedding gets a row for it",
-         {.isOptional = true, .word = "auto"}},
-        {"embeddings.*.vocabulary.table", T::kTextList, "",
-         "the files or globs of the table, read as one; absent: the values are counted"},
-        {"embeddings.*.vocabulary.csv",
-         T::kSection,
-         "",
-         "how its CSV files are written",
-         {.isOptional = true}},
-        {"embeddings.*.vocabulary.column", T::kText, "", "the table's column of values"},
-        {"embeddings.*.vocabulary.on_duplicate",
-         T::kChoice,
-         "error",
-         "a value that the table has twice; first: its first row gives the id",
-         {.choices = {"error", "first"}}},
-        {"embeddings.*.vocabulary.min_count",
-         T::kInt,
-         "1",
-         "counted: values that occur less often are unknown",
-         {.min = 1, .max = 1e15}},
-        {"embeddings.*.vocabulary.max_rows",
-         T::kInt,
-         "0",
-         "counted: most rows of the embedding, with row 0; the rarest values beyond it are "
-         "unknown; 0: no bound",
-         {.min = 0, .max = 1e12, .unit = "rows"}},
     };
 }
 
@@ -576,8 +534,9 @@ std::vector<Key> csvKeys(std::string_view section) {
 
 std::vector<Key> makeTable() {
     std::vector<Key> table = generalKeys();
-    for (const auto part : {&datasetKeys, &stepKeys, &featureKeys, &modelKeyRows, &optimisationKeys,
-                            &trainingKeys, &initKeys, &scriptKeys, &evalAndResourceKeys}) {
+    for (const auto part :
+         {&datasetKeys, &stepKeys, &featureKeys, &embeddingKeys, &modelKeyRows, &optimisationKeys,
+          &trainingKeys, &initKeys, &scriptKeys, &evalAndResourceKeys}) {
         for (Key& key : part()) {
             const bool isCsv = key.type == T::kSection && key.name() == "csv";
             table.push_back(std::move(key));

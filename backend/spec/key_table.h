@@ -60,6 +60,9 @@ struct Key {
     std::string_view name() const { return path.substr(path.rfind('.') + 1); }
 };
 
+/// Of embeddings and their vocabularies, which are tables too.
+std::vector<Key> embeddingKeys();
+
 std::span<const Key> keyTable();
 const Key* findKey(std::string_view path);
 /// The keys right below `prefix` ("" for the top), in the table's order.

@@ -211,4 +211,11 @@ Status checkTableMemory(const RunSpec& spec, std::int64_t bytes) {
                                : "");
 }
 
+std::string countedType(const expr::DataType& type) {
+    const expr::DataType element = type.isList ? type.element() : type;
+    return element.isString()                        ? "string"
+           : element.kind == expr::TypeKind::kUint64 ? "uint64"
+                                                     : "int64";
+}
+
 }  // namespace millrace::spec

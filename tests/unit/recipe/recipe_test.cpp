@@ -457,21 +457,6 @@ TEST(Recipe, AVocabularyGivesTheRowOfTheTable) {
                 ElementsAre(3, 0, 1, 0));
 }
 
-TEST(Recipe, AVocabularyMayTakeTheFirstOfEqualValues) {
-    Bench bench;
-    bench.dir.text("v.csv", "word\nred\ngreen\nred\nblue\n");
-    bench.spec.features.ids = {"c"};
-    bench.spec.embeddings["c"].features = {"c"};
-    bench.spec.embeddings["c"].vocabulary = spec::VocabularySpec{"v.csv", "word"};
-    MemoryColumns data({{"c", texts({"blue", "red"})}});
-    EXPECT_THAT(errorOf(bench, data), HasSubstr("on_duplicate: first takes the first"));
-    bench.spec.embeddings["c"].vocabulary->onDuplicate = "first";
-    const auto batch = bench.run(data);
-    ASSERT_TRUE(batch.ok()) << batch.status();
-    EXPECT_THAT(std::vector<std::int64_t>(batch->ids[0].values, batch->ids[0].values + 2),
-                ElementsAre(4, 1));
-}
-
 std::shared_ptr<arrow::Array> listOf(const std::vector<std::vector<std::int64_t>>& rows) {
     auto values = std::make_shared<arrow::Int64Builder>();
     arrow::ListBuilder lists(arrow::default_memory_pool(), values);

@@ -176,5 +176,21 @@ TEST(CountedVocabulary, ASpecWhoseValuesAreNotCountedIsNotRun) {
                 HasSubstr("embeddings.c.vocabulary: its values are not counted yet"));
 }
 
+TEST(Vocabulary, AVocabularyMayTakeTheFirstOfEqualValues) {
+    test::Bench bench;
+    bench.dir.text("v.csv", "word\nred\ngreen\nred\nblue\n");
+    bench.spec.features.ids = {"c"};
+    bench.spec.embeddings["c"].features = {"c"};
+    bench.spec.embeddings["c"].vocabulary = spec::VocabularySpec{"v.csv", "word"};
+    test::MemoryColumns data({{"c", texts({"blue", "red"})}});
+    EXPECT_THAT(std::string(messageOf(bench.run(data).status())),
+                HasSubstr("on_duplicate: first takes the first"));
+    bench.spec.embeddings["c"].vocabulary->onDuplicate = "first";
+    const auto batch = bench.run(data);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    EXPECT_THAT(std::vector<std::int64_t>(batch->ids[0].values, batch->ids[0].values + 2),
+                ElementsAre(4, 1));
+}
+
 }  // namespace
 }  // namespace millrace::recipe
