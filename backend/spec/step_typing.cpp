@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "backend/core/text.h"
+#include "backend/spec/bind.h"
 
 namespace millrace::spec {
 namespace {
@@ -199,6 +200,31 @@ void StepTyper::keepOnly(const std::string& key, const std::vector<std::string>&
         }
     }
     columns_ = std::move(kept);
+}
+
+SequenceValue sequenceValue(const SequenceFeature& sequence, const std::string& column,
+                            const expr::DataType& type) {
+    const expr::DataType element = type.element();
+    if (column == sequence.time || element.isTemporal()) {
+        return SequenceValue::kTime;
+    }
+    return element.isInteger() || element.isString() ? SequenceValue::kId : SequenceValue::kFloat;
+}
+
+Result<expr::Schema> columnsAfter(const Step& step, const expr::Schema& before,
+                                  const TableSchemaLookup& tables) {
+    Status status;
+    const StepSink sink = [&](const std::string& key, const char*, std::size_t offset,
+                              std::string message) {
+        if (status.ok()) {
+            status = invalidArgument("step '", step.name, "': ", key, ": at byte ", offset, ": ",
+                                     message);
+        }
+    };
+    StepTyper typer(before, tables, sink);
+    typer.apply(step);
+    RETURN_IF_ERROR(status);
+    return typer.columns();
 }
 
 }  // namespace millrace::spec

@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include <absl/strings/str_join.h>
+#include <absl/strings/str_replace.h>
 
 #include "backend/core/text.h"
+#include "backend/spec/yaml_text.h"
 
 namespace millrace::spec {
 namespace {
@@ -23,43 +25,24 @@ std::vector<std::string> textsOf(const std::vector<std::string_view>& views) {
     return {views.begin(), views.end()};
 }
 
-std::string plainNumber(double number) {
-    return std::fabs(number) < 1e15 && number == std::floor(number)
-               ? std::to_string(static_cast<std::int64_t>(number))
-               : strCat(number);
-}
-
 Json emptyValue(KeyType type) {
-    switch (type) {
-        case KeyType::kText:
-        case KeyType::kExpr:
-        case KeyType::kChoice:
-            return "";
-        case KeyType::kBool:
-            return false;
-        case KeyType::kInt:
-        case KeyType::kSeed:
-            return 0;
-        case KeyType::kReal:
-            return 0.0;
-        case KeyType::kTextMap:
-        case KeyType::kParams:
-        case KeyType::kSectionMap:
-            return Json::object();
-        default:
-            return Json::array();
+    if (type == KeyType::kText || type == KeyType::kExpr || type == KeyType::kChoice) {
+        return "";
     }
+    if (type == KeyType::kBool) {
+        return false;
+    }
+    if (type == KeyType::kInt || type == KeyType::kSeed || type == KeyType::kReal) {
+        return type == KeyType::kReal ? Json(0.0) : Json(0);
+    }
+    const bool isMap = type == KeyType::kTextMap || type == KeyType::kParams;
+    return isMap || type == KeyType::kSectionMap ? Json::object() : Json::array();
 }
 
 std::string quotedName(std::string_view name) {
-    std::string out = "\"";
-    for (const char c : name) {
-        out += c;
-        if (c == '"') {
-            out += c;
-        }
-    }
-    return out + "\"";
+    return strCat(
+        "\"", absl::StrReplaceAll(absl::string_view(name.data(), name.size()), {{"\"", "\"\""}}),
+        "\"");
 }
 
 }  // namespace
@@ -470,7 +453,6 @@ Json TreeReader::dense(const YamlNode& node, const Where& where) {
 }
 
 Json TreeReader::vectors(const YamlNode& node, const Where& where) {
-    constexpr char kForms[] = "a column, or {column: x, size: 64}";
     static const Key kSize{"size", KeyType::kInt, "", "", {.min = 1, .max = 1e6}};
     Json out = Json::array();
     if (node.isScalar()) {
@@ -489,7 +471,7 @@ Json TreeReader::vectors(const YamlNode& node, const Where& where) {
             out.push_back(item.text);
         } else if (column == nullptr || !column->isScalar() || size == nullptr ||
                    item.members.size() != 2) {
-            wrong(item, at, kForms);
+            wrong(item, at, "a column, or {column: x, size: 64}");
         } else {
             out.push_back(
                 {{"column", column->text}, {"size", integer(kSize, *size, at.below("size"))}});
@@ -516,16 +498,8 @@ Json TreeReader::order(const Key&, const YamlNode& node, const Where& where) {
 
 // A plain value stands for the section's short key.
 YamlNode TreeReader::asSection(const Key& key, const YamlNode& node) {
-    if (!node.isScalar() || key.limits.shortKey.empty()) {
-        return node;
-    }
-    YamlNode full;
-    full.kind = YamlNode::Kind::kMap;
-    full.isSet = node.isSet;
-    full.position = node.position;
-    full.offset = node.offset;
-    full.members.push_back({std::string(key.limits.shortKey), node.position, node});
-    return full;
+    return !node.isScalar() || key.limits.shortKey.empty() ? node
+                                                           : node.within(key.limits.shortKey);
 }
 
 Json TreeReader::sectionMap(const Key& key, const YamlNode& node, const Where& where) {

@@ -1,5 +1,7 @@
 #include "backend/spec/yaml_text.h"
 
+#include <cmath>
+
 #include "backend/core/json.h"
 #include "backend/spec/step_defaults.h"
 
@@ -29,6 +31,12 @@ std::string yamlNamed(const std::vector<NamedExpr>& columns) {
         members.text(yamlScalar(column.name, true), column.expr);
     }
     return members.done();
+}
+
+std::string plainNumber(double number) {
+    return std::fabs(number) < 1e15 && number == std::floor(number)
+               ? std::to_string(static_cast<std::int64_t>(number))
+               : strCat(number);
 }
 
 }  // namespace millrace::spec

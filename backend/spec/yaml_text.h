@@ -14,6 +14,9 @@ struct NamedExpr;
 /// quotes.
 std::string yamlScalar(const std::string& text, bool isInBraces);
 
+/// Whole numbers below 1e15 without a point.
+std::string plainNumber(double number);
+
 /// "[a, b]".
 std::string yamlList(const std::vector<std::string>& items);
 

@@ -237,6 +237,16 @@ YamlNode* YamlNode::find(std::string_view key) {
     return const_cast<YamlNode*>(static_cast<const YamlNode*>(this)->find(key));
 }
 
+YamlNode YamlNode::within(std::string_view key) const {
+    YamlNode map;
+    map.kind = Kind::kMap;
+    map.isSet = isSet;
+    map.position = position;
+    map.offset = offset;
+    map.members.push_back({std::string(key), position, *this});
+    return map;
+}
+
 std::string YamlNode::describe() const {
     switch (kind) {
         case Kind::kNull:

@@ -35,6 +35,8 @@ struct YamlNode {
     bool isMap() const { return kind == Kind::kMap; }
     const YamlNode* find(std::string_view key) const;
     YamlNode* find(std::string_view key);
+    /// A map at its place whose only member it is.
+    YamlNode within(std::string_view key) const;
     /// "a map", "a list", "the number 3", "the text 'x'", "nothing": for messages.
     std::string describe() const;
 };

@@ -24,18 +24,14 @@ RunController::RunController(ControllerOptions options, ControllerParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       checkpoints_(parts_.store, options_.runsDir),
-      side_("agent-files", [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
-      documents_("agent-docs",
-                 [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
-      counting_("agent-counts",
-                [this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
+      sides_([this](SideThread::Then then) { (void)mailbox_.push(std::move(then)); }),
       place_{.store = parts_.store,
              .doors = parts_.doors,
              .live = parts_.live,
              .checkpoints = checkpoints_,
-             .side = side_,
-             .documents = documents_,
-             .counting = counting_,
+             .side = sides_.files,
+             .documents = sides_.documents,
+             .counting = sides_.counting,
              .clock = parts_.clock,
              .logs = parts_.logs,
              .runsDir = options_.runsDir,
@@ -68,15 +64,11 @@ void RunController::end() {
         thread_.request_stop();
         thread_.join();
     }
-    side_.end();
-    documents_.end();
-    counting_.end();
+    sides_.end();
 }
 
 void RunController::start() {
-    side_.start();
-    documents_.start();
-    counting_.start();
+    sides_.start();
     thread_ = startThread("agent", [this](std::stop_token stop) { loop(stop); });
 }
 

@@ -136,7 +136,7 @@ class RunController {
     const ControllerOptions options_;
     ControllerParts parts_;
     const CheckpointCatalogue checkpoints_;
-    SideThread side_, documents_, counting_;
+    SideThreads sides_;
     Workplace place_;
     LineIntake intake_;
     SystemRecorder system_;

@@ -64,4 +64,23 @@ class SideThread {
     std::jthread thread_;
 };
 
+/// Those of the agent, each for one kind of work.
+struct SideThreads {
+    explicit SideThreads(const std::function<void(SideThread::Then)>& deliver)
+        : files("agent-files", deliver),
+          documents("agent-docs", deliver),
+          counting("agent-counts", deliver) {}
+    void start() {
+        files.start();
+        documents.start();
+        counting.start();
+    }
+    void end() {
+        files.end();
+        documents.end();
+        counting.end();
+    }
+    SideThread files, documents, counting;
+};
+
 }  // namespace millrace::agent

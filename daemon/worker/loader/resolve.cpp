@@ -50,6 +50,7 @@ class Resolver {
                        ResolveReply& reply) const;
     void checkLabelsOf(ResolvedRun& run, ResolveReply& reply);
     void noteDraws(ResolvedRun& run) const;
+    void note(ResolvedRun& run) const;
     void noteTables(ResolvedRun& run) const;
     static void noteCompressed(ResolvedRun& run);
 
@@ -336,6 +337,12 @@ void Resolver::checkLabelsOf(ResolvedRun& run, ResolveReply& reply) {
     }
 }
 
+void Resolver::note(ResolvedRun& run) const {
+    noteDraws(run);
+    noteTables(run);
+    noteCompressed(run);
+}
+
 bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     const std::size_t errorsBefore = reply.errors.size();
     spec::ResolvedSpec read = reader_.resolve(variation);
@@ -350,14 +357,14 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
     if (!run.spec.hasDataset()) {
         return resolveCommand(std::move(run), reply);
     }
+    if (request_.isForScoring && !run.spec.eval) {
+        reply.errors.push_back(
+            errorOf(invalidArgument("eval.dataset is missing: it names the rows to score, as in "
+                                    "`eval: {dataset: {path: new.parquet}}`"),
+                    "eval.dataset", "missing", nullptr));
+        return false;
+    }
     if (request_.isForScoring) {
-        if (!run.spec.eval) {
-            reply.errors.push_back(errorOf(
-                invalidArgument("eval.dataset is missing: it names the rows to score, as in "
-                                "`eval: {dataset: {path: new.parquet}}`"),
-                "eval.dataset", "missing", nullptr));
-            return false;
-        }
         run.spec = spec::evaluationRows(std::move(run.spec));
     }
     DatasetPtr train, eval;
@@ -395,9 +402,7 @@ bool Resolver::resolve(const std::string& variation, ResolveReply& reply) {
         baseSegments_ = {run.plan.segmentSplits, run.plan.segmentRule};
         isBaseKnown_ = true;
     }
-    noteDraws(run);
-    noteTables(run);
-    noteCompressed(run);
+    note(run);
     if (request_.isForTraining && checkTraining(run, bound.columns, reply)) {
         checkLabelsOf(run, reply);
         const auto mixing = checkMixing(run.spec, run.plan);

@@ -106,6 +106,8 @@ TEST(Clock, TimesAreWrittenAndReadBack) {
     EXPECT_EQ(parseTime("2026-03-01T12:34:56.789Z").value(), 1'772'368'496'789);
     EXPECT_EQ(parseTime("2026-03-01T12:34:56Z").value(), 1'772'368'496'000);
     EXPECT_FALSE(parseTime("yesterday").ok());
+    EXPECT_FALSE(parseTime("2026-02-30T00:00:00Z").ok());
+    EXPECT_FALSE(parseTime("2026-03-01T25:00:00Z").ok());
     EXPECT_EQ(formatTime(-1), "1969-12-31T23:59:59.999Z");
 }
 
