@@ -70,8 +70,8 @@ std::string whyNotFrom(client::DaemonClient& daemon, const std::string& name, bo
     if (!run.ok()) {
         return std::string(messageOf(run.status()));
     }
-    const Result<Json> spec = parseJson(run->resolvedSpec, "spec");
-    const Json& early = jsonMember(jsonMember(spec.ok() ? *spec : Json(), "train"), "early_stop");
+    const Json spec = parseJson(run->resolvedSpec, "spec").value_or(Json());
+    const Json& early = jsonMember(jsonMember(spec, "train"), "early_stop");
     if (isBest && jsonInt(early, "patience") == 0) {
         return strCat("run ", name, " keeps no best checkpoint, as its spec has no ",
                       "train.early_stop; leave `best` out for its newest");
@@ -86,8 +86,9 @@ void checkInitFrom(CliContext& context, const Json& runs, std::vector<values::Sp
                    std::vector<values::SpecError>& warnings) {
     std::set<std::pair<std::string, bool>> wanted;
     for (const Json& run : runs) {
-        const Result<Json> spec = parseJson(jsonString(run, "resolved_spec"), "resolved spec");
-        const Json& train = jsonMember(spec.ok() ? *spec : Json(), "train");
+        const Json spec =
+            parseJson(jsonString(run, "resolved_spec"), "resolved spec").value_or(Json());
+        const Json& train = jsonMember(spec, "train");
         if (const std::string name = jsonString(train, "init_from"); !name.empty()) {
             wanted.emplace(name, jsonBool(train, "init_best"));
         }
