@@ -53,7 +53,7 @@ Result<std::int64_t> parseTime(std::string_view text) {
     const std::int64_t time = static_cast<std::int64_t>(timegm(&parts)) * 1000 + ms;
     constexpr std::size_t kSeconds = 19;  // "2026-03-01T12:34:56": the 30th of February is no day
     if (formatTime(time).substr(0, kSeconds) != text.substr(0, kSeconds)) {
-        return invalidArgument("'", text, "' is no time of the calendar");
+        return invalidArgument("'", text, "' does not exist in the calendar");
     }
     return time;
 }

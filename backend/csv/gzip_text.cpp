@@ -127,7 +127,7 @@ Status GzipText::refill() {
     return okStatus();
 }
 
-// Where a member began at a point, zlib knows neither its header nor its trailer.
+// A member that was entered at a kept place has a trailer that zlib does not read.
 Status GzipText::passTrailer() {
     for (std::int64_t left = isRaw_ ? kTrailerBytes : 0; left > 0;) {
         RETURN_IF_ERROR(refill());

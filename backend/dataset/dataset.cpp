@@ -33,7 +33,7 @@ expr::Schema typedBy(const csv::CsvKinds& kinds, expr::Schema one) {
     return one;
 }
 
-/// Where the user gives a column its type.
+/// The key of the spec that gives the column its type.
 std::string typesKey(const files::ReadOptions& options, const std::string& column) {
     return options.types.contains(column) ? "dataset.types" : strCat(options.csvKey, ".types");
 }

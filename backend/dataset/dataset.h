@@ -73,7 +73,7 @@ class Dataset {
     const PartitionColumn* partition(std::string_view column) const;
     /// Parsed Parquet footers, shared by the readers.
     pages::ParquetFooters& footers() const { return *footers_; }
-    /// Where compressed CSV files can be read from, shared by the readers.
+    /// The kept places of compressed CSV files; the readers share them.
     const std::shared_ptr<csv::GzipPoints>& gzipPoints() const { return gzipPoints_; }
     /// What readers will ask for: of wide files, what footers say of other columns is passed over.
     void expectColumns(const std::vector<std::string>& columns) const;

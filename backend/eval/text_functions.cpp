@@ -242,7 +242,7 @@ void changeAscii(std::string_view from, char* to) {
     }
 }
 
-/// Of texts that are UTF-8 all letters, by Arrow; of others the ASCII letters: other bytes stay.
+/// Changes all letters of UTF-8 texts, and only the ASCII letters of other texts.
 template <bool kIsUpper>
 Result<Datum> changeCaseOfAny(const ArrayPtr& array, std::int64_t rows) {
     const TextColumn in(*array);
@@ -280,7 +280,7 @@ Result<Datum> changeCaseOfAny(const ArrayPtr& array, std::int64_t rows) {
     return out.finish(std::move(validity));
 }
 
-/// Of ASCII alone.
+/// Texts of ASCII alone take the fast loop.
 template <bool kIsUpper>
 Result<Datum> changeCase(const ExprNode&, const Datum& argument, std::int64_t rows) {
     ASSIGN_OR_RETURN(const ArrayPtr array, asArray(argument, rows));

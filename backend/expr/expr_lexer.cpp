@@ -64,17 +64,16 @@ class Lexer {
             }
             return make(TokenKind::kName, std::string(text_.substr(start_, at_ - start_)));
         }
-        return text_.substr(at_, 2) == "${" ? placeholder() : symbol();
+        return text_.substr(at_, 2) == "${" ? paramUse() : symbol();
     }
 
-    Token placeholder() {
+    Token paramUse() {
         const std::size_t end = text_.find('}', at_);
         if (end == std::string_view::npos) {
             return make(TokenKind::kError, "this ${ has no closing }");
         }
         at_ = end + 1;
-        return make(TokenKind::kPlaceholder,
-                    std::string(text_.substr(start_ + 2, end - start_ - 2)));
+        return make(TokenKind::kParamUse, std::string(text_.substr(start_ + 2, end - start_ - 2)));
     }
 
     Token make(TokenKind kind, std::string text) const {
@@ -182,7 +181,7 @@ std::string describeToken(const Token& token) {
             return strCat("text '", shown, "'");
         case TokenKind::kQuotedName:
             return strCat("\"", shown, "\"");
-        case TokenKind::kPlaceholder:
+        case TokenKind::kParamUse:
             return strCat("'${", shown, "}'");
         default:
             return strCat("'", shown, "'");

@@ -16,7 +16,7 @@ enum class TokenKind {
     kInteger,
     kReal,
     kString,
-    kPlaceholder,  ///< `${...}`
+    kParamUse,  ///< `${...}`
     kSymbol,
     kError
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a first spec uses a column as, from its name and its values, with the reason.
+// Guesses how a first spec uses a column, from its name and its values, and gives the reason.
 //
 // Used by first_spec.cpp. Private to the room. Threads: pure.
 #include <cstdint>

@@ -232,7 +232,7 @@ class Writer {
         return quoted + "'";
     }
 
-    // What may tell rows apart: what is no feature first, then what has most values.
+    // Prefers keys that are not features, then the column with the most values.
     Status splitRows() {
         std::vector<const ColumnProfile*> times, keys;
         for (const Guess& guess : guesses_) {

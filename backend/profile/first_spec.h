@@ -22,7 +22,7 @@ struct FirstSpecOptions {
     std::string label;               ///< column; "": it is guessed
 };
 
-/// What became of a column.
+/// How the spec uses a column, and why.
 struct ColumnUse {
     std::string column;
     std::string_view use;  ///< nameOfUse()

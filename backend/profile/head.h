@@ -11,7 +11,7 @@
 
 namespace millrace::profile {
 
-/// What the values of an answer may hold together; wider rows are fewer.
+/// Limit of all values of an answer, bytes; an answer has fewer rows if they are wide.
 inline constexpr std::size_t kHeadBytesMost = std::size_t{8} << 20;
 
 /// {columns: [{name, type, values, is_null}], rows, rows_total}: the first `rows` rows in the order

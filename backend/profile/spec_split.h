@@ -18,8 +18,8 @@ struct SpecSplit {
     std::string train, eval;  ///< conditions
     std::string why;          ///< a comment's sentence
     std::string instead;      ///< the hash's condition where a time decides, for who prefers it
-    /// The one column whose hash decides: a value is in one part alone, so it is no feature. "":
-    /// several columns together, or a time.
+    /// The one column whose hash decides. Each value is in one part alone, so the column must not
+    /// be a feature. "": several columns together, or a time, decide.
     std::string key;
 };
 

@@ -89,8 +89,8 @@ struct TableSource {
         size;
     /// Counted values by their hash; may be empty.
     std::function<Result<CountedValues>(const std::string& hash)> counted;
-    /// Of embeddings whose values are being counted: their ids are the counters' numbers. Null:
-    /// none are.
+    /// Count the values of embeddings, which get the counters' numbers as ids. Null: no value is
+    /// counted.
     ValueCounters* counters = nullptr;
     MemoryBudget* budget = nullptr;  ///< where tables are reserved; compile() puts its own here
     /// Of all recipes that look into the same tables, with one budget. Not null.

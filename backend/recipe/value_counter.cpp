@@ -17,7 +17,7 @@ namespace {
 
 using arrays::fromArrow;
 
-/// Of a value in memory, beside text of more than what std::string holds itself: nodes, buckets and
+/// Memory that a value takes beside text that std::string keeps on the heap: nodes, buckets,
 /// vectors while they grow, and its place while values are sorted.
 constexpr std::int64_t kEntryBytes = 112;
 constexpr std::int64_t kShortText = 15;

@@ -30,7 +30,7 @@ struct SpecChange {
     std::map<std::string, std::string> params;  ///< those that are others
 };
 using MaybeSpecChange = std::optional<SpecChange>;
-/// Of a run whose vocabularies were counted.
+/// The changes to a run once its vocabularies were counted.
 struct CountedSpec : SpecChange {
     std::string streamHash, planHash;
     std::shared_ptr<const std::string> plan;  ///< with the counted values

@@ -1,5 +1,5 @@
 #pragma once
-// What a filter of runs may name besides metrics, params and tags: a run's own attributes.
+// The attributes of runs that filters may name, besides metrics, params and tags.
 #include <span>
 #include <string>
 #include <string_view>

@@ -401,7 +401,7 @@ class Parser {
         const std::optional<TimeSpan> span = timeOf(text, nowMs_);
         if (!span) {
             return error(start, "'", text,
-                         "' is no time; write '2026-03-01', '2026-03-01T12:00:00Z', today, "
+                         "' is not a time; write '2026-03-01', '2026-03-01T12:00:00Z', today, "
                          "yesterday, or an age such as 7d or 2h");
         }
         if (span->isDay()) {
@@ -487,7 +487,7 @@ class Parser {
         if (key.attribute != nullptr && key.attribute->kind == AttributeKind::kDuration) {
             const std::optional<double> seconds = secondsOf(word);
             if (!seconds) {
-                return error(start, "'", word, "' is no duration; write 90s, 20m, 1.5h or 2d");
+                return error(start, "'", word, "' is not a duration; write 90s, 20m, 1.5h or 2d");
             }
             clause.numbers.push_back(*seconds);
             return okStatus();

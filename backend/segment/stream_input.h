@@ -27,7 +27,7 @@ namespace millrace::segment {
 
 enum class Shuffle { kRows, kRequests, kNone };
 
-/// What a stream is for.
+/// The purpose of a stream.
 struct InputUse {
     FrameUse frames = FrameUse::kModel;         ///< who reads the frames
     recipe::ValueCounters* counters = nullptr;  ///< of embeddings whose values it is to count

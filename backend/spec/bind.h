@@ -26,8 +26,8 @@ struct BindResult {
 BindResult bindSchema(RunSpec& spec, const expr::Schema& schema, const TableSchemaLookup& tables,
                       const expr::Schema* evalSchema = nullptr);
 
-/// What values of an id column, or elements of a list, are counted as: "string", "uint64" or
-/// "int64", the type of their vocabulary.
+/// The type of a counted vocabulary over an id column or the elements of a list: "string", "uint64"
+/// or "int64".
 std::string countedType(const expr::DataType& type);
 
 /// How a column of a sequence leaves the loader: encoded ids, float32, or the time as int64

@@ -60,7 +60,7 @@ struct Key {
     std::string_view name() const { return path.substr(path.rfind('.') + 1); }
 };
 
-/// Of embeddings and their vocabularies, which are tables too.
+/// The keys of embeddings and their vocabularies; vocabularies are tables too.
 std::vector<Key> embeddingKeys();
 
 std::span<const Key> keyTable();

@@ -190,7 +190,7 @@ DuckDB: a literal with a point is a double (a float beside a float), never a dec
 calculated as double, the nearest one; a text is never compared with a number without a cast; halves are
 rounded to even when a float is cast to an integer (of a decimal or a text, by all
 its digits and as in DuckDB, away from zero); uint64
-meets signed integers only by a cast (a literal beyond int64 is one), and is no time of `as_of`.
+meets signed integers only by a cast (a literal beyond int64 is one), and cannot be a time of `as_of`.
 Conditionals of decimals alone stay decimal; beside a null or a number, and in `greatest` and `least`, they are double.
 
 Texts, other than DuckDB: as a number `1_000` and `0x10` do not fit; as a date or time fits only

@@ -31,8 +31,8 @@ void resolveBatch(Json& spec, Problems& problems);
 /// section `model` as it was read, with the keys of all models.
 void resolveModel(RunSpec& spec, const Json& given, bool hasModelKey, Problems& problems,
                   std::vector<std::string>& warnings);
-/// Of a spec that names no dataset: that it has a command, and no key for a stream. `spec` as the
-/// reader made it, `given`: its keys that the text or --set has.
+/// Checks that a spec without a dataset has a command and no key for a stream. `spec` is as the
+/// reader made it; `given` has the keys that the text or --set gives.
 void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap::Place>& given,
                          Problems& problems);
 /// Everything else. Feature patterns are not yet expanded.

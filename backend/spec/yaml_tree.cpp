@@ -291,12 +291,12 @@ std::optional<YamlNode> parseYaml(std::string_view text, bool isSet, SpecErrors&
     } catch (const YAML::Exception& e) {
         const expr::Position at = isSet ? expr::Position{} : lines.position(e.mark);
         // Within braces and brackets YAML ends a plain value at the { of ${name}.
-        const bool isPlaceholder = lines.lineOf(e.mark).find("${") != std::string_view::npos;
+        const bool isParamUse = lines.lineOf(e.mark).find("${") != std::string_view::npos;
         errors.push_back({at.line, at.column,
                           strCat("not YAML: ", e.msg,
-                                 isPlaceholder ? "; within {} and [] put a value that holds ${...} "
-                                                 "in double quotes"
-                                               : ""),
+                                 isParamUse ? "; within {} and [] put a value that holds ${...} "
+                                              "in double quotes"
+                                            : ""),
                           "", "syntax"});
     } catch (const std::exception& e) {
         errors.push_back({0, 0, strCat("not YAML: ", e.what()), "", "syntax"});

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kInput = "input.", kTable = "embedding.", kState = "optimizer.";
 
-/// Of "embedding.user.weight" and the state of its optimizer: "user"; else "".
+/// Returns "user" for "embedding.user.weight" and for its optimizer's state, "" for other tensors.
 std::string tableOf(std::string_view name) {
     name.remove_prefix(name.starts_with(kState) ? kState.size() : 0);
     const std::size_t end = name.rfind(".weight");

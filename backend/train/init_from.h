@@ -1,5 +1,6 @@
 #pragma once
-// What a model takes of another run's checkpoint (train.init_from): tensors by their names.
+// Copies tensors of another run's checkpoint into a model, matched by their names
+// (train.init_from).
 //
 // Threads: values and functions over the caller's memory. Failure: kFailedPrecondition.
 #include <set>
@@ -14,7 +15,7 @@ namespace millrace::train {
 
 class Learner;
 
-/// What another run starts with (train.init_from).
+/// The checkpoint that a run starts with, and the parts that it takes (train.init_from).
 struct InitFrom {
     const Checkpoint* checkpoint = nullptr;
     bool takesOptimizer = false;

@@ -62,7 +62,7 @@ std::vector<RoomLaw> backendRooms() {
     };
 }
 
-// What runs are made of: training, the store, processes.
+// The rooms behind runs: training, the store, processes.
 std::vector<RoomLaw> runRooms() {
     return {
         {"backend/certificate/", {"backend/core/"}},

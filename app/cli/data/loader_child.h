@@ -38,7 +38,7 @@ int exitCodeOfLoader(int code);
 /// A spec's file as the members that questions share: text, file_name, base_dir, sets.
 Result<Json> specQuestion(const ParsedArgs& args, const std::string& op);
 
-/// What a command about files says of their form (--format, --delimiter), as arguments of roles.
+/// The options --format and --delimiter as arguments of the loader.
 /// Failure: a delimiter that is not one character.
 Result<std::vector<std::string>> readingArguments(const ParsedArgs& args);
 

@@ -81,7 +81,7 @@ std::string whyNotFrom(client::DaemonClient& daemon, const std::string& name, bo
                : "";
 }
 
-// What only a daemon knows of the specs: without one a warning says that it was not looked at.
+// Checks train.init_from, which only a daemon can; without one a warning says that nobody looked.
 void checkInitFrom(CliContext& context, const Json& runs, std::vector<values::SpecError>& errors,
                    std::vector<values::SpecError>& warnings) {
     std::set<std::pair<std::string, bool>> wanted;

@@ -7,13 +7,13 @@
 
 namespace millrace::cli {
 
-/// Of a type's name: its values stand to the right.
+/// Whether the table aligns values of the type with this name to the right.
 bool isNumberType(const std::string& type);
 
 /// Null is dim; a text that looks like it, or is empty, stands in quotes.
 TableCell valueCell(const std::string& value, bool isNull, tui::Tone tone);
 
-/// {values, is_null}: nulls as nulls, in place of a list beside the values.
+/// Joins {values, is_null} into one list in which nulls are null.
 void nullsInPlace(Json& column);
 
 }  // namespace millrace::cli

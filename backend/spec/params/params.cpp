@@ -79,7 +79,7 @@ std::string_view typeOf(const Json& value) {
                                 : "a number with a fraction";
 }
 
-/// Where a run's own parameter and a key of the spec would have one name in filters.
+/// Whether filters could not tell a run's own parameter of this name from a key of the spec.
 bool isNameOfKey(const std::string& name, bool isMap) {
     static const Json kSpec = RunSpec().toJson();
     const Json& key = jsonMember(kSpec, name);
@@ -87,7 +87,7 @@ bool isNameOfKey(const std::string& name, bool isMap) {
     return kSpec.contains(name) && isMap == isSection;
 }
 
-/// `name`, or `name - 6`, of a placeholder's content.
+/// `name`, or `name - 6`, of a use's content.
 struct Asked {
     std::string name;
     std::optional<std::int64_t> by;
@@ -134,12 +134,12 @@ std::string_view whyNoPath(std::string_view text) {
                : "would be a pattern (one of *?[]{})";
 }
 
-/// Copies `text`, with what `valueOf` makes of each of its placeholders.
-Params::Filling fill(std::string_view text, const std::vector<expr::Placeholder>& placeholders,
-                     const std::function<Result<std::string>(const expr::Placeholder&)>& valueOf) {
+/// Copies `text`, with what `valueOf` makes of each of its uses.
+Params::Filling fill(std::string_view text, const std::vector<expr::ParamUse>& uses,
+                     const std::function<Result<std::string>(const expr::ParamUse&)>& valueOf) {
     Params::Filled filled;
     std::size_t at = 0;
-    for (const expr::Placeholder& one : placeholders) {
+    for (const expr::ParamUse& one : uses) {
         const Result<std::string> value = valueOf(one);
         if (!value.ok()) {
             return expr::ExprError{static_cast<std::uint32_t>(one.offset),
@@ -329,7 +329,7 @@ std::string Params::literalOf(const Value& value) {
     return text.front() == '-' ? strCat("(", text, ")") : text;
 }
 
-Result<std::string> Params::literalAt(const expr::Placeholder& place) const {
+Result<std::string> Params::literalAt(const expr::ParamUse& place) const {
     ASSIGN_OR_RETURN(const Value value, find(place.content));
     const std::string shown = strCat("${", place.content, "}");
     if (place.isInText) {
@@ -350,14 +350,14 @@ Params::Filling Params::inExpression(std::string_view text) const {
     if (text.find("${") == std::string_view::npos) {
         return Filled{std::string(text), {}};
     }
-    std::vector<expr::Placeholder> places = expr::placeholdersIn(text);
-    std::erase_if(places, [this](const expr::Placeholder& one) {
+    std::vector<expr::ParamUse> places = expr::paramUsesIn(text);
+    std::erase_if(places, [this](const expr::ParamUse& one) {
         return one.isInText && !find(one.content).ok();  // a text of the user's own
     });
     return fill(text, places, [this](const auto& one) { return literalAt(one); });
 }
 
-Result<std::string> Params::pathPartAt(const expr::Placeholder& place) const {
+Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
     ASSIGN_OR_RETURN(const Value value, find(place.content));
     const std::string shown = strCat("${", place.content, "}");
     if (value.json.is_array()) {
@@ -372,7 +372,7 @@ Result<std::string> Params::pathPartAt(const expr::Placeholder& place) const {
 }
 
 Params::Filling Params::inPath(std::string_view text) const {
-    std::vector<expr::Placeholder> places;
+    std::vector<expr::ParamUse> places;
     for (std::size_t at = 0; (at = text.find("${", at)) != std::string_view::npos;) {
         const std::size_t end = text.find('}', at);
         if (end == std::string_view::npos) {

@@ -14,7 +14,7 @@
 #include "backend/core/json.h"
 #include "backend/core/status.h"
 #include "backend/expr/expression.h"
-#include "backend/expr/placeholders.h"
+#include "backend/expr/param_uses.h"
 #include "backend/spec/spec_reader.h"
 #include "backend/spec/yaml_tree.h"
 
@@ -53,8 +53,8 @@ class Params {
     static std::string literalOf(const Value& value);
     Result<Value> find(std::string_view content) const;
     Status whyUnknown(const std::string& name) const;
-    Result<std::string> literalAt(const expr::Placeholder& place) const;
-    Result<std::string> pathPartAt(const expr::Placeholder& place) const;
+    Result<std::string> literalAt(const expr::ParamUse& place) const;
+    Result<std::string> pathPartAt(const expr::ParamUse& place) const;
 
     Json json_ = Json::object();
     std::map<std::string, Value> values_;  ///< by dotted name

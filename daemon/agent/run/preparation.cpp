@@ -50,7 +50,7 @@ bool Preparation::askSurvey(SurveyOrder order, Surveyed then) {
     });
 }
 
-// What is counted is stored before anybody goes by it.
+// Stores the counted values before anybody uses them.
 Survey Preparation::count(const Workplace& place, const std::string& run, Progress& progress,
                           const std::function<bool()>& isUnwanted) {
     const std::string file = RunDirectory(place.runsDir, run).path() + "/counting.json";

@@ -27,7 +27,7 @@ class RunJournal {
         run_.attempt = attempt;
         lackedRoom_ = false;
     }
-    /// What was counted for the run; nothing: as it was.
+    /// Takes over the values that were counted for the run; std::nullopt changes nothing.
     void pin(const std::optional<runs::CountedSpec>& counted);
     /// Call it each turn. Notes whether the disk is full, and retries each second to store a state
     /// that the store did not take: otherwise a user's stop would be lost with the daemon.

@@ -24,8 +24,8 @@ namespace {
 
 constexpr int kCacheVersion = 1;
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Of all counted values of a plan, in base64: job.json, which has the plan, goes to another node
-/// as one message of at most 64 MiB.
+/// Limit of all counted values of a plan, in base64: job.json holds the plan and goes to other
+/// nodes as one message of at most 64 MiB.
 constexpr std::size_t kValuesBytesMost = 48'000'000;
 
 using Names = std::set<std::string>;

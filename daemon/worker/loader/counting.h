@@ -2,7 +2,7 @@
 // Counts the values of embeddings whose vocabulary is to be counted (`vocabulary: auto`), over the
 // training rows of the first epoch as the recipe leaves them.
 //
-// What was counted goes into the plan, and its hash and number of rows into the spec. It is kept in
+// The counted values go into the plan, and its hash and number of rows into the spec. It is kept in
 // the cache directory under a hash of all that decides it: the part of the spec that shapes these
 // rows and features, the plan, and the files' versions. So runs that differ in other things share
 // it. Threads: one owner; the pass has its own, joined before a call returns. Failure: what reading

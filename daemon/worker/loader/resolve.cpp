@@ -173,7 +173,7 @@ Status Resolver::plan(ResolvedRun& run, const dataset::Dataset& train,
     return okStatus();
 }
 
-// What a person sees of it is on stderr.
+// Progress goes to stderr.
 CountingOptions Resolver::countingOptions(const ResolvedRun& run) const {
     CountingOptions options;
     options.filesVersion = run.filesVersion;
@@ -200,8 +200,8 @@ Status Resolver::fillVocabularies(spec::RunSpec& spec) const {
     return okStatus();
 }
 
-// What would else be refused when the workers are there already: what the spec says of them, the
-// program of a command, the GPUs.
+// Refuses before workers start what they would refuse: keys about them, the program of a command,
+// GPUs.
 void Resolver::checkWorkers(const ResolvedRun& run, const expr::Schema& columns,
                             ResolveReply& reply) const {
     const spec::SpecErrors errors = spec::checkTrainable(run.spec, columns);

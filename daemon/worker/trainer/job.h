@@ -21,7 +21,7 @@ struct TrainerJob : job::JobFile {
 Result<train::TrainerOptions> trainerOptions(const TrainerJob& job, int rank,
                                              std::int64_t vectorsWidth);
 
-/// What of a checkpoint of another run a model of this job starts with (train.init_from).
+/// The parts of another run's checkpoint that this job's model starts with (train.init_from).
 train::InitFrom initFromOf(const TrainerJob& job, const train::TrainerOptions& options,
                            const train::Checkpoint& checkpoint);
 

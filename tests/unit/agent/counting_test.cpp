@@ -7,7 +7,7 @@ namespace {
 using ::testing::HasSubstr;
 using values::RunState;
 
-/// Whose embedding `user` has values to be counted.
+/// A run whose embedding `user` has values to be counted.
 InspectedRun toBeCounted() {
     InspectedRun run = someInspected();
     run.spec["embeddings"] = {{"user", {{"rows", 0}, {"vocabulary", Json::object()}}}};

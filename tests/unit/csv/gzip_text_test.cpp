@@ -83,7 +83,7 @@ TEST_F(GzipTextTest, APieceThatWasPassedIsNotInflatedFromTheStart) {
     const auto points = std::make_shared<GzipPoints>();
     GzipText first = openText(points);
     EXPECT_EQ(piece(first, 0, 3 << 20).size(), std::size_t{3} << 20);
-    // Who begins at the start finds nothing there any more.
+    // A reader that begins at the start of the file now finds zeros.
     std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary)
         .write(std::string(4096, '\0').data(), 4096);
     GzipText other = openText(points), without = openText(nullptr);

@@ -44,7 +44,7 @@ class CountingTest : public ::testing::Test {
         EXPECT_TRUE(reply.errors.empty()) << spec::toStatus(reply.errors, "spec");
         return reply.runs.empty() ? ResolvedRun{} : std::move(reply.runs.front());
     }
-    /// What was counted: the notes, and the run with it.
+    /// Counts into `run` and returns the notes.
     std::vector<std::string> count(ResolvedRun& run, bool mayCount = true) const {
         CountingOptions options{run.filesVersion, cache_.path(), mayCount};
         std::vector<std::string> notes;

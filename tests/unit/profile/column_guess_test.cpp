@@ -1,4 +1,4 @@
-// What init takes columns for, on the shapes that real data sets have.
+// How init uses columns that have the shapes of real data sets.
 #include "backend/profile/column_guess.h"
 
 #include <functional>

@@ -98,8 +98,9 @@ TEST(RunFilter, DaysAreWholeAndAgesAreCountedFromNow) {
     EXPECT_EQ(bounds("before '2h ago'"), " <1699992800000");
     EXPECT_EQ(bounds("started > 90m ago"), " >1699994600000");
     EXPECT_EQ(onlyClause("duration > 1.5h").numbers, std::vector<double>{5'400});
-    EXPECT_NE(failureOf("since 7x").find("'7x' is no time; write '2026-03-01'"), std::string::npos);
-    EXPECT_NE(failureOf("duration > long").find("is no duration"), std::string::npos);
+    EXPECT_NE(failureOf("since 7x").find("'7x' is not a time; write '2026-03-01'"),
+              std::string::npos);
+    EXPECT_NE(failureOf("duration > long").find("is not a duration"), std::string::npos);
 }
 
 TEST(RunFilter, ABareNameIsAnAttributeAndAliasesAreResolved) {

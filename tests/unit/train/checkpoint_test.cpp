@@ -201,7 +201,7 @@ TEST(CopyTensors, NamesAMissingAndAnUnknownTensor) {
                 HasSubstr("a.weight, which this model does not know"));
 }
 
-/// What a run before had, and what another model has.
+/// The tensors of an earlier run and those of another model.
 class CopyMatching : public ::testing::Test {
  protected:
     void SetUp() override {

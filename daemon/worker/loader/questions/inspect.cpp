@@ -164,7 +164,7 @@ std::string resolveAnswer(const Json& request) {
     return text;
 }
 
-// Of a run's resolved spec and plan: the same with the values that were to be counted.
+// Counts the values that a run's resolved spec asks for, and answers with its spec and plan anew.
 std::string countAnswer(const Json& request) {
     const auto counted = [&]() -> Result<ResolvedRun> {
         ResolvedRun run;

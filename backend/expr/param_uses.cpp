@@ -1,4 +1,4 @@
-#include "backend/expr/placeholders.h"
+#include "backend/expr/param_uses.h"
 
 #include "backend/expr/expr_lexer.h"
 
@@ -6,7 +6,7 @@ namespace millrace::expr {
 namespace {
 
 /// Those between the quotes of a text literal, whose token is `token`.
-void addInText(std::string_view text, const Token& token, std::vector<Placeholder>& out) {
+void addInText(std::string_view text, const Token& token, std::vector<ParamUse>& out) {
     const std::string_view literal = text.substr(token.offset, token.size);
     for (std::size_t at = 0; (at = literal.find("${", at)) != std::string_view::npos; at += 2) {
         const std::size_t end = literal.find('}', at);
@@ -19,11 +19,11 @@ void addInText(std::string_view text, const Token& token, std::vector<Placeholde
 
 }  // namespace
 
-std::vector<Placeholder> placeholdersIn(std::string_view text) {
-    std::vector<Placeholder> out;
+std::vector<ParamUse> paramUsesIn(std::string_view text) {
+    std::vector<ParamUse> out;
     bool isAfterIn = false;
     for (const Token& token : tokenize(text)) {
-        if (token.kind == TokenKind::kPlaceholder) {
+        if (token.kind == TokenKind::kParamUse) {
             out.push_back({token.offset, token.size, token.text, isAfterIn, false});
         } else if (token.kind == TokenKind::kString) {
             addInText(text, token, out);

@@ -10,7 +10,7 @@
 
 namespace millrace::expr {
 
-struct Placeholder {
+struct ParamUse {
     std::size_t offset = 0, size = 0;  ///< bytes of the text, `${` and `}` included
     std::string content;               ///< what stands between them
     bool isAfterIn = false;            ///< `x in ${...}`: a list may stand there
@@ -18,7 +18,7 @@ struct Placeholder {
 };
 
 /// In the order of the text. `text` is an expression.
-std::vector<Placeholder> placeholdersIn(std::string_view text);
+std::vector<ParamUse> paramUsesIn(std::string_view text);
 
 /// "'it''s'": a text literal of that value, whatever it holds.
 std::string textLiteral(std::string_view value);
