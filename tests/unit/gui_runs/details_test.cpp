@@ -129,6 +129,10 @@ TEST_F(DetailsTest, ARunThatHasEndedShowsTheStallOfTheWholeRun) {
     table.apply(false, {run}, {});
     details().refresh();
     EXPECT_EQ(tabs().overview().figure("input stall"), "50 %");
+    run.dataset.clear();
+    table.apply(false, {run}, {});
+    details().refresh();
+    EXPECT_EQ(tabs().overview().figure("input stall"), "") << "nothing was read";
 }
 
 // How much a widget's picture on its page stands out from its most usual colour.

@@ -109,7 +109,8 @@ void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs
                                          : tr("At the last report"),
               old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
     const std::string stall = session::stallText(run, old.has_value());
-    setFigure(tr("input stall"), stall == "-" ? QString() : qtext(stall),
+    const bool isKnown = stall != "-" && !run.dataset.empty();
+    setFigure(tr("input stall"), isKnown ? qtext(stall) : QString(),
               run.progress.times ? qtext(session::timesText(*run.progress.times)) : QString());
 }
 
