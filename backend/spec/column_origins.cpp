@@ -293,6 +293,9 @@ Json revisedFunctions(const RunSpec& spec) {
 }  // namespace
 
 std::string streamHash(const RunSpec& spec) {
+    if (!spec.hasDataset()) {
+        return "";
+    }
     const Json all = spec.toJson();
     Json json;
     for (const char* key : {"dataset", "recipe", "labels", "features", "embeddings"}) {

@@ -57,6 +57,31 @@ class ElsewhereCase(SpreadCase):
 
 
 class Elsewhere(ElsewhereCase):
+    def test_a_run_without_a_dataset_has_its_ranks_on_a_node(self):
+        spec = os.path.join(self.folder, "spec.yaml")
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write("command: [python3, script.py]\nparams: {steps: 4}\ntrain: {ranks: 2}\n")
+        self.script("""
+            import os
+            import millrace, poll
+
+            for step in range(1, millrace.params.steps + 1):
+                millrace.log(loss=step / 7, step=step)
+                while os.path.exists("hold") and step == 3:
+                    poll.pause(0.005)
+            print("place", os.environ["RANK"], os.environ["WORLD_SIZE"], flush=True)
+            """)
+        self.hold()
+        run = self.submit(spec)[0]
+        wait_for("both ranks are at work", lambda: (self.show(run)["progress"] or {}).get("step") == 3 and len(self.show(run)["workers"]) == 2)
+        self.assertEqual(set(self.assert_elsewhere(run)), {"rank0", "rank1"})
+        self.release()
+        ended = self.wait(run, "finished", "failed", "cancelled")
+        self.assertEqual(ended["state"], "finished", ended["exit_reason"])
+        self.assertEqual(self.losses(run), [(step, step / 7) for step in range(1, 5)])
+        for rank in (0, 1):
+            self.assertIn(f"place {rank} 2", self.log(run))
+
     def test_two_ranks_with_two_data_workers_read_one_stream(self):
         spec = self.prepare(total=2000, more=TWO_DATA)
         run = self.begin_one(spec, 3)

@@ -140,6 +140,16 @@ TEST(JobFile, WhatALaterProgramAddsIsLeftAside) {
     EXPECT_TRUE(JobFile::fromText(json.dump()).ok());
 }
 
+TEST(JobFile, ARunWithoutADatasetHasNoStreamHash) {
+    Json json = someJson();
+    json["spec"] = {{"command", {"python3", "script.py"}}};
+    json["stream_hash"] = "";
+    const Result<JobFile> read = JobFile::fromText(json.dump());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_FALSE(read->spec.hasDataset());
+    EXPECT_EQ(read->streamHash, "");
+}
+
 TEST(JobFile, HashesThatAreNotGivenAreTheSpecs) {
     Json json = someJson();
     json.erase("spec_hash");
@@ -148,6 +158,7 @@ TEST(JobFile, HashesThatAreNotGivenAreTheSpecs) {
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->specHash, spec::specHash(read->spec));
     EXPECT_EQ(read->streamHash, spec::streamHash(read->spec));
+    EXPECT_EQ(read->streamHash.size(), 32U);
     EXPECT_EQ(Json::parse(read->planText), Json::parse(someJob().planText));
 }
 
