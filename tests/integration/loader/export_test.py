@@ -167,6 +167,16 @@ class Export(unittest.TestCase):
         self.assertEqual(sorted(made["raw"].to_pylist()), [b"b", b"\xff\x00"])
         self.assertEqual(made["t"].type, pa.timestamp("us", "UTC"))
 
+    def test_rows_of_the_evaluation_are_those_that_it_judges(self):
+        self.write(x=[float(k) for k in range(10)])
+        spec = {"dataset": {"path": "f.parquet", "where": "k < 7"}, "recipe": [{"filter": "k % 3 = 0"}, {"derive": {"y": "x * 2"}}],
+                "features": {"dense": ["y"]}}
+        self.assertEqual(self.export(spec, "--rows")["k"].to_pylist(), [0, 3, 6])
+        evaluated = {**spec, "eval": {"dataset": {"where": "k >= 7"}}}
+        self.assertEqual(self.export(evaluated, "--rows", "--data", "eval").to_pydict(), {"k": [7, 8, 9], "x": [7.0, 8.0, 9.0]})
+        done = self.stream(spec, "--rows", "--data", "eval", "--sink", "parquet", "--output", "none", code=4)
+        self.assertIn("eval.dataset is missing", done.stderr)
+
     def test_nanoseconds_before_1970_are_rounded_down(self):
         for name in ("f.parquet", "f.arrow"):
             self.write(name, t=pa.array([-1999, -1, 0, 1999], pa.timestamp("ns")))

@@ -93,8 +93,11 @@ Result<Stream> openStream(const options::StreamOptions& options,
                           std::unique_ptr<LoaderMemory>& memory) {
     Stream stream;
     stream.options = options;
-    ASSIGN_OR_RETURN(stream.run, resolveFile({options.specPath, options.variation, options.sets}));
-    const auto part = options.part == "eval" ? recipe::Part::kEval : recipe::Part::kTrain;
+    // Rows of the evaluation as they stand are the training rows of the spec that scores them.
+    const bool isEval = options.part == "eval";
+    ASSIGN_OR_RETURN(stream.run, resolveFile({options.specPath, options.variation, options.sets,
+                                              isEval && options.isRows}));
+    const auto part = isEval && !options.isRows ? recipe::Part::kEval : recipe::Part::kTrain;
     if (part == recipe::Part::kEval && stream.run.spec.eval) {
         RETURN_IF_ERROR(checkEvaluation(stream.run));
     }
@@ -537,8 +540,7 @@ Status checkOptions(const options::StreamOptions& options) {
             "--last drop is about the steps of training: it goes with --sink hash and null and not "
             "with --data eval");
     }
-    const bool isPartial =
-        options.from || options.epochs > 0 || options.part == "eval" || options.microBatches > 0;
+    const bool isPartial = options.from || options.epochs > 0 || options.microBatches > 0;
     if (options.isAllRows && !options.isRows) {
         return invalidArgument("--all-rows goes with --rows");
     }
@@ -549,8 +551,9 @@ Status checkOptions(const options::StreamOptions& options) {
     }
     if (options.isRows && isPartial) {
         return invalidArgument(
-            "--rows reads the training rows once, in file order: --from, "
-            "--epochs, --micro-batches and --data do not go with it");
+            "--rows reads the rows once, in file order: --from, --epochs and --micro-batches do "
+            "not "
+            "go with it");
     }
     if (options.isRows && options.isExplained) {
         return invalidArgument("--explain is about training's stream: it does not go with --rows");
