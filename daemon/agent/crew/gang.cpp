@@ -221,7 +221,6 @@ Result<Placement> makePart(const runs::RunRecord& run, const PartName& name, con
     ranks.resources.gpus = needs.gpus;
     const job::AttemptPaths files = paths.attempt(name.attempt);
     ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::read(files.jobFile()));
-    job.planText = {};  // a relay opens no dataset
     job.followers = 0;
     job.follow = files.joinFile();
     job.feed = name.part;

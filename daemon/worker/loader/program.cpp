@@ -137,6 +137,10 @@ void addCount(CLI::App& app, CountOptions& options) {
             "train (the default), eval, or score: eval's rows, whatever they have for labels")
         ->check(CLI::IsMember({"train", "eval", "score"}));
     addPinned(*count, options.pinnedPath);
+    count->get_option("SPEC")->required(false);
+    count->add_option("--job", options.jobPath, "instead of SPEC: a run, by its job.json")
+        ->excludes("SPEC");
+    count->require_option(1, 0);
     count->add_flag("--json", options.isJson, "prints one JSON document");
 }
 

@@ -42,6 +42,8 @@ class Request(NamedTuple):
     """"score": of eval.dataset, without labels. ("eval" rows come from the feed of "train".)"""
     files: str = ""
     """The dataset's files that are read, as a feed tells them; "": all that are there."""
+    job: str = ""
+    """The job.json of the run whose feed it is; "": of none."""
 
     def __str__(self) -> str:
         parts = [self.spec]
@@ -59,6 +61,8 @@ class Request(NamedTuple):
 
     def counted(self) -> dict[str, Any]:
         """How many rows and steps there are: what `millrace-loader count` says."""
+        if self.job:
+            return _questions.ask("millrace-loader", "count", "--job", self.job, "--data", self.part)
         with _memory_file("millrace-files", self.files) as files:
             return _questions.ask("millrace-loader", "count", self.spec, *self.changes(), "--data", self.part,
                                   "--pinned", _path_of(os.getpid(), files))

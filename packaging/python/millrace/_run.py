@@ -21,6 +21,7 @@ class Run:
 
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         folder = os.path.dirname(path)
+        self.job = path
         self.id: str = job["run"]
         self.attempt: int = job["attempt"]
         self.spec: dict[str, Any] = job["spec"]

@@ -10,6 +10,7 @@ from ._batch import Batch
 from ._errors import FeedError, MillraceError, MisuseError
 from ._feed import Request
 from ._link import Link
+from ._questions import Estimate
 from ._ranks import Place, Ranks
 from ._reader import Asked
 from ._stream import Evaluation, Feeds, Stream
@@ -67,7 +68,8 @@ class RunFeeds(Feeds):
     """The run's feed, as often as one is asked for."""
 
     def __init__(self, link: Link, request: Request) -> None:
-        self.request, self.ranks = request, Ranks()  # the launcher has set them, and torch.distributed must say the same
+        # The run's spec has its variation and its changes, and may differ from what the file has by now.
+        self.request, self.ranks = request._replace(job=link.run.job), Ranks()  # the launcher has set them, and torch.distributed must say the same
         self.feed = RunFeed(link)
 
     def start(self) -> Any:
@@ -175,6 +177,12 @@ class RunStream(Stream):
         counted = self._request.counted()
         self._length = self._count_steps(counted)
         return self._count_batches(counted)
+
+    @property
+    def estimate(self) -> Estimate:
+        counted = self._request.counted()
+        rows = counted["rows"] / self._epochs
+        return Estimate(rows, rows, rows, *3 * [self._count_steps(counted)])
 
     def _has_begun(self) -> bool:
         return self._steps > self._first

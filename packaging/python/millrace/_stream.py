@@ -456,7 +456,7 @@ class Stream(_Rows):
 
     @property
     def estimate(self) -> _questions.Estimate:
-        """How many rows and steps there will be, from some of the splits, in seconds."""
+        """How many rows and steps there will be, from some of the splits, in seconds. In a run: exactly, counted as by `len()`."""
         asked = (self._request.spec, *self._request.changes())
         document = _questions.ask("millrace", "preview", *asked)
         batch = _questions.ask("millrace", "check", *asked)["runs"][0]["spec"]["batch"]

@@ -55,6 +55,25 @@ class Scripts(RunCase):
         ended = self.assert_whole(runs[1], spec, "--variation", "half")
         self.assertLess(ended["receipt"]["rows_trained"], 1000)
 
+    def test_lengths_are_of_the_run_with_its_variation_and_changes(self):
+        counting = SCRIPT + """
+evaluation = stream.evaluation()
+told(length=len(stream), steps=stream.step, estimate=stream.estimate.steps,
+     evaluation=[len(evaluation), sum(1 for _ in evaluation)])
+"""
+        spec = self.prepare(counting, more="eval: {dataset: {where: 'number >= 900 and user is not null'}}\n"
+                            "variations:\n  - {name: half, set: {dataset.where: number < 500}}\n")
+        run = self.submit(spec, "--variation", "half", "--set", "batch.epochs=3")[0]
+        with open(spec, "a", encoding="utf-8") as file:
+            file.write("  - {name: later, set: {batch.rows: 32}}\n")  # the file is not the run's spec any more
+        self.finish(run)
+        for rank in (0, 1):
+            told = self.told(rank)[-1]
+            self.assertEqual(told["length"], told["steps"])
+            self.assertEqual(told["estimate"], told["steps"])
+            self.assertEqual(*told["evaluation"])
+        self.assertLess(told["steps"], 3 * 500 / 64 + 3)
+
     def test_place_and_environment_of_the_submitter_reach_the_script_and_its_secrets_do_not(self):
         bin_folder = os.path.join(self.folder, "venv", "bin")
         work = os.path.join(self.folder, "work")

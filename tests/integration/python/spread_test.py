@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Ranks on several nodes: a real head and agents on this machine, scripts without torch, and what is done to all of them."""
+import collections
 import contextlib
 import os
 import signal
@@ -115,7 +116,7 @@ class SpreadCase(RunCase):
 
 class Spread(SpreadCase):
     def test_two_ranks_on_two_nodes_read_one_stream(self):
-        spec = self.prepare(SCRIPT + "told(environment=dict(os.environ))\n", total=2000)
+        spec = self.prepare(SCRIPT + "told(environment=dict(os.environ), lengths=[len(stream), stream.step])\n", total=2000)
         run = self.start(spec, 3)
         node = self.node_of(run)
         self.assertIn(node, NODES)
@@ -128,6 +129,8 @@ class Spread(SpreadCase):
             self.assertGreater(cost["cpu_seconds"], 0.01, role)
             self.assertGreater(cost["peak_memory_bytes"], 5_000_000, role)
         self.assertRegex(self.cli("show", run), r"CPU +feed .*, ranks .*, relays .*; largest process")
+        for rank in (0, 1):
+            self.assertEqual(*self.told(rank)[-1]["lengths"])
         first, second = (self.told(rank)[-1]["environment"] for rank in (0, 1))
         self.assertEqual([one["RANK"] for one in (first, second)], ["0", "1"])
         self.assertEqual([one["LOCAL_RANK"] for one in (first, second)], ["0", "0"])
@@ -141,11 +144,20 @@ class Spread(SpreadCase):
         self.cli("down")
         wait_for(lambda: f"nothing is left: {[self.command_of(pid) for pid in self.processes()]}", lambda: not self.processes())
 
-    def test_with_data_workers_on_the_other_nodes(self):
-        spec = self.prepare(total=2000, more="resources: {data_workers: {min: 2, max: 2}, loader_threads: 1}\n")
+    def test_with_data_workers_on_the_other_nodes_and_counted_values(self):
+        spec = self.prepare(SCRIPT.replace("told(step=stream.step,", "told(step=stream.step, users=batch['user'].tolist(),"), total=2000,
+                            more="resources: {data_workers: {min: 2, max: 2}, loader_threads: 1}\n")
+        with open(spec, encoding="utf-8") as file:
+            text = file.read()
+        with open(spec, "w", encoding="utf-8") as file:
+            file.write(text.replace("{user: {rows: 1024}", "{user: {vocabulary: auto}"))
         run = self.start(spec, 3)
         self.release()
         self.assert_whole(run, spec, 1)
+        counts = collections.Counter(n * 31 % 997 for n in range(2000))
+        ids = {user: 1 + place for place, user in enumerate(sorted(counts, key=lambda user: (-counts[user], user)))}
+        for step in (line for rank in (0, 1) for line in self.told(rank) if "users" in line):
+            self.assertEqual(step["users"], [ids[n * 31 % 997] for n in step["numbers"]])
 
     def test_a_killed_rank_of_another_node_starts_the_gang_again(self):
         spec = self.prepare(total=2000)

@@ -9,7 +9,9 @@
 #include "backend/core/memory_budget.h"
 #include "backend/core/paths.h"
 #include "backend/core/text.h"
+#include "backend/job/job_file.h"
 #include "backend/segment/stream_input.h"
+#include "backend/spec/spec_reader.h"
 #include "daemon/worker/loader/bare_spec.h"
 #include "daemon/worker/loader/exit.h"
 #include "daemon/worker/loader/memory.h"
@@ -191,6 +193,28 @@ std::string textOf(const ResolvedRun& run, const Counted& counted, bool isJson) 
     return text;
 }
 
+// The plan tells the files' contents by their footers: filesVersion stays empty.
+Result<ResolvedRun> runOfJob(const CountOptions& options) {
+    ASSIGN_OR_RETURN(job::JobFile job, job::JobFile::read(options.jobPath));
+    ASSIGN_OR_RETURN(const Json plan, parseJson(job.planText, options.jobPath));
+    ResolvedRun run;
+    run.variation = job.spec.variation;
+    run.spec = std::move(job.spec);
+    ASSIGN_OR_RETURN(run.plan, stream::Plan::fromJson(plan));
+    if (options.isForScoring && !run.spec.eval) {
+        return invalidArgument(options.jobPath, ": the run's spec has no eval section");
+    }
+    if (options.isForScoring) {
+        run.spec = spec::evaluationRows(std::move(run.spec));
+        if (!run.plan.evalFiles.empty()) {
+            run.plan.files = std::exchange(run.plan.evalFiles, {});
+            run.plan.schema = std::exchange(run.plan.evalSchema, {});
+        }
+    }
+    hashRun(run);
+    return run;
+}
+
 }  // namespace
 
 CountStore::CountStore(const std::string& directory, const ResolvedRun& run)
@@ -235,7 +259,8 @@ void CountStore::write(const std::vector<std::int64_t>& rows) const {
 int runCount(const CountOptions& options) {
     const Watch watch;
     secondsSinceStart();
-    const Result<ResolvedRun> run = resolveFile(options);
+    const Result<ResolvedRun> run =
+        options.jobPath.empty() ? resolveFile(options) : runOfJob(options);
     if (!run.ok()) {
         return fail(run.status());
     }

@@ -1,5 +1,6 @@
 #pragma once
-// `millrace-loader count SPEC`: how many rows and steps each epoch of a spec's training has.
+// `millrace-loader count SPEC`: how many rows and steps each epoch of a spec's training has. With
+// --job, of the run that a job.json describes, as the daemon resolved it.
 //
 // Reads only the columns that decide which rows are kept, all rows of them, and none where nothing
 // does. What was counted is kept in the cache directory under the stream hash, and counts as long
@@ -17,6 +18,7 @@
 namespace millrace::loader {
 
 struct CountOptions : SpecChoice {
+    std::string jobPath;       ///< a job.json, instead of a spec's file; "": none
     std::int64_t threads = 0;  ///< 0: the spec's, else one for each core
     bool isJson = false;
 };
