@@ -15,8 +15,10 @@ namespace {
 
 // Integers with fewer different values are looked up in a table rather than taken by size.
 constexpr double kFewValues = 64;
-// Up to so many values, all of them seen, have a row each.
-constexpr double kSmallSet = 256;
+// Integers with up to this many values are measured where these lie far apart.
+constexpr double kFewFarApart = 256;
+// Up to this many values are counted, and have a row each, in a dataset that was read whole.
+constexpr double kMostCounted = 65536;
 // Integers from so far apart, for the number of their values, are measured and not dealt out.
 constexpr double kWideSpread = 10;
 constexpr double kSmallNumber = 1000;
@@ -201,7 +203,7 @@ Guess ofInteger(const ColumnProfile& column) {
     if (repeatsOf(column) < kFewRepeats) {
         return dense("a wide range with few repeats");
     }
-    return column.min() < 0 || (isWide && column.distinct() <= kSmallSet)
+    return column.min() < 0 || (isWide && column.distinct() <= kFewFarApart)
                ? dense("a wide range of which few values occur")
                : id("values that repeat");
 }
@@ -246,8 +248,8 @@ bool isNamedLikeId(const std::string& name) {
     return std::ranges::any_of(words, isId) || has(kThings, words.back());
 }
 
-bool isSmallSet(const ColumnProfile& column, bool isComplete) {
-    return isComplete && column.isDistinctExact() && column.distinct() <= kSmallSet;
+bool isCounted(const ColumnProfile& column, bool isComplete) {
+    return isComplete && column.distinct() <= kMostCounted;
 }
 
 Guess guessOf(const ColumnProfile& column) {
@@ -315,15 +317,15 @@ std::vector<std::string> guessRules() {
         strCat("other integers: an id up to ", whole(kFewValues),
                " different values that are close together, a number if all are below ",
                whole(kSmallNumber), ", if a value occurs in fewer than ", whole(kFewRepeats),
-               " rows on average, if some are negative, or if up to ", whole(kSmallSet),
+               " rows on average, if some are negative, or if up to ", whole(kFewFarApart),
                " values are ", whole(kWideSpread), " times as far apart as they are many"),
         strCat("texts: ids, unless more than ", whole(100 * kFreeTextShare),
                " % of them differ or they have more than ", whole(kLongText), " bytes on average"),
         strCat("left out: columns of which more than ", whole(100 * kRowKeyShare),
                " % of the values differ; nulls are not counted"),
-        strCat("up to ", whole(kSmallSet),
-               " values that were all seen: a table in which hardly two share a row; more: at "
-               "least 65,536 rows"),
+        strCat("up to ", whole(kMostCounted),
+               " values in a dataset that was read whole: a counted vocabulary, a row for each "
+               "value; more: hashed into at least 65,536 rows"),
     };
 }
 

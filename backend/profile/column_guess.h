@@ -25,9 +25,9 @@ std::string_view nameOfUse(Use use);
 
 Guess guessOf(const ColumnProfile& column);
 
-/// All values of the column are known, and they are so few that each can have a row of its own.
-/// `isComplete`: the profile is of all rows of the dataset.
-bool isSmallSet(const ColumnProfile& column, bool isComplete);
+/// The values of the column are few enough that a first spec counts them and gives each a row.
+/// `isComplete`: the profile is of all rows of the dataset, so counting them is quick.
+bool isCounted(const ColumnProfile& column, bool isComplete);
 
 /// How much a column looks like what is to be predicted; 0: not at all.
 int labelScore(const ColumnProfile& column);

@@ -364,27 +364,39 @@ class Writer {
         }
     }
 
-    // The one place that says how ids become rows of a table. A value that training never saw takes
-    // the row of another one where a table is full: large tables cost little.
-    std::string tableOf(const ColumnProfile& column) const {
-        const double values = column.distinct();
-        const double least = isSmallSet(column, profile_.isComplete())
-                                 ? values * values  // half a pair of them shares a row
-                                 : std::max(2 * values, kUsualTable);
-        return strCat("{rows: ", tableRows(least), "}");
-    }
-
+    // The one place that decides how ids become rows of a table.
     void embeddings() {
-        if (count(Use::kId) + count(Use::kList) == 0) {
+        std::string counted, hashed;
+        for (const Guess& guess : guesses_) {
+            if (guess.use != Use::kId && guess.use != Use::kList) {
+                continue;
+            }
+            const ColumnProfile& column = *guess.column;
+            const std::string name = yamlText(column.name());
+            if (isCounted(column, profile_.isComplete())) {
+                strAppend(&counted, "  ", name, ": {vocabulary: auto}\n");
+            } else {
+                strAppend(&hashed, "  ", name,
+                          ": {rows: ", tableRows(std::max(2 * column.distinct(), kUsualTable)),
+                          "}\n");
+            }
+        }
+        if (counted.empty() && hashed.empty()) {
             return;
         }
-        line("# Ids are hashed into this many rows: twice as many as there are different ones or");
-        line("# more, so that few of them share one, nor does an id that training never saw.");
         line("embeddings:");
-        for (const Guess& guess : guesses_) {
-            if (guess.use == Use::kId || guess.use == Use::kList) {
-                line("  ", yamlText(guess.column->name()), ": ", tableOf(*guess.column));
-            }
+        if (!counted.empty()) {
+            line(
+                "  # Each value of the training rows has a row of its own; row 0 is for all "
+                "others.");
+            strAppend(&spec_.text, counted);
+        }
+        if (!hashed.empty()) {
+            line(
+                "  # Ids are hashed into this many rows: at least twice as many as there are "
+                "values,");
+            line("  # so that few values share a row.");
+            strAppend(&spec_.text, hashed);
         }
         if (!profile_.isComplete()) {
             spec_.notes.push_back(strCat("embeddings: sized from ", formatCount(profile_.rowsRead),
@@ -393,18 +405,19 @@ class Writer {
     }
 
     void rest() {
-        // Few rows are read several times, in small steps: a model has moved then.
+        // Few rows are read several times, in small steps, until a model has learnt them. With ids
+        // alone that takes longer: a row moves only the vectors of its own ids.
+        const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
         const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
-        const int epochs = profile_.rows < kFewRows ? 4 : 1;
+        const int epochs = profile_.rows >= kFewRows ? 1 : hasDense ? 4 : 6;
         line("batch: {rows: ", batch, ", micro_rows: ", batch / 2, ", epochs: ", epochs,
              ", seed: 1, shuffle: ",
              profile_.request && profile_.request->adjacentShare() >= 0.9 ? "requests" : "rows",
              "}");
-        const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
         if (count(Use::kId) + count(Use::kList) > 0 && hasDense) {
-            line("model: {type: dlrm, embedding_dim: 16, bottom: [64, 16], top: [64, 1]}");
+            line("model: {type: dlrm, embedding_dim: 16, bottom: [128, 16], top: [128, 64, 1]}");
         } else {
-            line("model: {type: mlp, hidden: [64, 32]}");
+            line("model: {type: mlp, hidden: [128, 64]}");
         }
         line("train: {optimizer: adamw, learning_rate: 0.001, checkpoint: {every_steps: 200}}");
         line("eval:");

@@ -56,9 +56,11 @@ ColumnProfile label() {
     return integers("click", [](std::int64_t r) { return r % 3 == 0 ? 1 : 0; });
 }
 
-Result<FirstSpec> specOf(const std::vector<ColumnProfile>& columns, const std::string& label = "") {
+Result<FirstSpec> specOf(const std::vector<ColumnProfile>& columns, const std::string& label = "",
+                         int splitsLeft = 0) {
     DatasetProfile profile;
     profile.columns = columns;
+    profile.splits = splitsLeft;
     profile.rows = profile.rowsRead = kRows;
     FirstSpecOptions options;
     options.name = "first";
@@ -150,13 +152,16 @@ TEST(ColumnGuess, OfTwoTextsTheRarerOneIsPositive) {
                 HasSubstr("neither numbers nor two texts"));
 }
 
-TEST(ColumnGuess, FewValuesThatWereAllSeenHaveARowEach) {
-    const auto spec =
-        specOf({label(), texts("occupation", [](std::int64_t r) { return strCat("o", r % 15); }),
-                integers("user_id", [](std::int64_t r) { return r % 300; })});
-    ASSERT_TRUE(spec.ok()) << spec.status();
-    EXPECT_THAT(spec->text,
-                AllOf(HasSubstr("occupation: {rows: 256}"), HasSubstr("user_id: {rows: 65536}")));
+TEST(ColumnGuess, ValuesAreCountedInADatasetThatWasReadWhole) {
+    const std::vector<ColumnProfile> columns = {
+        label(), texts("occupation", [](std::int64_t r) { return strCat("o", r % 15); }),
+        integers("user_id", [](std::int64_t r) { return r % 300; })};
+    const auto whole = specOf(columns), part = specOf(columns, "", 1);
+    ASSERT_TRUE(whole.ok() && part.ok()) << whole.status() << part.status();
+    EXPECT_THAT(whole->text, AllOf(HasSubstr("occupation: {vocabulary: auto}"),
+                                   HasSubstr("user_id: {vocabulary: auto}")));
+    EXPECT_THAT(part->text,
+                AllOf(HasSubstr("occupation: {rows: 65536}"), HasSubstr("user_id: {rows: 65536}")));
 }
 
 }  // namespace

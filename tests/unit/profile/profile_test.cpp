@@ -294,7 +294,7 @@ TEST_F(ProfileTest, AFirstSpecNamesLabelFeaturesAndRequest) {
     EXPECT_THAT(spec->text, HasSubstr("label: 'label = 1'"));
     EXPECT_THAT(spec->text, HasSubstr("path: \"data/*.parquet\""));
     EXPECT_THAT(spec->text, HasSubstr("dense:\n    - price"));
-    EXPECT_THAT(spec->text, HasSubstr("user_id: {rows: 8192}"));
+    EXPECT_THAT(spec->text, HasSubstr("user_id: {vocabulary: auto}"));
     EXPECT_THAT(spec->text, HasSubstr("lists:\n    - items"));
     EXPECT_THAT(spec->text, HasSubstr("request: request_id"));
     EXPECT_THAT(spec->text, HasSubstr("shuffle: requests"));

@@ -74,6 +74,7 @@ Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& reque
     resolve.baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     resolve.isForTraining = true;
+    resolve.mayCount = true;  // only small sets of values are counted, in data that was read whole
     ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
         return spec::toStatus(reply.errors, resolve.fileName);
