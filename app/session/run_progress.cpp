@@ -38,7 +38,7 @@ std::optional<double> stallNow(const values::RunSummary& run) {
 std::string stallText(const values::RunSummary& run, bool isNowOld) {
     const std::optional<double> now = isNowOld ? std::nullopt : stallNow(run);
     const std::optional<double> whole = run.stallPercent();
-    if (!now && !whole) {
+    if ((!now && !whole) || run.dataset.empty()) {
         return "-";
     }
     if (isGoing(run) && !now) {

@@ -27,7 +27,7 @@ double elapsedSeconds(const values::RunSummary& run, std::int64_t nowMs);
 /// Of the last seconds, percent; nothing of a run that is queued or has ended.
 std::optional<double> stallNow(const values::RunSummary& run);
 /// "now 0 %, run 36 %" of a run that goes on, "run 36 %" where `isNowOld`, "36 %" of one that has
-/// ended; "-" where neither is known.
+/// ended; "-" where neither is known, and of a run without a dataset.
 std::string stallText(const values::RunSummary& run, bool isNowOld = false);
 /// "3.0 s starting, 41 s training, 1 m 02 s waiting for data, 5.0 s evaluating, 0.4 s in
 /// checkpoints": where its time went; "" where that is not known.

@@ -147,6 +147,7 @@ TEST_F(LaneModelTest, ShowsTheProgressThatTheTerminalShows) {
     run.startedMs = 9'000;
     run.progress.stepsTotal = 1'000;
     run.progress.times = values::PhaseTimes{};
+    run.dataset = "ratings";
     run.progress.stepsPerSecond = 10;
     run.progress.stallPercentNow = 30;
     for (int i = 0; i <= 12; ++i) {

@@ -169,6 +169,9 @@ TEST(Stall, NowAndTheWholeRunAreApart) {
     EXPECT_EQ(stallText(run, true), "run 36 %") << "of now nothing is known";
     run.state = RunState::kFinished;
     EXPECT_EQ(stallText(run), "36 %");
+    run.dataset.clear();
+    EXPECT_EQ(stallText(run), "-") << "nothing was read";
+    run.dataset = "ratings";
     EXPECT_FALSE(stallNow(run).has_value());
     run.state = RunState::kQueued;
     EXPECT_FALSE(stallNow(run).has_value());

@@ -109,8 +109,7 @@ void OverviewSection::showRate(const values::RunSummary& run, std::int64_t nowMs
                                          : tr("At the last report"),
               old ? tr("%1 old").arg(durationText(1e3 * *old)) : QString());
     const std::string stall = session::stallText(run, old.has_value());
-    const bool isKnown = stall != "-" && !run.dataset.empty();
-    setFigure(tr("input stall"), isKnown ? qtext(stall) : QString(),
+    setFigure(tr("input stall"), stall == "-" ? QString() : qtext(stall),
               run.progress.times ? qtext(session::timesText(*run.progress.times)) : QString());
 }
 
