@@ -85,7 +85,7 @@ void raiseFileLimit() {
 void warnOfNetworkFileSystem(const std::string& path) {
     if (const std::string kind = networkFileSystemOf(path); !kind.empty()) {
         logWarn(
-            "daemon: the state directory lies on a network file system, where locks and syncs "
+            "daemon: the state directory is on a network file system, where locks and syncs "
             "may not hold; use a local disk",
             {{"state", path}, {"file_system", kind}});
     }

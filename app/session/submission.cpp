@@ -65,9 +65,9 @@ Status checkSpecText(const std::string& text, const std::string& path) {
     if (!bad.has_value()) {
         return okStatus();
     }
-    return invalidArgument(path, ":", bad->line, ":", bad->column, ": byte 0x",
-                           absl::Hex(bad->byte, absl::kZeroPad2),
-                           " is no UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
+    return invalidArgument(
+        path, ":", bad->line, ":", bad->column, ": byte 0x", absl::Hex(bad->byte, absl::kZeroPad2),
+        " is not UTF-8; 'iconv -f latin1 -t utf-8' turns a Latin-1 file into it");
 }
 
 values::GitFacts gitFactsOf(const std::string& directory) {

@@ -246,7 +246,7 @@ Result<std::shared_ptr<arrow::Array>> listsBySize(const arrow::Array& array, std
         const std::int64_t from = views.value_offset(row), count = views.value_length(row);
         const bool isValid = views.IsValid(row);
         if (isValid && (from < 0 || count < 0 || from > views.values()->length() - count)) {
-            return dataLoss(place, ": corrupt: list ", row, " lies outside its values");
+            return dataLoss(place, ": corrupt: list ", row, " is outside its values");
         }
         for (std::int64_t i = from; isValid && i < from + count; ++i) {
             RETURN_IF_ERROR(fromArrow(elements.Append(i), place));

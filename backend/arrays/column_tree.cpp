@@ -19,7 +19,8 @@ using ArrayPtr = std::shared_ptr<arrow::Array>;
 constexpr std::size_t kTypeTextBytes = 100;
 constexpr std::size_t kFieldsNamed = 4;
 constexpr std::string_view kWhyNoInterval =
-    "months and days have no fixed length, so it is no number; write it as an integer in one unit, "
+    "months and days have no fixed length, so it is not a number; write it as an integer in one "
+    "unit, "
     "such as microseconds";
 
 /// "map<string, int64>": Arrow's name, cut where it is long.
@@ -101,7 +102,7 @@ class ColumnCollector {
         }
         if (places_.contains(name) || out_.findRefused(name) != nullptr) {
             out_.refused.push_back({name,
-                                    "stands twice in the file, and only the first is read; give "
+                                    "appears twice in the file, and only the first is read; give "
                                     "the second another name",
                                     false});
             return;
@@ -191,7 +192,7 @@ std::string whyRefused(std::string_view name, const arrow::DataType& type) {
                                 fieldPaths(name, type));
         case Type::MAP:
             return strCat(is,
-                          "its keys differ from row to row and are no columns; write the keys and "
+                          "its keys differ from row to row and are not columns; write the keys and "
                           "the values as two list columns (",
                           name, "_keys, ", name, "_values)");
         case Type::LIST:

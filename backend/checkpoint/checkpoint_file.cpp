@@ -59,7 +59,7 @@ CheckpointFacts factsOf(const Json& meta, const FileBytes& file) {
 Result<std::string> readHeader(const FileBytes& file) {
     std::uint64_t length = 0;
     if (file.size() < kLengthBytes + kFormatBeginning.size()) {
-        return damaged(file.place(), strCat("is no checkpoint (", file.size(), " bytes)"));
+        return damaged(file.place(), strCat("is not a checkpoint (", file.size(), " bytes)"));
     }
     RETURN_IF_ERROR(file.read(0, &length, sizeof length));
     ASSIGN_OR_RETURN(std::string start, file.text(kLengthBytes, kFormatBeginning.size()));

@@ -179,8 +179,8 @@ std::string whyMisplaced(const std::vector<SafetensorsEntry>& tensors, std::uint
             return which + " is not as long as its shape makes it";
         }
         if (tensor.begin != end) {
-            return which +
-                   (tensor.begin < end ? " lies over the one before it" : " has a hole before it");
+            return which + (tensor.begin < end ? " overlaps the tensor before it"
+                                               : " has a hole before it");
         }
         if (tensor.end > dataBytes) {
             return which + " ends behind the file";

@@ -212,7 +212,7 @@ class Scanner {
             } else if (!names.insert(name).second) {
                 facts_.schema.refused.push_back(
                     {std::exchange(name, ""),
-                     strCat("stands twice in the header, and only the first is read (column ",
+                     strCat("appears twice in the header, and only the first is read (column ",
                             i + 1, " is not); give it another name")});
             }
             facts_.schema.fields.push_back({name, {}});

@@ -63,7 +63,7 @@ Status addRowGroup(const parquet::FileMetaData& footer, int group, const files::
         const pages::ByteRange range = pages::rangeOf(*column);
         if (range.offset < 0 || range.bytes < 0 || range.end() > file.bytes) {
             return dataLoss(file.path, ": corrupt: row group ", group, ", column ",
-                            column->path_in_schema()->ToDotString(), " lies outside the file's ",
+                            column->path_in_schema()->ToDotString(), " is outside the file's ",
                             file.bytes, " bytes");
         }
         chunk.offset = std::min(chunk.offset, range.offset);

@@ -50,7 +50,7 @@ Result<std::shared_ptr<const Dataset>> openTable(const spec::TableRef& table,
     for (const files::DataFile& file : (*opened)->files()) {
         if (place.planned != nullptr && !place.planned->contains(file.path)) {
             return failedPrecondition("table ", table.text(), ": ", file.path,
-                                      " is no file of the plan: it came later; take it away, or "
+                                      " is not a file of the plan: it came later; take it away, or "
                                       "submit again");
         }
     }

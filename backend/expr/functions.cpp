@@ -358,7 +358,7 @@ std::vector<Function> timeFunctions() {
          R::kTimestamp,
          "part, t",
          "the beginning of the year, quarter, month, week (Monday), day, hour, minute or second "
-         "that t lies in"},
+         "that contains t"},
         {F::kDateDiff,
          "date_diff",
          {"datediff"},
@@ -367,7 +367,7 @@ std::vector<Function> timeFunctions() {
          false,
          R::kInt64,
          "part, from, to",
-         "how many beginnings of such a part lie between the two; below 0 when `to` is earlier"},
+         "how many such parts begin between the two; below 0 when `to` is earlier"},
         {F::kEpoch,
          "epoch",
          {},

@@ -166,7 +166,7 @@ class GlobWalk {
         }
         const bool isAround = path.starts_with(at->second + "/");
         return invalidArgument(path, ": a link to ", at->second,
-                               isAround ? ", which it lies in; remove the link"
+                               isAround ? ", which contains it; remove the link"
                                         : ": its rows would be read twice; remove one of the two");
     }
 

@@ -36,7 +36,7 @@ Result<std::uint64_t> valuesIn(const FrameView& frame, std::size_t c, const Item
     const std::span<const std::int64_t> offsets = frame.offsets(c);
     const std::int64_t from = offsets[items.from], to = offsets[items.to];
     if (from < 0 || to < from || static_cast<std::uint64_t>(to) > frame.entry(c).values) {
-        return dataLoss("frame: column '", frame.name(c), "': offsets lie outside its values");
+        return dataLoss("frame: column '", frame.name(c), "': offsets are outside its values");
     }
     return static_cast<std::uint64_t>(to - from);
 }

@@ -57,7 +57,7 @@ Result<FrameLayout> FrameLayout::make(std::vector<ColumnSpec> columns,
     for (ColumnSpec& column : columns) {
         RETURN_IF_ERROR(checkColumn(column));
         if (!seen.emplace(column.role, column.name).second) {
-            return invalidArgument("frame layout: column '", column.name, "' stands twice");
+            return invalidArgument("frame layout: column '", column.name, "' appears twice");
         }
         dedup |= column.dedup;
         inverse |= column.role == Role::kInverse;

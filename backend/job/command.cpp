@@ -22,8 +22,9 @@ bool isProgram(const std::string& path) {
 Result<std::string> findProgram(const std::string& program, const CommandPlace& place) {
     if (program.find('/') != std::string::npos) {
         const std::string path = absolutePath(program, place.baseDir);
-        return isProgram(path) ? Result<std::string>(path)
-                               : notFound("command: ", path, " is no program that can be started");
+        return isProgram(path)
+                   ? Result<std::string>(path)
+                   : notFound("command: ", path, " is not a program that can be started");
     }
     std::string_view rest = place.searchPath;
     while (!program.empty() && !rest.empty()) {

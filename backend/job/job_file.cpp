@@ -59,7 +59,7 @@ Status readRelay(const Json& json, JobFile& job) {
     }
     if (job.follow.empty() != job.ranks.empty() || job.follow.empty() != (job.feed == 0)) {
         return invalidArgument(
-            "'follow', 'ranks' and a 'feed' from 1 stand together: they make a relay");
+            "'follow', 'ranks' and a 'feed' from 1 belong together: they make a relay");
     }
     return okStatus();
 }

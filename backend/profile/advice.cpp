@@ -211,7 +211,7 @@ class Advisor {
         Advice advice;
         advice.kind = "scattered_requests";
         if (request.adjacentShare() >= 0.9) {
-            advice.finding = strCat("rows of one '", request.column, "' stand together (",
+            advice.finding = strCat("rows of one '", request.column, "' are adjacent (",
                                     figure(request.rowsPerRequest),
                                     " rows each in the sample): features.request: ", request.column,
                                     " stores their lists once");
@@ -226,14 +226,14 @@ class Advisor {
         }
         advice = compared(*before, *after);
         advice.kind = "scattered_requests";
-        advice.finding = strCat(
-            "only ", percent, " % of the rows with a '", request.column,
-            "' seen before stand behind another one of it: scattered like this the sample's ",
-            formatCount(input_.sample->num_rows()), " rows take ", figure(advice.bytesFactor),
-            "x the bytes and ", figure(advice.timeFactor),
-            "x the time to read of sorted ones, and more over the whole dataset, where a "
-            "request has more rows (",
-            figure(request.rowsPerRequest), " in the sample)");
+        advice.finding =
+            strCat("only ", percent, " % of the rows with a '", request.column,
+                   "' seen before follow a row of the same one: scattered like this the sample's ",
+                   formatCount(input_.sample->num_rows()), " rows take ",
+                   figure(advice.bytesFactor), "x the bytes and ", figure(advice.timeFactor),
+                   "x the time to read of sorted ones, and more over the whole dataset, where a "
+                   "request has more rows (",
+                   figure(request.rowsPerRequest), " in the sample)");
         advice.command = commandOf(input_, strCat(" --sort ", request.column));
         found_.push_back(std::move(advice));
     }

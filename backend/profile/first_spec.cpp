@@ -269,7 +269,7 @@ class Writer {
              yamlQuoted(strCat("not (", labelExpr(), ")")), ", keep: 1.0, weight: inverse}}");
         if (count(Use::kTime) > 0) {
             line(
-                "  # Times are no features as they stand: what matters is the hour, the day, an "
+                "  # Raw times are not features: what matters is the hour, the day, an "
                 "age.");
         }
     }

@@ -115,8 +115,8 @@ Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
             const std::string literal = timeLiteral(*column, *border);
             return SpecSplit{strCat(name, " < ", literal), strCat(name, " >= ", literal),
                              strCat("The latest tenth by ", column->name(),
-                                    " is kept for evaluation: a model is judged on what comes "
-                                    "after what it learnt from."),
+                                    " is kept for evaluation: a model is judged on rows that are "
+                                    "later than those it learnt from."),
                              hash, ""};
         }
     }

@@ -242,7 +242,7 @@ Result<FeatureMaker> FeatureMaker::make(const spec::RunSpec& spec,
         ASSIGN_OR_RETURN(const expr::DataType type, typeOf(schema, name, "lists"));
         if (!type.isList) {
             return invalidArgument("features.lists: column '", name,
-                                   "' is no list; name it under features.ids");
+                                   "' is not a list; name it under features.ids");
         }
         ASSIGN_OR_RETURN(IdEncoder encoder, encoders.make(name, name, type));
         maker.lists_.push_back({name, std::move(encoder)});

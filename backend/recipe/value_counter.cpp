@@ -56,7 +56,7 @@ Status ValueCounter::grow(Shard& shard, std::int64_t bytes) {
             "embeddings.", name_, ".vocabulary: more than ", formatCount(numValues_.load()),
             " distinct values do not fit into the ",
             formatBytes(static_cast<double>(budget_.limitBytes())),
-            " that resources.memory_limit_mb leaves for counting; raise it, or give rows in place "
+            " that resources.memory_limit_mb leaves for counting; raise it, or give rows instead "
             "of the vocabulary, which hashes the values");
     }
     shard.reservation = std::move(*taken);

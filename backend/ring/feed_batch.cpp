@@ -10,7 +10,7 @@ namespace millrace::ring {
 /// What is checked and what is used later must be the same bytes, and the writer may change the
 /// ones in the ring.
 const char* FrameDirectory::copy(const unsigned char* frame, std::uint64_t bytes) {
-    constexpr const char* kOutside = "the column directory lies outside the frame";
+    constexpr const char* kOutside = "the column directory is outside the frame";
     frame::FrameHeader header;
     if (bytes < sizeof header) {
         return "the frame is cut off or too long";

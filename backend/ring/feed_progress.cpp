@@ -159,7 +159,7 @@ const char* FeedProgress::endEpoch(std::uint32_t epoch, std::int64_t total) cons
     if (known == nullptr) {
         return epoch < base_.cursor.epoch ? nullptr : "an epoch ended before its last step";
     }
-    return known->total == total ? nullptr : "an epoch's total is not the one that its mark told";
+    return known->total == total ? nullptr : "an epoch's total is not the total that its mark told";
 }
 
 const FeedProgress::Ended* FeedProgress::endedEpoch(std::uint32_t epoch) const {

@@ -119,7 +119,7 @@ Status checkState(const FeedServerOptions& options, const FeedHello& hello) {
     }
     if (hello.next &&
         std::tie(hello.next->epoch, hello.next->number) < std::tie(at.epoch, at.next)) {
-        return invalidArgument("hello: 'next' lies before the state's cursor");
+        return invalidArgument("hello: 'next' is before the state's cursor");
     }
     return okStatus();
 }

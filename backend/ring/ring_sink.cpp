@@ -34,7 +34,7 @@ Result<FrameRows> rowsOf(std::span<const std::byte> bytes) {
     };
     if (!isInside(entries[0], sizeof(std::uint32_t)) ||
         !isInside(entries[1], sizeof(std::uint64_t))) {
-        return dataLoss("ring: a frame's row ids lie outside of it");
+        return dataLoss("ring: a frame's row ids are outside of it");
     }
     const auto* files = bytes.data() + entries[0].data.offset;
     const auto* numbers = bytes.data() + entries[1].data.offset;

@@ -182,7 +182,7 @@ class Parser {
             return part.kind == RunFilter::Kind::kAll && part.parts.empty();
         });
         if (isEmpty && parts.size() > 1) {
-            return error(at_, "OR stands between two clauses");
+            return error(at_, "OR belongs between two clauses");
         }
         return joined(RunFilter::Kind::kAny, std::move(parts));
     }
@@ -226,7 +226,7 @@ class Parser {
             return error(start, "this bracket is never closed");
         }
         if (inner.kind == RunFilter::Kind::kAll && inner.parts.empty()) {
-            return error(start, "nothing stands in these brackets");
+            return error(start, "there is nothing in these brackets");
         }
         ++at_;
         return inner;
@@ -532,7 +532,7 @@ Result<std::vector<OrderKey>> parseOrderBy(const std::vector<std::string>& items
     for (const std::string& item : items) {
         ASSIGN_OR_RETURN(OrderKey key, Parser(item, strCat("order_by '", item, "'"), 0).orderKey());
         if (!seen.insert({key.entity, key.key}).second) {
-            return invalidArgument("order_by: '", key.key, "' stands twice");
+            return invalidArgument("order_by: '", key.key, "' appears twice");
         }
         keys.push_back(std::move(key));
     }

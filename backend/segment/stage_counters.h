@@ -2,9 +2,9 @@
 // Where the loader's time goes: of each stage busy, starved and blocked nanoseconds, rows and
 // bytes, summed over threads; of each column and each step of the recipe its own share.
 //
-// busy: at work on a processor. starved: waiting for what comes before (read: the file, or a core
+// busy: at work on a processor. starved: waiting for the stage before (read: the file, or a core
 // to run on; recipe, order, sink: a core; collate: that, or a segment that is not computed yet).
-// blocked: waiting for what comes after (read: no room for one more segment in flight; collate: the
+// blocked: waiting for the stage after (read: no room for one more segment in flight; collate: the
 // sink has no place). Columns and steps are counted once a split, never once a row; the copying of
 // a column into frames is measured on every 16th frame and scaled to the stage's time. Threads:
 // add..() from any; snapshots are consistent number by number.

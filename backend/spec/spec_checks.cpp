@@ -144,7 +144,7 @@ void checkEmbeddings(const RunSpec& spec, Problems& problems, std::vector<std::s
             if (!isCovered(feature, features) && !isPattern(feature)) {
                 // Not an error: a variation without a feature need not name its table too.
                 warnings.push_back(strCat(path, ": '", feature,
-                                          "' is no id or list feature: no table is made for it",
+                                          "' is not an id or list feature: no table is made for it",
                                           nameHint(feature, features)));
             }
             const auto [it, isNew] = tableOf.emplace(feature, table);

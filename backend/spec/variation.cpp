@@ -223,7 +223,7 @@ Result<std::vector<std::string>> splitPath(std::string_view path) {
             wasQuoted = true;
         } else if (c == '.' && !isQuoted) {
             if (part.empty() && !wasQuoted) {
-                return invalidArgument("'", path, "' is no path: a part is empty");
+                return invalidArgument("'", path, "' is not a path: a part is empty");
             }
             parts.push_back(std::move(part));
             part.clear();
@@ -233,7 +233,7 @@ Result<std::vector<std::string>> splitPath(std::string_view path) {
         }
     }
     if (isQuoted || (part.empty() && !wasQuoted) || parts.size() > 20) {
-        return invalidArgument("'", path.substr(0, 100), "' is no path: ",
+        return invalidArgument("'", path.substr(0, 100), "' is not a path: ",
                                isQuoted ? "a quote is open" : "write keys joined by dots");
     }
     parts.push_back(std::move(part));

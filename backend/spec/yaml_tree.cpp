@@ -84,7 +84,7 @@ class TreeBuilder final : public YAML::EventHandler {
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
         const auto it = anchors_.find(anchor);
         if (it == anchors_.end()) {
-            refuse(mark, "syntax", "an alias cannot stand inside the node that it names");
+            refuse(mark, "syntax", "an alias cannot be inside the node that it names");
         }
         count(mark, it->second.numNodes);
         add(YamlNode(it->second), 0);
@@ -193,7 +193,7 @@ class TreeBuilder final : public YAML::EventHandler {
         frame.hasKey = true;
         if (!frame.keys.insert(frame.key).second) {
             throw Refusal{{node.position.line, node.position.column,
-                           strCat("the key '", frame.key.substr(0, 60), "' stands twice"), "",
+                           strCat("the key '", frame.key.substr(0, 60), "' appears twice"), "",
                            "duplicate"}};
         }
     }

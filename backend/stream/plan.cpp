@@ -107,7 +107,7 @@ Result<std::vector<PlanFile>> readFiles(const Json& list, std::string_view what,
         RETURN_IF_ERROR(annotate(file.status(), strCat("plan: ", what, " ", files.size())));
         if (!names.insert(file->relativePath).second) {
             return invalidArgument("plan: ", what, " ", files.size(), ": the relative path '",
-                                   file->relativePath, "' stands twice");
+                                   file->relativePath, "' appears twice");
         }
         files.push_back(*std::move(file));
     }

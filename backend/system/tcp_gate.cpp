@@ -248,7 +248,7 @@ void TcpGate::accept(int listener, Time now) {
 void TcpGate::refused(const char* why, Time now) {
     ++numRefused_;
     if (now >= logsAt_) {
-        logWarn("tcp-gate: connections ended before they showed who they are",
+        logWarn("tcp-gate: connections ended before they identified themselves",
                 {{"port", port_}, {"connections", numRefused_}, {"last", why}});
         logsAt_ = now + kLogEvery;
         numRefused_ = 0;

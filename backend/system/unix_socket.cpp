@@ -154,7 +154,7 @@ Status checkPeer(int fd, std::string_view path) {
     ASSIGN_OR_RETURN(const uid_t uid, peerUid(fd));
     if (!isOwnUid(uid)) {
         return permissionDenied(path, ": is served by another user (uid ", uid,
-                                "), who could read all that is said to it; nothing was sent");
+                                "), which could read everything sent to it; nothing was sent");
     }
     return okStatus();
 }

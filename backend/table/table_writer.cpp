@@ -181,7 +181,7 @@ Result<TableFormat> parseTableFormat(const std::string& name) {
     if (name == "csv") {
         return TableFormat::kCsv;
     }
-    return invalidArgument("'", name, "' is no format of tables; parquet, arrow and csv are");
+    return invalidArgument("'", name, "' is not a format of tables; parquet, arrow and csv are");
 }
 
 std::string_view endingOf(TableFormat format) {

@@ -152,7 +152,7 @@ Result<std::string> Inspection::pair(const values::PairRequest& request,
     Json runs = Json::array();
     for (const std::string& id : request.runs) {
         if (!isRunId(id)) {
-            return invalidArgument("runs: '", id, "' is no id of a run");
+            return invalidArgument("runs: '", id, "' is not an id of a run");
         }
         runs.push_back({{"id", id}, {"directory", RunDirectory(runsDir_, id).checkpointsPath()}});
     }

@@ -136,10 +136,11 @@ Status JoinTokens::admit(const std::string& node, std::string_view token) {
         const Hashes& hashes = known->second;
         if (std::find(hashes.begin(), hashes.end(), hash) == hashes.end()) {
             return unauthenticated(
-                node, hashes.empty()
-                          ? "it was forgotten; 'millrace nodes invite' at the head lets it in again"
-                          : "another token; its join file is the one that 'millrace nodes invite' "
-                            "printed for this name");
+                node,
+                hashes.empty()
+                    ? "it was forgotten; 'millrace nodes invite' at the head lets it in again"
+                    : "another token; its join file must be what 'millrace nodes invite' printed "
+                      "for this name");
         }
         if (hash != hashes.back() || hashes.size() == 1) {
             return okStatus();

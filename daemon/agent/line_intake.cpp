@@ -263,7 +263,7 @@ bool LineIntake::putAside(Turn& turn, std::size_t count, const Status& why) {
         committed.end());
     run.note = strCat(
         "lines of its workers could not be stored and ",
-        *kept ? "lie in the store's quarantine" : "its quarantine is full: the newest are lost",
+        *kept ? "are in the store's quarantine" : "its quarantine is full: the newest are lost",
         ": ", messageOf(why));
     logWarn("intake: lines put aside", {{"run", run.id},
                                         {"worker", turn.key.second},

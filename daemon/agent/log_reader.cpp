@@ -66,7 +66,7 @@ Status LogReader::readCursor() {
         const char* end = part.data() + part.size();
         if (colon == std::string_view::npos ||
             std::from_chars(part.data() + colon + 1, end, offset).ptr != end) {
-            return invalidArgument("'", query_.cursor, "' is no position in a log");
+            return invalidArgument("'", query_.cursor, "' is not a position in a log");
         }
         startOffsets_[std::string(part.substr(0, colon))] = offset;
     }

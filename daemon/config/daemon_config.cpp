@@ -32,8 +32,8 @@ usage: millraced [options]
   --log-file FILE        structured log (default: STATE-DIR/millraced.log, or stderr in the foreground)
   --take-over            take the state directory from a daemon on another machine or in another container
                          at once, not when it has been silent for 11 minutes; end that one first
-  --keep-deleted-days N  checkpoints of deleted runs go after so many days, and not before a daemon
-                         has run for 24 hours of them (default: 30)
+  --keep-deleted-days N  checkpoints of deleted runs go after N days, of which a daemon must have run
+                         for 24 hours (default: 30)
   --checkpoints PATH     directory for the checkpoints of new runs, shared by this machine and all nodes under
                          the same path (default: the state directory, to which nodes send their checkpoints)
   --nodes-listen WHERE   agents of other nodes may come here: "unix" (of this machine, a socket in the state
@@ -42,10 +42,11 @@ usage: millraced [options]
                          a port forward or a Service (default: as --nodes-listen)
   --hosts NAMES          start agents on these hosts, over ssh, as long as they are not there: a,b
   --no-train-here        feeds, ranks and data workers run on other nodes only (needs --nodes-listen)
-  --node-away SECONDS    a node that is away for so long is lost: its data workers are had elsewhere (20)
-  --silent-after SECONDS a rank of which nothing is heard for so long: its gang is ended (14)
-  --crew-pace SECONDS    between one more or fewer data worker of a run and the next (5)
-  --slot                 be the agent of a node, not a daemon: with --join and a --state-dir of its own
+  --node-away SECONDS    time without contact before a node counts as lost and its data workers
+                         start elsewhere (20)
+  --silent-after SECONDS time without a report from a rank before its gang is ended (14)
+  --crew-pace SECONDS    time between two changes of a run's number of data workers (5)
+  --slot                 run as the agent of a node; needs --join and a --state-dir of its own
   --join FILE            of --slot: the head's nodes.join
   --name NAME            of --slot: the node's name (default: the host's)
   --address WHERE        of --slot: where other nodes reach this one: a name, an address, or a network
@@ -229,7 +230,7 @@ Status readHosts(const std::string& text, DaemonConfig& config) {
         }
         RETURN_IF_ERROR(checkNodeName("--hosts", host->host));
         if (!names.insert(host->host).second) {
-            return invalidArgument("--hosts: ", host->host, " stands there twice");
+            return invalidArgument("--hosts: ", host->host, " appears twice");
         }
         config.hosts.push_back(*host);
     }

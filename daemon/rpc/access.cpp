@@ -159,7 +159,7 @@ Status Access::mayCall(const Caller& caller, std::string_view method) const {
     const std::optional<Role> need = needOf(method);
     if (!need.has_value()) {
         return permissionDenied(name,
-                                ": this daemon has no rule for who may call it over TLS; ask "
+                                ": this daemon has no rule about callers over TLS; ask "
                                 "over its unix socket");
     }
     return caller.role >= *need ? okStatus() : refuse(name, caller, *need);

@@ -214,7 +214,7 @@ int runHost(CliContext& context, const ParsedArgs& args) {
     const std::size_t wanted = action == "ls" ? 1 : 2;
     const bool mayHaveMore = action == "add" && args.words.size() == 3;
     if (action != "add" && action != "ls" && action != "rm" && action != "test") {
-        return failUsage(context, strCat("millrace host: '", action, "' is no action",
+        return failUsage(context, strCat("millrace host: '", action, "' is not an action",
                                          nameHint(action, {"add", "ls", "rm", "test"})));
     }
     if (args.words.size() != wanted && !mayHaveMore) {

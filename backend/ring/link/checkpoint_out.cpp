@@ -126,7 +126,8 @@ bool CheckpointOut::readFacts(std::string_view facts) {
                  std::find(std::begin(kOwn), std::end(kOwn), member.name) == std::end(kOwn);
     }
     if (!isFine) {
-        why = path_ + ": its facts are no JSON object of texts, or one of them is the file's own";
+        why =
+            path_ + ": its facts are not a JSON object of texts, or one of them is the file's own";
         return false;
     }
     if (!object.members.empty()) {

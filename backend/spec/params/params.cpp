@@ -334,14 +334,14 @@ Result<std::string> Params::literalAt(const expr::ParamUse& place) const {
     const std::string shown = strCat("${", place.content, "}");
     if (place.isInText) {
         return invalidArgument(shown,
-                               " stands within quotes, where nothing is put in; write it "
+                               " is within quotes, where nothing is put in; write it "
                                "without them");
     }
     if (value.json.is_array() && value.items.empty()) {
         return invalidArgument(shown, " is an empty list");
     }
     if (value.json.is_array() && !place.isAfterIn) {
-        return invalidArgument(shown, " is a list, which may stand only behind `in`");
+        return invalidArgument(shown, " is a list, which may be used only after `in`");
     }
     return literalOf(value);
 }
@@ -361,7 +361,7 @@ Result<std::string> Params::pathPartAt(const expr::ParamUse& place) const {
     ASSIGN_OR_RETURN(const Value value, find(place.content));
     const std::string shown = strCat("${", place.content, "}");
     if (value.json.is_array()) {
-        return invalidArgument(shown, " is a list; in a path only one value may stand");
+        return invalidArgument(shown, " is a list; a path takes only one value");
     }
     std::string text =
         value.json.is_string() ? value.json.get<std::string>() : dumpJson(value.json);

@@ -145,7 +145,7 @@ void checkEarlyStop(const RunSpec& spec, Problems& problems) {
     }
     const std::vector<std::string> known = evaluationMetrics(spec);
     if (std::find(known.begin(), known.end(), stop.metric) == known.end()) {
-        return refuse(".metric", strCat("'", stop.metric, "' is no figure of the evaluation",
+        return refuse(".metric", strCat("'", stop.metric, "' is not a figure of the evaluation",
                                         nameHint(stop.metric, known)));
     }
     if (!isHigherBetter(stop)) {

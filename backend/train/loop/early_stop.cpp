@@ -21,7 +21,7 @@ bool EarlyStop::take(std::int64_t step, double value) {
 
 std::string EarlyStop::sentence() const {
     if (bestStep_ < 0) {
-        return isDue() ? strCat("stopped early: ", options_.metric, " was no number in ", worse_,
+        return isDue() ? strCat("stopped early: ", options_.metric, " was not a number in ", worse_,
                                 " evaluations")
                        : "";
     }

@@ -15,7 +15,7 @@ namespace millrace::train {
 struct EarlyStopOptions {
     std::string metric;         ///< "eval.normalized_entropy"
     std::int64_t patience = 0;  ///< evaluations in a row that may be no better; 0: never stops
-    double minDelta = 0;        ///< better by no more than this is no better
+    double minDelta = 0;        ///< smallest change that counts as an improvement
     bool isHigherBetter = false;
 };
 

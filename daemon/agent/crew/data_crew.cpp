@@ -240,7 +240,7 @@ bool DataCrew::isLost(const Member& member, std::vector<std::string>& news) {
         return false;
     }
     news.push_back(strCat("node ", member.node, " is lost: ", member.name.worker(),
-                          " is had elsewhere; it ends when the node comes back"));
+                          " starts elsewhere; it ends when the node comes back"));
     return true;
 }
 

@@ -335,10 +335,10 @@ class Surveyor {
         }
         const std::string why = unfit_.empty() ? "" : strCat(" (", unfit_, ")");
         if (order_.fromStep > 0) {
-            return notFound("no checkpoint of step ", order_.fromStep, " to go on from", why);
+            return notFound("no checkpoint of step ", order_.fromStep, " to continue from", why);
         }
         if (had_) {
-            return failedPrecondition("no checkpoint is left to go on from", why,
+            return failedPrecondition("no checkpoint is left to continue from", why,
                                       "; `millrace resume ", order_.runId,
                                       " --from-start` begins again at step 0");
         }
@@ -528,7 +528,7 @@ Status CheckpointCatalogue::checkResume(const runs::RunRecord& run, std::int64_t
     if (step == values::kFromLast) {
         return !all.empty() ? okStatus()
                             : failedPrecondition("run ", run.id, " has no checkpoint: it would ",
-                                                 "begin again at step 0, in place of what it has ",
+                                                 "begin again at step 0, instead of what it has ",
                                                  "reported; --from-start does that");
     }
     std::string others;

@@ -262,7 +262,7 @@ std::vector<LedStream::Refusal> LedStream::act(const stream::StreamMaster::Decis
     }
     for (const stream::WorkerId id : decisions.unfit) {
         refusals.push_back({id, failedPrecondition("work: unable to compute too many segments in "
-                                                   "turn; the reasons stand in its own log")});
+                                                   "turn; the reasons are in its own log")});
     }
     for (const Refusal& refusal : refusals) {
         links_.erase(refusal.worker);

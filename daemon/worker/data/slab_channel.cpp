@@ -77,7 +77,7 @@ Result<std::shared_ptr<const segment::FrameSlab>> SlabReader::find(std::uint32_t
         }
         ASSIGN_OR_RETURN(const bool hasCome, readNext());
         if (!hasCome) {
-            return dataLoss("a frame lies in slab ", id, ", which did not come");
+            return dataLoss("a frame is in slab ", id, ", which did not come");
         }
     }
 }

@@ -293,7 +293,7 @@ Status checkSize(const stream::Plan& plan, const CountedByName& found) {
         " values; all counted values together take ", formatBytes(static_cast<double>(bytes)),
         " of the run's plan, which holds at most ",
         formatBytes(static_cast<double>(kValuesBytesMost)),
-        ". A min_count or max_rows leaves out rare values, and rows in place of the vocabulary "
+        ". A min_count or max_rows leaves out rare values, and rows instead of the vocabulary "
         "hashes them");
 }
 

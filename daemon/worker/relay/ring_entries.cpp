@@ -28,7 +28,7 @@ void appendField(std::uint32_t tag, std::uint32_t bytes, std::string& text) {
 }
 
 Status broken() {
-    return dataLoss("ring: what came from the leading feed are no entries of a ring");
+    return dataLoss("ring: what came from the leading feed are not entries of a ring");
 }
 
 }  // namespace

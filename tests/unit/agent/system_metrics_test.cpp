@@ -39,7 +39,7 @@ TEST(SystemMetrics, AFigureThatIsNotKnownIsAbsentAndOtherRunsWorkersAreNotNamed)
         {"system.rank.cpu_percent", 90},
         {"system.rank.memory_bytes", 4096}};
     EXPECT_EQ(values, expected);
-    EXPECT_TRUE(summaries.empty()) << "one rank is no crowd";
+    EXPECT_TRUE(summaries.empty()) << "one rank is not a crowd";
     for (const auto& [name, value] : values) {
         EXPECT_TRUE(values::isSystemMetric(name)) << name;
     }
@@ -101,7 +101,7 @@ class OwnLinesTest : public AgentTest {
 
 TEST_F(OwnLinesTest, AnOwnLineRidesWithTheRunsLinesAndWaitsForThem) {
     intake.addOwn(id, 1, line(1, 10));
-    EXPECT_TRUE(intake.isEmpty()) << "alone it is no reason to write";
+    EXPECT_TRUE(intake.isEmpty()) << "alone it is not a reason to write";
     (void)intake.flush();
     EXPECT_EQ(numStored(), 0u);
     rank::Sender sender;

@@ -135,7 +135,7 @@ TEST_F(ColumnsOfFiles, ColumnsWithoutANameOfTheirOwnAreLeftOut) {
     EXPECT_TRUE(values(*dataset, 0, 2, "x")->Equals(ints({1, 2}))) << "the first of two";
     EXPECT_TRUE(values(*dataset, 0, 2, "q")->Equals(reals({0.5, 2})));
     EXPECT_EQ((*dataset)->schema().findRefused("x")->why,
-              "stands twice in the header, and only the first is read (column 4 is not); give it "
+              "appears twice in the header, and only the first is read (column 4 is not); give it "
               "another name");
     EXPECT_EQ((*dataset)->schema().whyUnknown(""),
               "column '' has no name in the header (column 1); write a name there to read it");

@@ -92,7 +92,7 @@ TEST(Variations, UnknownPathsGiveTheNearestName) {
     EXPECT_EQ(errorOf("variations: [{name: v, set: {batch.rows.x: 8}}]"),
               "variation 'v': batch.rows is '1024' and has no key 'x'");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {batch..x: 8}}]"),
-              "variation 'v': 'batch..x' is no path: a part is empty");
+              "variation 'v': 'batch..x' is not a path: a part is empty");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.sample.kep: 8}}]"),
               "variation 'v': unknown key 'kep' in recipe[4].sample; did you mean 'keep'?");
     EXPECT_EQ(errorOf("variations: [{name: v, set: {recipe.filter.x: 8}}]"),

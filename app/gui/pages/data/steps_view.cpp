@@ -122,7 +122,7 @@ QWidget* StepsView::makeComparison(QWidget* parent) {
     all->addWidget(summary_, 1);
     all->addWidget(captionLabel(tr("Compare with"), row));
     against_ = new QComboBox(row);
-    against_->setToolTip(tr("What stands on the left"));
+    against_->setToolTip(tr("The step shown on the left"));
     against_->setAccessibleName(tr("Compare with"));
     against_->addItem(tr("the step before"));
     against_->addItem(tr("the dataset"));

@@ -41,7 +41,7 @@ Status checkWorld(int worldSize, const spec::RunSpec& spec) {
 /// Of sorted ones.
 Status checkOnce(const std::vector<int>& ranks) {
     const bool isTwice = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
-    return isTwice ? invalidArgument("--ranks: a rank stands there twice") : okStatus();
+    return isTwice ? invalidArgument("--ranks: a rank appears twice") : okStatus();
 }
 
 Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
@@ -52,7 +52,7 @@ Result<std::vector<int>> servedRanks(std::vector<int> ranks, int worldSize) {
     RETURN_IF_ERROR(checkOnce(ranks));
     if (ranks.front() < 0 || ranks.back() >= worldSize) {
         return invalidArgument("--ranks: ", ranks.front() < 0 ? ranks.front() : ranks.back(),
-                               " is no rank of ", worldSize, "; they are 0 to ", worldSize - 1);
+                               " is not a rank of ", worldSize, "; they are 0 to ", worldSize - 1);
     }
     return ranks;
 }

@@ -71,7 +71,7 @@ Result<std::unique_ptr<FeedOwner>> ProcessOwner::open(int fd, const std::string&
     auto owner = std::make_unique<ProcessOwner>();
     if (fd >= 0) {
         if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-            return invalidArgument("--life-fd: ", fd, " is no descriptor that was handed over");
+            return invalidArgument("--life-fd: ", fd, " is not a descriptor that was handed over");
         }
         owner->life_.reset(fd);
         owner->directory_ = std::filesystem::path(socketPath).parent_path().string();

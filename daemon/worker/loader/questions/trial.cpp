@@ -231,9 +231,10 @@ Result<Trial> runTrial(const ResolvedRun& run, const TrialOptions& options, Tria
         return invalidArgument("no step was trained");
     }
     if (!std::isfinite(trial.lastLoss)) {
-        return invalidArgument("the loss of step ", trial.steps,
-                               " is no finite number; look for very large values among the dense "
-                               "features");
+        return invalidArgument(
+            "the loss of step ", trial.steps,
+            " is not a finite number; look for very large values among the dense "
+            "features");
     }
     return trial;
 }

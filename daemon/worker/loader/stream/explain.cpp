@@ -294,7 +294,7 @@ std::vector<Explanation::Change> Explanation::changes() const {
         }
     }
     const double order = seconds(stages[static_cast<std::size_t>(Stage::kOrder)].busyNs);
-    add("batch.shuffle: none in place of sorting the rows", order);
+    add("batch.shuffle: none instead of sorting the rows", order);
     std::sort(found.begin(), found.end(), [](const Change& a, const Change& b) {
         return a.cpuSeconds != b.cpuSeconds ? a.cpuSeconds > b.cpuSeconds : a.what < b.what;
     });

@@ -345,7 +345,7 @@ std::string quotedName(const std::string& text, std::size_t& at) {
     return name;
 }
 
-// Names as CSV has them: one that holds a comma stands in double quotes.
+// Names as CSV has them: a name that holds a comma is put in double quotes.
 std::vector<std::string> namesOf(const std::string& text) {
     std::vector<std::string> names;
     for (std::size_t at = 0; at <= text.size() && !text.empty();) {
@@ -519,7 +519,7 @@ Status checkOptions(const options::StreamOptions& options) {
     for (const std::string* names : {&options.columns, &options.sort}) {
         if (std::count(names->begin(), names->end(), '"') % 2 != 0) {
             return invalidArgument("--columns and --sort: a quote is not closed in '", *names,
-                                   "'; a name with a comma stands in double quotes, and a quote in "
+                                   "'; a name with a comma is put in double quotes, and a quote in "
                                    "it twice");
         }
     }
