@@ -15,7 +15,7 @@
 namespace millrace::ring {
 namespace {
 
-/// Bytes of a value; 0: there is no such type.
+/// Bytes of a value; 0: the type is unknown.
 std::int64_t widthOf(std::string_view dtype) {
     constexpr std::string_view kWidths[] = {"F64", "I64", "F32", "I32", "BF16", "F16", "U8"};
     constexpr std::int64_t kBytes[] = {8, 8, 4, 4, 2, 2, 1};
@@ -121,7 +121,7 @@ int CheckpointIn::readHeader() {
                : damaged("its checksum does not fit its header");
 }
 
-// They lie one behind the other to the file's last byte.
+// The tensors must be contiguous up to the file's last byte.
 int CheckpointIn::placeTensors() {
     std::set<std::string_view> names;
     for (const auto& [name, entry] : header_.members) {
