@@ -155,8 +155,8 @@ class Sequencer::Impl {
     stream::SegmentShare share_;           ///< of the current item, then of its whole segment
     std::vector<stream::RestPart> restBefore_;  ///< the rest before the segment; for its cursors
     std::int64_t nextFrame_ = 0;                ///< index in the segment
-    std::int64_t firstFrame_ = 0;  ///< of the current item: earlier ones are the head's
-    RowCounts counts_;             ///< of the current segment's items so far
+    std::int64_t firstFrame_ = 0;            ///< of the current item: earlier ones are the head's
+    RowCounts counts_;                       ///< of the current segment's items so far
     std::optional<SegmentOutput> headLeft_;  ///< rows of a head that fill no frame
 
     mutable Mutex mutex_;
