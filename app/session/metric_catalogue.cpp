@@ -95,7 +95,7 @@ constexpr MetricEntry kEntries[] = {
     {"system.<worker>.memory_bytes", "", "", Unit::kBytes, Origin::kDaemon, Show::kAlways, Chart::kOwn, "",
      "the same; memory that processes share counts once (PSS)"},
     {"system.time.<part>_ms", "", "", Unit::kMilliseconds, Origin::kDaemon, Show::kNever, Chart::kOwn, "ms",
-     "of the run so far, all attempts: `busy`, `stall` (waiting for data), `evaluate`, `checkpoint`, `start`, `ending`; together the time since it was started"},
+     "of the run so far, all attempts: `busy`, `stall` (waiting for data), `evaluate`, `checkpoint`, `start`, `ending`; together the time since it was started; `standing`: how much of it the run did not get on"},
     {"system.loader.step.<step>.busy_percent", "", "", Unit::kPercent, Origin::kLoader, Show::kAlways, Chart::kOwn, "% of one core",
      "a step of the recipe, reading left out; `where` is dataset.where, `(labels)` the heads"},
     {"system.loader.column.<column>.ns_per_row", "", "", Unit::kNanoseconds, Origin::kLoader, Show::kAlways, Chart::kOwn, "",

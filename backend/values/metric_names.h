@@ -59,6 +59,8 @@ inline constexpr char kSystemMemoryUsedBytes[] = "system.memory_used_bytes";
 inline constexpr std::array<const char*, 6> kSystemTimes = {
     "system.time.busy_ms",       "system.time.stall_ms", "system.time.evaluate_ms",
     "system.time.checkpoint_ms", "system.time.start_ms", "system.time.ending_ms"};
+/// How long the run, or the rank, has not got on; part of the times above.
+inline constexpr char kSystemStandingMs[] = "system.time.standing_ms";
 inline constexpr char kGpuPrefix[] = "system.gpu";  // and the GPU's number
 inline constexpr char kGpuUtilizationPercent[] = "utilization_percent";
 inline constexpr char kGpuMemoryUsedBytes[] = "memory_used_bytes";

@@ -143,17 +143,23 @@ bool LineIntake::add(rank::ConnectionId connection, const rank::Sender& sender, 
     return true;
 }
 
-void LineIntake::addOwn(const std::string& runId, int attempt, runs::ReportedLine line) {
+void LineIntake::addOwn(const std::string& runId, int attempt,
+                        std::vector<runs::ReportedLine> lines) {
+    if (lines.empty()) {
+        return;
+    }
     Run& run = runs_[runId];
     run.id = runId;
     if (run.ownAttempt != attempt) {
         run.ownAttempt = attempt;
         run.own.clear();
     }
-    if (run.own.size() >= kMostOwn) {
-        run.own.erase(run.own.begin());
+    for (runs::ReportedLine& line : lines) {
+        if (run.own.size() >= kMostOwn) {
+            run.own.erase(run.own.begin());
+        }
+        run.own.push_back(std::move(line));
     }
-    run.own.push_back(std::move(line));
 }
 
 bool LineIntake::isEmpty(const std::string& runId) const {

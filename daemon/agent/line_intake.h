@@ -45,9 +45,9 @@ class LineIntake {
     /// another node is stored when it comes, the line alone does not make it count.
     bool add(rank::ConnectionId connection, const rank::Sender& sender, rank::RankLine line,
              bool hasFile = true);
-    /// A line of the daemon's own. It is stored with the next lines of the run, or alone when the
-    /// one after it comes first; only a full disk makes it lose one.
-    void addOwn(const std::string& runId, int attempt, runs::ReportedLine line);
+    /// Lines of the daemon's own. They are stored with the next lines of the run, or alone when
+    /// others come first; only a full disk makes it lose one.
+    void addOwn(const std::string& runId, int attempt, std::vector<runs::ReportedLine> lines);
     bool isEmpty() const;
     bool isEmpty(const std::string& runId) const;
     /// Commits what is there, but for runs that failed a moment ago.

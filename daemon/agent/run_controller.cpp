@@ -172,9 +172,7 @@ void RunController::recordSystem() {
     }
     for (const auto& [id, run] : active_) {
         if (run->attempt() > 0) {
-            for (auto& line : systemLines(*report, id, run->position(), parts_.live.get(id))) {
-                intake_.addOwn(id, run->attempt(), std::move(line));
-            }
+            intake_.addOwn(id, run->attempt(), systemLines(*report, id, run->position()));
         }
     }
 }
@@ -240,7 +238,7 @@ DoorListener RunController::listenerFor(const std::string& runId) {
             if (run == nullptr || !run->accepts(id)) {
                 return;
             }
-            run->heard(sender, line);
+            intake_.addOwn(runId, run->attempt(), run->heard(sender, line));
             if (rank::isKept(line.body) && !intake_.add(id, sender, line, run->hasFile(line))) {
                 run->dropConnection(id);
             }

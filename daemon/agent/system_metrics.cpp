@@ -5,7 +5,6 @@
 #include "backend/core/status.h"
 #include "backend/job/attempt_paths.h"
 #include "backend/values/metric_names.h"
-#include "daemon/agent/times/time_account.h"
 
 namespace millrace::agent {
 namespace {
@@ -67,23 +66,19 @@ SystemValues systemValues(const NodeReport& report, const std::string& runId) {
 }
 
 std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
-                                            const runs::ReportedLine& position,
-                                            const values::RunLive& live) {
-    std::vector<runs::ReportedLine> lines = timeLines(live);
+                                            const runs::ReportedLine& position) {
     SystemValues measured = systemValues(report, runId);
-    if (!measured.values.empty()) {
-        runs::ReportedLine line;
-        line.timeMs = report.sample.timeMs;
-        line.values = std::move(measured.values);
-        line.summaries = std::move(measured.summaries);
-        lines.insert(lines.begin(), std::move(line));
+    if (measured.values.empty()) {
+        return {};
     }
-    for (runs::ReportedLine& line : lines) {
-        line.step = position.step;
-        line.epoch = position.epoch;
-        line.rows = position.rows;
-    }
-    return lines;
+    runs::ReportedLine line;
+    line.step = position.step;
+    line.epoch = position.epoch;
+    line.rows = position.rows;
+    line.timeMs = report.sample.timeMs;
+    line.values = std::move(measured.values);
+    line.summaries = std::move(measured.summaries);
+    return {std::move(line)};
 }
 
 std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steadyNs) {

@@ -15,7 +15,6 @@
 #include "backend/runs/run_lines.h"
 #include "backend/values/metric_line.h"
 #include "backend/values/node.h"
-#include "backend/values/run_live.h"
 
 namespace millrace::agent {
 
@@ -41,10 +40,9 @@ struct SystemValues {
 };
 SystemValues systemValues(const NodeReport& report, const std::string& runId);
 
-/// Those, and where the time of the run and of its ranks went, as lines to be stored at `position`.
+/// Those as a line to be stored at `position`; none where nothing was measured.
 std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
-                                            const runs::ReportedLine& position,
-                                            const values::RunLive& live);
+                                            const runs::ReportedLine& position);
 
 /// Decides when there is something to store.
 class SystemRecorder {

@@ -54,19 +54,19 @@ void ActiveRun::hello(rank::ConnectionId connection, const rank::Sender& sender)
     }
 }
 
-void ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
+TimeLines ActiveRun::heard(const rank::Sender& sender, const rank::RankLine& line) {
     health_.heard(sender, line);
     door_.heard(sender, line);
     const auto* progress = std::get_if<rank::Progress>(&line.body);
     if (progress == nullptr || sender.role != "rank" || sender.rank != 0 ||
         line.attempt != attempt()) {
-        return;
+        return {};
     }
     position_.step = std::max(position_.step, progress->step);
     position_.epoch = progress->epoch;
     position_.rows = progress->rows;
-    times_.heard(*progress, health_.recent(0), place_.clock.wallMs(), journal_.live());
     journal_.addNews(recovery_.reached(progress->step, begin_.resumeStep), "run: recovered");
+    return times_.heard(*progress, health_.recent(0), place_.clock.wallMs(), journal_.live());
 }
 
 void ActiveRun::committed(const CommittedLine& line) {

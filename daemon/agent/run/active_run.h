@@ -45,8 +45,8 @@ class ActiveRun {
     /// No room for its lines.
     void dropConnection(rank::ConnectionId connection) { door_.drop(connection); }
     bool accepts(rank::ConnectionId connection) const { return door_.accepts(connection); }
-    /// A line has come in (it is not in the store yet).
-    void heard(const rank::Sender& sender, const rank::RankLine& line);
+    /// A line has come in (it is not in the store yet). Returns others to store, of its attempt.
+    TimeLines heard(const rank::Sender& sender, const rank::RankLine& line);
     /// Whether the file is here that the line tells of, if it tells of one.
     bool hasFile(const rank::RankLine& line) const {
         return parts_.isHere() || journal_.directory().hasFile(line);
