@@ -105,6 +105,25 @@ TEST_F(LaunchPageTest, ShowsTheDaemonsMistakesAtTheirPlace) {
     EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
 }
 
+TEST_F(LaunchPageTest, AMistakeOfAVariationKeepsNoOtherFromBeingLaunched) {
+    world.daemonErrors = {{"variation 'keep-10': unknown column 'ratng'", "unknown_column",
+                           "movielens.yaml", "dataset.where", 11, 10}};
+    ASSERT_TRUE(world.openExample());
+    world.sheet()->tickAll(false);
+    world.sheet()->setTicked(0, true);
+    world.sheet()->setTicked(1, true);
+    ASSERT_EQ(world.sheet()->nameOf(2), "keep-10");
+    EXPECT_EQ(summary(), "2 runs: base, keep-30");
+    EXPECT_TRUE(world.child<LaunchBar>()->button()->isEnabled());
+    world.sheet()->setTicked(2, true);
+    EXPECT_EQ(summary(), "1 problem to fix before launching");
+    EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+    world.sheet()->setTicked(2, false);
+    launchByKey();
+    ASSERT_TRUE(until([&] { return !world.destinations.empty(); }));
+    EXPECT_EQ(world.submits[0].variations, std::vector<std::string>{"keep-30"});
+}
+
 TEST_F(LaunchPageTest, AsksTheDaemonOnceForManyKeys) {
     ASSERT_TRUE(world.openExample());
     const int before = world.daemon.numCalls("check");

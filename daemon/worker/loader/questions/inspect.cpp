@@ -1,6 +1,7 @@
 #include "daemon/worker/loader/questions/inspect.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <unistd.h>
@@ -223,18 +224,41 @@ void addColumns(const ResolveReply& reply, Json& answer) {
     }
 }
 
+// Whose a warning is, before its text: "base, variation 'keep-30': "; "" if all runs have it.
+std::string ownersText(const std::vector<std::string>& variations, std::size_t numRuns) {
+    constexpr std::size_t kMostNamed = 3;
+    std::string text;
+    for (std::size_t i = 0; i < variations.size() && i < kMostNamed; ++i) {
+        strAppend(&text, text.empty() ? "" : ", ",
+                  variations[i].empty() ? "base" : strCat("variation '", variations[i], "'"));
+    }
+    if (variations.size() > kMostNamed) {
+        strAppend(&text, ", and ", variations.size() - kMostNamed, " more");
+    }
+    return variations.size() == numRuns ? "" : text + ": ";
+}
+
 // Warnings of all runs, each once.
 Json warningsOf(const ResolveReply& reply, const std::string& fileName) {
-    Json warnings = Json::array();
-    std::set<std::string> told;
+    std::vector<std::string> texts;  // in their order
+    std::map<std::string, std::vector<std::string>> owners;
     for (const ResolvedRun& run : reply.runs) {
-        for (const auto* texts : {&run.warnings, &run.countedValues}) {
-            for (const std::string& text : *texts) {
-                if (told.insert(text).second) {
-                    warnings.push_back({{"message", text}, {"file", fileName}});
+        for (const auto* told : {&run.warnings, &run.countedValues}) {
+            for (const std::string& text : *told) {
+                std::vector<std::string>& variations = owners[text];
+                if (variations.empty()) {
+                    texts.push_back(text);
+                }
+                if (variations.empty() || variations.back() != run.variation) {
+                    variations.push_back(run.variation);
                 }
             }
         }
+    }
+    Json warnings = Json::array();
+    for (const std::string& text : texts) {
+        warnings.push_back(
+            {{"message", ownersText(owners[text], reply.runs.size()) + text}, {"file", fileName}});
     }
     return warnings;
 }
