@@ -222,7 +222,7 @@ void StepsView::limitNumbers(const values::StepsReply& reply) {
     isFilling_ = true;
     split_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splits - 1)));
     firstRow_->setRange(0, asInt(std::max<std::int64_t>(0, reply.splitRows - 1)));
-    splits_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splits))));
+    splits_->setText(tr("of %1 in the plan").arg(countText(static_cast<double>(reply.splits))));
     splitRows_->setText(tr("of %1").arg(countText(static_cast<double>(reply.splitRows))));
     isFilling_ = false;
 }
