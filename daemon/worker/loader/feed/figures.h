@@ -41,6 +41,7 @@ class FeedFigures {
     SegmentsElsewhere::Account account_;  ///< as it was told last
     std::int64_t lastRead_ = 0, lastKept_ = 0;
     double lastCpu_ = 0;
+    bool hasTold_ = false;
 };
 
 }  // namespace millrace::loader
