@@ -4,6 +4,7 @@
 #include <QStackedWidget>
 #include <QTemporaryDir>
 #include <QTest>
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -103,6 +104,21 @@ TEST_F(LaunchPageTest, ShowsTheDaemonsMistakesAtTheirPlace) {
     ASSERT_EQ(problems().size(), 1);
     EXPECT_TRUE(problems()[0].contains(QStringLiteral("did you mean 'rating'")));
     EXPECT_FALSE(world.child<LaunchBar>()->button()->isEnabled());
+}
+
+TEST_F(LaunchPageTest, WarningsAreNotNoProblems) {
+    const auto says = [this](const QString& text) {
+        const auto labels = world.page->findChildren<ElidedLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [&](const ElidedLabel* label) { return label->fullText() == text; });
+    };
+    ASSERT_TRUE(world.openExample());
+    EXPECT_TRUE(says("No problems"));
+    world.daemonWarnings = {{"train.momentum is for sgd", "", "movielens.yaml", "", 0, 0}};
+    replace(QStringLiteral("learning_rate"), QStringLiteral("learning_rate "));
+    EXPECT_TRUE(until([&] { return says("No mistakes, 1 warning"); }));
+    EXPECT_FALSE(says("No problems"));
+    EXPECT_TRUE(world.child<LaunchBar>()->button()->isEnabled());
 }
 
 TEST_F(LaunchPageTest, AMistakeOfAVariationKeepsNoOtherFromBeingLaunched) {
