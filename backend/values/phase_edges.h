@@ -6,7 +6,7 @@
 // and the last one of each cell. What lies between two picked reports is of one kind, and a cell
 // knows how much of its steps was waiting: a strip shows no more. At most every report is picked.
 //
-// Threads: one owner. Failure: none; times that fall begin anew.
+// Threads: one owner. Failure: none; times that fall restart it.
 #include <cstdint>
 #include <optional>
 

@@ -10,8 +10,8 @@ constexpr std::size_t kFirstFan = 16;
 constexpr std::size_t kFan = 4;
 // A pause lasts this long at least, and this many times as long as the intervals about it, ...
 constexpr double kPauseMs = 1'500, kUsualIntervals = 3;
-// ... of which so many are looked at on either side. Where this many of them are as long, it is
-// usual: points that were thinned out lie unevenly.
+// ... of which it compares 16 on either side. If three of them are as long, the interval is usual:
+// points that were thinned out have uneven intervals.
 constexpr std::size_t kIntervalsMax = 16, kLongMax = 3;
 
 std::size_t divideUp(std::size_t value, std::size_t by) {

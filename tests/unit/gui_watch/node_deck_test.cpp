@@ -97,6 +97,21 @@ TEST_F(NodeDeckTest, ACardGrowsWhileAnotherPageIsShown) {
     EXPECT_EQ(card->height(), card->sizeHint().height());
 }
 
+TEST_F(NodeDeckTest, AScrollBarThatComesCoversNoCard) {
+    NodeDeck deck(model);
+    fill(1, 0);
+    deck.show();
+    deck.resize(320, deck.card("node-10")->height() + 20);
+    const int before = deck.viewport()->width();
+    values::NodeSample sample = *model.node(0).sample;
+    sample.processes.resize(6, {"r-abc23", "rank0", 7, 97.0, 210'000'000});
+    sample.timeMs = kNow + 1'000;
+    model.addSample(sample, kNow + 1'000);
+    QCoreApplication::processEvents();
+    EXPECT_LT(deck.viewport()->width(), before);
+    EXPECT_EQ(deck.card("node-10")->width(), deck.viewport()->width());
+}
+
 // Whatever happens to a deck, each card has the height that its content needs, and its whole width
 // is in sight.
 TEST_F(NodeDeckTest, EachCardHasRoomForItsContentWhateverHappens) {

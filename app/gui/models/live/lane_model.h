@@ -63,7 +63,7 @@ class LaneModel : public QAbstractListModel {
     Q_OBJECT
 
  public:
-    /// An ended run stays for so long, and the newest that were seen to end until others do.
+    /// How long an ended run stays. The newest ones that were seen to end stay until others do.
     static constexpr std::int64_t kRecentMs = 5 * 60'000;
     static constexpr int kNumEndedKept = 8;
     enum Role { kIdRole = Qt::UserRole, kStateRole, kShareRole, kSentenceRole };
@@ -97,7 +97,7 @@ class LaneModel : public QAbstractListModel {
 
  private:
     bool isRecent(const values::RunSummary& run) const { return endOf(run) >= nowMs_ - kRecentMs; }
-    /// By the clock that tells the later time: the daemon's, or this one if it was seen.
+    /// The later one of the daemon's time and, if it was seen to end, of this machine's.
     std::int64_t endOf(const values::RunSummary& run) const;
     bool isWanted(const values::RunSummary& run) const;
     LaneState& take(const values::RunSummary& run);

@@ -20,7 +20,7 @@ constexpr auto kCellMs = static_cast<double>(values::PhaseEdges::kCellMs);
 constexpr double kSlackMs = 1'000;
 // The daemon stores a point a cell, and more where pauses begin and end.
 constexpr double kStoredMs = 1.5 * kCellMs;
-// Less is no standstill: it was interpolated between stored points.
+// Less is not a standstill: it was interpolated between stored points.
 constexpr double kLeastMs = 50;
 // Above, the machine slept, or its clock was set.
 constexpr double kSleepMs = 60'000;

@@ -120,24 +120,14 @@ int NodeDeck::numColumns() const {
     return std::clamp(most, 1, std::max(1, model_.numNodes()));
 }
 
-// A scroll bar that comes or goes with the cards' height changes the width that they have.
+// Each card into the column that is shortest so far: no holes, the order still reads downwards.
 void NodeDeck::arrange() {
     if (isArranging_) {
         return;
     }
     isArranging_ = true;
-    int width = 0;
-    for (int round = 0; round < 3 && width != viewport()->width(); ++round) {
-        width = viewport()->width();
-        arrangeIn(width);
-    }
-    isArranging_ = false;
-}
-
-// Each card into the column that is shortest so far: no holes, the order still reads downwards.
-void NodeDeck::arrangeIn(int width) {
     const int columns = numColumns();
-    const int cardWidth = (width - (columns - 1) * kSpaceSmall) / columns;
+    const int width = (viewport()->width() - (columns - 1) * kSpaceSmall) / columns;
     std::vector<int> bottoms(static_cast<std::size_t>(columns), 0);
     QWidget* before = nullptr;
     std::vector<const NodeState*> nodes;  // the head first
@@ -152,16 +142,16 @@ void NodeDeck::arrangeIn(int width) {
         }
         const auto least = std::min_element(bottoms.begin(), bottoms.end());
         const int column = static_cast<int>(least - bottoms.begin());
-        next->resize(cardWidth, next->height());
-        next->setGeometry(column * (cardWidth + kSpaceSmall), *least, cardWidth,
-                          next->sizeHint().height());
+        next->resize(width, next->height());
+        next->setGeometry(column * (width + kSpaceSmall), *least, width, next->sizeHint().height());
         *least += next->height() + kSpaceSmall;
         if (before != nullptr) {
             QWidget::setTabOrder(before, next);
         }
         before = next;
     }
-    page_->resize(width, *std::max_element(bottoms.begin(), bottoms.end()));
+    page_->resize(viewport()->width(), *std::max_element(bottoms.begin(), bottoms.end()));
+    isArranging_ = false;
 }
 
 void NodeDeck::setAllOpen(bool isOpen) {

@@ -40,7 +40,6 @@ class NodeDeck final : public QScrollArea {
     void refreshRows(int first, int last);
     void addCard(const std::string& node);
     void arrange();
-    void arrangeIn(int width);
     bool isOpenAtFirst(const std::string& node) const;
 
     const NodeModel& model_;

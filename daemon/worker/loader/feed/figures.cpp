@@ -14,7 +14,7 @@ namespace metric = values::metric;
 
 constexpr std::chrono::seconds kEvery{1};
 constexpr std::chrono::seconds kAccountEvery{10};
-// The end comes a moment after the last figures: what was read in it is no rate.
+// The end comes a moment after the last figures: what was read in it is not a rate.
 constexpr double kLeastSeconds = 0.5;
 
 }  // namespace
