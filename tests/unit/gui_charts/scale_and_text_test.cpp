@@ -106,6 +106,26 @@ TEST(TickTexts, AtTheRightStandsNowOrWhereTheAxisEnds) {
     }
 }
 
+TEST(TickTexts, ATimeStandsThereRatherThanTheDateAlone) {
+    const QDateTime start(QDate(2026, 11, 21), QTime(14, 0, 0));
+    const double low = static_cast<double>(start.toMSecsSinceEpoch());
+    const QFontMetricsF metrics{QFont()};
+    PlotScale scale;
+    scale.area = QRectF(0, 0, 4.2 * metrics.horizontalAdvance("21 Nov 2026"), 100);
+    scale.x = {low - 10'000, low + 90'000};
+    TickMarks ticks = axisTicks(scale.x.low, scale.x.high, 2, XAxis::kWallTime);
+    ASSERT_EQ(textsOf(ticks).front(), "14:00");
+    ticks.marks.resize(1);
+    const auto texts = placeTexts(ticks, {}, scale, metrics, low + 80'000);
+    QStringList shown;
+    for (const TickText& text : texts) {
+        shown << text.text;
+    }
+    EXPECT_TRUE(shown.contains("14:00")) << shown.join(", ").toStdString();
+    EXPECT_TRUE(shown.contains("now"));
+    EXPECT_FALSE(shown.contains("21 Nov 2026"));
+}
+
 TEST(TickTexts, DoNotOverlapInARangeOfASecond) {
     PlotScale scale;
     scale.area = QRectF(50, 0, 200, 100);

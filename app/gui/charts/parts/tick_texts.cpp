@@ -65,6 +65,11 @@ std::vector<TickText> placeTexts(const TickMarks& ticks, const QString& axisName
             }
         }
     }
+    if (isNamed && isDate && texts.size() == 1) {
+        TickMarks times = ticks;  // a time says more than the date that takes its place
+        times.context.clear();
+        return placeTexts(times, {}, scale, metrics, nowMs);
+    }
     if (isNow || (!nowMs && !newest.isEmpty() && newestLeft >= end)) {
         texts.push_back({newestLeft, newest});
     }
