@@ -162,8 +162,7 @@ Guess ofFloat(const ColumnProfile& column) {
                                       ": int64}` it can be one of features.ids"));
     }
     return {&column, Use::kDense,
-            strCat("numbers, ", shortNumber(column.quantile(0.01)), " to ",
-                   shortNumber(column.quantile(0.99))),
+            strCat("numbers, ", shortNumber(column.min()), " to ", shortNumber(column.max())),
             false};
 }
 
@@ -209,6 +208,12 @@ Guess ofInteger(const ColumnProfile& column) {
 }
 
 }  // namespace
+
+std::string lower(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+    return small;
+}
 
 std::string shortNumber(double value) {
     char text[32];
@@ -257,6 +262,9 @@ Guess guessOf(const ColumnProfile& column) {
     if (column.rows() > 0 && column.nulls() == column.rows()) {
         return leftOut(column, "only nulls");
     }
+    if (!type.isList && column.rows() > 1 && column.nulls() == 0 && column.distinct() == 1) {
+        return leftOut(column, "the same value in every row");
+    }
     if (type.isList) {
         return ofList(column);
     }
@@ -277,36 +285,51 @@ Guess guessOf(const ColumnProfile& column) {
     return type.isInteger() ? ofInteger(column) : leftOut(column, strCat("type ", type.name()));
 }
 
-std::string rarerText(const ColumnProfile& column) {
+std::string positiveText(const ColumnProfile& column) {
+    static constexpr std::array<std::string_view, 7> kYes{"yes", "true", "y",       "t",
+                                                          "1",   "pos",  "positive"};
     const auto& texts = column.texts();
     if (!column.type().isString() || texts.size() != 2 || column.distinct() != 2) {
         return "";
     }
     const auto &first = *texts.begin(), &second = *texts.rbegin();
+    const bool isFirst = has(kYes, lower(first.first)), isSecond = has(kYes, lower(second.first));
+    if (isFirst != isSecond) {
+        return isFirst ? first.first : second.first;
+    }
     return first.second < second.second ? first.first : second.first;
 }
 
+bool hasTwoClasses(const ColumnProfile& column) {
+    return !column.type().isList && (column.isZeroOne() || !positiveText(column).empty());
+}
+
 int labelScore(const ColumnProfile& column) {
-    static constexpr std::array<std::string_view, 19> kNames{
-        "label",      "target",   "click",     "clicked", "is_click", "y",      "converted",
-        "conversion", "purchase", "purchased", "liked",   "like",     "rating", "response",
-        "income",     "churn",    "survived",  "outcome", "default"};
+    static constexpr std::array<std::string_view, 23> kNames{
+        "label",      "target",   "click",     "clicked", "y",       "converted",
+        "conversion", "purchase", "purchased", "liked",   "like",    "fraud",
+        "churn",      "churned",  "survived",  "default", "outcome", "class",
+        "response",   "rating",   "income",    "stars",   "score"};
     const expr::DataType& type = column.type();
-    const bool isText = !rarerText(column).empty();
-    if (!isText && (type.isList || (!type.isNumber() && !type.isBool()) || !column.hasNumbers())) {
+    const bool isTwo = hasTwoClasses(column);
+    if (!isTwo && (type.isList || (!type.isNumber() && !type.isBool()) || !column.hasNumbers())) {
         return 0;
     }
-    std::string name = column.name().substr(0, column.name().find(':'));
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::string name = lower(column.name().substr(0, column.name().find(':')));
+    const bool isQuestion = name.starts_with("is_") || name.starts_with("has_");
+    if (isQuestion && isTwo) {
+        name = name.substr(name.find('_') + 1);
+    }
     const auto named = std::ranges::find(kNames, name);
     int score = named == kNames.end() ? 0 : 100 - static_cast<int>(named - kNames.begin());
     if (score == 0 && (name.starts_with("label") || name.ends_with("_label"))) {
         score = 80;
     }
-    if (isText) {
-        return score;
+    if (score == 0 && isQuestion && isTwo) {
+        score = kNamedLabel;
     }
-    return column.isZeroOne() ? score + (score > 0 ? 100 : 20) : score;
+    // Two classes are worth more than the best name of a column that has not.
+    return score > 0 ? score + (isTwo ? 100 : 0) : column.isZeroOne() ? kNamedLabel / 2 : 0;
 }
 
 std::vector<std::string> guessRules() {

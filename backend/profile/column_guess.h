@@ -29,11 +29,19 @@ Guess guessOf(const ColumnProfile& column);
 /// `isComplete`: the profile is of all rows of the dataset, so counting them is quick.
 bool isCounted(const ColumnProfile& column, bool isComplete);
 
-/// How much a column looks like what is to be predicted; 0: not at all.
+/// How much a column looks like what is to be predicted; 0: not at all. From kNamedLabel on, its
+/// name says so.
+inline constexpr int kNamedLabel = 50;
 int labelScore(const ColumnProfile& column);
 
-/// The rarer text of a column of two texts; "" where there are not two.
-std::string rarerText(const ColumnProfile& column);
+/// Which of a column's two texts is positive: "yes", "true" and their like, else the rarer one; ""
+/// where there are not two.
+std::string positiveText(const ColumnProfile& column);
+/// Whether the column has two classes: 0 and 1, true and false, or two texts.
+bool hasTwoClasses(const ColumnProfile& column);
+
+/// In small letters.
+std::string lower(std::string_view text);
 
 /// Whether the name says that the values are ids: "user_id", "movieId", "user_id:token".
 bool isNamedLikeId(const std::string& name);

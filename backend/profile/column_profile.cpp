@@ -32,6 +32,7 @@ Json quantilesJson(const QuantileSketch& sketch) {
 
 void ColumnProfile::addNumber(double value) {
     if (std::isnan(value)) {
+        ++nans_;
         return;
     }
     min_ = numbers_.count() == 0 ? value : std::min(min_, value);
@@ -196,6 +197,7 @@ Json ColumnProfile::toJson() const {
                  {"distinct", values_ == 0 ? 0.0 : std::round(distinct())},
                  {"distinct_standard_error", distinct_.standardError()}};
     if (numbers_.count() > 0) {
+        json["nans"] = nans_;
         json["min"] = min_;
         json["max"] = max_;
         json["quantiles"] = quantilesJson(numbers_);

@@ -40,10 +40,14 @@ class ColumnProfile {
     double min() const { return min_; }
     double max() const { return max_; }
     double quantile(double q) const { return numbers_.quantile(q); }
-    /// Every value was 0 or 1 (true or false), and both occurred.
-    bool isZeroOne() const { return ones_ > 0 && zeros_ > 0 && ones_ + zeros_ == values_; }
+    double shareBelow(double value) const { return numbers_.shareBelow(value); }
+    /// Values that are NaN. They are not numbers, and not nulls.
+    std::int64_t nans() const { return nans_; }
+    /// Every number was 0 or 1 (true or false), and both occurred.
+    bool isZeroOne() const { return ones_ > 0 && zeros_ > 0 && ones_ + zeros_ == values_ - nans_; }
     double onesShare() const {
-        return values_ > 0 ? static_cast<double>(ones_) / static_cast<double>(values_) : 0;
+        return values_ > nans_ ? static_cast<double>(ones_) / static_cast<double>(values_ - nans_)
+                               : 0;
     }
     /// Every number was whole.
     bool isWhole() const { return values_ > 0 && fractions_ == 0; }
@@ -72,7 +76,7 @@ class ColumnProfile {
     expr::DataType type_;
     std::int64_t rows_ = 0, nulls_ = 0;
     std::int64_t values_ = 0;  ///< not null; of lists: elements
-    std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0;
+    std::int64_t zeros_ = 0, ones_ = 0, fractions_ = 0, nans_ = 0;
     double min_ = 0, max_ = 0;
     DistinctSketch distinct_;
     QuantileSketch numbers_, lengths_;  ///< lengths_: of lists, or of texts in bytes

@@ -20,6 +20,8 @@ struct FirstSpecOptions {
     std::string format;              ///< where the path's ending does not say it
     std::string delimiter;           ///< of CSV files, where their ending does not say it
     std::string label;               ///< column; "": it is guessed
+    bool splitsByTime = true;        ///< where there is a time; false: a hash decides
+    double evalShare = 0.1;          ///< of the rows, where a hash decides
 };
 
 /// How the spec uses a column, and why.

@@ -69,6 +69,8 @@ class QuantileSketch {
     std::uint64_t count() const { return seen_; }
     /// 0 <= q <= 1; NaN when there is no value.
     double quantile(double q) const;
+    /// Share of the values that are smaller, from 0 to 1; 0 when there is no value.
+    double shareBelow(double value) const;
 
  private:
     std::uint64_t next() {  // SplitMix64: the same draws for the same data

@@ -11,7 +11,7 @@
 
 namespace millrace::profile {
 
-/// A column's name inside of an expression.
+/// A column's name inside of an expression, in quotes unless it is read as a name there.
 std::string sqlName(const std::string& name);
 
 struct SpecSplit {
@@ -23,10 +23,12 @@ struct SpecSplit {
     std::string key;
 };
 
-/// `times`: columns of times, the likeliest first. `keys`: others that may tell rows apart, those
-/// that tell most apart first. Null times are in neither part.
+/// `times`: columns of times without nulls, the likeliest first; a row without one would be in
+/// neither part. `keys`: others that may tell rows apart, those that tell most apart first.
+/// `evalShare`: the share of the rows that a hash keeps for evaluation.
 Result<SpecSplit> chooseSplit(const DatasetProfile& profile,
                               const std::vector<const ColumnProfile*>& times,
-                              const std::vector<const ColumnProfile*>& keys);
+                              const std::vector<const ColumnProfile*>& keys,
+                              double evalShare = 0.1);
 
 }  // namespace millrace::profile

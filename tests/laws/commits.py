@@ -24,7 +24,7 @@ VERBS = frozenset("""
     Give Grant Group Guard Guess Handle Hash Hide Hold Ignore Implement Import Improve Include Increase Index Inline Install Interrupt
     Invite Join Judge Keep Kill Label Launch Lay Lease Leave Let Lift Limit Link List Load Lock Log Look Lower Make Map Mark Match Measure
     Merge Migrate Mirror Mock Move Name Normalise Note Notify Number Offer Omit Open Order Overlap Pack Pad Parse Pass Pause Pin Place Point
-    Poll Prefer Prepare Preserve Prevent Print Prune Publish Put Queue Quote Raise Read Rebuild Receive Reconnect Record Recover Reduce
+    Poll Prefer Prepare Preserve Prevent Print Prune Publish Put Queue Quote Raise Rank Read Rebuild Receive Reconnect Record Recover Reduce
     Refresh Refuse Register Reject Release Reload Remember Remove Rename Render Reorder Repair Repeat Replace Report Require Reserve Reset
     Resolve Restart Restore Restrict Resume Retry Return Reuse Revert Review Rewrite Round Route Run Sample Save Say Scan Schedule Score
     Seal Search See Select Send Separate Serve Set Shape Share Show Shrink Shut Shuffle Sign Simplify Skip Sort Split Spread Stage Start

@@ -151,7 +151,7 @@ std::string refusal(const TypePtr& type) {
 TEST(ColumnTree, WhatCannotBeAFeatureIsRefusedWithASentence) {
     using namespace arrow;  // NOLINT
     EXPECT_EQ(refusal(map(utf8(), int64())),
-              "column 'c' is a map<string, int64>: its keys differ from row to row and are no "
+              "column 'c' is a map<string, int64>: its keys differ from row to row and are not "
               "columns; write the keys and the values as two list columns (c_keys, c_values)");
     EXPECT_EQ(refusal(list(struct_({field("id", int64()), field("w", float32())}))),
               "column 'c' is a list<item: struct<id: int64, w: float>>: an element has several "

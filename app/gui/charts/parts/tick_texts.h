@@ -3,8 +3,8 @@
 //
 // The name stands at the right, where there is room for it. A date (TickMarks::context) stands at
 // the left instead: at the right is the newest time, which is looked for more often. It is "now",
-// or where the axis ends, if no mark stands close to it. A date that leaves room for no time is left
-// out. Texts do not overlap. Threads: any.
+// or where the axis ends, if no mark stands close to it. A date that leaves room for no time is
+// left out. Texts do not overlap. Threads: any.
 #include <QFontMetricsF>
 #include <QString>
 #include <optional>
