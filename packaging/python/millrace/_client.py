@@ -157,29 +157,32 @@ class Client:
         return Comparison.of(self._document(*arguments))
 
     def launch(self, spec: str | os.PathLike[str], variations: str | Sequence[str] = (), *, all_variations: bool = False,
-               set: Mapping[str, Any] | None = None, project: str | None = None, tags: Mapping[str, str] | None = None,
-               note: str | None = None, key: str | None = None, env: Sequence[str] = ()) -> Runs:
+               set: Mapping[str, Any] | None = None, name: str | None = None, project: str | None = None,
+               tags: Mapping[str, str] | None = None, note: str | None = None, key: str | None = None,
+               env: Sequence[str] = ()) -> Runs:
         """Queues a spec's base, or variations of it; returns at once. A spec that is wrong is a `SpecError` with `errors`.
 
         variations, all_variations
             These variations without the base; or the base and every variation.
         set
             Changes of keys: `{"train.learning_rate": 0.01}`.
+        name
+            Names the runs; by default the spec's `name`, else its file's.
         key
             The same key gives the same runs, however often it is sent.
         env
             Names of this process's variables that a script (`command` of the spec) gets beside those of the allow-list.
         """
         arguments = ["run", os.fspath(spec), "--detach"]
-        for name in [variations] if isinstance(variations, str) else variations:
-            arguments += ["--variation", name]
+        for variation in [variations] if isinstance(variations, str) else variations:
+            arguments += ["--variation", variation]
         for text in _questions.as_sets(set):
             arguments += ["--set", text]
-        for name, value in (tags or {}).items():
-            arguments += ["--tag", f"{name}={value}"]
-        for name in env:
-            arguments += ["--env", name]
-        for option, text in (("--project", project), ("--note", note), ("--key", key)):
+        for tag, value in (tags or {}).items():
+            arguments += ["--tag", f"{tag}={value}"]
+        for variable in env:
+            arguments += ["--env", variable]
+        for option, text in (("--name", name), ("--project", project), ("--note", note), ("--key", key)):
             arguments += [option, text] if text is not None else []
         document = self._document(*arguments, *(["--all-variations"] if all_variations else []))
         return Runs(Run.of(one) for one in document["runs"])

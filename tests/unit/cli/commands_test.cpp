@@ -328,6 +328,25 @@ TEST_F(CommandsTest, RunSendsWhatWasAskedFor) {
     EXPECT_EQ(run({"run", spec(), "--watch", "--detach"}), kExitUsage);
 }
 
+TEST_F(CommandsTest, RunNamesTheRunsAndRefusesANameWithoutEffect) {
+    fake.submitReply.runs = {aRun("r-abc23", "keep-30", RunState::kQueued)};
+    EXPECT_EQ(run({"run", spec(), "--detach", "--set", "batch.seed=9", "--name", "a: \"b\""}),
+              kExitOk)
+        << err.str();
+    EXPECT_THAT(fake.submits.back().sets, ElementsAre("batch.seed=9", R"(name="a: \"b\"")"));
+    EXPECT_EQ(run({"run", spec(), "--detach", "--set", "name=c", "--name", "b"}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("--name and --set name= exclude each other"));
+    EXPECT_EQ(run({"run", spec(), "--detach", "--name", " "}), kExitUsage);
+    EXPECT_THAT(err.str(), HasSubstr("an empty name is not a name"));
+    EXPECT_EQ(fake.submits.size(), 1U);
+
+    fake.submitReply.wasKnown = true;
+    EXPECT_EQ(run({"run", spec(), "--detach", "--key", "k", "--name", "movielens-dlrm"}), kExitOk);
+    EXPECT_EQ(run({"run", spec(), "--detach", "--key", "k", "--name", "new"}), kExitFailed);
+    EXPECT_THAT(err.str(), HasSubstr("--name: run r-abc23 was submitted before with this --key, as "
+                                     "'movielens-dlrm'"));
+}
+
 TEST_F(CommandsTest, WatchJsonIsOneObjectALineAndEndsWithTheEnd) {
     const values::RunSummary going = aRun("r-abc23", "", RunState::kRunning);
     fake.submitReply.runs = {aRun("r-abc23", "", RunState::kQueued)};
