@@ -221,7 +221,11 @@ Table funnelOf(const values::Receipt& receipt, const Terminal& terminal) {
     const auto apart = [&](const std::string& label, std::int64_t count, Tone tone) {
         table.add({{label, tone}, formatCount(count)});
     };
-    row("read", receipt.rowsScanned, Tone::kStrong);
+    if (receipt.rowsPruned > 0) {
+        row("scanned", receipt.rowsScanned, Tone::kStrong);
+        apart("  pruned", receipt.rowsPruned, Tone::kDim);
+    }
+    row("read", receipt.rowsScanned - receipt.rowsPruned, Tone::kStrong);
     for (const values::StepReceipt& step : receipt.steps) {
         row("after " + step.step, step.rowsOut, Tone::kPlain);
         for (const values::StepReason& reason : step.reasons) {

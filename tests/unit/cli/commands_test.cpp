@@ -536,6 +536,16 @@ TEST_F(CommandsTest, AReceiptOfManyFilesSaysHowManyAndIsPrintedWholeOnRequest) {
     EXPECT_EQ(out.str(), fake.plan + "\n");
 }
 
+TEST_F(CommandsTest, RowsThatWerePrunedAreNotAmongThoseThatWereRead) {
+    values::Receipt& receipt = *fake.runs[0].receipt;
+    receipt.rowsScanned = 1'000;
+    receipt.rowsPruned = 900;
+    EXPECT_EQ(run({"show", "r-abc23"}), kExitOk);
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("scanned +1,000 +100 %"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("  pruned +900"));
+    EXPECT_THAT(out.str(), ::testing::ContainsRegex("read +100 +10 %"));
+}
+
 TEST_F(CommandsTest, AReceiptThatEndsInsideASegmentSaysWhatItsRowsAreOf) {
     values::Receipt& receipt = *fake.runs[0].receipt;
     receipt.rowsScanned = 1'000;

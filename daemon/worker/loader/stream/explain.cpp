@@ -160,7 +160,7 @@ void addColumns(const Explanation& e, Lines& lines) {
             const std::string bytes =
                 c.rows == 0 ? "" : strCat(", disk ", fixed(perRow(c.diskBytes, rows), 1), " B/row");
             lines.row(ranked[i].first, seconds(c.busyNs()), seconds(c.busyNs()) / busy,
-                      strCat(fixed(perRow(c.busyNs(), c.rows > 0 ? c.rows : e.rowsScanned), 1),
+                      strCat(fixed(perRow(c.busyNs(), c.rows > 0 ? c.rows : e.rowsRead), 1),
                              " ns/row", bytes));
             continue;
         }
@@ -170,7 +170,7 @@ void addColumns(const Explanation& e, Lines& lines) {
     if (rest.readNs > 0) {
         lines.row(strCat(ranked.size() - kColumnsShown, " more"), seconds(rest.readNs),
                   seconds(rest.readNs) / busy,
-                  strCat(fixed(perRow(rest.readNs, e.rowsScanned), 1), " ns/row"));
+                  strCat(fixed(perRow(rest.readNs, e.rowsRead), 1), " ns/row"));
     }
 }
 
@@ -322,7 +322,7 @@ Json Explanation::toJson() const {
                     {"encode_seconds", seconds(c.encodeNs)},
                     {"collate_seconds", seconds(c.collateNs)},
                     {"rows", c.rows},
-                    {"ns_per_row", perRow(c.busyNs(), c.rows > 0 ? c.rows : rowsScanned)},
+                    {"ns_per_row", perRow(c.busyNs(), c.rows > 0 ? c.rows : rowsRead)},
                     {"disk_bytes", c.diskBytes},
                     {"decoded_bytes", c.decodedBytes}};
         const auto share = decompressionShare.find(name);

@@ -16,7 +16,7 @@ namespace millrace::loader {
 struct Explanation {
     std::int64_t threads = 1;
     double streamSeconds = 0;  ///< wall time of the pipeline
-    std::int64_t rowsScanned = 0;
+    std::int64_t rowsRead = 0;
     std::array<segment::StageCount, segment::kNumStages> stages;
     std::map<std::string, segment::ColumnCount> columns;
     std::vector<std::pair<std::string, segment::StepTime>> steps;  ///< in the recipe's order

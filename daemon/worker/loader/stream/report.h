@@ -49,6 +49,11 @@ struct StreamReport {
     std::string output;   ///< what a table sink wrote; "" with others
     table::TableTotals table;
 
+    /// Rows that the recipe saw: scanned ones without those that statistics ruled out.
+    std::int64_t rowsRead() const { return totals.rowsScanned - totals.rowsPruned; }
+    double rowsPerSecond() const {
+        return streamSeconds > 0 ? static_cast<double>(rowsRead()) / streamSeconds : 0;
+    }
     Json toJson() const;
     /// `width`: of the terminal, 0: none; `isUtf8`: it shows block characters.
     std::string toText(int width = 0, bool isUtf8 = false) const;

@@ -157,7 +157,7 @@ Explanation explain(const Stream& stream, const StreamReport& report,
     Explanation why;
     why.threads = report.threads;
     why.streamSeconds = report.streamSeconds;
-    why.rowsScanned = report.totals.rowsScanned;
+    why.rowsRead = report.rowsRead();
     for (std::size_t s = 0; s < segment::kNumStages; ++s) {
         why.stages[s] = counters.read(static_cast<segment::Stage>(s));
     }
