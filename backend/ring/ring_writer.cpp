@@ -139,6 +139,9 @@ class RingWriter::Impl {
     void peerGone() {
         MutexLock lock(mutex_);
         gone_ = true;
+        for (const Numbered& r : rings_) {
+            r.ring->releaseBudget();
+        }
         if (current_ != nullptr) {
             futexWake(current_->ring->readerPage().writerWake);
         }
@@ -191,6 +194,9 @@ class RingWriter::Impl {
         std::unique_ptr<WriterRing> ring;
     };
 
+    MemoryBudget* spare() const {
+        return options_.spare != nullptr ? options_.spare : options_.budget;
+    }
     static Status goneStatus() { return unavailable("ring: the reader is gone"); }
 
     Status install(std::unique_ptr<WriterRing> ring) {
@@ -217,7 +223,7 @@ class RingWriter::Impl {
         if (size / 4 < alignData(bytes) && size != narrowBytes_) {
             const std::uint64_t wide = std::bit_ceil(4 * alignData(bytes));
             if (wide <= options_.maxRingBytes) {
-                auto next = WriterRing::make(wide, options_.budget, options_.numaNode);
+                auto next = WriterRing::make(wide, spare(), options_.numaNode);
                 if (next.ok()) {
                     return goOver(std::move(*next), 0);
                 }
@@ -256,7 +262,7 @@ class RingWriter::Impl {
             if (all + bytes > options_.maxRingBytes) {
                 continue;
             }
-            auto next = WriterRing::make(bytes, options_.budget, options_.numaNode);
+            auto next = WriterRing::make(bytes, spare(), options_.numaNode);
             if (next.ok()) {
                 logWarn("ring: the reader keeps batches, going on in another ring",
                         {{"frames", held}, {"bytes", bytes}});

@@ -24,7 +24,10 @@ struct RingWriterOptions {
     std::uint64_t ringBytes = std::uint64_t{8} << 20;  ///< bytes for frames at the start
     std::uint64_t maxRingBytes = std::uint64_t{16} << 30;
     MemoryBudget* budget = nullptr;  ///< both rings count while switching to a larger one
-    int numaNode = -1;               ///< node for the rings' memory; -1: any
+    /// Counts rings that are wider than they must be, so that they take nothing from what others
+    /// must have; null: they count in `budget`.
+    MemoryBudget* spare = nullptr;
+    int numaNode = -1;  ///< node for the rings' memory; -1: any
     /// If the reader holds a full ring, the writer switches to another one while the budget and
     /// maxRingBytes (over all rings) allow it; otherwise it warns, and finally fails.
     std::chrono::milliseconds heldReplace{1'000};

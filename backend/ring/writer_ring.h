@@ -30,6 +30,10 @@ class WriterRing {
     WriterRing(const WriterRing&) = delete;
     WriterRing& operator=(const WriterRing&) = delete;
 
+    /// Nobody reads it any more, and its memory goes soon: a reader that comes again gets its
+    /// share.
+    void releaseBudget() { budget_.release(); }
+
     int fd() const { return fd_.get(); }
     std::uint64_t totalBytes() const { return header_.totalBytes; }
     std::uint64_t dataBytes() const { return header_.dataBytes; }

@@ -117,8 +117,10 @@ LoaderNeed loaderNeed(const spec::RunSpec& spec, const stream::Plan& plan,
             segment::memoryNeed(spec, plan, recipe::Part::kEval, setUp.threads);
         need.evalReaders = setUp.evalReaders;
         need.evalSegment = eval.segment + eval.making + kTailFrames * eval.frame;
-        need.outputs += setUp.evalReaders * segment::ringNeed(eval.frame);
-        need.joined += setUp.evalReaders * joinedNeed(eval.frame, share);
+        need.evalOutputs = setUp.evalReaders * segment::ringNeed(eval.frame);
+        need.evalJoined = setUp.evalReaders * joinedNeed(eval.frame, share);
+        need.outputs += need.evalOutputs;
+        need.joined += need.evalJoined;
         need.threads += setUp.evalReaders * threadsNeed(eval, setUp.threads);
     }
     return need;
@@ -129,7 +131,9 @@ LoaderMemory::LoaderMemory(std::int64_t limitMb, LoaderNeed need, bool wantsJoin
       need_(need),
       wantsJoined_(wantsJoined),
       // Rings are there also to say that the limit is too little.
-      budget_(std::max(limitBytes_ - need.threads, need.outputs)) {}
+      budget_(std::max(limitBytes_ - need.threads, need.outputs)),
+      evalBudget_(budget_.limitBytes()),
+      spareBudget_(budget_.limitBytes()) {}
 
 Status LoaderMemory::admitted() const {
     if (need_.total() <= limitBytes_) {
@@ -183,10 +187,18 @@ void LoaderMemory::makePools(std::int64_t preferredOutputs) {
     }
     segments_ = std::make_unique<segment::BufferPool>(need_.segment + more);
     frames_ = std::make_unique<segment::BufferPool>(std::max<std::int64_t>(need_.frames, 1));
-    // So that rings take no more than their share.
-    auto taken = budget_.reserve(left - outputBytes_, "segments and frames");
-    if (taken.ok()) {
-        reservation_ = std::move(*taken);
+    // So that rings take no more than their share, whichever come first.
+    const bool isJoined = outputBytes_ >= need_.joined, hasRings = need_.joined > 0;
+    const std::int64_t eval = isJoined ? need_.evalJoined : need_.evalOutputs;
+    const std::int64_t spareShare =
+        hasRings ? outputBytes_ - (isJoined ? need_.joined : need_.outputs) : 0;
+    const std::int64_t all = budget_.limitBytes();
+    for (const auto& [budget, others] :
+         {std::pair(&budget_, left - (outputBytes_ - eval - spareShare)),
+          std::pair(&evalBudget_, all - eval), std::pair(&spareBudget_, all - spareShare)}) {
+        if (auto taken = budget->reserve(others, "segments and frames"); taken.ok()) {
+            reservations_.push_back(std::move(*taken));
+        }
     }
 }
 

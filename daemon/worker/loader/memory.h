@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/core/memory_budget.h"
 #include "backend/recipe/table_need.h"
@@ -23,8 +24,9 @@ struct LoaderNeed {
     recipe::TableNeed tables;
     std::int64_t outputs = 0;  ///< rings, or what a table is sorted in
     std::int64_t joined = 0;   ///< in the place of `outputs`, where rings get a step as one frame
-    std::int64_t frames = 0;   ///< micro-batches that are not in a ring
-    std::int64_t segment = 0;  ///< the largest of training's, or of the only stream
+    std::int64_t evalOutputs = 0, evalJoined = 0;  ///< of these what the evaluation's rings take
+    std::int64_t frames = 0;                       ///< micro-batches that are not in a ring
+    std::int64_t segment = 0;      ///< the largest of training's, or of the only stream
     std::int64_t evalSegment = 0;  ///< of one reader of the evaluation
     int evalReaders = 0;
     std::int64_t splitsOfSegment = 0;  ///< for the sentence
@@ -58,8 +60,12 @@ class LoaderMemory {
 
     /// kResourceExhausted naming the least that is enough, when the limit is below it.
     Status admitted() const;
-    /// For side tables and rings.
+    /// For side tables and the rings of training, or of the only stream.
     MemoryBudget& budget() { return budget_; }
+    /// For the evaluation's rings: training, which comes first, leaves them their share.
+    MemoryBudget& evalBudget() { return evalBudget_; }
+    /// For rings that are wider than they must be, of both.
+    MemoryBudget& spareBudget() { return spareBudget_; }
 
     /// Shares out what side tables need not have. `preferredOutputs`: the share that rings or a
     /// table's writer get where there is more than all need; at least what joined steps need, where
@@ -80,9 +86,9 @@ class LoaderMemory {
     const std::int64_t limitBytes_;
     const LoaderNeed need_;
     const bool wantsJoined_;
-    MemoryBudget budget_;
+    MemoryBudget budget_, evalBudget_, spareBudget_;
     std::unique_ptr<segment::BufferPool> segments_, frames_;
-    MemoryBudget::Reservation reservation_;
+    std::vector<MemoryBudget::Reservation> reservations_;  ///< of each budget what is not its own
     std::int64_t outputBytes_ = 0, evalBytes_ = 0;
 };
 

@@ -34,6 +34,8 @@ constexpr std::chrono::seconds kAwayTime{10};
 constexpr std::int64_t kBytesPerMb = 1'000'000;
 // Of the memory limit, what rings may take; the program and what connections hold is beside them.
 constexpr std::int64_t kRingsShare = 2;
+// The part of it for rings that are wider than they must be: a quarter.
+constexpr std::int64_t kSpareShare = 4;
 
 struct Stream {
     spec::RunSpec spec;
@@ -79,7 +81,8 @@ class Relay {
     const std::string& buildId_;
     loader::FeedEvents& events_;
     loader::FeedOwner& owner_;
-    std::unique_ptr<MemoryBudget> budget_;
+    /// budget_ holds rings as large as they must be, spareBudget_ wider ones.
+    std::unique_ptr<MemoryBudget> budget_, spareBudget_;
     RelayCounters counters_;
     std::unique_ptr<FollowLink> link_;
     SteadyClock::time_point lastSeen_ = SteadyClock::now(), lastTry_;
@@ -146,8 +149,9 @@ Status Relay::open(const v1::FollowAnswer& answer) {
         return invalidArgument("--ranks: name those served here, of 0 to ", worldSize - 1);
     }
     ASSIGN_OR_RETURN(const transport::JoinFile file, transport::JoinFile::read(job_.follow));
-    budget_ = std::make_unique<MemoryBudget>(stream_.spec.resources.memoryLimitMb * kBytesPerMb /
-                                             kRingsShare);
+    const std::int64_t rings = stream_.spec.resources.memoryLimitMb * kBytesPerMb / kRingsShare;
+    spareBudget_ = std::make_unique<MemoryBudget>(rings / kSpareShare);
+    budget_ = std::make_unique<MemoryBudget>(rings - rings / kSpareShare);
     ring::FeedServerOptions server;
     server.socketPath = job_.feedSocket;
     server.streamHash = stream_.streamHash;
@@ -157,8 +161,8 @@ Status Relay::open(const v1::FollowAnswer& answer) {
     server.stepBatches = stream_.spec.microBatchesPerStep();
     server.worldSize = worldSize;
     server.attempt = file.attempt;
-    server.ring.budget = budget_.get();
-    server.evalRing.budget = budget_.get();
+    server.ring.budget = server.evalRing.budget = budget_.get();
+    server.ring.spare = server.evalRing.spare = spareBudget_.get();
     ASSIGN_OR_RETURN(
         server_,
         ring::FeedServer::start(

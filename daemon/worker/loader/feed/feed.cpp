@@ -85,7 +85,6 @@ class Feed {
     void startEvals();
     bool areEvalsDue() const;
     Status startEval(std::set<int>& ranks);
-    Result<std::shared_ptr<const segment::StreamInput>> evalInput();
     int numThreads() const { return job_.setUp().threads; }
     Status admits(const ring::FeedHello& hello) const;
     segment::SequencerOptions sequencerOptions(std::uint32_t epochs);
@@ -135,7 +134,8 @@ Status Feed::open() {
     server.worldSize = job_.worldSize();
     server.attempt = job_.attempt;
     server.ring.budget = &memory_.budget();
-    server.evalRing.budget = &memory_.budget();
+    server.evalRing.budget = &memory_.evalBudget();
+    server.ring.spare = server.evalRing.spare = &memory_.spareBudget();
     ASSIGN_OR_RETURN(
         server_,
         ring::FeedServer::start(
@@ -190,11 +190,17 @@ Status Feed::admits(const ring::FeedHello& hello) const {
 // The server listens already: what is wrong here is told to the ranks as well.
 void Feed::openInput() {
     Status status = memory_.admitted();
-    if (status.ok()) {
-        auto input = segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kTrain,
-                                                memory_.budget(), tables_);
-        status = input.status();
-        train_ = input.ok() ? std::move(*input) : nullptr;
+    const auto open = [&](recipe::Part part, std::shared_ptr<const segment::StreamInput>& opened) {
+        if (status.ok()) {
+            auto input =
+                segment::StreamInput::open(job_.spec, job_.plan, part, memory_.budget(), tables_);
+            status = input.status();
+            opened = input.ok() ? std::move(*input) : nullptr;
+        }
+    };
+    open(recipe::Part::kTrain, train_);
+    if (job_.spec.eval) {  // now, so that it fails before training rather than after a part of it
+        open(recipe::Part::kEval, eval_);
     }
     if (!status.ok()) {
         broken(status);
@@ -265,8 +271,7 @@ bool Feed::isDone() const {
            (elsewhere_ == nullptr || !elsewhere_->isCarrying()) &&
            std::all_of(readers_.begin(), readers_.end(),
                        [](const auto& entry) { return entry.second.hasAll(); }) &&
-           std::all_of(evalReaders_.begin(), evalReaders_.end(),
-                       [](const auto& entry) { return entry.second.isClosed; });
+           evalReaders_.empty();
 }
 
 void Feed::handle(const FeedEvent& event) {
@@ -327,11 +332,18 @@ void Feed::tellRanks(const Status& error) {
 }
 
 void Feed::closed(const FeedEvent& event) {
-    auto& readers = event.hello.stream == "train" ? readers_ : evalReaders_;
+    const bool isTrain = event.hello.stream == "train";
+    auto& readers = isTrain ? readers_ : evalReaders_;
     const auto reader = readers.find(event.hello.rank);
     // A reader that came back has replaced the one whose end is told here.
-    if (reader != readers.end() && reader->second.writer->isPeerGone()) {
-        reader->second.isClosed = true;
+    if (reader == readers.end() || !reader->second.writer->isPeerGone()) {
+        return;
+    }
+    reader->second.isClosed = true;
+    if (!isTrain) {  // it starts over each time, and nobody reads its ring now
+        leaveEval(event.hello.rank);
+        awaitedEvals_.erase(event.hello.rank);
+        readers.erase(reader);
     }
 }
 
@@ -506,15 +518,6 @@ Status Feed::startTrain() {
     return produceTrain(std::move(request));
 }
 
-Result<std::shared_ptr<const segment::StreamInput>> Feed::evalInput() {
-    if (!eval_) {
-        ASSIGN_OR_RETURN(eval_,
-                         segment::StreamInput::open(job_.spec, job_.plan, recipe::Part::kEval,
-                                                    memory_.budget(), tables_));
-    }
-    return eval_;
-}
-
 // From its start at each open: a pass that nobody reads any more is stopped first.
 void Feed::leaveEval(int rank) {
     for (EvalPass& pass : evalPasses_) {
@@ -553,8 +556,9 @@ Status Feed::startEval(std::set<int>& ranks) {
             awaitedEvals_.erase(rank);
         }
     }
-    ASSIGN_OR_RETURN(request.input, evalInput());
+    request.input = eval_;
     request.dealing = dealing(*request.input);
+    request.dealing.budget = &memory_.evalBudget();
     request.sequencer = sequencerOptions(1);
     // Of the passes' own pools: what a reader of one holds stands in no other's way.
     request.sequencer.framePool = nullptr;

@@ -3,12 +3,12 @@
 #include <memory>
 #include <string>
 
-#include "backend/core/memory_budget.h"
 #include "backend/core/status.h"
 #include "backend/ring/frame_sink.h"
 #include "backend/segment/stream_input.h"
 #include "backend/stream/state/cursor.h"
 #include "backend/stream/state/step_mark.h"
+#include "daemon/worker/loader/memory.h"
 
 namespace millrace::loader {
 
@@ -33,7 +33,7 @@ class RingStream {
         stream::Cursor start;  ///< without hashes: the start
     };
     static Result<std::unique_ptr<RingStream>> open(const segment::StreamInput& input,
-                                                    const Options& options, MemoryBudget* budget);
+                                                    const Options& options, LoaderMemory& memory);
     ~RingStream();
     ring::FrameSink& sink();
     /// Waits for the reader's sums; a stream that ended with an error ends the reader.

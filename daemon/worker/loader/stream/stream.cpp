@@ -310,7 +310,7 @@ Status runThroughRing(const Watch& watch, const Stream& stream, LoaderMemory& me
     options.perStep = stream.run.spec.microBatchesPerStep();
     options.last = stepRule(stream).last;
     options.start = stream.sequencer.start;
-    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, &memory.budget()));
+    ASSIGN_OR_RETURN(auto ring, RingStream::open(*stream.input, options, memory));
     ASSIGN_OR_RETURN(const auto sequencer, segment::Sequencer::make(stream.input, stream.sequencer,
                                                                     pool, counters, ring->sink()));
     const Status status = runSequencer(watch, *sequencer, progress);
