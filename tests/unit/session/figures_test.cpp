@@ -70,6 +70,21 @@ TEST(Figures, SayOfAFileOnItsWayWhatIsKnown) {
     EXPECT_EQ(handOverText(std::nullopt), "");
 }
 
+TEST(Figures, SayHowFarTheLocalClockIsAhead) {
+    const char* const before = ::getenv("TZ");
+    const std::string kept = before == nullptr ? "" : before;
+    const auto zoneIn = [](const char* zone) {
+        ::setenv("TZ", zone, 1);
+        ::tzset();
+        return zoneText(1'700'000'000'000);
+    };
+    EXPECT_EQ(zoneIn("UTC"), "UTC");
+    EXPECT_EQ(zoneIn("<+0530>-5:30"), "+05:30");
+    EXPECT_EQ(zoneIn("<-0330>3:30"), "-03:30");
+    before == nullptr ? ::unsetenv("TZ") : ::setenv("TZ", kept.c_str(), 1);
+    ::tzset();
+}
+
 TEST(Figures, SayHowLongSomethingTook) {
     EXPECT_EQ(durationText(0), "0.0 s");
     EXPECT_EQ(durationText(12), "< 0.1 s");
