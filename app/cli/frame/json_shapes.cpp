@@ -425,8 +425,11 @@ Json jsonOf(const values::NodeSample& sample) {
 }
 
 Json jsonOf(const values::LogLine& line) {
+    constexpr const char* kLevels[] = {nullptr, "debug", "info", "warn", "error"};
+    const char* level = kLevels[static_cast<int>(line.level)];
     return {{"time", jsonTime(line.timeMs)},
             {"worker", line.worker},
+            {"level", level == nullptr ? Json() : Json(level)},
             {"text", line.text},
             {"stream", line.isStderr ? "stderr" : "stdout"},
             {"attempt", line.attempt},

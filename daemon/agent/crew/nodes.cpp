@@ -1,6 +1,7 @@
 #include "daemon/agent/crew/nodes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "backend/core/text.h"
@@ -63,6 +64,9 @@ void settle(engines::Gang& gang, const std::string& binDir, const std::string& a
             group.environment.try_emplace("MILLRACE_BIN_DIR", binDir);
             group.environment["MILLRACE_JOB"] = job::AttemptPaths(attemptDirectory).jobFile();
             continue;
+        }
+        if (std::getenv("MILLRACE_LOG") == nullptr) {
+            group.environment.try_emplace("MILLRACE_LOG", "debug");  // readers leave it out
         }
         for (std::string& argument : group.argv) {
             replace(argument, kBin, binDir);

@@ -295,7 +295,7 @@ void Lead::handStore(bool isNew) {
         member.awaitsStore = false;
     }
     if (isNew) {
-        logInfo("data: the store's credentials are renewed, for workers too");
+        logDebug("data: the store's credentials are renewed, for workers too");
     }
 }
 

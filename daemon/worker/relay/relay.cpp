@@ -206,7 +206,7 @@ void Relay::handle(const loader::FeedEvent& event) {
         hello.pop_back();
         reader.ring = std::make_unique<RelayRing>(
             RelayRingOptions{job_.follow, buildId_, std::move(hello), reader.writer, &counters_});
-        logInfo("relay: reader", {{"stream", key.first}, {"rank", key.second}});
+        logDebug("relay: reader", {{"stream", key.first}, {"rank", key.second}});
     } else if (event.kind == loader::FeedEvent::Kind::kClosed) {
         const auto reader = readers_.find(key);
         // A reader that came back has replaced the one whose end is told here.

@@ -147,12 +147,12 @@ Result<train::Trainer::Outcome> trainJob(const TrainerJob& job, int rank,
     ASSIGN_OR_RETURN(const std::unique_ptr<train::Trainer> trainer,
                      train::Trainer::make(options, resume, initFrom ? &*initFrom : nullptr, open,
                                           *group, reporter, clock));
-    logInfo("trainer: started", {{"run", job.run},
-                                 {"attempt", job.attempt},
-                                 {"rank", rank},
-                                 {"model", options.learner.model},
-                                 {"step", trainer->step()},
-                                 {"torch", train::torchVersion()}});
+    logDebug("trainer: started", {{"run", job.run},
+                                  {"attempt", job.attempt},
+                                  {"rank", rank},
+                                  {"model", options.learner.model},
+                                  {"step", trainer->step()},
+                                  {"torch", train::torchVersion()}});
     return trainer->run();
 }
 

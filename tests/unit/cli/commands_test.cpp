@@ -409,10 +409,33 @@ TEST_F(CommandsTest, LogsAreCleanedForTheTerminalAndExactInJson) {
     EXPECT_EQ(out.str(), "2023-11-14T22:13:20.000Z rank0  a?[2Jb\n");
     EXPECT_EQ(fake.logRequests().front().tailLines, 5);
     EXPECT_FALSE(fake.logRequests().front().follow);
+    EXPECT_EQ(fake.logRequests().front().minLevel, values::LogLevel::kInfo);
     EXPECT_EQ(run({"logs", "r-abc23", "--json"}), kExitOk);
     EXPECT_EQ(jsonLines()[0]["text"], "a\x1b[2Jb");
     EXPECT_EQ(jsonLines()[0]["stream"], "stderr");
     EXPECT_EQ(jsonLines()[0]["rank"], 0);
+    EXPECT_EQ(jsonLines()[0]["level"], Json());
+}
+
+TEST_F(CommandsTest, LogsLeaveDebugLinesOutUnlessAllAreWanted) {
+    values::LogLine line{1'700'000'000'000, "feed", "feed: reader rank=0", true, 1};
+    line.level = values::LogLevel::kDebug;
+    fake.logScripts = {{{values::LogChunk{{}, "c", true, 0}}},
+                       {{values::LogChunk{{line}, "c", true, 0}}}};
+    EXPECT_EQ(run({"logs", "r-abc23"}), kExitOk);
+    EXPECT_THAT(err.str(), HasSubstr("--all: Millrace's own messages too"));
+    EXPECT_EQ(run({"logs", "r-abc23", "--all", "--json"}), kExitOk);
+    EXPECT_EQ(fake.logRequests().back().minLevel, values::LogLevel::kNone);
+    EXPECT_EQ(jsonLines()[0]["level"], "debug");
+}
+
+TEST_F(CommandsTest, TheTimesOfAListAreShownAsTimes) {
+    const Json times = {{"min", 874'724'710e6}, {"max", 893'286'638e6}};
+    const Json column = {{"name", "at"}, {"type", "timestamp[]"}, {"profile", times}};
+    CliContext context = makeContext();
+    printProfile(context, {{"columns", Json::array({column})}});
+    EXPECT_THAT(out.str(), HasSubstr("1997-09-20 03:05:10"));
+    EXPECT_THAT(out.str(), HasSubstr("1998-04-22 23:10:38"));
 }
 
 TEST_F(CommandsTest, TopOncePrintsAPictureAndJsonItsFigures) {

@@ -297,7 +297,7 @@ void Feed::opened(const FeedEvent& event) {
     if (!isTrain) {
         reader.hello.next.reset();  // from its start at each open
     }
-    logInfo("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
+    logDebug("feed: reader", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
     Status status = error_;
     if (status.ok() && !isTrain) {
         leaveEval(event.hello.rank);
@@ -357,7 +357,7 @@ void Feed::ended(const FeedEvent& event) {
         return;
     }
     if (event.isReaderGone || event.status.code() == absl::StatusCode::kCancelled) {
-        logInfo("feed: reader gone", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
+        logDebug("feed: reader gone", {{"stream", event.hello.stream}, {"rank", event.hello.rank}});
         return;
     }
     broken(event.status);
@@ -569,7 +569,7 @@ Status Feed::startEval(std::set<int>& ranks) {
             std::make_shared<ring::LeavableRing>(request.ranks.back().ring, present);
     }
     EvalPass pass{std::make_unique<segment::BufferPool>(memory_.evalBytes()), nullptr, ranks};
-    logInfo("feed: evaluation", {{"ranks", ranks.size()}});
+    logDebug("feed: evaluation", {{"ranks", ranks.size()}});
     ASSIGN_OR_RETURN(pass.producer,
                      Producer::start(std::move(request), *pass.pool, counters_,
                                      reportEnd(evalReaders_.at(*ranks.begin()).hello)));
