@@ -1,21 +1,17 @@
 #include "backend/files/facts_pack.h"
 
-#include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "backend/core/file_cache.h"
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
 
 namespace millrace::files {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "millrace facts 4\n";
 constexpr std::size_t kSumBytes = 32;
@@ -195,30 +191,6 @@ std::string_view pathOf(std::string_view key) {
     return key.substr(0, key.find('\n'));
 }
 
-/// Removes the oldest files of the cache until it is small enough.
-void boundCache(const std::string& directory) {
-    std::error_code error;
-    std::vector<std::pair<fs::file_time_type, fs::path>> files;
-    std::int64_t bytes = 0;
-    for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
-        files.emplace_back(entry.last_write_time(error), entry.path());
-        bytes += static_cast<std::int64_t>(entry.file_size(error));
-    }
-    if (bytes <= kCacheBytesMax) {
-        return;
-    }
-    std::sort(files.begin(), files.end());
-    for (const auto& [time, path] : files) {
-        const auto size = static_cast<std::int64_t>(fs::file_size(path, error));
-        if (bytes <= kCacheBytesMax / 2) {
-            return;
-        }
-        if (fs::remove(path, error)) {
-            bytes -= size;
-        }
-    }
-}
-
 }  // namespace
 
 std::string packPath(const std::string& cacheDirectory, const std::string& key) {
@@ -280,7 +252,7 @@ void addToPack(const std::string& cacheDirectory, const std::string& path, Facts
     }
     // Not synced: a pack that is lost or torn is made again.
     writeFileAtomic(path, packText(pack), 0600).IgnoreError();
-    boundCache(cacheDirectory);
+    boundFileCache(cacheDirectory, {kCacheBytesMax, kCacheBytesMax / 2});
 }
 
 }  // namespace millrace::files

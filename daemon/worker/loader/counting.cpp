@@ -8,6 +8,7 @@
 
 #include <absl/strings/escaping.h>
 
+#include "backend/core/file_cache.h"
 #include "backend/core/files.h"
 #include "backend/core/hash.h"
 #include "backend/core/json.h"
@@ -98,7 +99,8 @@ stream::Plan filesOnly(stream::Plan plan) {
 /// Two files: under the key of what was counted the hash of the values, and under this the values.
 class CountedStore {
  public:
-    explicit CountedStore(std::string directory) : directory_(std::move(directory)) {}
+    CountedStore(std::string directory, std::int64_t bytesMost)
+        : directory_(std::move(directory)), bytesMost_(bytesMost) {}
 
     std::optional<Counted> read(const std::string& key) const {
         const auto text = directory_.empty() ? Result<std::string>(notFound("no cache"))
@@ -119,6 +121,8 @@ class CountedStore {
         if (!values.ok()) {
             return std::nullopt;
         }
+        markUsed(pathOf(key, "json"));
+        markUsed(pathOf(counted.hash, "arrow"));
         counted.file = *std::move(file);
         counted.values = *std::move(values);
         return counted;
@@ -132,6 +136,7 @@ class CountedStore {
         const Status written = writeFileAtomic(
             pathOf(key, "json"), dumpJson({{"version", kCacheVersion}, {"hash", counted.hash}}));
         static_cast<void>(written);  // the next one counts again
+        boundFileCache(directory_, {bytesMost_, bytesMost_});
     }
 
  private:
@@ -139,6 +144,7 @@ class CountedStore {
         return strCat(directory_, "/", name, ".", ending);
     }
     const std::string directory_;
+    const std::int64_t bytesMost_;
 };
 
 /// A column of the counting stream's frames, and who counts its numbers.
@@ -315,7 +321,7 @@ Status countValues(spec::RunSpec& spec, stream::Plan& plan, const CountingOption
                    std::vector<std::string>& notes) {
     const stream::Plan files = filesOnly(plan);
     const std::string planHash = files.planHash();
-    const CountedStore store(options.directory);
+    const CountedStore store(options.directory, options.cacheBytesMost);
     std::map<std::string, std::string> keys;
     CountedByName found;
     Names missing;

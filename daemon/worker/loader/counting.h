@@ -24,6 +24,8 @@ struct CountingOptions {
     std::string filesVersion;  ///< dataset::Dataset::version() of the training files
     std::string directory;     ///< of the cache; "": nothing is kept
     bool mayCount = true;      ///< false: only what is in the cache
+    /// The cache's files are removed beyond it, the least recently used first (file_cache.h).
+    std::int64_t cacheBytesMost = std::int64_t{1} << 30;
     /// Called several times a second while rows are counted, by one thread; may be empty.
     std::function<void(std::int64_t rows, std::int64_t allRows, double seconds)> progress;
 };
