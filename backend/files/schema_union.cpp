@@ -97,8 +97,17 @@ bool canRead(const expr::DataType& from, const expr::DataType& to) {
     return !from.isList && ((isWhole && to.kind == K::kString) || (from.isString() && toNumber));
 }
 
+/// Not those of a side table, which has its CSV options elsewhere and no more keys.
+bool hasDatasetKeys(const ReadOptions& options) {
+    return options.csvKey == ReadOptions().csvKey;
+}
+
 /// The type that columns of both could be given.
-std::string fixFor(std::string_view name, const expr::DataType& a, const expr::DataType& b) {
+std::string fixFor(std::string_view name, const expr::DataType& a, const expr::DataType& b,
+                   const ReadOptions& options) {
+    if (!hasDatasetKeys(options)) {
+        return "; all files of a side table must have it in one type";
+    }
     for (const K kind : {K::kString, K::kDouble}) {
         const expr::DataType type{kind, a.isList, 0, true};
         if (canRead(a, type) && canRead(b, type)) {
@@ -166,7 +175,7 @@ void SchemaUnion::widen(Column& column, std::size_t file, const expr::Schema& on
     expr::DataType wider;
     if (!widerType(type, other->type, wider)) {
         column.why = strCat("is ", other->type.name(), " in ", files_[file].path, ", but ",
-                            type.name(), " in ", before, fixFor(name, type, other->type));
+                            type.name(), " in ", before, fixFor(name, type, other->type, options_));
         return;
     }
     column.origin = wider.isSame(type) ? column.origin : file;
@@ -211,7 +220,9 @@ void SchemaUnion::give(Column& column, const expr::DataType& type, std::size_t f
 
 std::string SchemaUnion::notIn(std::size_t without, std::size_t with) const {
     return strCat("is not in ", files_[without].path, ", but in ", files_[with].path,
-                  "; `dataset.missing_columns: null` reads it as null there");
+                  hasDatasetKeys(options_)
+                      ? "; `dataset.missing_columns: null` reads it as null there"
+                      : "; all files of a side table must have it");
 }
 
 expr::Schema SchemaUnion::take() {

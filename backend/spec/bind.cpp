@@ -421,11 +421,7 @@ class Binder {
                 continue;
             }
             if (found == tableOf.end()) {
-                problems_.add("features", "check",
-                              strCat("id feature '", names[i],
-                                     "' has no number of ids: give embeddings: {", names[i],
-                                     ": {rows: N}}, a vocabulary, or make it with a hash or "
-                                     "bucketize step"));
+                refuseWithoutIds(spec_.features, names[i], problems_);
                 continue;
             }
             cardinality(found->second, names[i], columns[i], made);

@@ -468,6 +468,27 @@ void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>
     }
 }
 
+void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature,
+                      Problems& problems) {
+    const auto has = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), feature) != names.end();
+    };
+    std::string path = has(features.ids)     ? "features.ids"
+                       : has(features.lists) ? "features.lists"
+                                             : "features";
+    std::string shown = feature;
+    for (const auto& [name, sequence] : features.sequences) {
+        if (path == "features" && has(sequence.columns)) {
+            path = strCat("features.sequences.", name);
+            shown = strCat(name, ".", feature);
+        }
+    }
+    problems.add(
+        path, "check",
+        strCat("id feature '", shown, "' has no number of ids: give embeddings: {", feature,
+               ": {rows: N}}, a vocabulary, or make it with a hash or bucketize step"));
+}
+
 bool isPattern(std::string_view name) {
     return name.find_first_of("*?") != std::string_view::npos;
 }

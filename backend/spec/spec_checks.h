@@ -38,6 +38,9 @@ void checkWithoutDataset(const Json& spec, const std::map<std::string, SourceMap
 /// Everything else. Feature patterns are not yet expanded.
 void checkSpec(const RunSpec& spec, Problems& problems, std::vector<std::string>& warnings);
 
+/// Says where it is named that an id feature has no number of ids; of a sequence it is "h.hist".
+void refuseWithoutIds(const FeaturesSpec& features, const std::string& feature, Problems& problems);
+
 /// "d*" or "s?": matches names.
 bool isPattern(std::string_view name);
 bool matchesPattern(std::string_view name, std::string_view pattern);

@@ -4,6 +4,8 @@
 #include <set>
 #include <variant>
 
+#include <absl/strings/str_join.h>
+
 #include "backend/core/text.h"
 #include "backend/spec/change.h"
 #include "backend/spec/column_origins.h"
@@ -122,6 +124,22 @@ std::set<std::string> columnsOf(const FeaturesSpec& features) {
         columns.insert({sequence.time, sequence.before});
     }
     return columns;
+}
+
+std::string variationHint(std::string_view name, const std::vector<std::string>& variations) {
+    constexpr std::size_t kMost = 20;
+    if (variations.empty()) {
+        return "; the spec has none";
+    }
+    const std::string near = nameHint(name, variations);
+    if (!near.empty()) {
+        return near;
+    }
+    const std::size_t shown = std::min(kMost, variations.size());
+    const auto end = variations.begin() + static_cast<std::ptrdiff_t>(shown);
+    return strCat(
+        "; known: ", absl::StrJoin(variations.begin(), end, ", "),
+        shown < variations.size() ? strCat(" and ", variations.size() - shown, " more") : "");
 }
 
 struct VariationSet {
@@ -392,7 +410,7 @@ ResolvedSpec SpecReader::resolve(std::string_view variation) const {
                                      [&](const VariationSet& v) { return v.name == variation; });
     if (chosen == known.end()) {
         out.errors.push_back(
-            {0, 0, strCat("no variation '", variation, "'", nameHint(variation, variations_)),
+            {0, 0, strCat("no variation '", variation, "'", variationHint(variation, variations_)),
              "variations", "variation"});
         return out;
     }

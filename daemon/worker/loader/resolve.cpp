@@ -426,7 +426,7 @@ void nameVariation(const std::string& variation, std::size_t first, spec::SpecEr
         });
         if (isShared) {
             error->message.clear();
-        } else if (!error->message.starts_with(prefix)) {
+        } else if (error->path != "variations" && !error->message.starts_with(prefix)) {
             error->message.insert(0, prefix);
         }
     }

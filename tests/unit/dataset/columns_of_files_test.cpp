@@ -49,6 +49,13 @@ TEST_F(ColumnsOfFiles, AColumnThatDiffersBetweenFilesIsRefusedOnlyWhereItIsUsed)
     EXPECT_EQ(schema.whyUnknown("y"),
               "column 'y' is not in " + dir_.at("a.parquet") + ", but in " + dir_.at("b.parquet") +
                   "; `dataset.missing_columns: null` reads it as null there");
+    files::ReadOptions ofSideTable;
+    ofSideTable.csvKey = "the table's csv";
+    EXPECT_EQ((*open(ofSideTable))->schema().whyUnknown("y"),
+              "column 'y' is not in " + dir_.at("a.parquet") + ", but in " + dir_.at("b.parquet") +
+                  "; all files of a side table must have it");
+    EXPECT_THAT((*open(ofSideTable))->schema().whyUnknown("x"),
+                HasSubstr("; all files of a side table must have it in one type"));
     SplitReader reader(*dataset);
     const auto columns = reader.readColumns({1, 0, 0, 1}, {"k"});
     ASSERT_TRUE(columns.ok()) << columns.status();

@@ -1,5 +1,7 @@
 #include "app/session/figures.h"
 
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 
 #include <gtest/gtest.h>
