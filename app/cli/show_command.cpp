@@ -65,7 +65,7 @@ class Page {
 };
 
 std::string timeText(std::int64_t utcMs) {
-    return utcMs == 0 ? "" : session::localTime(utcMs);
+    return utcMs == 0 ? "" : strCat(session::localTime(utcMs), " ", session::zoneText(utcMs));
 }
 
 std::string specDirectory(const RunDetail& detail) {
@@ -421,7 +421,7 @@ void showEvents(Page& page, const RunDetail& detail) {
     if (detail.events.empty()) {
         return;
     }
-    page.heading("History");
+    page.heading(strCat("History (", session::zoneText(detail.events.back().timeMs), ")"));
     const std::size_t first = detail.events.size() - std::min(kEventsShown, detail.events.size());
     if (first > 0) {
         page.text(strCat(session::countText(static_cast<std::int64_t>(first), "earlier event"),

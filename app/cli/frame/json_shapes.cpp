@@ -105,7 +105,7 @@ Json progressJson(const values::RunSummary& run) {
               {"epoch", progress.epoch},
               {"epochs", orNull(progress.epochs)},
               {"rows", progress.rows},
-              {"phase", orNull(std::string(nameOf(progress.phase)))},
+              {"phase", orNull(isEnded(run.state) ? "" : std::string(nameOf(progress.phase)))},
               {"stall_percent_now", number(progress.stallPercentNow)},
               {"steps_per_second", number(progress.stepsPerSecond)},
               {"seconds_left", number(run.secondsLeft())}};

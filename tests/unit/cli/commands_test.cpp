@@ -60,6 +60,20 @@ TEST_F(CommandsTest, LsLimitSaysThatThereIsMore) {
     EXPECT_THAT(err.str(), HasSubstr("1 of 2 runs; --limit N shows more"));
 }
 
+TEST_F(CommandsTest, ALimitOfNothingIsRefused) {
+    EXPECT_EQ(run({"ls", "-n", "0"}), kExitUsage);
+    EXPECT_EQ(run({"logs", "r-abc23", "-n", "0"}), kExitUsage);
+}
+
+TEST_F(CommandsTest, ARunThatHasEndedIsInNoPhase) {
+    fake.runs[0].summary.progress.phase = values::Phase::kCheckpoint;
+    fake.runs[1].summary.progress.phase = values::Phase::kCheckpoint;
+    fake.runs[1].summary.state = RunState::kRunning;
+    EXPECT_EQ(run({"ls", "--json"}), kExitOk);
+    EXPECT_EQ(json()["runs"][0]["progress"]["phase"], nullptr);
+    EXPECT_EQ(json()["runs"][1]["progress"]["phase"], "writing a checkpoint");
+}
+
 TEST_F(CommandsTest, LsShowsTheRunsOfOneSubmitTogetherTheBaseFirst) {
     fake.runs = {aDetail(aRun("r-late2", "keep-30")), aDetail(aRun("r-base2")),
                  aDetail(aRun("r-old22"))};
