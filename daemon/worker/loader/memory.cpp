@@ -193,9 +193,11 @@ void LoaderMemory::makePools(std::int64_t preferredOutputs) {
     const std::int64_t spareShare =
         hasRings ? outputBytes_ - (isJoined ? need_.joined : need_.outputs) : 0;
     const std::int64_t all = budget_.limitBytes();
+    // Without an evaluation a reader of one is told so, rather than that memory is missing.
+    const std::int64_t beside = need_.evalReaders > 0 ? all - eval : 0;
     for (const auto& [budget, others] :
          {std::pair(&budget_, left - (outputBytes_ - eval - spareShare)),
-          std::pair(&evalBudget_, all - eval), std::pair(&spareBudget_, all - spareShare)}) {
+          std::pair(&evalBudget_, beside), std::pair(&spareBudget_, all - spareShare)}) {
         if (auto taken = budget->reserve(others, "segments and frames"); taken.ok()) {
             reservations_.push_back(std::move(*taken));
         }
