@@ -50,6 +50,22 @@ std::vector<options::OptionSpec> submitOptions() {
     return options;
 }
 
+CommandSpec logsCommand() {
+    return {
+        "logs",
+        "Runs",
+        "print the log lines of a run's workers",
+        "Lines of level debug, such as the routine messages of Millrace's own workers, are left "
+        "out; warnings and errors are not.",
+        {kOneRun},
+        {flag("-f,--follow", "waits for more until the run has ended"),
+         text("-w,--worker", "NAME", "only this worker: feed, rank0", true),
+         options::count("-n,--tail", "N", "only the last N lines"),
+         flag("--all", "lines of level debug too")},
+        {"millrace logs -f r-abc23 --worker rank0"},
+        &runLogs};
+}
+
 std::vector<CommandSpec> runCommands() {
     return {
         {"run",
@@ -144,18 +160,7 @@ std::vector<CommandSpec> runCommands() {
          {flag("--plain", "prints lines, no full-screen view")},
          {"millrace watch r-abc23"},
          &runWatch},
-        {"logs",
-         "Runs",
-         "print the log lines of a run's workers",
-         "Lines of level debug, such as the routine messages of Millrace's own workers, are left "
-         "out; warnings and errors are not.",
-         {kOneRun},
-         {flag("-f,--follow", "waits for more until the run has ended"),
-          text("-w,--worker", "NAME", "only this worker: feed, rank0", true),
-          options::count("-n,--tail", "N", "only the last N lines"),
-          flag("--all", "lines of level debug too")},
-         {"millrace logs -f r-abc23 --worker rank0"},
-         &runLogs},
+        logsCommand(),
         {"compare",
          "Runs",
          "runs side by side: what differs, and what came out",
