@@ -163,7 +163,7 @@ std::string lastWordsOf(const WorkerLogs& logs, const LogKey& key) {
         seen += block->bytes.size();
         for (std::string_view rest(block->bytes); !rest.empty();) {
             const std::optional<LogText> line = splitLogLine(takeLastLine(rest));
-            // What goes as it should is not why a worker ended.
+            // Routine messages do not say why a worker ended.
             const bool isRoutine = line.has_value() && line->level == "debug";
             if (line.has_value() && line->origin != 'm' && !isRoutine && !line->text.empty()) {
                 return toUtf8(line->text, kWordsBytes);

@@ -1,4 +1,4 @@
-// What `run` sends, what it refuses, and the log lines of a run.
+// Requests that `run` sends or refuses, and the log lines of a run.
 #include <gmock/gmock.h>
 
 #include "tests/unit/cli/commands_fixture.h"

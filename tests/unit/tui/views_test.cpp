@@ -332,7 +332,7 @@ TEST(TopView, IdNameAndStateOfARunStayApartOnANarrowScreen) {
     }
 }
 
-// What does not fit is left out whole, by importance; nothing is written over anything else.
+// Parts that do not fit are left out whole, and nothing is written over anything else.
 TEST(TopView, ANarrowScreenLeavesColumnsOut) {
     const std::map<int, std::string> titles = {
         {40, "NAME +STATE +STEP$"},
