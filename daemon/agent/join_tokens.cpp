@@ -25,7 +25,8 @@ Status unauthenticated(const std::string& node, std::string_view why) {
 
 }  // namespace
 
-// Without these names forgotten nodes would come in again, with the token of nodes.join.
+// A damaged file is an error: without its names, forgotten nodes could attach again with the token
+// of nodes.join.
 Result<std::unique_ptr<JoinTokens>> JoinTokens::open(std::string path) {
     auto tokens = std::make_unique<JoinTokens>(path);
     const auto text = readFile(path, kFileBytesMost);
