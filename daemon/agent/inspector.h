@@ -25,7 +25,7 @@ struct InspectRequest {
     std::vector<std::string> variations;  ///< "" is the base spec
     bool isAll = false;                   ///< the base and every variation
     std::vector<std::string> sets;
-    /// Of the submitting process: where a command is searched. Empty: it is not searched.
+    /// Where the submitting process searches a command. Empty: it is not searched.
     std::string searchPath, workingDirectory;
 };
 
@@ -42,7 +42,7 @@ struct InspectedRun {
 
 struct InspectReply {
     std::vector<InspectedRun> runs;
-    spec::SpecErrors errors;  ///< not empty: there are no runs
+    spec::SpecErrors errors;  ///< not empty: no runs
 };
 
 /// Called several times a second while a worker reads; returns true when the answer is no longer

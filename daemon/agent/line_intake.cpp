@@ -18,7 +18,8 @@ constexpr std::int64_t kMostRetryNs = 4 * kRetryNs;
 constexpr std::size_t kMostInBatch = 2'000;
 constexpr std::size_t kMostTogether = 20'000;  ///< in one transaction
 constexpr std::size_t kMostOwn = 60;
-// Most lines that one flush finds by halving. After that a batch that fails is quarantined whole.
+// Most lines of a worker that one flush finds by halving. After that a batch that fails is
+// quarantined whole.
 constexpr int kMostSingles = 16;
 constexpr std::size_t kEntryBytes = 64;  // overhead of a map entry beside its texts
 constexpr std::size_t kMostNameShown = 80;

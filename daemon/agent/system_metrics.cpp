@@ -22,7 +22,7 @@ void add(Values& values, std::string name, const std::optional<Number>& value) {
     }
 }
 
-// A figure of the ranks of a run: of one rank as it is, of several their summary.
+// Adds a metric of a run's ranks: the value itself for one rank, a summary for several.
 void addRanks(const std::string& name, std::vector<values::RankValue> told, SystemValues& out) {
     if (told.size() == 1) {
         out.values.emplace_back(name, told.front().value);
@@ -87,7 +87,7 @@ std::optional<NodeReport> SystemRecorder::due(bool isActive, std::int64_t steady
         return std::nullopt;
     }
     if (recording_ == nullptr) {
-        // What was sampled before, for somebody else, is of another time.
+        // A sample taken earlier for another reader is out of date.
         stored_ = source_->latest().number;
         recording_ = source_->record();
     }

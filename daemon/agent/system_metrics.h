@@ -1,10 +1,10 @@
 #pragma once
-// What the daemon measures beside a run and stores with its metrics: "system.cpu_percent" and the
-// others of docs/reference/metrics.md.
+// The metrics that the daemon measures beside a run and stores with it: "system.cpu_percent" and
+// the others of docs/reference/metrics.md. Used by RunController.
 //
-// Threads: a SystemRecorder has one owner; a SystemSource is asked from any. Cheap: no more than a
-// line a run in two seconds, and nothing is sampled while no run is active. Failure: a figure that
-// cannot be had is absent, never zero.
+// Threads: a SystemRecorder has one owner; a SystemSource is called from any. Cheap: at most one
+// line per run in two seconds, and nothing is sampled while no run is active. Failure: a value that
+// cannot be measured is absent, never zero.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,13 +27,13 @@ struct NodeReport {
 class SystemSource {
  public:
     virtual ~SystemSource() = default;
-    /// As long as the answer lives, a sample is taken every two seconds at least.
+    /// While the returned object exists, a sample is taken at least every two seconds.
     virtual std::shared_ptr<void> record() = 0;
     virtual NodeReport latest() const = 0;
 };
 
-/// What `report` says of the node and of a run's workers on it, by name. What ranks take is
-/// "system.rank.*", of several ranks summarized.
+/// The values in `report` about the node and a run's workers on it, by name. "system.rank.*" is for
+/// ranks, summarized over several.
 struct SystemValues {
     std::vector<std::pair<std::string, double>> values;
     std::vector<std::pair<std::string, values::RankSummary>> summaries;
@@ -50,8 +50,8 @@ class SystemRecorder {
     /// Null: nothing is ever stored.
     explicit SystemRecorder(SystemSource* source) : source_(source) {}
 
-    /// A report that has not been stored, no more than one in two seconds. `isActive`: runs are on
-    /// their way; without them nothing is sampled.
+    /// Returns a report that has not been stored, at most one in two seconds. `isActive`: there are
+    /// active runs; without them nothing is sampled.
     std::optional<NodeReport> due(bool isActive, std::int64_t steadyNs);
 
  private:
