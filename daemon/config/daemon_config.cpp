@@ -199,7 +199,7 @@ Status readNumber(const char* option, const std::string& text, const NumberRange
     return okStatus();
 }
 
-// Decimals allowed: tests shorten these times.
+// Accepts decimals, because tests shorten these times.
 Status readSeconds(const char* option, const std::string& text, std::chrono::milliseconds& into) {
     constexpr double kMost = 86'400, kLeast = 0.05;
     if (text.empty()) {
@@ -216,7 +216,7 @@ Status readSeconds(const char* option, const std::string& text, std::chrono::mil
     return okStatus();
 }
 
-// "a,b" as addresses for ssh.
+// Reads "a,b" as addresses for ssh.
 Status readHosts(const std::string& text, DaemonConfig& config) {
     constexpr std::size_t kMost = 64;
     std::set<std::string> names;
@@ -278,7 +278,7 @@ bool isForSlot(const Raw& raw) {
                                     [](const std::string* text) { return !text->empty(); });
 }
 
-// What the agent gives of its node, and where others reach it.
+// Reads what the agent offers of its node, and where other nodes reach it.
 Status readShare(const Raw& raw, DaemonConfig& config) {
     constexpr std::uint64_t kMegabyte = 1 << 20;
     int megabytes = 0;
@@ -346,7 +346,7 @@ Status readNodes(const Raw& raw, const std::string& here, DaemonConfig& config) 
     return readBound(raw, config);
 }
 
-// What the file says, where the command line says nothing.
+// Adds the values of the file for options that are not on the command line.
 Status addConfigFile(const Surroundings& around, Raw& raw, DaemonConfig& config) {
     const std::string& path = config.configFile;
     const Result<std::string> text = around.readFile(path);
