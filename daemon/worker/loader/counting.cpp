@@ -25,13 +25,13 @@ namespace {
 
 constexpr int kCacheVersion = 1;
 constexpr std::int64_t kMegabyte = 1'000'000;
-/// Limit of all counted values of a plan, in base64: job.json holds the plan and goes to other
-/// nodes as one message of at most 64 MiB.
+/// Limit for all counted values of a plan, in base64: job.json contains the plan and is sent to
+/// other nodes as one message of at most 64 MiB.
 constexpr std::size_t kValuesBytesMost = 48'000'000;
 
 using Names = std::set<std::string>;
 
-/// The values of an embedding, and the file that holds them.
+/// The values of an embedding, and the file with them.
 struct Counted {
     recipe::CountedValues values;
     std::string hash, file;
@@ -53,7 +53,7 @@ bool draws(const spec::RunSpec& spec) {
     });
 }
 
-/// The spec without what does not decide these embeddings' values.
+/// Returns the spec without the parts that do not affect these embeddings' values.
 spec::RunSpec valuesOnly(spec::RunSpec spec, const Names& embeddings) {
     const Names wanted = featuresOf(spec, embeddings);
     const auto isOther = [&wanted](const std::string& name) { return !wanted.contains(name); };
@@ -82,7 +82,7 @@ spec::RunSpec valuesOnly(spec::RunSpec spec, const Names& embeddings) {
     return bareSpec(std::move(spec), std::move(features));
 }
 
-/// The training files, a split a segment, in no order.
+/// Returns only the training files, one split per segment, in no order.
 stream::Plan filesOnly(stream::Plan plan) {
     plan.evalFiles.clear();
     plan.evalSchema = {};
@@ -96,7 +96,7 @@ stream::Plan filesOnly(stream::Plan plan) {
     return plan;
 }
 
-/// Two files: under the key of what was counted the hash of the values, and under this the values.
+/// Two files: a hash of the inputs is the key of the values' hash, which is the key of the values.
 class CountedStore {
  public:
     CountedStore(std::string directory, std::int64_t bytesMost)
@@ -147,7 +147,7 @@ class CountedStore {
     const std::int64_t bytesMost_;
 };
 
-/// A column of the counting stream's frames, and who counts its numbers.
+/// A column of the counting stream's frames, and the counter of its values.
 struct Column {
     std::size_t index = 0;
     bool isList = false;

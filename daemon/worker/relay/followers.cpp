@@ -81,7 +81,7 @@ void Followers::came(const std::shared_ptr<FollowCall>& call, const v1::JoinRequ
     answer.set_stream_hash(options_.streamHash);
     answer.set_plan_hash(options_.planHash);
     call->send(std::move(answer));
-    call->readNext();  // finds the relay's end
+    call->readNext();  // notices the relay's end
 }
 
 Followers::RingReactor* Followers::ring() {

@@ -27,12 +27,13 @@ namespace metric = values::metric;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kTickMs = 250;
-// For the leading feed's join file: it is written when that feed has opened its data.
+// For the leading feed's join file, which is written when that feed has opened its data.
 constexpr std::chrono::seconds kFileTime{60};
-// How long a leading feed that does not answer is tried again before it counts as gone.
+// How long a leading feed that does not answer is retried before it counts as gone.
 constexpr std::chrono::seconds kAwayTime{10};
 constexpr std::int64_t kBytesPerMb = 1'000'000;
-// Of the memory limit, what rings may take; the program and what connections hold is beside them.
+// Rings may take this fraction of the memory limit (1 / share); the program and the connections
+// need the rest.
 constexpr std::int64_t kRingsShare = 2;
 // The part of it for rings that are wider than they must be: a quarter.
 constexpr std::int64_t kSpareShare = 4;
@@ -53,7 +54,7 @@ Result<Stream> streamOf(const v1::FollowAnswer& answer) {
 
 struct Reader {
     std::shared_ptr<ring::RingWriter> writer;
-    std::unique_ptr<RelayRing> ring;  ///< null: it is gone
+    std::unique_ptr<RelayRing> ring;  ///< null: it has ended
     bool hasAll() const { return ring == nullptr && writer->hasTakenEnd(); }
 };
 
@@ -86,7 +87,7 @@ class Relay {
     RelayCounters counters_;
     std::unique_ptr<FollowLink> link_;
     SteadyClock::time_point lastSeen_ = SteadyClock::now(), lastTry_;
-    Status away_ = unavailable("it did not answer");  ///< why the lead is not there
+    Status away_ = unavailable("it did not answer");  ///< why the lead cannot be reached
     Stream stream_;
     std::vector<int> ranks_;
     std::map<Key, Reader> readers_;
@@ -109,7 +110,7 @@ Status Relay::openLink() {
     return okStatus();
 }
 
-/// Ok as long as the lead is there, or may come back; kCancelled when its stream is over.
+/// OK as long as the lead is connected, or may come back; kCancelled when its stream is over.
 Status Relay::checkLink() {
     if (link_ != nullptr && !link_->isOver()) {
         lastSeen_ = link_->answer() ? SteadyClock::now() : lastSeen_;
@@ -132,7 +133,7 @@ Status Relay::checkLink() {
         away_ = opened.ok() ? away_ : opened;
     }
     const auto patience = server_ == nullptr ? kFileTime : kAwayTime;
-    // A feed that is killed leaves its file; one that ends takes it away.
+    // A feed that is killed leaves its file; a feed that ends removes it.
     const bool isEnded = server_ != nullptr && link_ == nullptr && absl::IsNotFound(away_);
     if (isEnded || SteadyClock::now() - lastSeen_ > patience) {
         return unavailable(job_.follow, ": the feed that writes it is gone, or never came (",
@@ -184,7 +185,7 @@ Status Relay::open(const v1::FollowAnswer& answer) {
     return okStatus();
 }
 
-// Of the server's thread.
+// Called on the server's thread.
 Status Relay::admits(const ring::FeedHello& hello) const {
     if (!std::binary_search(ranks_.begin(), ranks_.end(), hello.rank)) {
         return invalidArgument("hello: rank ", hello.rank, " is not one of those that this relay ",
@@ -200,7 +201,7 @@ void Relay::handle(const loader::FeedEvent& event) {
     const Key key(event.hello.stream, event.hello.rank);
     if (event.kind == loader::FeedEvent::Kind::kOpened) {
         Reader& reader = readers_[key];
-        reader.ring.reset();  // the lead sees the earlier one go first
+        reader.ring.reset();  // the lead must see the earlier ring end first
         reader.writer = event.writer;
         std::string hello = ring::helloLine(event.hello);
         hello.pop_back();
@@ -209,7 +210,7 @@ void Relay::handle(const loader::FeedEvent& event) {
         logDebug("relay: reader", {{"stream", key.first}, {"rank", key.second}});
     } else if (event.kind == loader::FeedEvent::Kind::kClosed) {
         const auto reader = readers_.find(key);
-        // A reader that came back has replaced the one whose end is told here.
+        // A reader that came back has replaced the one with the end reported here.
         if (reader != readers_.end() && reader->second.writer->isPeerGone()) {
             reader->second.ring.reset();
         }

@@ -64,7 +64,7 @@ void FeedFigures::send(const Producer* train, SegmentsElsewhere* elsewhere,
     owner_.figures(std::move(metrics));
 }
 
-// Now and then, so that little of it is missing where a feed dies.
+// Sent at intervals, so that little of it is missing if a feed dies.
 void FeedFigures::sendAccount(SegmentsElsewhere& elsewhere, const frame::FrameLayout& layout,
                               bool isLast) {
     const auto now = SteadyClock::now();

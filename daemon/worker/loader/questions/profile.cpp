@@ -76,7 +76,7 @@ Result<ResolvedRun> examine(const std::string& text, const ProfileRequest& reque
     resolve.baseDir =
         request.baseDir.empty() ? std::filesystem::current_path().string() : request.baseDir;
     resolve.isForTraining = true;
-    resolve.mayCount = true;  // only small sets of values are counted, in data that was read whole
+    resolve.mayCount = true;  // counts only small sets of values, in data that was read whole
     ResolveReply reply = resolveSpec(resolve);
     if (!reply.errors.empty()) {
         const std::string& path = reply.errors.front().path;

@@ -19,7 +19,7 @@ using segment::StageCount;
 constexpr double kSecond = 1e-9;
 constexpr std::size_t kColumnsShown = 12, kExpressionsShown = 5;
 constexpr std::size_t kChangesShown = 8, kOfManyShown = 3;
-constexpr double kLeastShare = 0.005;  ///< changes that buy less are not worth a line
+constexpr double kLeastShare = 0.005;  ///< smaller gains are not worth a line
 
 double seconds(std::int64_t ns) {
     return static_cast<double>(ns) * kSecond;
@@ -41,7 +41,7 @@ std::string padded(std::string text, int width, bool isRight) {
     return isRight ? blanks + text : text + blanks;
 }
 
-// The middle of a long name is left out.
+// Leaves out the middle of a long name.
 std::string fitted(const std::string& name, int width) {
     if (displayWidth(name) <= width || width < 5) {
         return name;
@@ -52,7 +52,7 @@ std::string fitted(const std::string& name, int width) {
 
 using RankedNs = std::vector<std::pair<std::string, std::int64_t>>;
 
-// The dearest first. None: the step is one expression, or has none.
+// The most expensive first. Empty: the step is one expression, or has none.
 RankedNs expressionsOf(const Explanation& e, const std::string& step) {
     const auto found = e.expressions.find(step);
     if (found == e.expressions.end()) {
@@ -174,7 +174,7 @@ void addColumns(const Explanation& e, Lines& lines) {
     }
 }
 
-// Below their step, the dearest ones by name.
+// Adds the most expensive expressions of a step below it.
 void addExpressions(const RankedNs& ranked, std::int64_t rows, double busy, Lines& lines) {
     std::int64_t restNs = 0;
     for (std::size_t i = 0; i < ranked.size(); ++i) {
@@ -208,7 +208,7 @@ void addSteps(const Explanation& e, Lines& lines) {
     }
 }
 
-// What the shuffle does for the model: the other side of its costs.
+// Adds how well the shuffle mixes for the model: the benefit for its costs.
 void addMix(const Explanation& e, Lines& lines) {
     if (e.mix.batches == 0) {
         return;
@@ -279,7 +279,7 @@ std::vector<Explanation::Change> Explanation::changes() const {
     }
     for (const auto& [name, step] : steps) {
         if (name == segment::kLabelsStep) {
-            continue;  // no stream is without
+            continue;  // every stream has it
         }
         const auto kind = stepKinds.find(name);
         const bool isJoin = kind != stepKinds.end() && kind->second.ends_with("join");
@@ -369,7 +369,7 @@ std::string Explanation::toText(int width, bool isUtf8) const {
     const std::vector<Change> all = changes();
     std::size_t shown = 0, ofManyShown = 0;
     for (std::size_t i = 0; i < all.size() && shown < kChangesShown; ++i) {
-        // Columns and expressions stand in their own tables: here the dearest three.
+        // Columns and expressions have their own tables: shows only the three most expensive here.
         if (all[i].isOneOfMany && ++ofManyShown > kOfManyShown) {
             continue;
         }

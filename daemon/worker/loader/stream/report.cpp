@@ -93,7 +93,7 @@ Json StreamReport::toJson() const {
             blockedSeconds = static_cast<double>(count.blockedNs) * 1e-9;
         }
     }
-    // A stage of its own in the first version of this document.
+    // It was a separate stage in the first version of this document.
     stageJson["blocked"] = {{"busy_seconds", blockedSeconds}, {"rows", 0}, {"bytes", 0}};
     const auto orNull = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
     Json json = {
