@@ -22,7 +22,7 @@ namespace millrace::agent {
 struct SurveyOrder {
     std::string runId, streamHash;
     std::int64_t fromStep = values::kFromLast;  ///< or kFromStart, or the step of a checkpoint
-    std::int64_t keep = 3;  ///< number of files to read and register
+    std::int64_t keep = 3;                      ///< number of files to read and register
 };
 
 /// What an attempt starts from.

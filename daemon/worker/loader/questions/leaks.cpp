@@ -21,7 +21,8 @@ constexpr double kTellsAll = 0.98;
 constexpr std::size_t kFewestRows = 200;
 // Rows read from a split between two looks at the clock.
 constexpr std::int64_t kPieceRows = 50'000;
-// Weight of the overall mean label, in rows: an id that occurs less often only describes its own rows.
+// Weight of the overall mean label, in rows: an id that occurs less often only describes its own
+// rows.
 constexpr double kPriorRows = 1;
 
 struct Sample {
