@@ -69,7 +69,7 @@ class NodeTable {
     /// `clock` and `logs` outlive it.
     NodeTable(NodeTableOptions options, const Clock& clock, const job::WorkerLogs& logs);
 
-    // The agents' side.
+    // For agents (AgentReports, AgentsDoor).
     /// A node attaches, perhaps again; `gangs`: all gangs that live there. It is sent what is
     /// placed on it. `machine`: identifies the machine with its workers; another machine of the
     /// same name does not have them. kUnavailable: it may attach once those workers count as lost.
@@ -93,7 +93,7 @@ class NodeTable {
     Status takesFiles(const NodeSession& session, const std::string& run, int attempt) const;
     void detach(const NodeSession& session);
 
-    // The faces' side.
+    // For the services.
     /// Sorted by name.
     std::vector<values::NodeInfo> nodes() const;
     /// Returns the newest sample of each node that is attached, by name.
@@ -121,7 +121,7 @@ class NodeTable {
     /// Returns whether all of them have ended; after endAll().
     bool isOver() const;
 
-    // The crews' side, as Nodes has it (AllNodes).
+    // For the crews, through AllNodes; as in Nodes.
     std::vector<NodeStanding> standings() const;
     NodeStanding standing(const std::string& node) const;
     void setUnread(bool areSomeUnread, std::map<std::string, int> attempts);
