@@ -1,4 +1,5 @@
-"""Runs of a daemon, from Python: through the command line's `--json` (docs/reference/json.md), so that both say the same."""
+"""Runs of a daemon, from Python: uses the command line's `--json` (docs/reference/json.md), so that both give the same
+answers."""
 
 from __future__ import annotations
 
@@ -14,26 +15,26 @@ _CANCELLED, _FAILED, _UNREACHABLE, _USAGE = 3, 5, 6, 2
 
 
 class _Answer:
-    """What a command said."""
+    """The output of a command."""
 
     def __init__(self, code: int, document: Any, words: str) -> None:
         self.code, self.document, self.words = code, document, words
 
     def sentence(self) -> str:
-        """Its last words."""
+        """The last line of its error output."""
         lines = [line for line in self.words.splitlines() if line.strip()]
         said = [line for line in lines if line.startswith("millrace: ")]
         return (said or lines or [f"millrace ended with code {self.code}"])[-1].replace("millrace: ", "", 1)
 
 
 def _ask(arguments: Sequence[str], host: str | None) -> _Answer:
-    """Runs a command to its end. An interrupt ends it at once, and so does the end of this process, however that comes."""
+    """Runs a command to its end. An interrupt ends it at once, and so does the end of this process, however it ends."""
     import subprocess
     reading, writing = os.pipe()
     command = [_places.program("millrace-exec"), "--grace", "0", "--life-fd", str(reading), "--",
                _places.program("millrace"), *arguments, "--json", *(["--host", host] if host else [])]
     try:
-        # A session of its own: a Ctrl-C is for this process, which then ends the command.
+        # A session of its own: Ctrl-C is for this process, which then ends the command.
         child = subprocess.Popen(command, pass_fds=[reading], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, text=True, encoding="utf-8", errors="replace",
                                  start_new_session=True, env={**os.environ, "NO_COLOR": "1"})
@@ -140,7 +141,7 @@ class Client:
         return Metrics(series)
 
     def _given(self, runs: Sequence[Any]) -> Any:
-        """The `Run`s among what was given."""
+        """The `Run` objects among the arguments."""
         for one in runs:
             if isinstance(one, Run):
                 yield one
