@@ -29,7 +29,7 @@ namespace millrace::agent {
 
 struct ControllerOptions {
     std::string runsDir;
-    int maxRunning = 0;                         ///< 0: no limit
+    int maxRunning = 0;                         ///< 0: as many as fit
     std::chrono::milliseconds commitDelay{20};  ///< lines are gathered this long
     std::chrono::milliseconds tick{250};        ///< while runs are active
     std::string warning;                        ///< shown as long as the daemon runs
@@ -79,8 +79,7 @@ class RunController {
     Result<values::DownReport> down(std::chrono::milliseconds grace);
     /// True while down() waits.
     bool isGoingDown() const { return isGoingDown_; }
-    /// Ends the wait of down(), because the daemon must end. Runs that were asked to stop continue
-    /// stopping.
+    /// Ends the wait of down(): the daemon must end. Runs that were asked to stop still do so.
     void giveUpDown();
 
     /// What is wrong now, one sentence each.
@@ -153,8 +152,7 @@ class RunController {
     LookPace pace_;
     bool isDown_ = false, isQueueChanged_ = false;
     std::int64_t queueRetryNs_ = 0;  // the store could not be read: next try
-    // > 0: a run in the queue could not be read, or lacks nodes; the queue is read again at that
-    // time
+    // > 0: a queued run could not be read, or lacks nodes; when the queue is read again
     std::int64_t unreadNs_ = 0;
     std::string queueTrouble_;
     std::int64_t flushAtNs_ = 0;

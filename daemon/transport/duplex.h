@@ -206,8 +206,7 @@ class ClientDuplex final : public Duplex<grpc::ClientBidiReactor<Out, In>, In, O
     }
     grpc::ClientContext& context() { return context_; }
     void close() { this->over(true); }  ///< at once: what has not arrived may be lost
-    /// After the queue is sent: the peer sees the end when it has read everything, and ends the
-    /// call.
+    /// After the queue is sent: the peer sees the end after reading everything, and ends the call.
     void finish() { this->finishWrites(); }
     /// How the call ended, once gRPC has released it.
     grpc::Status status() const {

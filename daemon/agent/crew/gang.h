@@ -1,6 +1,7 @@
 #pragma once
-// Functions that turn a run into what its workers get: job.json and the gang. Used by ActiveRun.
-// Pure, except that they read a wait policy that was set on purpose from the environment.
+// Functions that turn a run into what its workers get: job.json and the gang. Used by ActiveRun and
+// RunService. Pure, except that they read a wait policy that was set on purpose from the
+// environment.
 //
 // Failure: kInvalidArgument with the reason why the run cannot be started as it is.
 #include <optional>

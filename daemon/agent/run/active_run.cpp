@@ -97,8 +97,7 @@ void ActiveRun::committed(const CommittedLine& line) {
     }
 }
 
-// The store has cut the steps that this attempt replaces, with these lines or because it found a
-// checkpoint.
+// The store has cut the steps that this attempt replaces (by these lines, or a found checkpoint).
 void ActiveRun::noticeBegin(const CommittedLine& line) {
     if (hasBegun_ || !line.hasBegun) {
         return;
@@ -236,8 +235,7 @@ void ActiveRun::followParts() {
     !stop_.has_value() && stage() == Stage::kRunning ? leaveNodes() : void();
 }
 
-// If a node is to be left, all ranks stop after the same step, with a checkpoint, and resume
-// elsewhere.
+// To leave a node, all ranks stop after the same step, with a checkpoint, and resume elsewhere.
 void ActiveRun::leaveNodes() {
     const auto leave = parts_.leave();
     if (!leave) {

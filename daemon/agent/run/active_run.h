@@ -1,6 +1,5 @@
 #pragma once
-// ActiveRun: one run from the start of an attempt to the run's end, over as many attempts as it
-// takes. Used by RunController.
+// ActiveRun: one run up to its end, over as many attempts as it takes. Used by RunController.
 //
 // Its methods report what happens to the run. An AttemptState holds its stage; the table there
 // defines which stages may follow (docs/architecture/attempt.md). Threads: the controller's only.
@@ -57,8 +56,7 @@ class ActiveRun {
     void ack(const AckOrder& order) { door_.ack(order, done_.isUnwritten()); }
     /// Call when something of the current attempt may have changed on the head's machine.
     void lookAtGang();
-    /// Asks the run to stop. `reason` becomes the exit reason. Asking again can only shorten the
-    /// grace.
+    /// Asks the run to stop; `reason` becomes the exit reason. Later calls only shorten `grace`.
     void requestStop(const std::string& reason, std::chrono::milliseconds grace);
     /// Sets what is wrong with the store for this run; "": nothing.
     void setStoreTrouble(const std::string& sentence) { health_.setTrouble("store", sentence); }

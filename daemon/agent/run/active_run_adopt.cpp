@@ -10,8 +10,7 @@ namespace millrace::agent {
 namespace {
 
 constexpr std::int64_t kAskAgainNs = 1'000'000'000;
-// Longer than the guardians' lease of 10 minutes: workers that could not be asked for have ended by
-// then.
+// Longer than the guardians' lease of 10 minutes: workers that did not answer have ended by then.
 constexpr std::int64_t kLostNs = 11 * 60 * 1'000'000'000LL;
 
 }  // namespace
@@ -36,7 +35,7 @@ void ActiveRun::adopt() {
     isAdopted_ = true;
     readAttemptFile();
     journal_.tellPlaced(begin_.resumeStep);
-    checkpoints_.look(answer(&ActiveRun::retained));  // the earlier daemon may not have
+    checkpoints_.look(answer(&ActiveRun::retained));  // that daemon may have died first
     if (journal_.run().state == values::RunState::kStopping) {
         requestStop(journal_.run().exitReason,
                     journal_.directory().graceLeft(attempt(), place_.clock.wallMs()));

@@ -197,8 +197,7 @@ void ActiveRun::followPlacing() {
     lookAtGang();  // its state may have changed while it was being placed
 }
 
-// For a run that was stopped or cannot be placed: the workers that were started end before the run
-// does.
+// The run was stopped or cannot be placed: workers that were started end before the run does.
 void ActiveRun::stopPlacing() {
     const Result<bool> found = parts_.find(journal_.directory().paths(), attempt());
     if (!found.ok()) {
