@@ -40,7 +40,7 @@ Json EarlyStop::state() const {
             {"worse", worse_}};
 }
 
-// Of another metric the best says nothing.
+// A best value of another metric is ignored.
 void EarlyStop::restore(const Json& state) {
     const Result<double> best = jsonDouble(jsonMember(state, "best"));
     if (jsonString(state, "metric") != options_.metric || !best.ok()) {
