@@ -26,7 +26,7 @@ std::string asidePrefix(const fs::path& target) {
     return strCat(".", target.filename().string(), kPartial);
 }
 
-// Directories of writers that are gone.
+// Removes directories whose writers are dead.
 void removeLeftovers(const fs::path& target) {
     std::error_code error;
     const std::string prefix = asidePrefix(target);
@@ -57,7 +57,7 @@ bool isTableFile(const fs::directory_entry& entry) {
     return entry.is_regular_file() && (isPart || name == "_table.json");
 }
 
-// What --force may replace: a directory of a table's files, or an empty one.
+// --force may replace only a directory of a table's files, or an empty one.
 Status checkReplaceable(const std::string& target) {
     std::error_code error;
     if (!fs::is_directory(fs::symlink_status(target, error))) {
