@@ -236,9 +236,9 @@ Status ParquetEncoder::prepare(const std::vector<BatchPtr>& first) {
     return okStatus();
 }
 
-/// Packs integers if packed differences are no larger than the plain ones compressed: packing takes
-/// a fraction of the codec's time. Stores texts after their lengths if that compresses no worse:
-/// the codec gets less input. `sizes` is updated to the chosen encoding.
+/// Packs integers if packed differences take at most the bytes of the plain ones compressed:
+/// packing takes a fraction of the codec's time. Stores texts after their lengths if that
+/// compresses no worse: the codec gets less input. `sizes` is updated to the chosen encoding.
 Status ParquetEncoder::packVaried(const Trial& trial, std::vector<Sizes>& sizes, LeafWays& ways) {
     for (const int leaf : ways.varied) {
         const parquet::Type::type type = leaves_->Column(leaf)->physical_type();

@@ -7,8 +7,8 @@
 // - zstd level 1, data pages V1, page index
 // - no dictionary for floats, nor for a column with more than half distinct values in the table's
 //   first row group
-// - with zstd, such integers as packed differences (DELTA_BINARY_PACKED) if these are no larger
-//   than the plain ones compressed
+// - with zstd, such integers as packed differences (DELTA_BINARY_PACKED) if these take at most the
+//   bytes of the plain ones compressed
 // - with zstd, such texts after their lengths (DELTA_LENGTH_BYTE_ARRAY) if that compresses no worse
 //
 // CSV has a header; lists are texts joined by '|', which split(column, '|') reads back. Threads:
