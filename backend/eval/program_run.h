@@ -23,7 +23,7 @@ class ProgramRun {
     /// Returns every row's value. Evaluates parts that read one dictionary-coded text column once
     /// per text (dictionary_values.h).
     Result<ArrayPtr> all(std::int64_t* failedRow);
-    /// Evaluates a node that reads no column; the result is not constant if there is no value.
+    /// Evaluates a node that reads no column; the result is not constant if it lacks a value.
     Result<Values> evaluateConstant(int id);
 
     /// Rows evaluated together: consecutive rows of the input, or some of another frame's.

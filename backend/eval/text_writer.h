@@ -63,7 +63,7 @@ class TextColumn {
     }
     /// The end of row i in all().
     std::int32_t end(std::int64_t i) const { return ends_[i + 1] - ends_[0]; }
-    /// The validity bits for an array of the same rows, from bit 0 on; null if there are no nulls.
+    /// The validity bits for an array of the same rows, from bit 0 on; null if no row is null.
     Result<std::shared_ptr<arrow::Buffer>> validity() const {
         if (valid_ == nullptr) {
             return std::shared_ptr<arrow::Buffer>();

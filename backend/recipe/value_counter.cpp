@@ -17,14 +17,14 @@ namespace {
 
 using arrays::fromArrow;
 
-/// Memory that a value takes beside text that std::string keeps on the heap: nodes, buckets,
-/// vectors while they grow, and its place while values are sorted.
+/// Memory of a value apart from text that std::string keeps on the heap: nodes, buckets, growing
+/// vectors, and its entry while values are sorted.
 constexpr std::int64_t kEntryBytes = 112;
 constexpr std::int64_t kShortText = 15;
-constexpr std::int64_t kStepBytes = 32 << 10;  ///< reserved at a time by a shard
+constexpr std::int64_t kStepBytes = 32 << 10;  ///< bytes that a shard reserves at a time
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
-/// Bytes that are ordered as the integers are.
+/// Bytes that sort like the integers.
 std::string bytesOf(std::uint64_t value) {
     std::string bytes(8, '\0');
     for (std::size_t i = 0; i < bytes.size(); ++i) {
