@@ -20,7 +20,7 @@ class Array;
 
 namespace millrace::recipe {
 
-/// Rows without a label for a head that wants one: they are masked.
+/// Rows that count for a head but lack its label: they are masked.
 struct LabelGaps {
     std::int64_t nulls = 0, nans = 0;
 

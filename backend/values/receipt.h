@@ -34,7 +34,7 @@ struct VocabularyReceipt {
     }
     bool operator==(const VocabularyReceipt&) const = default;
 };
-/// Rows without a label for a head that wants one: they are masked.
+/// Rows that count for a head but lack its label: they are masked.
 struct LabelReceipt {
     std::string head;
     std::int64_t nulls = 0, nans = 0;

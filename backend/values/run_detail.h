@@ -64,7 +64,7 @@ struct LaunchPlace {
 struct ScriptFacts {
     LaunchPlace place;
     std::string path, sha256;         ///< of the file given to the interpreter; "": none
-    std::string interpreter, python;  ///< python: "3.11.2"
+    std::string interpreter, python;  ///< path; version, "3.11.2"
     std::string diffPath;             ///< path of the file with the git tree's changes; "": none
     bool operator==(const ScriptFacts&) const = default;
 };

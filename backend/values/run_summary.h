@@ -24,7 +24,7 @@ struct Progress {
     std::int64_t epoch = 0, epochs = 0;     ///< epochs: as requested by the spec; 0: unknown
     std::int64_t rows = 0;                  ///< trained so far
     Phase phase = Phase::kUnknown;
-    /// Of rank 0 over all attempts, as of `timeMs`; for a run that has ended, as of its end.
+    /// Rank 0, over all attempts, as of `timeMs`; for a run that has ended, as of its end.
     std::optional<PhaseTimes> times;
     /// Share of the last seconds that rank 0 waited for data; only for a run in progress.
     std::optional<double> stallPercentNow;
