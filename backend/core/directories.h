@@ -1,5 +1,5 @@
 #pragma once
-// Properties of a directory: whether its names are durable, who owns it, what file system holds it.
+// Properties of a directory: durability of its names, its owner, its file system.
 #include <cstdint>
 #include <string>
 #include <string_view>

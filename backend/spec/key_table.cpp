@@ -287,9 +287,9 @@ std::vector<Key> trainingKeys() {
     };
 }
 
-/// The keys below `section`, a group of parameters.
+/// The keys below `section`, which is a group of parameters.
 std::vector<Key> groupKeys(std::string_view section, std::vector<std::string_view> optimizers) {
-    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    static std::deque<std::string> paths;  // the table is built once and keeps its paths
     const auto at = [section](std::string_view name) -> std::string_view {
         return paths.emplace_back(strCat(section, ".", name));
     };
@@ -498,9 +498,9 @@ std::vector<Key> evalAndResourceKeys() {
     };
 }
 
-/// The keys below `section`, which says how CSV files are written.
+/// The keys below `section`, which describes the format of CSV files.
 std::vector<Key> csvKeys(std::string_view section) {
-    static std::deque<std::string> paths;  // the table is made once, and its paths stay
+    static std::deque<std::string> paths;  // the table is built once and keeps its paths
     const auto at = [section](std::string_view name) -> std::string_view {
         return paths.emplace_back(strCat(section, ".", name));
     };

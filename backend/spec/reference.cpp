@@ -1,4 +1,4 @@
-// The reference page, made from the key table and the function table.
+// Generates the reference page from the key table and the function table.
 #include <algorithm>
 
 #include <absl/strings/str_join.h>
