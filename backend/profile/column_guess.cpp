@@ -13,33 +13,33 @@
 namespace millrace::profile {
 namespace {
 
-// Integers with fewer different values are looked up in a table rather than taken by size.
+// Integers with fewer distinct values get a table instead of counting as numbers.
 constexpr double kFewValues = 64;
-// Integers with up to this many values are measured where these lie far apart.
+// Integers with up to this many values count as numbers if the values are far apart.
 constexpr double kFewFarApart = 256;
-// Up to this many values are counted, and have a row each, in a dataset that was read whole.
+// In a dataset that was read completely, up to this many values are counted and get a row each.
 constexpr double kMostCounted = 65536;
-// Integers from so far apart, for the number of their values, are measured and not dealt out.
+// Integers spread this widely, relative to their number of values, count as measurements, not ids.
 constexpr double kWideSpread = 10;
 constexpr double kSmallNumber = 1000;
-// A value that occurs in fewer rows teaches a model nothing of its own.
+// A value in fewer rows than this teaches a model nothing by itself.
 constexpr double kFewRepeats = 5;
-// A column whose values are nearly all different tells rows apart, and nothing else.
+// A column of almost only distinct values identifies rows and is useless as a feature.
 constexpr double kRowKeyShare = 0.98, kFreeTextShare = 0.5;
 constexpr std::int64_t kManyRows = 1000;
 constexpr double kLongText = 64;  // bytes on average
 
-// Words that make a name an id's, wherever they are in it.
+// Words that mark a name as an id's at any position.
 constexpr std::array<std::string_view, 14> kIdWords{"id",   "ids",   "uid",  "uuid", "guid",
                                                     "pid",  "token", "hash", "sku",  "key",
                                                     "code", "zip",   "isbn", "asin"};
-// Things that have ids: as the last word of a name, or before "id" ("userid").
+// Things with ids: as the last word of a name, or before "id" ("userid").
 constexpr std::array<std::string_view, 30> kThings{
     "user",     "item",       "movie",     "product",  "article",  "ad",     "banner",   "creative",
     "campaign", "advertiser", "publisher", "device",   "site",     "app",    "category", "brand",
     "store",    "shop",       "seller",    "merchant", "customer", "client", "query",    "doc",
     "page",     "session",    "city",      "country",  "region",   "channel"};
-// The last word of a name whose values count or measure.
+// The last word of a name whose values are counts or measurements.
 constexpr std::array<std::string_view, 30> kMeasures{
     "count",  "counts", "num",     "age",    "price",  "amount",  "qty",     "quantity",
     "score",  "rate",   "ratio",   "days",   "hours",  "minutes", "seconds", "duration",
@@ -50,7 +50,7 @@ bool has(std::span<const std::string_view> words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
-// The words of a name in small letters: "movieId", "movie_id" and "movie id" have two.
+// The words of a name in lower case: "movieId", "movie_id" and "movie id" have two.
 std::vector<std::string> wordsOf(const std::string& name) {
     std::vector<std::string> words;
     bool isOpen = false, wasLower = false;
@@ -184,7 +184,7 @@ Guess ofInteger(const ColumnProfile& column) {
     if (isNamedLikeMeasure(column.name())) {
         return dense("named like a measure");
     }
-    // 0, 1, 2, ...: a row number.
+    // Values 0, 1, 2, ... are row numbers.
     if (isRowKey(column) && spreadOf(column) < 1.05 * static_cast<double>(column.rows())) {
         return rowKey(column);
     }

@@ -15,9 +15,9 @@ namespace millrace::profile {
 
 namespace {
 
-// Elements of lists that are looked at, of one split: the lengths are of all.
+// Limit of list elements examined per split; lengths are counted for all lists.
 constexpr std::int64_t kElementsMax = 2'000'000;
-constexpr std::int64_t kExampleRows = 64;  ///< of a split that are looked at for examples
+constexpr std::int64_t kExampleRows = 64;  ///< rows per split that are searched for examples
 constexpr std::size_t kExampleBytes = 32;
 
 Json quantilesJson(const QuantileSketch& sketch) {

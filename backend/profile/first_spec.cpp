@@ -25,14 +25,14 @@ std::string percent(double share) {
     return text;
 }
 
-// All digits: a border of the label must not move.
+// All digits: a border of the label must be exact.
 std::string exactly(double value) {
     char text[40];
     std::snprintf(text, sizeof text, "%.15g", value);
     return text;
 }
 
-// The next power of two that holds so many rows.
+// The next power of two that is large enough.
 std::int64_t tableRows(double least) {
     std::int64_t rows = kLeastTable;
     while (rows < kMostTable && static_cast<double>(rows) < least) {
@@ -41,7 +41,7 @@ std::int64_t tableRows(double least) {
     return rows;
 }
 
-// A name as YAML: plain where that is safe.
+// A name in YAML: unquoted if that is safe.
 std::string yamlText(const std::string& text) {
     const bool isPlain =
         !text.empty() &&
@@ -184,7 +184,7 @@ class Writer {
         }
     }
 
-    // The request says which rows are judged together: no feature.
+    // The request only tells which rows are judged together: it is not a feature.
     void leaveOutRequest() {
         for (Guess& guess : guesses_) {
             const bool isRequest = profile_.request &&
@@ -197,7 +197,8 @@ class Writer {
         }
     }
 
-    // Each of its values is in one part alone: nothing that is learnt of them is ever judged.
+    // Each of its values is in one part only: evaluation could never judge what is learned from
+    // them.
     void leaveOutKey() {
         for (Guess& guess : guesses_) {
             const bool isKey = guess.column->name() == split_.key && guess.use == Use::kId;
@@ -313,7 +314,7 @@ class Writer {
         }
     }
 
-    // As a condition: what a positive is.
+    // The condition for a positive label.
     std::string labelExpr() const {
         const std::string name = sqlName(label_->name());
         if (label_->type().isBool()) {
@@ -418,7 +419,7 @@ class Writer {
         }
     }
 
-    // The one place that decides how ids become rows of a table.
+    // The only place that decides how ids become rows of a table.
     void embeddings() {
         std::string counted, hashed;
         for (const Guess& guess : guesses_) {
@@ -459,8 +460,8 @@ class Writer {
     }
 
     void rest() {
-        // Few rows are read several times, in small steps, until a model has learnt them. With ids
-        // alone that takes longer: a row moves only the vectors of its own ids.
+        // A small dataset is read several times, in small steps, until a model has learned it. With
+        // ids alone that takes longer: a row updates only the vectors of its own ids.
         const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
         const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
         const int epochs = profile_.rows >= kFewRows ? 1 : hasDense ? 4 : 6;

@@ -29,7 +29,7 @@ std::string dateText(std::int64_t days) {
     return text;
 }
 
-/// The border as a literal of the column's type, with what is smaller than its unit cut off.
+/// The border as a literal of the column's type, truncated to its unit.
 std::string timeLiteral(const ColumnProfile& column, double border) {
     const auto value = static_cast<std::int64_t>(std::floor(border));
     if (column.type().kind == expr::TypeKind::kDate) {
@@ -49,7 +49,7 @@ std::string timeLiteral(const ColumnProfile& column, double border) {
     return strCat("timestamp '", dateText(days), " ", clock, "'");
 }
 
-/// Where the latest tenth begins; none where that would leave a part empty, also after cutting.
+/// Start of the latest tenth; none if a part would be empty, also after truncation.
 std::optional<double> borderOf(const ColumnProfile& column) {
     if (!column.hasNumbers() || column.type().isList) {
         return std::nullopt;
@@ -76,8 +76,8 @@ bool isKey(const ColumnProfile& column) {
 }
 
 struct Hash {
-    std::string text;  ///< "hash01(a, b)"; "" where no columns tell enough rows apart
-    std::string key;   ///< the column, if it is one alone
+    std::string text;  ///< "hash01(a, b)"; "" if no columns distinguish enough rows
+    std::string key;   ///< the column, if it is a single one
 };
 
 Hash hashOf(const DatasetProfile& profile, const std::vector<const ColumnProfile*>& keys) {
