@@ -27,7 +27,7 @@ void putText(std::string& out, std::string_view text) {
     out.append(text);
 }
 
-/// Reads what putNumber and putText wrote; after a failure everything is 0 or empty.
+/// Reads the output of putNumber and putText; after a failure everything is 0 or empty.
 class PackReader {
  public:
     explicit PackReader(std::string_view bytes) : rest_(bytes) {}
@@ -52,7 +52,7 @@ class PackReader {
         rest_.remove_prefix(text.size());
         return text;
     }
-    /// A number of things of at least 8 bytes each.
+    /// A count of items with at least 8 bytes each.
     std::size_t count() {
         const std::int64_t value = number();
         if (value < 0 || static_cast<std::size_t>(value) > rest_.size() / 8 + 1) {
@@ -72,7 +72,7 @@ class PackReader {
     bool hasFailed_ = false;
 };
 
-/// The columns alone: what most files of a directory share.
+/// Only the columns, which most files of a directory share.
 std::string shapeOf(const expr::Schema& schema) {
     std::string text;
     putNumber(text, static_cast<std::int64_t>(schema.fields.size()));
@@ -241,7 +241,7 @@ void addToPack(const std::string& cacheDirectory, const std::string& path, Facts
     if (!makeDirectories(cacheDirectory, 0700).ok()) {
         return;
     }
-    // Keys of one file stand together, its path being their first line.
+    // Keys of one file are adjacent: its path is their first line.
     for (const auto& [key, facts] : added) {
         const std::string own = strCat(pathOf(key), "\n");
         auto at = pack.lower_bound(own);
@@ -250,7 +250,7 @@ void addToPack(const std::string& cacheDirectory, const std::string& path, Facts
         }
         pack.emplace(key, facts);
     }
-    // Not synced: a pack that is lost or torn is made again.
+    // Not synced: a lost or torn pack is rebuilt.
     writeFileAtomic(path, packText(pack), 0600).IgnoreError();
     boundFileCache(cacheDirectory, {kCacheBytesMax, kCacheBytesMax / 2});
 }

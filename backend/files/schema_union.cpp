@@ -9,7 +9,7 @@ namespace {
 
 using K = expr::TypeKind;
 
-/// How many bits of a number hold without loss: integers by sign, or a float's mantissa.
+/// Bits that a number holds without loss: of integers with their sign, or of a float's mantissa.
 struct NumberKind {
     int bits = 0;
     bool isSigned = false, isFloat = false;
@@ -38,8 +38,8 @@ std::optional<NumberKind> numberKind(K kind) {
     }
 }
 
-/// The smallest type that holds the values of both; false when there is none. Integers of 64 bits
-/// beside floats are doubles: reading one that no double holds fails.
+/// The smallest type that holds the values of both; false if there is none. Integers of 64 bits
+/// combined with floats become doubles: reading one that no double can hold fails.
 bool widerKind(K a, K b, K& wider) {
     if ((a == K::kDate && b == K::kTimestamp) || (a == K::kTimestamp && b == K::kDate)) {
         wider = K::kTimestamp;
@@ -79,7 +79,7 @@ bool widerType(const expr::DataType& a, const expr::DataType& b, expr::DataType&
     return (a.isList == b.isList || isNull) && widerKind(a.kind, b.kind, wider.kind);
 }
 
-/// Whether the reader can make `to` of `from`, or finds the value of which it cannot.
+/// Whether the reader can convert `from` to `to`, or reports the value that it cannot convert.
 bool canRead(const expr::DataType& from, const expr::DataType& to) {
     if (from.isNull()) {
         return true;
@@ -135,7 +135,7 @@ Result<SchemaUnion> SchemaUnion::make(const std::vector<DataFile>& files,
 
 void SchemaUnion::add(std::size_t file, const expr::Schema& one) {
     if (!isEmpty_ && one == last_) {
-        return;  // most files are as the one before
+        return;  // most files equal the previous one
     }
     const std::size_t known = columns_.size();
     for (std::size_t i = 0; i < known; ++i) {
