@@ -23,10 +23,10 @@ constexpr std::string_view kWhyNoInterval =
     "unit, "
     "such as microseconds";
 
-/// "map<string, int64>": Arrow's name, cut where it is long.
+/// "map<string, int64>": Arrow's name, truncated if long.
 std::string typeText(const arrow::DataType& type) {
     std::string text = type.ToString();
-    if (type.id() == Type::MAP) {  // a file's own names of keys and items say nothing
+    if (type.id() == Type::MAP) {  // a file's own names of keys and items are irrelevant
         const auto& map = static_cast<const arrow::MapType&>(type);
         text = strCat("map<", map.key_type()->ToString(), ", ", map.item_type()->ToString(), ">");
     }
@@ -136,8 +136,8 @@ class ColumnCollector {
     std::map<std::string, std::size_t> places_;
 };
 
-/// Of the fields of structs below `type`, the places that lead to `name`, as ColumnCollector names
-/// them; empty when there is none.
+/// Indices of the struct fields from the top down to `name`, which is named as in ColumnCollector;
+/// empty if it does not exist.
 std::vector<int> pathOf(const arrow::FieldVector& fields, std::string_view name) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const std::string& own = fields[i]->name();
