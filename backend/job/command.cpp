@@ -31,7 +31,7 @@ Result<std::string> findProgram(const std::string& program, const CommandPlace& 
         const std::size_t end = std::min(rest.find(':'), rest.size());
         const std::string folder(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
-        // An empty entry is the working directory.
+        // An empty entry means the working directory.
         const std::string path = strCat(
             folder.empty() ? place.workingDirectory : absolutePath(folder, place.workingDirectory),
             "/", program);
