@@ -12,7 +12,7 @@ bool isKnownDType(DType type) {
     return sizeOf(type) != 0;
 }
 
-/// What a role allows besides what every column obeys.
+/// Checks the rules of a role, beyond those of every column.
 const char* checkRole(const ColumnEntry& e) {
     const bool lists = e.encoding == Encoding::kLists;
     const auto is = [&](DType type, bool wantLists) {

@@ -23,7 +23,7 @@ Status parseHash(std::string_view hex, std::uint8_t (&out)[16]) {
     return okStatus();
 }
 
-/// What checkFrame would refuse later is refused here, by name.
+/// Rejects, with the column's name, what checkFrame would reject later.
 Status checkColumn(const ColumnSpec& c) {
     if (c.name.size() > kMaxNameBytes) {
         return invalidArgument("frame layout: a column's name is longer than ", kMaxNameBytes,
