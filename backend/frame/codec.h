@@ -116,7 +116,7 @@ class FrameDecoder {
     /// `mostBytes`.
     static Result<std::uint64_t> frameBytes(std::span<const std::byte> coded,
                                             std::uint64_t mostBytes);
-    /// As frameBytes(), for a frame in memory shared with its encoder: there is no checksum.
+    /// As frameBytes(), for a frame in memory shared with its encoder, without a checksum.
     static Result<std::uint64_t> sharedBytes(std::span<const std::byte> coded,
                                              std::uint64_t mostBytes);
     /// Decodes into exactly frameBytes() of memory, aligned to 64 bytes; checks the frame in full.
