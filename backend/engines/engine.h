@@ -103,8 +103,8 @@ struct WorkerState {
     bool isExitAssumed = false;   ///< it is gone without a record: exitCode is a guess
     int signal = 0;               ///< the signal that ended it; 0: none
     std::int64_t endedMs = 0;
-    /// Of all its processes, and of earlier workers in its place; includes only processes that have
-    /// ended. Memory is that of the largest process.
+    /// Totals of all its processes, and of earlier workers in its place; includes only processes
+    /// that have ended. Memory is that of the largest process.
     double cpuSeconds = 0;
     std::int64_t peakMemoryBytes = 0;
     bool isSilent = false;           ///< alive, but its guardian has not answered for a while:

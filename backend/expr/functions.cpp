@@ -320,7 +320,7 @@ std::vector<Function> stringFunctions() {
     };
 }
 
-/// A part of a time: one argument, an integer.
+/// A part of a time: takes one argument and returns an integer.
 Function partOfTime(F id, std::string_view name, std::vector<std::string_view> aliases,
                     std::string_view doc) {
     return {id, name, std::move(aliases), {P::kTime}, {}, false, R::kInt64, "t", doc};
@@ -514,7 +514,7 @@ int revisionOf(FunctionId id) {
         case FunctionId::kLog10:
         case FunctionId::kExp:
         case FunctionId::kPow:
-            return 2;  // 1: rounded from the x87 unit's long doubles
+            return 2;  // revision 1 rounded from the x87 unit's long doubles
         default:
             return 1;
     }
