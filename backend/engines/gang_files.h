@@ -83,7 +83,7 @@ struct ExitRecord {
     std::int64_t bootMs = 0;
     double cpuSeconds = 0;
     std::int64_t peakMemoryBytes = 0;
-    bool isAssumed = false;  ///< not read: nothing is left of the worker, but there is no record
+    bool isAssumed = false;  ///< not read: nothing is left of the worker, not even a record
 };
 /// Whether `a` was written before `b`. Compares the time since boot if both are from one boot, as
 /// the wall clock may have been set in between.
