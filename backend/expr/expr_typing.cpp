@@ -496,8 +496,7 @@ class Typer {
                                                    : ""));
             return false;
         }
-        if (arg->type.kind == TypeKind::kDate) {  // a date beyond the range of timestamps has no
-                                                  // parts
+        if (arg->type.kind == TypeKind::kDate) {  // far dates have no timestamp, and no parts
             ExprNode node = *makeNode(ExprOp::kTryCast, arg->offset, {arg});
             node.type = scalar(TypeKind::kTimestamp);
             node.isImplicit = true;

@@ -2,7 +2,7 @@
 // Expressions in SQL scalar syntax: text -> tree -> typed tree.
 //
 // A typed tree is complete: every implicit conversion is a kCast node in it, so operands have
-// exactly the operation's type. There is no syntactic sugar left: `between` is two comparisons,
+// exactly the operation's type. No syntactic sugar is left: `between` is two comparisons,
 // `not in` is kNot over kIn, `if` and `case x when` are kCase, `x::t` is kCast, `date '...'` a
 // kCast. Threads: values, immutable. Failure: kInvalidArgument "line:column: what; what would be
 // right", counted from 1 inside the text; no input crashes (text up to 64 KiB, 200 brackets, 20,000
