@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kIntMax = std::numeric_limits<int>::max();
 
-/// The whole text is a number.
+/// Parses the whole text as a number.
 template <class Number>
 bool readNumber(const std::string& value, Number& number) {
     const char* end = value.data() + value.size();

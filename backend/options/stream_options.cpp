@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kRowGroupRowsMax = 100'000'000;
 constexpr std::int64_t kRanksMax = 4096;
 
-/// One option and the member that its value becomes.
+/// An option and the member that receives its value.
 struct Member {
     OptionSpec option;
     void (*set)(StreamOptions& options, const std::vector<std::string>& values);
