@@ -14,7 +14,7 @@
 namespace millrace::search {
 namespace {
 
-// What a pattern costs grows with both.
+// Both limit the cost of a pattern.
 constexpr std::ptrdiff_t kMostWildcards = 8;
 constexpr std::size_t kMostPatternBytes = 300;
 constexpr int kMostDepth = 40, kMostClauses = 200;
@@ -75,7 +75,7 @@ RunFilter leaf(FilterClause clause) {
     return {RunFilter::Kind::kClause, std::move(clause), {}};
 }
 
-// A comparison with a whole day, by comparisons with moments.
+// A comparison with a whole day, as comparisons with moments.
 RunFilter withinDay(const FilterClause& clause, const TimeSpan& day) {
     const auto with = [&](FilterOp op, std::int64_t ms) {
         FilterClause one = clause;
@@ -143,8 +143,8 @@ class Parser {
     template <class... P>
     Status error(std::size_t at, const P&... parts) const {
         Status status = invalidArgument(place_, ", character ", at + 1, ": ", parts...);
-        // From a view: the constructor of a string has another name in clang 19 than in the
-        // library.
+        // Goes through a view: the string constructor's symbol in clang 19 differs from the
+        // library's.
         status.SetPayload(kCharacterUrl, absl::Cord(absl::string_view(strCat(at + 1))));
         return status;
     }
@@ -159,7 +159,7 @@ class Parser {
 
     bool isAt(char c) const { return at_ < text_.size() && text_[at_] == c; }
 
-    // A keyword in any case, as a whole word.
+    // Takes a keyword in any case, as a whole word.
     bool takeWord(std::string_view word) {
         skipBlanks();
         const std::size_t end = at_ + word.size();
@@ -187,7 +187,7 @@ class Parser {
         return joined(RunFilter::Kind::kAny, std::move(parts));
     }
 
-    // MLflow takes an AND at the end.
+    // MLflow accepts a trailing AND.
     Result<RunFilter> all() {
         std::vector<RunFilter> parts;
         skipBlanks();
