@@ -2,8 +2,8 @@
 // Validates what Arrow's readers trust: offsets, sizes, dictionary indices and run ends of a batch.
 //
 // Arrow IPC files are used in place, so a flipped bit in an offset would cause a read outside the
-// buffers. Only the layout is checked: texts may hold any bytes, and values any value. Threads:
-// pure.
+// buffers. Only the layout is checked: texts may hold any bytes, and values any value.
+// Threads: pure.
 #include <string_view>
 
 #include "backend/core/status.h"

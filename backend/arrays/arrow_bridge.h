@@ -6,7 +6,6 @@
 // become floats, times of day int64 microseconds, binaries of any kind texts with the same bytes,
 // decimals of more than 38 digits and decimals in lists doubles, dictionaries and runs their
 // values, extension types their storage.
-// extension types what they are stored as.
 #include <memory>
 #include <string>
 #include <string_view>

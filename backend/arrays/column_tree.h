@@ -3,8 +3,8 @@
 // at any depth; null where the struct is null.
 //
 // Unsupported columns get a sentence with what they are, the reason, and an alternative. If two
-// columns would have one name, the schema's own field wins, then the first one. Threads: pure.
-// Failure: Arrow's, without a position.
+// columns would have one name, the schema's own field wins, then the first one.
+// Threads: pure. Failure: Arrow's, without a position.
 #include <map>
 #include <memory>
 #include <string>

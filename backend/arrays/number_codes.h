@@ -2,8 +2,8 @@
 // Dictionary-coded columns of numbers: numbers stored once, and each row's index.
 //
 // dictionary<int32, T> as PageDecoder may return it, for T of four or eight bytes. A null is one of
-// the entries, with value 0, and the codes have no nulls. Entries may belong to no row. Threads:
-// pure. Failure: kResourceExhausted.
+// the entries, with value 0, and the codes have no nulls. Entries may belong to no row.
+// Threads: pure. Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
 

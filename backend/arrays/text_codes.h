@@ -3,7 +3,8 @@
 //
 // dictionary<int32, utf8> as PageDecoder returns it. A null is one of the entries and the codes
 // have no nulls, so results per entry can be looked up by row without a null check. Entries may
-// repeat, and some may belong to no row. Threads: values. Failure: kResourceExhausted.
+// repeat, and some may belong to no row.
+// Threads: values. Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
 #include <optional>

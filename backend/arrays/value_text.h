@@ -3,7 +3,6 @@
 //
 // Numbers in shortest round-trip form, dates "2024-01-31", times "2024-01-31 12:00:00.5", lists
 // "[1, 2, 3]" with texts in double quotes. Invalid UTF-8 is replaced. Threads: pure.
-// "[1, 2, 3]" with texts in double quotes. Invalid UTF-8 is replaced. Threads: pure.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -6,7 +6,6 @@
 // Threads: any. Failure: kDataLoss names a damaged file and the damage, kFailedPrecondition names a
 // file of another format version. Every other error means that the file could not be read, which
 // proves nothing about it. A full disk is kResourceExhausted.
-// nothing about it. A full disk is kResourceExhausted.
 #include <cstdint>
 #include <optional>
 #include <string>

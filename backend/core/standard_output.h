@@ -2,7 +2,8 @@
 // A program's standard output, with error handling. Every program prints through this file.
 //
 // A failed write (a full disk, a closed descriptor) is an error of the program. A pipe whose reader
-// has gone is not: the reader has what it wanted, and the rest is dropped silently. Threads: one.
+// has gone is not: the reader has what it wanted, and the rest is dropped silently.
+// Threads: one.
 #include <array>
 #include <streambuf>
 #include <string_view>

@@ -2,8 +2,9 @@
 // Builds columns from CSV fields: parses one column of many records at once, directly into the
 // array's memory.
 //
-// csv_fast.h parses the common forms, csv_values.h all others, with the same result. Memory: the
-// pool's, allocated once for all rows; texts grow. Threads: one. Failure: kResourceExhausted.
+// csv_fast.h parses the common forms, csv_values.h all others, with the same result.
+// Memory: the pool's, allocated once for all rows; texts grow. Threads: one. Failure:
+// kResourceExhausted.
 #include <cstdint>
 #include <memory>
 #include <string>

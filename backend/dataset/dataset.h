@@ -3,8 +3,8 @@
 //
 // open() lists the files that a spec names and reads the facts of all of them (in `inspect`).
 // ofPlan() takes the files that a plan pinned; it reads a file's facts when the file is first used,
-// and checks then that it still is the planned one (in the feed and the data workers). Threads:
-// any; immutable except for what it reads on demand, which is locked.
+// and checks then that it still is the planned one (in the feed and the data workers).
+// Threads: any; immutable except for what it reads on demand, which is locked.
 #include <map>
 #include <memory>
 #include <span>

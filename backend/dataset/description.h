@@ -1,9 +1,9 @@
 #pragma once
 // Describes a dataset for people: files, row groups, columns with statistics and sizes.
 //
-// Uses footers only; no value is read. What the footers lack is absent, never zero. Threads: any;
-// both calls start up to `threads` of their own and join them. Failure: kDataLoss and kNotFound
-// name the file, as in Dataset.
+// Uses footers only; no value is read. What the footers lack is absent, never zero.
+// Threads: any; both calls start up to `threads` of their own and join them.
+// Failure: kDataLoss and kNotFound name the file, as in Dataset.
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -2,9 +2,9 @@
 // Reads and caches the facts of data files that planning needs.
 //
 // Facts are cached by (absolute path, size, mtime in ns, inode) and the reading options. The cache
-// is in memory and, if a directory is given, on disk, in one file per directory of data. Threads:
-// any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken CSV row;
-// the message names the file (and the line) and what is wrong.
+// is in memory and, if a directory is given, on disk, in one file per directory of data.
+// Threads: any. Failure: kDataLoss for a truncated or corrupt file, kInvalidArgument for a broken
+// CSV row; the message names the file (and the line) and what is wrong.
 #include <map>
 #include <memory>
 #include <string>

@@ -3,7 +3,8 @@
 // dataset.
 //
 // Large columns use huge pages from the system, so that lookups at random positions miss the
-// address cache less often. Threads: one at a time, except for copy(). Failure: names the place.
+// address cache less often.
+// Threads: one at a time, except for copy(). Failure: names the place.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -4,8 +4,9 @@
 // Every component KEY=VALUE of a file's path counts, except the file name, percent-decoded;
 // __HIVE_DEFAULT_PARTITION__ and an empty value are null. A column's type is the first of int64,
 // date and string that fits its values in all files. It depends only on the list of files, which
-// the plan pins. Columns of the files themselves take precedence. Threads: values. Failure: a file
-// lacks the directory that another one has; the message names both.
+// the plan pins. Columns of the files themselves take precedence.
+// Threads: values. Failure: a file lacks the directory that another one has; the message names
+// both.
 #include <cstdint>
 #include <memory>
 #include <optional>

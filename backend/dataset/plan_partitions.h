@@ -4,8 +4,8 @@
 //
 // A partition is all row groups with one value of the column, or a single row group with several
 // values; partitions ascend, nulls come last. Directory names and footers' statistics prove that no
-// two of them interleave; no row is read. Threads: pure. Failure: kInvalidArgument "batch.order:
-// FILE: ..." if that cannot be proved.
+// two of them interleave; no row is read.
+// Threads: pure. Failure: kInvalidArgument "batch.order: FILE: ..." if that cannot be proved.
 #include <cstdint>
 #include <string>
 #include <vector>

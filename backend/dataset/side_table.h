@@ -2,7 +2,8 @@
 // Side tables: small files that a join loads as a whole. CSV, Parquet or Arrow by the first name's
 // suffix; several files form one table, in a dataset's order.
 //
-// Types of CSV tables are inferred unless given. Failure: names the table as written in the spec.
+// Types of CSV tables are inferred unless given.
+// Failure: names the table as written in the spec.
 #include <memory>
 #include <set>
 #include <string>

@@ -3,7 +3,8 @@
 //
 // It uses the filters on the dataset's own columns: `dataset.where` and the filter steps before the
 // first step that makes a column. It errs only on the safe side: an unknown operation proves
-// nothing. Threads: a value, made once per stream and shared.
+// nothing.
+// Threads: a value, made once per stream and shared.
 #include <cstdint>
 #include <functional>
 #include <optional>

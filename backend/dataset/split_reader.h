@@ -3,9 +3,9 @@
 //
 // Use one reader per thread: it keeps its file open between splits. Columns may be requested in
 // several calls (a filter's first, the others for splits that survive); each call reads only its
-// columns' chunks. No Arrow thread pool is used. Threads: one at a time. Failure:
-// kFailedPrecondition for a file that no longer matches the plan, kDataLoss "PATH: row group N,
-// column c: ..." for bytes that cannot be decoded.
+// columns' chunks. No Arrow thread pool is used.
+// Threads: one at a time. Failure: kFailedPrecondition for a file that no longer matches the plan,
+// kDataLoss "PATH: row group N, column c: ..." for bytes that cannot be decoded.
 #include <memory>
 #include <optional>
 #include <string>

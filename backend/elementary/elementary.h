@@ -5,7 +5,8 @@
 // vectors (decision 0025). They process 1, 4 or 8 values at a time, the most that the machine
 // supports. Results are within kElementaryUlp units in the last place of the exact value.
 // Logarithms of 0 are -inf, of negative numbers NaN; pow as in C, with squares, reciprocals and
-// first powers correctly rounded. Threads: pure. Values under nulls are undefined. Failure: none.
+// first powers correctly rounded.
+// Threads: pure. Values under nulls are undefined. Failure: none.
 #include <cstdint>
 #include <span>
 

@@ -6,10 +6,11 @@
 // over the same root therefore continues after a killed one; workers do not notice. Every state()
 // and list() also advances gangs: the first critical failure or the time limit stops the other
 // workers, finished critical workers stop the remaining ones, and guardians' orphan leases are
-// renewed. A gang has ended when no process of it is left. Threads: any. No file, socket or process
-// is touched under the lock: it only guards which call works on which gang, one at a time per gang.
-// list() and state() report a busy gang as last seen; other calls wait for it. Failure:
-// kInvalidArgument for an invalid gang, kAlreadyExists for a known key with another gang,
+// renewed. A gang has ended when no process of it is left.
+// Threads: any. No file, socket or process is touched under the lock: it only guards which call
+// works on which gang, one at a time per gang. list() and state() report a busy gang as last seen;
+// other calls wait for it.
+// Failure: kInvalidArgument for an invalid gang, kAlreadyExists for a known key with another gang,
 // kResourceExhausted if it can never fit, kUnavailable while the disk is full.
 #include <map>
 #include <memory>

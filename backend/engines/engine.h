@@ -4,7 +4,8 @@
 // It knows processes and how they ended, not whether their work was done: exit 0 does not mean
 // success. A gang has ended when none of its workers is left. If a state cannot be determined now,
 // the call returns an error: the gang has not ended because of that. Neither has a gang that the
-// engine does not know (Phase::kMissing). Threads: any, each implementation locks itself.
+// engine does not know (Phase::kMissing).
+// Threads: any, each implementation locks itself.
 #include <chrono>
 #include <cstdint>
 #include <map>

@@ -2,8 +2,8 @@
 // Poller: polls an engine's gangs and reports those that have changed.
 //
 // Threads: pollOnce() by one thread at a time; run() starts one of its own ("engine-poll") that
-// calls the sink. The sink is called without a lock and may call the engine. Owns: the reported
-// states. A new Poller reports every gang from the start.
+// calls the sink. The sink is called without a lock and may call the engine.
+// Owns: the reported states. A new Poller reports every gang from the start.
 #include <functional>
 #include <map>
 #include <string>

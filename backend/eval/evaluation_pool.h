@@ -4,8 +4,9 @@
 //
 // A recipe's run opens a scope around its work; without one, Arrow's default pool is used. It is a
 // scope and not a parameter, because kernels are called through function tables that take values
-// only. Threads: a scope belongs to the thread that made it. Ownership: the pool outlives all
-// memory from it.
+// only.
+// Threads: a scope belongs to the thread that made it. Ownership: the pool outlives all memory from
+// it.
 namespace arrow {
 class MemoryPool;
 }  // namespace arrow

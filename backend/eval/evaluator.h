@@ -4,7 +4,8 @@
 // x/0 is null; `//` truncates towards zero; integer overflow and casts that do not fit are errors
 // with the row. Logic is three-valued; NaN equals NaN and is the largest number. Branches of case,
 // and, or and coalesce that are expensive, or fail for some row, are evaluated only for the rows
-// that need them. Threads: pure.
+// that need them.
+// Threads: pure.
 #include <cstdint>
 #include <memory>
 #include <string>

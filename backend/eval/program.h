@@ -2,8 +2,8 @@
 // A compiled expression: a graph of typed nodes, each with its kernel.
 //
 // Compiled once from a typed tree: folds constants, merges equal sub-trees, and finds the nodes
-// with a lane kernel. Private to eval. Threads: immutable; run() from any thread. Failure:
-// kInvalidArgument, without a position.
+// with a lane kernel. Private to eval.
+// Threads: immutable; run() from any thread. Failure: kInvalidArgument, without a position.
 #include <cstdint>
 #include <memory>
 #include <unordered_map>

@@ -2,8 +2,8 @@
 // Finds a part in texts: `like`, contains and similar, for all rows of a column at once.
 //
 // The bytes of a column's rows are contiguous, so they are searched as one text, and a hit is
-// assigned to its row. Private to eval. Threads: pure. Failure: kResourceExhausted; in likeTexts
-// also Arrow's.
+// assigned to its row. Private to eval. Threads: pure.
+// Failure: kResourceExhausted; in likeTexts also Arrow's.
 #include <cstdint>
 #include <string_view>
 

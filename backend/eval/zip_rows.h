@@ -1,6 +1,6 @@
 #pragma once
-// The loop of operators and functions over the values of two columns. Private to eval. Threads:
-// pure. Failure: kResourceExhausted.
+// The loop of operators and functions over the values of two columns. Private to eval.
+// Threads: pure. Failure: kResourceExhausted.
 #include <cstdint>
 
 #include <arrow/array/array_base.h>

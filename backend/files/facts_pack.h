@@ -3,8 +3,8 @@
 // hundred thousand small files load in a second. dataset::FactsCache reads and writes it.
 //
 // A pack is written aside and renamed. A pack that is torn, or of another version or other options,
-// is ignored. All packs together stay below kCacheBytesMax: the oldest are removed first. Threads:
-// any; if two processes write the same pack, the last one wins.
+// is ignored. All packs together stay below kCacheBytesMax: the oldest are removed first.
+// Threads: any; if two processes write the same pack, the last one wins.
 #include <cstdint>
 #include <map>
 #include <memory>

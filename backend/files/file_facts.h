@@ -3,7 +3,6 @@
 //
 // Facts come from a Parquet or Arrow footer, or from a whole pass over a CSV file; they are cached
 // in packs (facts_pack.h). Threads: values.
-// packs (facts_pack.h). Threads: values.
 #include <map>
 #include <string>
 #include <string_view>

@@ -4,9 +4,10 @@
 // Local files are read with pread into the caller's memory, without read-ahead. Objects are read by
 // ranges; bytes fetched ahead are returned without a copy. All reads are from the checked file: a
 // local file is verified by its identity (file_identity.h) at open() and at each verify(), an
-// object by its ETag. Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the
-// file; kFailedPrecondition for a file other than the checked one. Libraries in between only pass
-// Arrow's errors on, so error() keeps the first original one.
+// object by its ETag.
+// Threads: one at a time. Failure: kNotFound, kUnavailable ..., each naming the file;
+// kFailedPrecondition for a file other than the checked one. Libraries in between only pass Arrow's
+// errors on, so error() keeps the first original one.
 #include <cstdint>
 #include <memory>
 #include <string>

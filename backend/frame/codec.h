@@ -4,8 +4,9 @@
 // A frame in memory is never coded. FrameEncoder makes the bytes for the wire; FrameDecoder decodes
 // them directly into the frame's final memory (docs/formats/frame.md). CodecChooser measures the
 // candidates on a stream's first frames: the time that a codec saves on the link against its time
-// to encode and decode. Threads: one object per thread; contexts and buffers are kept between
-// frames. Failure: kDataLoss with what is wrong; no input reads or writes out of bounds.
+// to encode and decode.
+// Threads: one object per thread; contexts and buffers are kept between frames. Failure: kDataLoss
+// with what is wrong; no input reads or writes out of bounds.
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -3,8 +3,8 @@
 //
 // An offset counts from the first byte ever written to a worker's log; reads skip what is no longer
 // kept. A log consists of whole lines (log_text.h has their format). Callers do not know where the
-// bytes are stored: on this machine they are the guardians' files (FileLogs). Threads: any.
-// Failure: an error names the log; a missing log is not an error.
+// bytes are stored: on this machine they are the guardians' files (FileLogs).
+// Threads: any. Failure: an error names the log; a missing log is not an error.
 #include <cstddef>
 #include <cstdint>
 #include <functional>

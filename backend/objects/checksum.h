@@ -2,8 +2,8 @@
 // Checksums that a store keeps of an object and sends with it: x-amz-checksum-ALGORITHM, base64.
 //
 // A checksum covers the whole object or, for objects of several parts ("composite": the text ends
-// in "-PARTS"), the parts' checksums, which a reader of bytes cannot compute. Threads: pure
-// functions. Formats: Amazon S3 User Guide, "Checking object integrity".
+// in "-PARTS"), the parts' checksums, which a reader of bytes cannot compute.
+// Threads: pure functions. Formats: Amazon S3 User Guide, "Checking object integrity".
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,8 +1,8 @@
 #pragma once
 // The credentials of a reader for a store of objects, and their source.
 //
-// Credentials are never logged, passed as an argument or written to a file. Threads: values; a
-// source's calls come from any.
+// Credentials are never logged, passed as an argument or written to a file.
+// Threads: values; a source's calls come from any.
 #include <optional>
 #include <stop_token>
 #include <string>

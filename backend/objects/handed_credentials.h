@@ -4,7 +4,8 @@
 //
 // When the store rejects them, question() returns their key; the thread with the connection
 // forwards it to the other process. The reader waits until hand() brings new credentials or the
-// same ones again. Threads: any. Failure: no answer in time counts as the same ones.
+// same ones again. Threads: any.
+// Failure: no answer in time counts as the same ones.
 #include <chrono>
 #include <cstdint>
 #include <memory>

@@ -4,10 +4,10 @@
 //
 // Both use the settings of s3_settings.h. Credentials come from the usual chain
 // (chain_credentials.h) or from another process (handed_credentials.h); without any, objects are
-// read anonymously. Transient failures are retried with back-off. Threads: any. Owns: Arrow's
-// process-wide S3 state, from the first use to the process's end. Failure: one sentence that names
-// the object: kNotFound, kPermissionDenied, kUnavailable (no answer, or no valid one, after all
-// attempts).
+// read anonymously. Transient failures are retried with back-off.
+// Threads: any. Owns: Arrow's process-wide S3 state, from the first use to the process's end.
+// Failure: one sentence that names the object: kNotFound, kPermissionDenied, kUnavailable (no
+// answer, or no valid one, after all attempts).
 #include <cstdint>
 #include <memory>
 #include <stop_token>

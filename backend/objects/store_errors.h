@@ -1,6 +1,6 @@
 #pragma once
-// Errors for an object in a store: one sentence that names the object and what to do. Threads: a
-// value. `reason`: the message of the server or the library.
+// Errors for an object in a store: one sentence that names the object and what to do.
+// Threads: a value. `reason`: the message of the server or the library.
 #include <string>
 #include <string_view>
 

@@ -5,8 +5,8 @@
 // Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ (delta encoding): block
 // size, miniblocks per block, count, first value; then for each block the least difference, a width
 // in bits for each miniblock, and the packed differences above the least one. Sums wrap around at
-// the width of the words. Pages without the padding after the last value are accepted. Threads:
-// pure.
+// the width of the words. Pages without the padding after the last value are accepted.
+// Threads: pure.
 #include <cstdint>
 
 #include "backend/arrays/hybrid_runs.h"

@@ -3,9 +3,9 @@
 //
 // For a wide file, parsing and freeing the footer takes longer than reading 300 of its 3,000
 // columns. This skips the metadata of other columns and writes a footer of the rest, which is then
-// parsed as usual. Format:
-// https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift Threads:
-// pure. Owns: nothing. Failure: none; an unusual footer is not cut.
+// parsed as usual.
+// Format: https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+// Threads: pure. Owns: nothing. Failure: none; an unusual footer is not cut.
 #include <optional>
 #include <string>
 #include <string_view>

@@ -3,8 +3,8 @@
 //
 // Repeats are found on dictionary indices (or plain bytes) before any value is looked up; values
 // are compared only between rows of different pages. A column whose lists are the same for all rows
-// of a request therefore costs one lookup per request. Threads: one. Owns the buffers until
-// finish(). Failure: kDataLoss for missing values.
+// of a request therefore costs one lookup per request.
+// Threads: one. Owns the buffers until finish(). Failure: kDataLoss for missing values.
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -182,8 +182,7 @@ Result<std::shared_ptr<arrow::Array>> PageDecoder::readChunkBy(
         return std::shared_ptr<arrow::Array>();
     }
     Target target(wish, stretch);
-    // An estimate for the wanted rows; bounded, so that a damaged footer does not decide an
-    // allocation.
+    // An estimate, bounded so that a damaged footer cannot cause a huge allocation.
     target.textBytes = static_cast<std::int64_t>(
         std::clamp(static_cast<double>(chunk.total_uncompressed_size()), 0.0, kTextBytesMost) *
         static_cast<double>(target.wanted) /

@@ -8,9 +8,10 @@
 // levels. If every definition level is the highest (no null, no empty list), the levels are checked
 // and skipped. For everything else (nulls inside lists, other encodings and types, nesting,
 // encryption) the result is null. Values, nulls and offsets equal Arrow's
-// (tests/unit/pages/page_decoder_test.cpp). Threads: one at a time; buffers are kept between calls.
-// Failure: kDataLoss, without a position, for bytes that contradict the format; throws what
-// libparquet throws, and std::bad_alloc if the pool is exhausted.
+// (tests/unit/pages/page_decoder_test.cpp).
+// Threads: one at a time; buffers are kept between calls. Failure: kDataLoss, without a position,
+// for bytes that contradict the format; throws what libparquet throws, and std::bad_alloc if the
+// pool is exhausted.
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -3,8 +3,8 @@
 // pages.
 //
 // The index is optional: if it is missing, unreadable or contradicts the footer, it counts as
-// absent. Format: https://parquet.apache.org/docs/file-format/pageindex/ Threads: one at a time.
-// Failure: none.
+// absent. Format: https://parquet.apache.org/docs/file-format/pageindex/
+// Threads: one at a time. Failure: none.
 #include <cstdint>
 #include <memory>
 #include <vector>

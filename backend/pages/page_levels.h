@@ -2,8 +2,8 @@
 // Decodes repetition and definition levels of a data page: small integers in Parquet's hybrid
 // encoding of runs and packed bits.
 //
-// Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ Threads: functions.
-// They return false if the stream ends too early or has an impossible level.
+// Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/
+// Threads: functions. They return false if the stream ends too early or has an impossible level.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -2,12 +2,12 @@
 // Iterates over the pages of one column chunk; decompresses a body only on request.
 //
 // Reads the file in pieces of a few MB, decompresses into reused memory, and keeps one decompressor
-// for all pages (one per page would cost a twentieth of a scan). Format:
-// https://parquet.apache.org/docs/file-format/data-pages/ ; page headers are Thrift, compact
-// protocol (https://github.com/apache/thrift/blob/master/doc/specs). Threads: one. Failure:
-// kDataLoss, without a position, for bytes that contradict the format; Arrow's errors for reading
-// the file. A header cannot cause an allocation beyond the chunk's size in the footer. A requested
-// body is verified against its checksum if the header has one.
+// for all pages (one per page would cost a twentieth of a scan).
+// Format: https://parquet.apache.org/docs/file-format/data-pages/ ; page headers are Thrift,
+// compact protocol (https://github.com/apache/thrift/blob/master/doc/specs).
+// Threads: one. Failure: kDataLoss, without a position, for bytes that contradict the format;
+// Arrow's errors for reading the file. A header cannot cause an allocation beyond the chunk's size
+// in the footer. A requested body is verified against its checksum if the header has one.
 #include <cstdint>
 #include <memory>
 #include <optional>

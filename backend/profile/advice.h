@@ -4,7 +4,6 @@
 //
 // If possible, it measures: writes rows of the dataset both ways and reads them with the loader's
 // reader. Threads: one owner. Failure: what cannot be measured is left out.
-// reader. Threads: one owner. Failure: what cannot be measured is left out.
 #include <cstdint>
 #include <memory>
 #include <optional>

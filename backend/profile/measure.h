@@ -3,8 +3,8 @@
 // profile.
 //
 // Writes the rows as one Parquet file into a directory of the caller's and reads it with the
-// loader's own reader: bytes and processor time, the minimum of a few reads. Threads: one owner.
-// Failure: the writer's and reader's errors.
+// loader's own reader: bytes and processor time, the minimum of a few reads.
+// Threads: one owner. Failure: the writer's and reader's errors.
 #include <memory>
 #include <string>
 

@@ -4,9 +4,9 @@
 //
 // Splits (parts of row groups that decode to at most 256 MB) are read in random order, the same for
 // the same dataset, until the time is up; at least one. Columns are distributed over threads, so
-// the figures do not depend on the number of threads. Threads: profile() belongs to one owner,
-// starts its own and joins them. Failure: data errors name file, row group and column; kCancelled
-// if a stop is requested.
+// the figures do not depend on the number of threads.
+// Threads: profile() belongs to one owner, starts its own and joins them. Failure: data errors name
+// file, row group and column; kCancelled if a stop is requested.
 #include <atomic>
 #include <cstdint>
 #include <map>

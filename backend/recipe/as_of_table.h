@@ -2,8 +2,8 @@
 // A side table looked up by key and time: among the rows with the key, finds the newest that is not
 // newer than the given time and within the tolerance. Private to recipe.
 //
-// Rows without a time never match. Threads: immutable after make(), shared by all. Owns: its
-// memory, reserved in the budget.
+// Rows without a time never match. Threads: immutable after make(), shared by all.
+// Owns: its memory, reserved in the budget.
 #include <cstdint>
 #include <memory>
 #include <vector>

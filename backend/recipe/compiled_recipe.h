@@ -2,11 +2,12 @@
 // A recipe compiled against a schema: dataset.where, the steps, labels and features of one part.
 //
 // It is compiled once (which loads side tables) and run on every split by any number of threads. A
-// run is a pure function of the split's rows, the seed and the epoch. Threads: immutable; run()
-// from any thread, each with its own ColumnSource. Owns: the side tables, shared with other recipes
-// and reserved in the budget, which must outlive it. Failure: an error that a user can fix, with
-// the expression's text, and file and row if known: "recipe.join: table movies.csv: key movieId = 7
-// occurs twice ...".
+// run is a pure function of the split's rows, the seed and the epoch.
+// Threads: immutable; run() from any thread, each with its own ColumnSource.
+// Owns: the side tables, shared with other recipes and reserved in the budget, which must outlive
+// it.
+// Failure: an error that a user can fix, with the expression's text, and file and row if known:
+// "recipe.join: table movies.csv: key movieId = 7 occurs twice ...".
 #include <cstdint>
 #include <functional>
 #include <memory>

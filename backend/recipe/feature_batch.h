@@ -5,7 +5,8 @@
 // Every column is contiguous, `rows` long, without nulls, and addressed by a raw pointer; `owners`
 // keeps the memory alive. Offsets of lists are absolute positions in `values` and need not start at
 // 0 (they may be a view of the decoder's memory). Lists that repeat over rows may be stored once:
-// `items` then has each row's list. Threads: a value; move it.
+// `items` then has each row's list.
+// Threads: a value; move it.
 #include <array>
 #include <cstdint>
 #include <memory>

@@ -2,8 +2,8 @@
 // The rows of one split on their way through a recipe: a selection, weights and named columns.
 //
 // File columns are read at first use and looked up only for the remaining rows. Columns made by
-// steps are reduced to the selection at their next use. Private to recipe. Threads: one. A copy
-// shares what was read before.
+// steps are reduced to the selection at their next use. Private to recipe.
+// Threads: one. A copy shares what was read before.
 #include <memory>
 #include <optional>
 #include <set>

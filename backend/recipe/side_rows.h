@@ -1,6 +1,6 @@
 #pragma once
-// Columns of a side table in memory, reserved in the budget. Private to recipe. Owns: the columns
-// and their reservation.
+// Columns of a side table in memory, reserved in the budget. Private to recipe.
+// Owns: the columns and their reservation.
 #include <memory>
 #include <string>
 #include <vector>

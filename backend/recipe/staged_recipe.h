@@ -3,8 +3,8 @@
 // compiled steps, draws and joins as training, and returns the values after each step as text.
 //
 // A step that cannot be compiled or that fails ends the stages. Earlier stages are kept, so a
-// recipe with a mistake in its fifth step still shows four. Threads: immutable after compile();
-// run() from any. Owns: the side tables of its steps.
+// recipe with a mistake in its fifth step still shows four.
+// Threads: immutable after compile(); run() from any. Owns: the side tables of its steps.
 #include <cstdint>
 #include <memory>
 #include <string>

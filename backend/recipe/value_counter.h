@@ -4,10 +4,9 @@
 // rows counts those numbers.
 //
 // A value gets its number when it first appears and is counted by that number, so repeated work (a
-// split retried for lack of memory) counts once. The result depends on the rows alone. Threads:
-// number() and add() from any; take() after all of them. Owns: the values, reserved in the budget.
-// Failure: kInvalidArgument if the distinct values exceed the budget.
-// the budget. Failure: kInvalidArgument when the distinct values do not fit into the budget.
+// split retried for lack of memory) counts once. The result depends on the rows alone.
+// Threads: number() and add() from any; take() after all of them. Owns: the values, reserved in the
+// budget. Failure: kInvalidArgument if the distinct values exceed the budget.
 #include <array>
 #include <atomic>
 #include <cstdint>

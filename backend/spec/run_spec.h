@@ -3,7 +3,8 @@
 //
 // SpecReader makes it from YAML and bindSchema completes it; it is stored and passed on as JSON.
 // Expressions are text (SQL scalar syntax, expression.h). Paths are as written; relative paths are
-// relative to `baseDir`. Threads: a value. Failure: fromJson names the key.
+// relative to `baseDir`.
+// Threads: a value. Failure: fromJson names the key.
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -3,9 +3,10 @@
 //
 // After a move to another socket, a thread's buffers are behind the link between the sockets. With
 // more than one node, worker threads are therefore distributed over the nodes and stay there; the
-// kernel chooses the core. Source: Linux, Documentation/admin-guide/cputopology.rst and numastat
-// (sysfs node directories). Threads: pinToNode() affects only the calling thread. Failure: without
-// information about nodes, or without permission, nothing changes.
+// kernel chooses the core.
+// Source: Linux, Documentation/admin-guide/cputopology.rst and numastat (sysfs node directories).
+// Threads: pinToNode() affects only the calling thread. Failure: without information about nodes,
+// or without permission, nothing changes.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,10 +3,10 @@
 // passes them to the server.
 //
 // The socket's file may be removed while the daemon runs: systemd-logind removes XDG_RUNTIME_DIR at
-// the user's last logout. The gate notices it and recreates the file as soon as possible. Threads:
-// one of its own ("gate"). Owns: the listening socket; removes the socket's file at the end.
-// Failure: a peer of another user is logged and closed; a socket that cannot be recreated is logged
-// once.
+// the user's last logout. The gate notices it and recreates the file as soon as possible.
+// Threads: one of its own ("gate"). Owns: the listening socket; removes the socket's file at the
+// end. Failure: a peer of another user is logged and closed; a socket that cannot be recreated is
+// logged once.
 #include <chrono>
 #include <functional>
 #include <memory>

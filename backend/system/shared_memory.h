@@ -3,8 +3,8 @@
 // reads it.
 //
 // Its size is sealed and never changes, so neither side can make the other's mapping fault.
-// Threads: a value with one owner; the users must synchronize access to the content. Failure:
-// kResourceExhausted, and kInvalidArgument for a descriptor of other memory.
+// Threads: a value with one owner; the users must synchronize access to the content.
+// Failure: kResourceExhausted, and kInvalidArgument for a descriptor of other memory.
 #include <cstddef>
 #include <cstdint>
 #include <span>

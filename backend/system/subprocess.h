@@ -4,7 +4,8 @@
 //
 // Owns: the child; the destructor kills and reaps a running child. run() also owns the child's
 // descendants: the child gets a process group of its own, which is killed with it. Threads: one
-// owner. Failure: a program that cannot be started is kNotFound/kPermissionDenied with its path.
+// owner.
+// Failure: a program that cannot be started is kNotFound/kPermissionDenied with its path.
 #include <chrono>
 #include <cstdint>
 #include <functional>

@@ -4,7 +4,8 @@
 // It accepts peers of this user (or root) only, up to a limit. It pauses for a moment when the
 // process is out of descriptors: accept() fails then, and poll() would report the waiting peer
 // again and again. An accepted peer must identify itself within kHelloLimit; otherwise its owner
-// drops it. Threads: one, its owner's.
+// drops it.
+// Threads: one, its owner's.
 #include <chrono>
 #include <cstddef>
 #include <optional>

@@ -4,8 +4,8 @@
 //
 // take() gathers the non-null values of the next page; the other calls use those values. index()
 // grows the dictionary and gives it up if it gets larger than a page, or has an entry for more than
-// half of the rows: it would be a second copy of the values. Threads: one owner. Failure: out of
-// memory.
+// half of the rows: it would be a second copy of the values.
+// Threads: one owner. Failure: out of memory.
 #include <cstdint>
 #include <memory>
 #include <span>

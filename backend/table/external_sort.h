@@ -5,11 +5,12 @@
 // Rows with equal keys stay in the order in which they came. Runs are Arrow IPC files in a
 // directory of the caller's and are removed once used up. At most kFanIn runs are merged at once;
 // more need several passes. A merge step orders and gathers all loaded rows that no later row can
-// precede. Memory: about `memoryBytes` for the rows that are collected or merged and their order; a
-// single larger batch is accepted. Threads: one owner; `threads` of its own, together with the
-// owner's, sort and gather. The order does not depend on them. Failure: kResourceExhausted for a
-// full disk; the message names the directory.
-// depend on them. Failure: kResourceExhausted for a full disk, naming the directory.
+// precede.
+// Memory: about `memoryBytes` for the rows that are collected or merged and their order; a single
+// larger batch is accepted.
+// Threads: one owner; `threads` of its own, together with the owner's, sort and gather. The order
+// does not depend on them. Failure: kResourceExhausted for a full disk; the message names the
+// directory.
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -3,9 +3,9 @@
 //
 // Files are written into a hidden directory beside the target (".NAME.partial-PID"), which is
 // renamed at the end. The next process with the same target removes what a killed process left
-// there. Threads: one owner. Owns: the hidden directory until commit(). Failure:
-// kFailedPrecondition if the target exists; isForced replaces it, but only if it holds nothing but
-// a table's files. A full disk: kResourceExhausted.
+// there. Threads: one owner. Owns: the hidden directory until commit().
+// Failure: kFailedPrecondition if the target exists; isForced replaces it, but only if it holds
+// nothing but a table's files. A full disk: kResourceExhausted.
 #include <string>
 
 #include "backend/core/status.h"

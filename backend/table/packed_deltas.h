@@ -4,8 +4,8 @@
 //
 // Format: https://parquet.apache.org/docs/file-format/data-pages/encodings/ (delta encoding).
 // Blocks of 128 (32 bits) or 256 values (64 bits) have four miniblocks, the last one filled up with
-// zeros: byte for byte what Arrow's encoder writes, in a third of its time. Threads: pure. Failure:
-// out of memory.
+// zeros: byte for byte what Arrow's encoder writes, in a third of its time.
+// Threads: pure. Failure: out of memory.
 #include <cstdint>
 #include <span>
 

@@ -2,8 +2,8 @@
 // Gathers rows of several batches in a given order into one batch. Private to table.
 //
 // Numbers and texts are copied once, directly from the batches. Arrow takes other types from each
-// batch, concatenates them, and takes them in order. Threads: starts its own. Failure: out of
-// memory; kInvalidArgument for texts of more than 2 GB.
+// batch, concatenates them, and takes them in order.
+// Threads: starts its own. Failure: out of memory; kInvalidArgument for texts of more than 2 GB.
 #include <cstdint>
 #include <memory>
 #include <span>

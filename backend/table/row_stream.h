@@ -6,10 +6,11 @@
 // and features are not made. Several threads read splits and hand them on in plan order. Before a
 // thread reads more, it does the work that the taker left, so memory holds about one split per
 // thread. A thread that waits for its turn does the same, or helps to read the columns of the split
-// whose turn it is. Threads: run() belongs to one owner, starts its own and joins them; rowsRead()
-// and rowsKept() from any. Failure: data errors name file and row; columns that cannot be read
-// (struct, map) are refused; kFailedPrecondition for a file or side table that differs from the
-// planned one.
+// whose turn it is.
+// Threads: run() belongs to one owner, starts its own and joins them; rowsRead() and rowsKept()
+// from any.
+// Failure: data errors name file and row; columns that cannot be read (struct, map) are refused;
+// kFailedPrecondition for a file or side table that differs from the planned one.
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -4,10 +4,10 @@
 // DIR/part-00000.parquet, part-00001.parquet, ... (a new file after fileBytes) and DIR/_table.json,
 // which records the table's origin. Rows are collected into row groups of `rowGroupRows`, fewer if
 // those would exceed their share of the memory. With sort keys everything is sorted first
-// (ExternalSort). Nothing is visible before commit(), and nothing is left without it. Threads: one
-// owner at a time. With `writer.threads` above 1 it starts its own, which encode row groups while
-// the next rows arrive, or leaves that to the threads that make the rows (sharedWork()).
-// groups while the next rows come, or leaves that to those that make the rows (sharedWork()).
+// (ExternalSort). Nothing is visible before commit(), and nothing is left without it.
+// Threads: one owner at a time. With `writer.threads` above 1 it starts its own, which encode row
+// groups while the next rows arrive, or leaves that to the threads that make the rows
+// (sharedWork()).
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -3,8 +3,8 @@
 // Abseil.
 //
 // The formulas are in docs/reference/models.md. Every network ends in one logit per head; ReLU
-// between layers. Threads: one owner. Failure: what LibTorch throws is returned as text; empty
-// means success.
+// between layers.
+// Threads: one owner. Failure: what LibTorch throws is returned as text; empty means success.
 #include <cstdint>
 #include <memory>
 #include <string>

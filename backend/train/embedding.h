@@ -4,7 +4,8 @@
 // A feature's row is the mean of its ids' vectors. A weighted list gives the weighted mean, or the
 // zero vector if its weights cancel out; an empty list gives the zero vector. Rows are updated in
 // the order in which the step first touched them and sums run in row order, so results do not
-// depend on threads. Threads: one owner. Failure: an id outside the table is kInvalidArgument.
+// depend on threads.
+// Threads: one owner. Failure: an id outside the table is kInvalidArgument.
 #include <cstdint>
 #include <string>
 #include <string_view>

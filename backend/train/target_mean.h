@@ -6,7 +6,8 @@
 // = (sum_k + smoothing * global) / (weight_k + smoothing). A value never seen (or an empty list)
 // counts as global, and a list key is the average over its ids. The loss of a step is that of
 // predictions made before the step was seen (with a global of 0.5 at first), so it is comparable to
-// a network's. It trains for one epoch: a second would only double the sums. Threads: one owner.
+// a network's. It trains for one epoch: a second would only double the sums.
+// Threads: one owner.
 #include <memory>
 #include <string>
 #include <unordered_map>
