@@ -2,10 +2,11 @@
 // Converts Arrow's errors and types to ours, and back: each spec type has a pinned Arrow type.
 //
 // Pinned: bool, int8..uint64, float, double, decimal128, utf8, date32, timestamp[us] without zone,
-// and lists of these. SplitReader converts everything it reads to its pinned type: half floats
-// become floats, times of day int64 microseconds, binaries of any kind texts with the same bytes,
-// decimals of more than 38 digits and decimals in lists doubles, dictionaries and runs their
-// values, extension types their storage.
+// and lists of these. SplitReader converts everything it reads to its pinned type:
+// - half floats to floats, times of day to int64 microseconds
+// - binaries of any kind to texts with the same bytes
+// - decimals of more than 38 digits, and decimals in lists, to doubles
+// - dictionaries and runs to their values, extension types to their storage
 #include <memory>
 #include <string>
 #include <string_view>

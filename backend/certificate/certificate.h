@@ -3,8 +3,8 @@
 // makes the hash under which tokens are stored.
 //
 // Only the listener has the key; a client trusts the peer that proves it has it. Nothing signs or
-// renews the certificate. It never expires, since machines' clocks differ. Threads: any. Failure:
-// kInternal with OpenSSL's own message, or as documented.
+// renews the certificate. It never expires, since machines' clocks differ. Threads: any.
+// Failure: kInternal with OpenSSL's own message, or as documented.
 #include <string>
 #include <string_view>
 

@@ -4,8 +4,8 @@
 //
 // Such a file has the length of the header (u64, little-endian), the header (JSON), and the
 // tensors' values, row-major and contiguous up to the last byte. Parsing is strict: no gaps, no
-// overlaps, every length as type and shape require, no duplicate names, nothing unknown. Threads:
-// any. Failure: kDataLoss, as made by damaged().
+// overlaps, every length as type and shape require, no duplicate names, nothing unknown.
+// Threads: any. Failure: kDataLoss, as made by damaged().
 #include <cstdint>
 #include <map>
 #include <string>

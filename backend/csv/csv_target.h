@@ -3,8 +3,8 @@
 // array's memory.
 //
 // csv_fast.h parses the common forms, csv_values.h all others, with the same result.
-// Memory: the pool's, allocated once for all rows; texts grow. Threads: one. Failure:
-// kResourceExhausted.
+// Memory: the pool's, allocated once for all rows; texts grow. Threads: one.
+// Failure: kResourceExhausted.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -3,8 +3,8 @@
 // decimals with their digits, times with their zone, binaries.
 //
 // Readers pin types (arrow_bridge.h), but a table that is written should have the dataset's own
-// types. If files differ, the type holds the values of all of them: decimals get the larger number
-// of digits on both sides of the point, times in several zones become UTC, binaries mixed with
+// types. If files differ, the type holds the values of all of them. Decimals get the larger number
+// of digits on both sides of the point, times in several zones become UTC, and binaries mixed with
 // texts become texts. Times of CSV files are in UTC if they are written with a zone.
 // Threads: pure. Failure: as in Dataset::facts(), for a file that cannot be opened.
 #include <map>

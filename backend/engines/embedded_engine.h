@@ -4,8 +4,8 @@
 // All its knowledge is in files: ROOT/<run>/a<attempt>/gang.json (written before anything starts)
 // and one folder per worker with the guardian's guardian.json, out.log and exit.json. A new object
 // over the same root therefore continues after a killed one; workers do not notice. Every state()
-// and list() also advances gangs: the first critical failure or the time limit stops the other
-// workers, finished critical workers stop the remaining ones, and guardians' orphan leases are
+// and list() also advances gangs. The first critical failure or the time limit stops the other
+// workers, and finished critical workers stop the remaining ones. Guardians' orphan leases are
 // renewed. A gang has ended when no process of it is left.
 // Threads: any. No file, socket or process is touched under the lock: it only guards which call
 // works on which gang, one at a time per gang. list() and state() report a busy gang as last seen;

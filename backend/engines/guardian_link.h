@@ -45,11 +45,11 @@ class GuardianLine {
     int numUnanswered_ = 0;
 };
 
-/// Ends what a killed guardian could not end itself: sends SIGKILL to every process in the worker's
-/// control group, and to every process with the worker's MR_DIRECTORY in its environment (the
-/// directory, since another daemon on the machine may have a gang with the same key). Returns how
-/// many had the variable. Returns an error if some have not ended yet, or could not be examined:
-/// call it again.
+/// Ends what a killed guardian could not end itself. Sends SIGKILL to every process in the worker's
+/// control group, and to every process with the worker's MR_DIRECTORY in its environment. (It
+/// checks the directory, since another daemon on the machine may have a gang with the same key.)
+/// Returns how many had the variable. Returns an error if some have not ended yet, or could not be
+/// examined: call it again.
 Result<int> killLeftovers(std::string_view directory, const std::string& controlGroup);
 
 /// A TCP port on the loopback address that was free a moment ago.

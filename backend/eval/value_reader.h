@@ -1,6 +1,6 @@
 #pragma once
-// Reads single values of an array as canonical bytes or integers; keys and hashes use it. Threads:
-// a value.
+// Reads single values of an array as canonical bytes or integers; keys and hashes use it.
+// Threads: a value.
 #include <cstdint>
 
 #include <arrow/array/array_base.h>

@@ -3,8 +3,8 @@
 //
 // Arrow's readers fetch a footer by ReadAsync even in synchronous calls. On Arrow's I/O threads,
 // such a thread might release its last reference to the buffer after the reader has returned, to a
-// pool that no longer exists. Here no other thread ever holds a buffer of the file's pool. Threads:
-// one at a time.
+// pool that no longer exists. Here no other thread ever holds a buffer of the file's pool.
+// Threads: one at a time.
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -8,8 +8,8 @@
 // by its ETag. A request with rejected credentials is repeated once if their source has others.
 //
 // Threads: any; the calling thread makes the request. The program must ignore SIGPIPE: TLS writes
-// to connections that the server has closed. Owns: idle connections, at most kIdleMost. Failure:
-// one sentence that names the object (store_errors.h).
+// to connections that the server has closed. Owns: idle connections, at most kIdleMost.
+// Failure: one sentence that names the object (store_errors.h).
 #include <chrono>
 #include <functional>
 #include <memory>

@@ -2,12 +2,12 @@
 // Decodes Parquet pages of the columns that training data mostly has, straight into an Arrow
 // array's buffers; other columns are left to Arrow's own reader.
 //
-// Supports numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes; alone or
-// in structs; plain or dictionary-encoded, integers also as packed differences and texts after
-// their lengths; data pages V1 and V2. Lists' offsets come from the zero bits of the repetition
-// levels. If every definition level is the highest (no null, no empty list), the levels are checked
-// and skipped. For everything else (nulls inside lists, other encodings and types, nesting,
-// encryption) the result is null. Values, nulls and offsets equal Arrow's
+// Supports numbers, bools, dates, times and texts, and lists of numbers of 4 and 8 bytes, alone or
+// in structs. Encodings: plain and dictionary, for integers also packed differences, for texts also
+// texts after their lengths. Data pages: V1 and V2. Lists' offsets come from the zero bits of the
+// repetition levels. If every definition level is the highest (no null, no empty list), the levels
+// are checked and skipped. For everything else (nulls inside lists, other encodings and types,
+// nesting, encryption) the result is null. Values, nulls and offsets equal Arrow's
 // (tests/unit/pages/page_decoder_test.cpp).
 // Threads: one at a time; buffers are kept between calls. Failure: kDataLoss, without a position,
 // for bytes that contradict the format; throws what libparquet throws, and std::bad_alloc if the

@@ -1,10 +1,11 @@
 #pragma once
 // Writes a first spec from the profile of a dataset's columns: `millrace init`.
 //
-// It has a label (by name, then by values), dense features, ids (with tables sized by the number of
-// distinct ids), lists (column_guess.h decides how each column is used), rows for evaluation
-// (spec_split.h), and comments with the reasons. Users are meant to read and edit it. Threads:
-// pure.
+// It has a label (chosen by name, then by values), dense features, ids and lists; column_guess.h
+// decides how each column is used. Tables are sized by the number of distinct ids. It also selects
+// rows for evaluation (spec_split.h) and has comments with the reasons. Users are meant to read and
+// edit it.
+// Threads: pure.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -2,10 +2,10 @@
 // RankClient: a worker's side of the rank socket, for values; ring::LineLink does the work.
 //
 // Nothing it sends is lost while the daemon is away: lines are kept until acknowledged and sent
-// again after a reconnect; beyond 16 MB they are kept in a file in the worker's directory. Threads:
-// the link's; send() and setTrouble() from any thread, send() never blocks on the daemon. Owns: the
-// link, and the page's mapping. Failure: an absent daemon is not an error until a wait for
-// acknowledgement times out.
+// again after a reconnect. Lines beyond 16 MB are kept in a file in the worker's directory.
+// Threads: the link's; send() and setTrouble() from any thread, send() never blocks on the daemon.
+// Owns: the link, and the page's mapping. Failure: an absent daemon is not an error until a wait
+// for acknowledgement times out.
 #include <atomic>
 #include <chrono>
 #include <cstdint>

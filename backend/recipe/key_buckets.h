@@ -2,15 +2,15 @@
 // A hash table from 64-bit keys, or short texts, to rows, in cache-line buckets. Private to recipe.
 //
 // A bucket holds five 64-bit keys, or four of twelve bytes, with their row numbers in 64 bytes, so
-// that a lookup costs one cache miss. Lookups run in blocks of keys: the buckets of a block are
+// that a lookup costs one cache miss. Lookups run in blocks of keys. The buckets of a block are
 // prefetched while the previous block is searched, and once more for keys that continue in the next
-// bucket. If most lookups may miss, a Bloom filter of a bit or two per key (a word for two buckets,
-// three of its bits per key) rejects nearly all of them first; it stays in the cache when the
-// buckets do not. Full buckets spill into the next. Several threads fill the table in parallel:
-// each has a range of buckets and inserts the keys for that range in row order. Keys that leave
-// their range wait until all threads are done. A key's row is therefore its first, for any number
-// of threads. Threads: insert() one call at a time, then find() from any. Owns: its memory (huge
-// pages).
+// bucket. If most lookups may miss, a Bloom filter rejects nearly all of them first. It has a bit
+// or two per key (a word for two buckets, three of its bits per key), and stays in the cache when
+// the buckets do not. Full buckets spill into the next.
+// Several threads fill the table in parallel: each has a range of buckets and inserts the keys for
+// that range in row order. Keys that leave their range wait until all threads are done. A key's row
+// is therefore its first, for any number of threads.
+// Threads: insert() one call at a time, then find() from any. Owns: its memory (huge pages).
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a recipe over a few rows, one step at a time, for the recipe previews: uses the same
+// Runs a recipe over a few rows, one step at a time, for the recipe previews. It uses the same
 // compiled steps, draws and joins as training, and returns the values after each step as text.
 //
 // A step that cannot be compiled or that fails ends the stages. Earlier stages are kept, so a

@@ -30,12 +30,12 @@ class ColumnOrigins {
 /// Adds the columns that a step reads.
 void addReads(const Step& step, std::set<std::string>& columns);
 
-/// The inputs of a model from `recipe`, in the order of frames, as JSON: for each feature `kind`
-/// and `name`, for ids the `rows` and `vocabulary` of their table, and everything else that affects
-/// its values. `steps`: the steps that compute it, one line each. Equal inputs have equal JSON:
-/// expressions are in canonical form, and what changes no value is left out (steps that drop or
-/// weigh rows, other columns of a step, the folders of tables). docs/formats/checkpoint.md
-/// describes it.
+/// The inputs of a model from `recipe`, in the order of frames, as JSON. Each feature has `kind`
+/// and `name`; ids have the `rows` and `vocabulary` of their table. `steps` are the steps that
+/// compute it, one line each; everything else that affects its values is included. Equal inputs
+/// have equal JSON: expressions are in canonical form, and what changes no value is left out. That
+/// is steps that drop or weigh rows, other columns of a step, and the folders of tables.
+/// docs/formats/checkpoint.md describes it.
 Json inputsOf(const RunSpec& spec, const std::vector<Step>& recipe);
 
 }  // namespace millrace::spec

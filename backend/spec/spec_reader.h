@@ -1,9 +1,9 @@
 #pragma once
 // YAML text -> RunSpec, first phase: syntax, keys, types, ranges, variations. Needs no schema.
 //
-// Collects all errors (at most 20), each with its position; bind.h does the second phase. Threads:
-// a SpecReader is immutable after parse(). Failure: errors as values; no input crashes (at most 1
-// MB, depth 50 and 100,000 nodes, including aliases).
+// Collects all errors (at most 20), each with its position; bind.h does the second phase.
+// Threads: a SpecReader is immutable after parse(). Failure: errors as values; no input crashes (at
+// most 1 MB, depth 50 and 100,000 nodes, including aliases).
 #include <map>
 #include <memory>
 #include <optional>

@@ -8,9 +8,9 @@
 //   handshake within handshakeTime)
 // - descriptors (the process's last kReserved are for its other listeners and files)
 //
-// Connections without room wait in the kernel's queue. Threads: one of its own ("tcp-gate"). Owns:
-// the listening and the silent sockets.
-// Failure: of open(), an error with the address; refused connections are logged, once per minute.
+// Connections without room wait in the kernel's queue. Threads: one of its own ("tcp-gate").
+// Owns: the listening and the silent sockets. Failure: of open(), an error with the address;
+// refused connections are logged, once per minute.
 #include <chrono>
 #include <deque>
 #include <functional>

@@ -4,10 +4,10 @@
 //
 // Before any part is encoded, one of the threads prepares the encoder from the first group. Parts
 // of the earliest group come first, so that at the end all threads finish at about the same time.
-// Either the pipeline's own threads encode and the owner delivers the groups; or (isShared) the
-// threads that make the rows do both in pieces: each thread works its rows off before it makes
-// more. Few groups wait or are encoded: one more than own threads, and never more than `bytesMost`.
-// A large group is encoded while add() blocks.
+// Normally the pipeline's own threads encode, and the owner delivers the groups. With isShared, the
+// threads that make the rows do both, piece by piece: each thread works its rows off before it
+// makes more. Few groups wait or are encoded: one more than own threads, and never more than
+// `bytesMost`. A large group is encoded while add() blocks.
 // Threads: one owner, in whose thread Taker runs; encoders of its own, or the callers of doPiece(),
 // where Taker runs in one thread at a time. Owns: its encoders.
 // Failure: the first failing group's, in group order; the pipeline is unusable after it.

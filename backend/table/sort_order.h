@@ -2,9 +2,9 @@
 // The order of rows by sort columns. Private to table.
 //
 // It is the order of SortKeys, and equal rows keep their order. Columns are sorted one after
-// another from the last to the first, by the bits in which their keys differ (radix sort): numbers
-// as a whole, texts twelve bytes at a time as long as the previous bytes are equal. Memory:
-// kOrderBytes per row beside the batches. Threads: starts its own. Failure: out of memory.
+// another, from the last to the first, by the bits in which their keys differ (radix sort). Numbers
+// are sorted as a whole, texts twelve bytes at a time as long as the previous bytes are equal.
+// Memory: kOrderBytes per row beside the batches. Threads: starts its own. Failure: out of memory.
 #include <cstdint>
 #include <span>
 #include <vector>

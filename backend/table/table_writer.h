@@ -11,10 +11,10 @@
 //   bytes of the plain ones compressed
 // - with zstd, such texts after their lengths (DELTA_LENGTH_BYTE_ARRAY) if that compresses no worse
 //
-// CSV has a header; lists are texts joined by '|', which split(column, '|') reads back. Threads:
-// TableEncoder::encode() from any after prepare(), the rest one owner. The bytes of a file do not
-// depend on them. Owns: the open file. Failure: kResourceExhausted "PATH: no space left on device
-// ..." for a full disk, else the library's message with the path.
+// CSV has a header; lists are texts joined by '|', which split(column, '|') reads back.
+// Threads: TableEncoder::encode() from any after prepare(), the rest one owner. The bytes of a file
+// do not depend on them. Owns: the open file. Failure: kResourceExhausted "PATH: no space left on
+// device ..." for a full disk, else the library's message with the path.
 #include <cstdint>
 #include <memory>
 #include <string>

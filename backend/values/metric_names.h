@@ -2,8 +2,8 @@
 // The names of Millrace's own metrics, defined once for reporters, storage and user interfaces.
 // Their meaning, units and labels: app/session/metric_catalogue.h.
 //
-// Plain arrays, so that they serve as keys, string views and texts without a conversion. Threads:
-// any.
+// Plain arrays, so that they serve as keys, string views and texts without a conversion.
+// Threads: any.
 #include <array>
 #include <string>
 #include <string_view>

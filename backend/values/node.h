@@ -28,9 +28,9 @@ struct NodeInfo {
     std::string gpuNote;  ///< why there are no GPUs, else ""
     std::string stateDir, address;
     /// "attached"; "away": no contact at the moment; "lost": no contact for too long, its data
-    /// workers start on other nodes; "absent": configured, but never connected; "refused": its
-    /// agent connected and was rejected; "leaving": its agent is shutting down; "draining",
-    /// "drained": no new work is placed there, and some or none is left
+    /// workers start on other nodes; "absent": configured, but never connected;
+    /// "refused": its agent connected and was rejected; "leaving": its agent is shutting down;
+    /// "draining", "drained": no new work is placed there, and some or none is left
     std::string state = "attached";
     std::string trouble;  ///< why its agent cannot be started, or is refused; "": no known trouble
     bool isHead = false;
