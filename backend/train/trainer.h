@@ -3,10 +3,9 @@
 //
 // Ranks agree on a stop through the reporter, so that all end after the same step. Only rank 0
 // reports metrics, checkpoints and the last line. A step takes the micro-batches up to the feed's
-// mark, the same in all ranks; its number counts from 1. The checkpoint holds everything that a
-// resume needs and is cut at a step's end only. A stop drops a step whose data has not arrived,
-// unless another rank has begun it. Threads: one owner. Failure: run() returns the error; earlier
-// checkpoints stay.
+// mark, the same in all ranks; steps count from 1. The checkpoint holds all that a resume needs and
+// is cut at a step's end only. A stop drops a step whose data has not arrived, unless another rank
+// has begun it. Threads: one owner. Failure: run() returns the error; earlier checkpoints stay.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -42,8 +41,7 @@ struct TrainerOptions {
     std::int64_t attempt = 0;
     FileName fileName;                  ///< name of a row's file
     Json identity = Json::object();     ///< run, spec_hash, stream_hash: kept in checkpoints
-    Json module = Json::object();       ///< for a module built elsewhere from the tensors: kept in
-                                        ///< checkpoints
+    Json module = Json::object();       ///< builds a module elsewhere: kept in checkpoints
     Json numericKeys = Json::object();  ///< a resume reports keys that differ
 };
 
@@ -87,8 +85,7 @@ class Trainer {
 
     /// Leaves lastEvalStep_ unchanged if a stop request cuts it short.
     Status evaluate();
-    /// Rank 0 decides and all ranks learn whether this evaluation is the best, or patience is used
-    /// up.
+    /// All ranks learn from rank 0 whether this evaluation is the best, or patience is used up.
     Status judge(const rank::Values& figures);
     Status checkpoint(bool isNeeded);
     Json checkpointMeta(const std::string& state) const;
