@@ -122,7 +122,7 @@ std::int64_t madeIdCount(const std::vector<Step>& recipe, std::string_view colum
 
 /// SEMANTICS 1. 32 hex digits (XXH3-128 of the canonical JSON of the keys that count).
 std::string specHash(const RunSpec& spec);
-std::string streamHash(const RunSpec& spec);
+std::string streamHash(const RunSpec& spec);  ///< "" for a spec without a dataset
 
 /// Every key of a resolved spec (toJson's form) as path -> text, for the params of a run.
 std::map<std::string, std::string> flattenParams(const Json& spec);

@@ -20,7 +20,7 @@ constexpr std::size_t kVarintMost = 10;
 template <class Word>
 constexpr std::size_t kInMiniblock = 8 * sizeof(Word);
 template <class Word>
-constexpr std::size_t kInBlock = kMiniblocks* kInMiniblock<Word>;
+constexpr std::size_t kInBlock = kMiniblocks * kInMiniblock<Word>;
 
 void putVarint(std::uint64_t value, std::uint8_t*& at) {
     for (; value >= 0x80; value >>= 7) {

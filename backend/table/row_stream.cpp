@@ -161,9 +161,7 @@ class RowStream::SomeRows final : public recipe::ColumnSource {
     arrow::MemoryPool* const pool_;
 };
 
-RowStream::RowStream()
-    : jobs_(
-          counters_, [] {}, kLeastValues) {}
+RowStream::RowStream() : jobs_(counters_, [] {}, kLeastValues) {}
 
 Result<std::unique_ptr<RowStream>> RowStream::open(const spec::RunSpec& given,
                                                    const stream::Plan& plan, MemoryBudget& budget,
