@@ -148,7 +148,7 @@ class Writer {
         return okStatus();
     }
 
-    // "; columns of two classes: a, b", for who has to choose.
+    // "; columns of two classes: a, b", among which the user has to choose.
     std::string candidates() const {
         std::string names;
         for (const ColumnProfile& column : profile_.columns) {

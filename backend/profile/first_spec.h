@@ -18,7 +18,7 @@ namespace millrace::profile {
 
 struct FirstSpecOptions {
     std::string name;
-    std::vector<std::string> paths;  ///< as they are to stand in the spec
+    std::vector<std::string> paths;  ///< as the spec is to have them
     std::string format;              ///< where the path's ending does not say it
     std::string delimiter;           ///< of CSV files, where their ending does not say it
     std::string label;               ///< column; "": it is guessed

@@ -3,7 +3,7 @@
 // drawn again as it was seen live.
 //
 // It picks a report where another kind of time follows (a pause, a start, a standstill, the end),
-// and the last one of each cell. What lies between two picked reports is of one kind, and a cell
+// and the last one of each cell. All reports between two picked ones are of one kind, and a cell
 // knows how much of its steps was waiting: a strip shows no more. At most every report is picked.
 //
 // Threads: one owner. Failure: none; times that fall restart it.

@@ -40,7 +40,7 @@ struct SystemValues {
 };
 SystemValues systemValues(const NodeReport& report, const std::string& runId);
 
-/// Those as a line to be stored at `position`; none where nothing was measured.
+/// The same as a line to be stored at `position`; no line if nothing was measured.
 std::vector<runs::ReportedLine> systemLines(const NodeReport& report, const std::string& runId,
                                             const runs::ReportedLine& position);
 

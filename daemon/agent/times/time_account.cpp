@@ -52,7 +52,7 @@ void TimeAccount::begin(const Result<std::vector<runs::AttemptRecord>>& attempts
 
 TimeLines TimeAccount::heard(const rank::Progress& report, const RecentReports& recent,
                              std::int64_t nowMs, values::RunLive& live) {
-    // Of an adopted attempt the first reports are old ones, which waited for this daemon.
+    // In an adopted attempt the first reports are old: they waited for this daemon.
     if (!leadMs_) {
         leadMs_ = std::max(0.0, storedStartMs_
                                     ? *storedStartMs_ - report.times.startMs
@@ -86,7 +86,7 @@ TimeLines TimeAccount::heard(const rank::Progress& report, const RecentReports& 
     return lines;
 }
 
-// Whether it stands was told with an earlier report or since, but never with the one that ends it.
+// A standstill is reported by an earlier report or after it, never by the report that ends it.
 std::optional<runs::ReportedLine> TimeAccount::follow(const values::RankNow& now,
                                                       const rank::Progress& report) {
     Reports& known = reports_[now.rank];

@@ -24,7 +24,7 @@ struct LoaderNeed {
     std::int64_t threads = 0;  ///< of the program and its threads, outside of all pools
     recipe::TableNeed tables;
     std::int64_t outputs = 0;  ///< rings, or what a table is sorted in
-    std::int64_t joined = 0;   ///< in the place of `outputs`, where rings get a step as one frame
+    std::int64_t joined = 0;   ///< instead of `outputs`, where rings get a step as one frame
     std::int64_t evalOutputs = 0, evalJoined = 0;  ///< of these what the evaluation's rings take
     std::int64_t frames = 0;                       ///< micro-batches that are not in a ring
     std::int64_t segment = 0;      ///< the largest of training's, or of the only stream

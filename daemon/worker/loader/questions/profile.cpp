@@ -142,7 +142,7 @@ Result<Made> makeSpec(const Watch& watch, const ProfileRequest& request,
     return internalError("no split of the rows was tried");
 }
 
-// It trains as it stands.
+// Trains the spec as it is written.
 Result<Trial> tryOut(const Watch& watch, const ResolvedRun& run, std::vector<std::string>& notes) {
     const TrialOptions options;
     TrialProgress progress;
