@@ -16,7 +16,8 @@ namespace millrace::profile {
 namespace {
 
 constexpr double kUsualTable = 65536;
-constexpr std::int64_t kFewRows = 200'000;
+// Steps until a model has learned a small dataset, and how often it reads one at most.
+constexpr std::int64_t kEnoughSteps = 800, kMostEpochs = 30;
 constexpr std::int64_t kLeastTable = 16, kMostTable = std::int64_t{1} << 24;
 
 std::string percent(double share) {
@@ -459,12 +460,26 @@ class Writer {
         }
     }
 
+    struct Length {
+        std::int64_t batch, epochs;
+    };
+    // A small dataset is read several times, in small steps, until a model has learned it. With ids
+    // alone that takes longer: a row updates only the vectors of its own ids.
+    static Length lengthOf(std::int64_t rows, bool hasDense) {
+        if (rows >= 1'000'000) {
+            return {rows < 4'000'000 ? 1024 : 4096, 1};
+        }
+        if (rows >= 20'000) {
+            return {256, hasDense ? 4 : 6};
+        }
+        const std::int64_t batch = rows < 5'000 ? 32 : 64;
+        const std::int64_t epochs = kEnoughSteps * batch / std::max<std::int64_t>(1, rows);
+        return {batch, std::clamp<std::int64_t>(epochs, 4, kMostEpochs)};
+    }
+
     void rest() {
-        // A small dataset is read several times, in small steps, until a model has learned it. With
-        // ids alone that takes longer: a row updates only the vectors of its own ids.
         const bool hasDense = count(Use::kDense) + count(Use::kVector) > 0;
-        const std::int64_t batch = profile_.rows < kFewRows ? 256 : 4096;
-        const int epochs = profile_.rows >= kFewRows ? 1 : hasDense ? 4 : 6;
+        const auto [batch, epochs] = lengthOf(profile_.rows, hasDense);
         line("batch: {rows: ", batch, ", micro_rows: ", batch / 2, ", epochs: ", epochs,
              ", seed: 1, shuffle: ",
              profile_.request && profile_.request->adjacentShare() >= 0.9 ? "requests" : "rows",

@@ -162,6 +162,24 @@ TEST(ColumnGuess, OfTwoTextsTheRarerOneIsPositive) {
                 HasSubstr("neither numbers nor two texts"));
 }
 
+TEST(ColumnGuess, FewRowsAreReadUntilAModelHasLearntThem) {
+    const auto batchOf = [](std::int64_t rows) {
+        DatasetProfile profile;
+        profile.columns = {label(), age()};
+        profile.rows = profile.rowsRead = rows;
+        FirstSpecOptions options;
+        options.name = "first";
+        options.paths = {"rows.parquet"};
+        const std::string text = firstSpec(profile, options)->text;
+        const std::size_t at = text.find("batch: {rows:");
+        return text.substr(at, text.find(", seed") - at);
+    };
+    EXPECT_EQ(batchOf(400), "batch: {rows: 32, micro_rows: 16, epochs: 30");
+    EXPECT_EQ(batchOf(4'000), "batch: {rows: 32, micro_rows: 16, epochs: 6");
+    EXPECT_EQ(batchOf(50'000), "batch: {rows: 256, micro_rows: 128, epochs: 4");
+    EXPECT_EQ(batchOf(10'000'000), "batch: {rows: 4096, micro_rows: 2048, epochs: 1");
+}
+
 TEST(ColumnGuess, AffirmativeTextsArePositiveHoweverOften) {
     const auto answer = texts("liked", [](std::int64_t r) { return r % 4 == 0 ? "No" : "Yes"; });
     EXPECT_EQ(positiveText(answer), "Yes");
